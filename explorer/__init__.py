@@ -1,0 +1,1 @@
+"""Lineage: how language models grew, from counting words to the Transformer."""

@@ -1,0 +1,54 @@
+"""Everything a visitor can cause, in one tree. Each message says what was given, what is possible, what to do.
+
+LineageError
+├── SentenceError
+│   ├── EmptySentence
+│   ├── SentenceTooLong
+│   └── UnknownWords
+├── InvalidSetting
+└── RunError
+    ├── UnknownRun
+    └── DamagedRun
+"""
+
+from __future__ import annotations
+
+
+class LineageError(Exception):
+    """Caused from outside (a form, an address, the command line, a file); its text may be shown as it is."""
+
+
+class SentenceError(LineageError):
+    """A typed sentence that no model can be asked about."""
+
+
+class EmptySentence(SentenceError):
+    """Nothing is left of the text once spaces and punctuation are gone."""
+
+
+class SentenceTooLong(SentenceError):
+    """More words than the models are asked to read."""
+
+
+class UnknownWords(SentenceError):
+    """Words outside the vocabulary, each with the nearest known ones."""
+
+    def __init__(self, message: str, nearest: dict[str, tuple[str, ...]]):
+        super().__init__(message)
+        self.nearest = nearest
+
+
+class InvalidSetting(LineageError):
+    """A setting with a name or a value that is not possible."""
+
+
+class RunError(LineageError):
+    """A run that cannot be opened."""
+
+
+class UnknownRun(RunError):
+    """No run of this name or key on this machine."""
+
+
+class DamagedRun(RunError):
+    """A run folder whose files do not fit together."""

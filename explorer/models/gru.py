@@ -1,0 +1,68 @@
+"""The gated recurrent unit: two gates and no separate memory.
+
+    r = sigmoid(W_r x + b_r + U_r h + c_r)            how much of the past the new content sees
+    z = sigmoid(W_z x + b_z + U_z h + c_z)            how much of the past stays
+    n = tanh(W_n x + b_n + r * (U_n h + c_n))         the new content
+    h' = (1 - z) * n + z * h
+
+Cho et al. 2014 (eq. 5-8) reset the state before the product, U_n (r * h); we, like `torch.nn.GRU`,
+reset after it, which allows one product for all three gates.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.models.configs import GRUConfig
+from explorer.models.layers import Linear
+from explorer.models.recurrence import RecurrentClassifier, State
+from explorer.models.taps import StepTap
+
+
+class GRUCell(nn.Module):
+    """One step of the GRU; its gates lie in the order r, z, n, as in `torch.nn.GRU`."""
+
+    def __init__(self, width: int, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(hidden)
+        self.hidden = hidden
+        self.input = Linear(width, 3 * hidden, generator, bound=bound)
+        self.recurrent = Linear(hidden, 3 * hidden, generator, bound=bound)
+        self.reset_gate = StepTap()
+        self.update_gate = StepTap()
+        self.candidate = StepTap()
+        self.state = StepTap()
+
+    def start(self, x: Float[Tensor, "*batch time width"]) -> State:
+        return (x.new_zeros(*x.shape[:-2], self.hidden),)
+
+    def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch gates"]:
+        return self.input(x)
+
+    def step(self, projected: Float[Tensor, "*batch gates"], state: State) -> State:
+        (h,) = state
+        x_r, x_z, x_n = projected.split(self.hidden, dim=-1)
+        h_r, h_z, h_n = self.recurrent(h).split(self.hidden, dim=-1)
+        r = self.reset_gate(torch.sigmoid(x_r + h_r))
+        z = self.update_gate(torch.sigmoid(x_z + h_z))
+        n = self.candidate(torch.tanh(x_n + r * h_n))
+        return (self.state(torch.lerp(n, h, z)),)  # (1 - z) n + z h
+
+    def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
+        weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
+        states, _ = torch.gru(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)
+        return states
+
+
+class GRU(RecurrentClassifier):
+    """Reads with the gated recurrent unit."""
+
+    def __init__(
+        self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator
+    ) -> None:
+        cell = GRUCell(config.width, config.hidden, generator)
+        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)

@@ -1,0 +1,100 @@
+"""The few layers that all models are made of. Each trains one model, or many side by side.
+
+Parameters may carry a leading replica axis: then replica r of the input meets replica r of the
+weights, and one matrix product does the work of all. A model built from these layers reads as if
+there were one. Random numbers come from a generator that is passed in, never from torch's own.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Sequence
+from typing import TypeVar
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Generator, Tensor, nn
+
+
+def uniform(*shape: int, bound: float, generator: Generator) -> nn.Parameter:
+    """A parameter drawn evenly from -bound to bound."""
+    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound, generator=generator))
+
+
+class Linear(nn.Module):
+    """y = W x + b, started as `torch.nn.Linear` is: evenly within 1/sqrt(fan-in), or a given bound."""
+
+    def __init__(
+        self, inputs: int, outputs: int, generator: Generator, bias: bool = True, bound: float | None = None
+    ) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(inputs) if bound is None else bound
+        self.weight = uniform(outputs, inputs, bound=bound, generator=generator)
+        self.bias = uniform(outputs, bound=bound, generator=generator) if bias else None
+
+    def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:
+        if self.weight.dim() == 2:
+            return F.linear(x, self.weight, self.bias)
+        rows = x.flatten(1, -2)  # (replicas, everything, inputs)
+        if self.bias is None:
+            y = torch.bmm(rows, self.weight.mT)
+        else:
+            y = torch.baddbmm(self.bias[:, None], rows, self.weight.mT)
+        return y.view(*x.shape[:-1], -1)
+
+
+class Embedding(nn.Module):
+    """One vector for each token, drawn from a normal distribution (standard deviation `start`)."""
+
+    def __init__(self, tokens: int, width: int, generator: Generator, start: float = 1.0) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(tokens, width).normal_(0, start, generator=generator))
+
+    def forward(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
+        if self.weight.dim() == 2:
+            return F.embedding(ids, self.weight)
+        replicas, tokens, _ = self.weight.shape
+        first_row = torch.arange(0, replicas * tokens, tokens).view(-1, *[1] * (ids.dim() - 1))
+        return F.embedding(ids + first_row, self.weight.flatten(0, 1))
+
+
+class LayerNorm(nn.Module):
+    """Subtract the mean over the width, divide by the standard deviation (Ba et al. 2016)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        if self.weight.dim() == 1:
+            return F.layer_norm(x, x.shape[-1:], self.weight, self.bias)
+        shape = (self.weight.shape[0], *[1] * (x.dim() - 2), x.shape[-1])
+        return torch.addcmul(
+            self.bias.view(shape), F.layer_norm(x, x.shape[-1:]), self.weight.view(shape)
+        )
+
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+def stack(models: Sequence[Model]) -> Model:
+    """One model whose parameters are those of all, with a leading replica axis."""
+    stacked = copy.deepcopy(models[0])
+    parts = [dict(model.named_parameters()) for model in models]
+    for name, _ in models[0].named_parameters():
+        place, _, last = name.rpartition(".")
+        together = torch.stack([part[name].detach() for part in parts])
+        setattr(stacked.get_submodule(place), last, nn.Parameter(together))
+    return stacked
+
+
+def replica(model: Model, index: int) -> Model:
+    """One of the models in a stack, as a model of its own."""
+    alone = copy.deepcopy(model)
+    for name, parameter in model.named_parameters():
+        place, _, last = name.rpartition(".")
+        setattr(alone.get_submodule(place), last, nn.Parameter(parameter[index].detach().clone()))
+    return alone

@@ -1,0 +1,72 @@
+"""Long short-term memory: a memory cell behind three gates.
+
+    i = sigmoid(W_i x + U_i h + b_i)      what to write
+    f = sigmoid(W_f x + U_f h + b_f)      what to keep
+    g = tanh   (W_g x + U_g h + b_g)      the new content
+    o = sigmoid(W_o x + U_o h + b_o)      what to show
+    c' = f * c + i * g,   h' = o * tanh(c')
+
+Hochreiter & Schmidhuber 1997 with the forget gate of Gers et al. 2000, as `torch.nn.LSTM` has it.
+Graves 2013 (eq. 7-11) adds peepholes, by which the gates see the cell c; we leave them out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.models.configs import LSTMConfig
+from explorer.models.layers import Linear
+from explorer.models.recurrence import RecurrentClassifier, State
+from explorer.models.taps import StepTap
+
+
+class LSTMCell(nn.Module):
+    """One step of the LSTM; its gates lie in the order i, f, g, o, as in `torch.nn.LSTM`."""
+
+    def __init__(self, width: int, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(hidden)
+        self.hidden = hidden
+        self.input = Linear(width, 4 * hidden, generator, bound=bound)
+        self.recurrent = Linear(hidden, 4 * hidden, generator, bound=bound)
+        self.input_gate = StepTap()
+        self.forget_gate = StepTap()
+        self.candidate = StepTap()
+        self.output_gate = StepTap()
+        self.memory = StepTap()
+        self.state = StepTap()
+
+    def start(self, x: Float[Tensor, "*batch time width"]) -> State:
+        zeros = x.new_zeros(*x.shape[:-2], self.hidden)
+        return zeros, zeros
+
+    def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch gates"]:
+        return self.input(x)
+
+    def step(self, projected: Float[Tensor, "*batch gates"], state: State) -> State:
+        h, c = state
+        i, f, g, o = (projected + self.recurrent(h)).split(self.hidden, dim=-1)
+        i, f, o = self.input_gate(i.sigmoid()), self.forget_gate(f.sigmoid()), self.output_gate(o.sigmoid())
+        g = self.candidate(g.tanh())
+        c = self.memory(f * c + i * g)
+        return self.state(o * c.tanh()), c
+
+    def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
+        weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
+        start = tuple(part[None] for part in self.start(x))
+        states, _, _ = torch.lstm(x, start, weights, True, 1, 0.0, False, False, True)
+        return states
+
+
+class LSTM(RecurrentClassifier):
+    """Reads with the LSTM cell."""
+
+    def __init__(
+        self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator
+    ) -> None:
+        cell = LSTMCell(config.width, config.hidden, generator)
+        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)

@@ -1,0 +1,57 @@
+"""The plain recurrent network: one state, rewritten at every word.
+
+    h_t = tanh(W x_t + b + U h_{t-1} + c)
+
+Elman 1990; as a language model Mikolov et al. 2010 (eq. 1-3), who use the logistic sigmoid where we,
+like `torch.nn.RNN`, use tanh. The two biases are those of `torch.nn.RNN`; one would do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.models.configs import RNNConfig
+from explorer.models.layers import Linear
+from explorer.models.recurrence import RecurrentClassifier, State
+from explorer.models.taps import StepTap
+
+
+class RNNCell(nn.Module):
+    """One step of the plain recurrent network."""
+
+    def __init__(self, width: int, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(hidden)
+        self.hidden = hidden
+        self.input = Linear(width, hidden, generator, bound=bound)
+        self.recurrent = Linear(hidden, hidden, generator, bound=bound)
+        self.state = StepTap()
+
+    def start(self, x: Float[Tensor, "*batch time width"]) -> State:
+        return (x.new_zeros(*x.shape[:-2], self.hidden),)
+
+    def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch hidden"]:
+        return self.input(x)
+
+    def step(self, projected: Float[Tensor, "*batch hidden"], state: State) -> State:
+        (h,) = state
+        return (self.state(torch.tanh(projected + self.recurrent(h))),)
+
+    def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
+        weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
+        states, _ = torch.rnn_tanh(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)
+        return states
+
+
+class RNN(RecurrentClassifier):
+    """Reads with the plain recurrent cell."""
+
+    def __init__(
+        self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator
+    ) -> None:
+        cell = RNNCell(config.width, config.hidden, generator)
+        super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)

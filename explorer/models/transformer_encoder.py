@@ -1,0 +1,108 @@
+"""The Transformer encoder: every token asks every other one, in one step and at any distance.
+
+    Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V           (Vaswani et al. 2017, eq. 1)
+    x <- LayerNorm(x + Attention(x)),   x <- LayerNorm(x + FFN(x))   (section 3.1: the norm comes after)
+
+Positions are learned vectors, added to the embeddings. The sentence is read off at its first token,
+<BOS>. Where we differ: embeddings start small (`start`) and are not multiplied by sqrt(width); the
+projections have no biases; there is no dropout.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Generator, Tensor, nn
+
+from explorer.models.configs import TransformerEncoderConfig
+from explorer.models.layers import Embedding, LayerNorm, Linear
+from explorer.models.taps import Tap, watched
+
+
+class Attention(nn.Module):
+    """Multi-head scaled dot-product attention (Vaswani et al. 2017, eq. 1 and section 3.2.2)."""
+
+    def __init__(self, width: int, heads: int, generator: Generator) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = Linear(width, width, generator, bias=False)
+        self.key = Linear(width, width, generator, bias=False)
+        self.value = Linear(width, width, generator, bias=False)
+        self.output = Linear(width, width, generator, bias=False)
+        self.queries, self.keys, self.values = Tap(), Tap(), Tap()
+        self.scores, self.weights, self.mixed = Tap(), Tap(), Tap()
+
+    def _split(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch heads time head_width"]:
+        return x.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+
+    def forward(
+        self,
+        asking: Float[Tensor, "*batch query width"],
+        x: Float[Tensor, "*batch key width"],
+        mask: Bool[Tensor, "*batch 1 1 key"],
+    ) -> Float[Tensor, "*batch query width"]:
+        """`mask` is true where one may look; each row needs one true, or softmax gives NaN."""
+        q = self.queries(self._split(self.query(asking)))
+        k = self.keys(self._split(self.key(x)))
+        v = self.values(self._split(self.value(x)))
+        if watched():
+            scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))
+            weights = self.weights(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
+            mixed = self.mixed(weights @ v)
+        else:
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        return self.output(mixed.transpose(-2, -3).flatten(-2))
+
+
+class Block(nn.Module):
+    """Attention between tokens, then a feedforward layer on each; a residual and a norm around both."""
+
+    def __init__(self, config: TransformerEncoderConfig, generator: Generator) -> None:
+        super().__init__()
+        self.attention = Attention(config.width, config.heads, generator)
+        self.expand = Linear(config.width, config.hidden, generator)
+        self.contract = Linear(config.hidden, config.width, generator)
+        self.attention_norm = LayerNorm(config.width)
+        self.feedforward_norm = LayerNorm(config.width)
+        self.output = Tap()
+
+    def forward(
+        self,
+        asking: Float[Tensor, "*batch query width"],
+        x: Float[Tensor, "*batch key width"],
+        mask: Bool[Tensor, "*batch 1 1 key"],
+    ) -> Float[Tensor, "*batch query width"]:
+        """`asking` holds those rows of x whose answer somebody needs: mostly x itself."""
+        x = self.attention_norm(asking + self.attention(asking, x, mask))
+        x = self.feedforward_norm(x + self.contract(F.relu(self.expand(x))))
+        return self.output(x)
+
+
+class TransformerEncoder(nn.Module):
+    """Embeddings and positions, a few blocks, an answer from the first token."""
+
+    def __init__(
+        self, config: TransformerEncoderConfig, vocabulary: int, classes: int, padding: int, generator: Generator
+    ) -> None:
+        super().__init__()
+        self.window = config.window
+        self.padding = padding
+        self.embedding = Embedding(vocabulary, config.width, generator, config.start)
+        self.position = Embedding(config.window, config.width, generator, config.start)
+        self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
+        self.readout = Linear(config.width, classes, generator)
+        self.embedded = Tap()
+
+    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+        ids = ids[..., : self.window]
+        mask = (ids != self.padding)[..., None, None, :]
+        positions = torch.arange(ids.shape[-1]).expand(ids.shape)
+        x = self.embedded(self.embedding(ids) + self.position(positions))
+        for block in self.blocks[:-1]:
+            x = block(x, x, mask)
+        # Only <BOS> is read, so in the last block only <BOS> need ask, unless somebody wants to see all.
+        x = self.blocks[-1](x if watched() else x[..., :1, :], x, mask)
+        return self.readout(x[..., 0, :])

@@ -1,0 +1,142 @@
+/*
+The stations of the home page along one line. A station with `href` is a link as a whole.
+
+data = { stations: [{ year, name, question, colour: "--m-rnn",
+                      href, page, link: all null for a station that is not open yet,
+                      figure: null
+                        | { kind: "bars", rows: [{ label, value }], alt, caption }
+                        | { kind: "path", labels, values: [0 to 1], low, high, alt, caption }
+                        | { kind: "gaze", tokens, from: index, weights, alt, caption } }] }
+A plain click answers with the trigger "open" = page, so that Streamlit need not load the page again.
+*/
+import { draw, fit, instrument, measure, node, tinted } from "./svg.js";
+
+const SIZE = 13; // px, labels
+const HEIGHT = 128; // px, figures; the same number stands in timeline.css
+
+function label(text, x, y, anchor = "start", more = {}) {
+  return draw("text", { x, y: y + 4.5, "text-anchor": anchor, ...more }, text);
+}
+const widest = (texts, limit, weight) => Math.min(limit, Math.max(...texts.map((text) => measure(text, SIZE, weight))));
+
+/** Each word stands on the side of the axis that its bar leaves free. */
+function bars({ rows }, width) {
+  const step = HEIGHT / rows.length;
+  const plus = rows.filter(({ value }) => value >= 0), minus = rows.filter(({ value }) => value < 0);
+  const high = Math.max(0, ...plus.map(({ value }) => value)), low = Math.max(0, ...minus.map(({ value }) => -value));
+  const before = widest(plus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
+  const after = widest(minus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
+  const axis = Math.max(before, Math.min(width - after, (width * low) / (high + low || 1)));
+  const scale = Math.min(high ? (width - axis) / high : Infinity, low ? axis / low : Infinity);
+  const thick = Math.min(16, step - 6);
+  return [
+    ...rows.flatMap(({ label: word, value }, i) => {
+      const y = (i + 0.5) * step, length = Math.max(1, Math.abs(value) * scale);
+      return [
+        draw("rect", { class: value < 0 ? "minus" : "plus", x: value < 0 ? axis - length : axis, y: y - thick / 2, width: length, height: thick }),
+        value < 0
+          ? label(fit(word, after - 8, SIZE), axis + 7, y)
+          : label(fit(word, before - 8, SIZE), axis - 7, y, "end"),
+      ];
+    }),
+    draw("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
+  ];
+}
+
+/** Time runs down, so that words read level and the two answers lie left and right as everywhere else. */
+function path({ labels, values, low, high }, width) {
+  const left = widest(labels, width * 0.45) + 14, right = width - 6;
+  const step = HEIGHT / (labels.length + 1);
+  const x = (value) => left + (right - left) * value, y = (i) => (i + 1.5) * step;
+  const lowAt = Math.min(left - 6, width - measure(high, SIZE) - 8 - measure(low, SIZE));
+  return [
+    label(low, Math.max(0, lowAt), step / 2, "start", { class: "end" }),
+    label(high, width, step / 2, "end", { class: "end" }),
+    draw("path", { class: "rule", d: `M${x(0)} ${step}V${HEIGHT}M${x(1)} ${step}V${HEIGHT}` }),
+    draw("path", { class: "half", d: `M${x(0.5)} ${step}V${HEIGHT}` }),
+    ...labels.map((word, i) => label(fit(word, left - 14, SIZE), left - 12, y(i), "end")),
+    draw("path", { class: "line", d: `M${values.map((value, i) => `${x(value).toFixed(1)} ${y(i).toFixed(1)}`).join("L")}` }),
+    ...values.map((value, i) => draw("circle", { class: "dot", cx: x(value), cy: y(i), r: 3.5 })),
+  ];
+}
+
+function gaze({ tokens, from, weights }, width) {
+  const step = HEIGHT / tokens.length, y = (i) => (i + 0.5) * step;
+  const words = widest(tokens, (width - 36) / 2, 600);
+  const start = words + 7, end = width - words - 7;
+  const seen = weights.indexOf(Math.max(...weights));
+  return [
+    ...weights.map((weight, i) => draw("path", {
+      class: "ray", d: `M${start} ${y(from)}L${end} ${y(i)}`, "stroke-width": Math.max(0.75, 9 * weight), opacity: 0.35 + 0.65 * weight,
+    })),
+    ...tokens.flatMap((word, i) => [
+      label(fit(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),
+      label(fit(word, words, SIZE, 600), width - words, y(i), "start", { class: i === seen ? "asks" : null }),
+    ]),
+  ];
+}
+
+const FIGURES = { bars, path, gaze };
+
+function makeStation(station, open) {
+  const box = node("div", { class: "figure" });
+  const caption = node("p", { class: "caption" });
+  const card = node(station.href ? "a" : "div", { class: "card", href: station.href },
+    node("span", { class: "year" }, station.year),
+    node("span", { class: "name" }, station.name),
+    node("span", { class: "question" }, station.question),
+    box, caption,
+    station.link ? node("span", { class: "link" }, station.link) : null);
+  if (station.href) {
+    card.setAttribute("aria-label", `${station.year}, ${station.name}. ${station.question} ${station.link ?? ""}`);
+    card.addEventListener("click", (event) => {
+      if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      open(station.page);
+    });
+  }
+  const element = tinted(node("li", { class: station.href ? "open" : "quiet" }, card), station.colour);
+  let figure = null;
+
+  function paint() {
+    const width = box.clientWidth;
+    const make = FIGURES[figure?.kind];
+    if (!make || width < 80) return box.replaceChildren();
+    box.replaceChildren(draw("svg", { width, height: HEIGHT, "font-size": SIZE, role: "img", "aria-label": figure.alt }, ...make(figure, width)));
+  }
+  return {
+    element, box, paint,
+    show(next) {
+      figure = next;
+      caption.textContent = figure?.caption ?? "";
+      if (station.href && figure) card.setAttribute("aria-description", figure.alt);
+      element.classList.toggle("drawn", Boolean(figure));
+      paint();
+    },
+  };
+}
+
+export default instrument((place) => {
+  const list = node("ol");
+  place.replaceChildren(list);
+  let stations = [], shape, trigger;
+  const repaint = () => stations.forEach((station) => station.paint());
+  const watch = new ResizeObserver(repaint);
+  document.fonts.ready.then(repaint); // widths measured before the font came were another font's
+
+  return {
+    show(data, { setTriggerValue }) {
+      trigger = setTriggerValue;
+      const next = JSON.stringify(data.stations.map((station) => ({ ...station, figure: null })));
+      if (next !== shape) { // a late figure must not take the focus from a link
+        shape = next;
+        stations = data.stations.map((station) => makeStation(station, (page) => trigger("open", page)));
+        list.replaceChildren(...stations.map((station) => station.element));
+        watch.disconnect();
+        stations.forEach((station) => watch.observe(station.box));
+      }
+      data.stations.forEach((station, i) => stations[i].show(station.figure));
+    },
+    close: () => watch.disconnect(),
+  };
+});

@@ -1,0 +1,194 @@
+/*
+What every model says about one sentence: its words as chips, below them one bar a model.
+
+data = { tokens: [{ text, kind: "marker" | "word" | "beyond" }], token_note: text | null,
+         classes: [left, right], truth: one of them | null,
+         rows: [{ name, colour: "--m-rnn", values: [P(right class), one a seed], answer, probability,
+                  right: true | false | null, note }],
+         caption, file }
+Chips speak and listen on window: CustomEvent "lineage:token", detail { index } or { index: null }.
+*/
+import { icon, saveMenu, toCsv } from "./save.js";
+import { colours, draw, instrument, measure, node, svgFile, tinted } from "./svg.js";
+
+const NEAR = 0.015; // seeds closer than this would hide each other
+const HALF = 12; // px a stack of seeds may reach up and down
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const percent = (share) => `${(100 * share).toFixed(2)}%`;
+
+/** How far each seed steps aside, so that eight seeds at 1.00 are seen to be eight. */
+function spread(values) {
+  const order = values.map((_, seed) => seed).sort((a, b) => values[a] - values[b]);
+  const aside = values.map(() => 0);
+  for (let start = 0, end = 1; start < order.length; start = end++) {
+    while (end < order.length && values[order[end]] - values[order[end - 1]] < NEAR) end += 1;
+    const step = Math.min(7, (2 * HALF) / (end - start - 1));
+    for (let i = start; i < end; i += 1) {
+      aside[order[i]] = end - start > 1 ? (i - (start + end - 1) / 2) * step : 0;
+    }
+  }
+  return aside;
+}
+
+function spoken(row, classes) {
+  const seeds = row.values.map((value) => value.toFixed(2)).join(", ");
+  const judged = row.right == null ? "" : row.right ? " Right." : " Wrong.";
+  return `${row.name} says ${row.answer} with probability ${row.probability}.${judged} ${row.note}. ` +
+    `Probability of ${classes[1]}, seed by seed: ${seeds}.`;
+}
+
+function makeRow() {
+  const parts = {
+    name: node("span", { class: "name" }),
+    bar: node("span", { class: "bar" }),
+    seeds: node("span", { class: "seeds" }),
+    mark: node("span", { class: "mark" }),
+    answer: node("span", { class: "answer" }),
+    note: node("span", { class: "note" }),
+  };
+  const track = node("span", { class: "track" }, node("span", { class: "scale" }, parts.bar, parts.seeds));
+  const verdict = node("span", { class: "verdict" }, parts.mark, parts.answer, parts.note);
+  return { ...parts, element: node("div", { class: "row", role: "img" }, parts.name, track, verdict) };
+}
+
+function fillRow(parts, row, classes) {
+  const middle = mean(row.values);
+  tinted(parts.element, row.colour).setAttribute("aria-label", spoken(row, classes));
+  parts.element.dataset.right = String(row.right);
+  parts.name.textContent = row.name;
+  parts.bar.style.left = percent(Math.min(middle, 0.5));
+  parts.bar.style.right = percent(Math.min(1 - middle, 0.5));
+  while (parts.seeds.childElementCount > row.values.length) parts.seeds.lastChild.remove();
+  while (parts.seeds.childElementCount < row.values.length) parts.seeds.append(node("i"));
+  const aside = spread(row.values);
+  row.values.forEach((value, seed) => {
+    const dot = parts.seeds.children[seed];
+    dot.style.left = percent(value);
+    dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
+    dot.title = `seed ${seed}: ${classes[1]} ${value.toFixed(3)}`;
+  });
+  parts.mark.replaceChildren(...(row.right == null ? [] : [icon(row.right ? "check" : "close")]));
+  parts.answer.textContent = `${row.answer} ${row.probability}`;
+  parts.note.textContent = row.note;
+}
+
+function chips(place, signal) {
+  let buttons = [];
+  let held = null;
+  const tell = (index) => window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
+  const hold = (index) => {
+    held = index;
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === held)));
+    tell(held);
+  };
+  window.addEventListener("lineage:token", ({ detail }) => {
+    buttons.forEach((button, i) => button.classList.toggle("lit", i === detail?.index));
+  }, { signal });
+  window.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && held != null) hold(null);
+  }, { signal });
+  signal.addEventListener("abort", () => { if (buttons.some((button) => button.matches(".lit"))) tell(null); });
+
+  return (tokens) => {
+    const same = tokens.length === buttons.length &&
+      tokens.every((token, i) => token.text === buttons[i].textContent && buttons[i].matches(`.${token.kind}`));
+    if (same) return;
+    buttons = tokens.map(({ text, kind }, i) => {
+      const button = node("button", { type: "button", class: `chip ${kind}`, "aria-pressed": "false" }, text);
+      if (kind === "beyond") button.title = "beyond the window of some models";
+      button.onpointerenter = (event) => { if (event.pointerType === "mouse") tell(i); };
+      button.onpointerleave = (event) => { if (event.pointerType === "mouse") tell(held); };
+      button.onfocus = () => { if (button.matches(":focus-visible")) tell(i); };
+      button.onblur = () => tell(held);
+      button.onclick = () => hold(held === i ? null : i);
+      return button;
+    });
+    place.replaceChildren(...buttons);
+    hold(null); // the word that was held is gone
+  };
+}
+
+/** The figure again, as a drawing of fixed size that needs neither page nor fonts. */
+function picture(data, place) {
+  const { get, done } = colours(place);
+  const [left, width, right, top, step] = [176, 560, 764, 88, 48];
+  const x = (value) => left + width * value;
+  const text = (content, at, y, size, fill, more = {}) =>
+    draw("text", { x: at, y, "font-size": size, fill, ...more }, content);
+  const soft = get("--soft"), ink = get("--ink"), page = get("--page");
+  const marks = data.rows.flatMap((row, i) => {
+    const y = top + i * step + step / 2;
+    const middle = mean(row.values);
+    const colour = get(row.colour);
+    const aside = spread(row.values);
+    const glyph = row.right ? "M1 7l4 4 8-9" : "M2 2l9 9M11 2l-9 9";
+    return [
+      draw("circle", { cx: 26, cy: y, r: 6, fill: colour }),
+      text(row.name, 42, y + 6, 18, ink, { "font-weight": 600 }),
+      draw("rect", { x: left - 8, y: y - 18, width: width + 16, height: 36, rx: 4, fill: get("--panel") }),
+      draw("rect", { x: x(Math.min(middle, 0.5)), y: y - 14, width: width * Math.abs(middle - 0.5), height: 28, fill: colour }),
+      draw("path", { d: `M${x(0.5)} ${y - 20}v40`, stroke: ink }),
+      ...row.values.map((value, seed) =>
+        draw("circle", { cx: x(value), cy: y + aside[seed], r: 4, fill: ink, stroke: page, "stroke-width": 1.5 })),
+      row.right == null ? null : draw("path", { d: glyph, transform: `translate(${right} ${y - 15})`, fill: "none", stroke: ink, "stroke-width": 2.5 }),
+      text(`${row.answer} ${row.probability}`, right + 24, y - 2, 18, ink, { "font-weight": 600 }),
+      text(row.note, right + 24, y + 16, 14, soft),
+    ];
+  });
+  const head = [
+    text(data.tokens.map((token) => token.text).join(" "), 20, 36, 18, ink),
+    text(`← ${data.classes[0]}`, left, 76, 14, soft),
+    text("undecided", x(0.5), 76, 14, soft, { "text-anchor": "middle" }),
+    text(`${data.classes[1]} →`, x(1), 76, 14, soft, { "text-anchor": "end" }),
+    data.truth ? text(`the grammar says: ${data.truth}`, right, 76, 14, soft) : null,
+  ];
+  const bottom = top + data.rows.length * step;
+  const notes = [data.caption, data.token_note].filter(Boolean).join(" ");
+  const wide = Math.max(980, left + measure(notes, 14) + 24);
+  done();
+  return svgFile(wide, bottom + 44, page, ...head, ...marks, text(notes, left, bottom + 22, 14, soft));
+}
+
+function csv({ rows, classes }) {
+  const cells = rows.flatMap((row) => row.values.map((value, seed) => [row.name, seed, value]));
+  return toCsv(["model", "seed", `p_${classes[1]}`], cells);
+}
+
+export default instrument((place) => {
+  const listening = new AbortController();
+  const words = node("div", { class: "chips", role: "group", "aria-label": "The sentence, token by token" });
+  const note = node("p", { class: "token-note" });
+  const ends = [node("span"), node("span", {}, "undecided"), node("span")];
+  const grammar = node("span", { class: "grammar" });
+  const head = node("div", { class: "head" }, node("span", { class: "ends" }, ...ends), grammar);
+  const rows = node("div", { class: "rows" });
+  const caption = node("p", { class: "caption" });
+  const figure = node("div", { class: "figure" }, words, note, head, rows, caption);
+  place.replaceChildren(figure);
+  const showChips = chips(words, listening.signal);
+  let data, parts = [], names;
+
+  return {
+    show(next) {
+      data = next;
+      saveMenu(figure, { svg: () => picture(data, place), csv: () => csv(data), file: data.file });
+      showChips(data.tokens);
+      note.textContent = data.token_note ?? "";
+      ends[0].textContent = `← ${data.classes[0]}`;
+      ends[2].textContent = `${data.classes[1]} →`;
+      ends[0].classList.toggle("true", data.truth === data.classes[0]);
+      ends[2].classList.toggle("true", data.truth === data.classes[1]);
+      grammar.replaceChildren(...(data.truth ? ["the grammar says: ", node("b", {}, data.truth)] : []));
+      const here = data.rows.map((row) => row.name).join();
+      if (here !== names) { // other models: a bar must not glide from one model's value to another's
+        parts = data.rows.map(makeRow);
+        rows.replaceChildren(...parts.map((part) => part.element));
+        names = here;
+      }
+      data.rows.forEach((row, i) => fillRow(parts[i], row, data.classes));
+      caption.textContent = data.caption;
+    },
+    close: () => listening.abort(),
+  };
+});

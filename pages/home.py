@@ -1,0 +1,4 @@
+import streamlit as st
+from explorer.ui.components import verdicts
+st.title("hello")
+verdicts({"a": 1}, key="v")
