@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
@@ -36,7 +35,7 @@ class Attention(nn.Module):
         self.scores, self.weights, self.mixed = Tap(), Tap(), Tap()
 
     def _split(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch heads time head_width"]:
-        return x.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+        return x.view(*x.shape[:-1], self.heads, -1).transpose(-2, -3)
 
     def forward(
         self,
@@ -99,8 +98,8 @@ class TransformerEncoder(nn.Module):
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         ids = ids[..., : self.window]
         mask = (ids != self.padding)[..., None, None, :]
-        positions = torch.arange(ids.shape[-1]).expand(ids.shape)
-        x = self.embedded(self.embedding(ids) + self.position(positions))
+        positions = self.position.weight[..., None, : ids.shape[-1], :]  # the same for every sentence
+        x = self.embedded(self.embedding(ids) + positions)
         for block in self.blocks[:-1]:
             x = block(x, x, mask)
         # Only <BOS> is read, so in the last block only <BOS> need ask, unless somebody wants to see all.

@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from explorer.tasks.batches import batch_weights, row_ids, row_labels, rows_beside
-from explorer.tasks.negation import Negation
+from explorer.tasks.negation import CLASSES, Negation
+from explorer.training.adam import Adam
 from explorer.training.building import build
 from explorer.training.config import RunConfig
 from explorer.training.events import Evaluation, Event, Snapshot, Started, Step
@@ -27,12 +28,11 @@ def train(config: RunConfig) -> Iterator[Event]:
     torch.set_num_threads(config.threads)
     task = Negation(config.task)
     model = build(config)
-    parameters = list(model.parameters())
-    optimiser = torch.optim.Adam(parameters, lr=config.optimiser.learning_rate, fused=True)
-    yield Started(sum(p.numel() for p in parameters) // config.replicas)
+    optimiser = Adam(model, config.optimiser.learning_rate)
+    yield Started(optimiser.weights.numel() // config.replicas)
 
-    ids, labels = row_ids(task), row_labels(task)
-    weights = torch.stack(
+    ids = row_ids(task)
+    shares = torch.stack(
         [
             batch_weights(
                 task,
@@ -45,20 +45,22 @@ def train(config: RunConfig) -> Iterator[Event]:
         ],
         dim=1,
     )  # (steps, replicas, rows)
+    # Cross-entropy is the sum of -share * log p(label): the targets of every step, made once.
+    targets = -shares[..., None] * F.one_hot(row_labels(task), len(CLASSES))
     if config.replicas > 1:
         ids = ids.expand(config.replicas, *ids.shape)
-        labels = labels.repeat(config.replicas)
+    else:
+        targets = targets.squeeze(1)
+    one = torch.ones(targets.shape[1:-2])  # replicas share no parameter: each gets its own gradient
 
     yield _evaluate(model, ids, task, step=0, epoch=0)
     yield _snapshot(model, config.replicas, step=0)
-    for step, share in enumerate(weights.unbind(), start=1):
-        logits = model(ids)
-        surprise = F.cross_entropy(logits.flatten(0, -2), labels, reduction="none")
-        losses = (surprise.view(share.shape) * share).sum(dim=-1)
+    for step, target in enumerate(targets.unbind(), start=1):
         optimiser.zero_grad()
-        losses.sum().backward()  # replicas share no parameter, so each gets its own gradient
+        losses = (model(ids).log_softmax(dim=-1) * target).sum(dim=(-2, -1))
+        losses.backward(one)
         optimiser.step()
-        yield Step(step, losses.detach())
+        yield Step(step, losses.detach().view(config.replicas))
         if step % config.steps_per_epoch == 0:
             yield _evaluate(model, ids, task, step, step // config.steps_per_epoch)
     yield _snapshot(model, config.replicas, config.steps)

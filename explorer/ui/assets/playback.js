@@ -19,7 +19,8 @@ export function arrival(playback, before, calm) {
   if (started) return calm ? { cursor: available, playing: false, following: live } : { cursor: 0, playing: true, following: false };
   if (run !== before?.run) return { cursor: available, playing: false, following: false };
   if (before.following) return { cursor: available, playing: false, following: live };
-  return { cursor: Math.min(before.cursor, available), playing: before.playing, following: false };
+  const { cursor, playing, waiting = false } = before;
+  return { cursor: Math.min(cursor, available), playing, following: false, waiting };
 }
 
 /* The next or the last whole step, from wherever the cursor is in between. */
@@ -40,14 +41,18 @@ export function cut(trace, cursor) {
     if (inside) kept.push([x[i], y[i], i]);
     const next = i + 1;
     if (!line || next >= x.length || inside === x[next] <= cursor || y[i] === null || y[next] === null) continue;
-    const end = between([x[i], y[i]], [x[next], y[next]], cursor);
-    if (!inside || cursor > x[i]) kept.push([cursor, end, -1]);
+    if (x[i] !== cursor && x[next] !== cursor) kept.push([cursor, between([x[i], y[i]], [x[next], y[next]], cursor), -1]);
   }
   const result = { ...trace, x: kept.map((point) => point[0]), y: kept.map((point) => point[1]) };
   for (const key of ["text", "hovertext", "customdata"]) {
     if (Array.isArray(trace[key])) result[key] = kept.map((point) => trace[key][point[2]] ?? "");
   }
   return result;
+}
+
+/* Whether the trace is all lines and bands, which may end anywhere between two points. */
+export function fluid({ type = "scatter", mode = "", meta }) {
+  return Boolean(meta?.whole) || (type === "scatter" && mode === "lines");
 }
 
 /* The height of a line at x, or null where it is not. */
@@ -141,10 +146,11 @@ export class Playback {
       this.#timer = 0;
       if (!this.state.playing) return;
       // A hidden tab gets no frames: it goes on where it was, instead of leaping.
-      const { cursor, done } = advance(this.state.cursor, Math.min(Math.max(now - last, 0), 100) / 1000, this.#pace, this.data);
+      const { cursor, waiting, done } = advance(this.state.cursor, Math.min(Math.max(now - last, 0), 100) / 1000, this.#pace, this.data);
       last = now;
       const same = cursor === this.state.cursor;
-      this.state = { cursor, playing: !done, following: false };
+      // Who plays faster than it trains waits at every epoch: said once and for all, the words do not flicker.
+      this.state = { cursor, playing: !done, following: false, waiting: !done && (waiting || this.state.waiting) };
       if (done || !(same || (cost > SLOW && now - drawn < 30))) {
         const start = performance.now();
         this.moved(cursor);
@@ -171,8 +177,8 @@ export class Playback {
     this.scrubber.setAttribute("aria-valuetext", text);
     this.scrubber.style.setProperty("--at", `${(100 * cursor) / end}%`);
     this.scrubber.style.setProperty("--ready", `${(100 * available) / end}%`);
-    const waiting = playing && live && cursor >= available;
-    set(this.say, waiting ? `waiting for ${unit} ${Math.floor(available / this.#step + 1) * this.#step}` : say ? `${say},` : "");
+    const waiting = this.state.waiting && live;
+    set(this.say, waiting ? `waiting for ${unit} ${stepped(cursor, 1, { available: end, step: this.#step })}` : say ? `${say},` : "");
   }
 
   /* The cursor for the figures: null when everything there is can be drawn as it is. */

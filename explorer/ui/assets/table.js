@@ -11,6 +11,7 @@ import { icon, saveMenu, toCsv } from "./save.js";
 import { instrument, node, tinted } from "./svg.js";
 
 const hidden = (text) => node("span", { class: "unseen" }, text);
+const place = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " mono" : ""}`;
 const number = (value) => String(value).replace("-", "−");
 
 function along([low, high], value) {
@@ -48,7 +49,7 @@ function content(cell, column, row) {
 }
 
 function heading(column) {
-  const cell = node("th", { scope: "col", class: `${column.kind} ${column.align ?? "left"}` });
+  const cell = node("th", { scope: "col", class: place(column) });
   const label = tinted(node("span", { class: column.colour ? "dotted" : "" }, column.label), column.colour);
   cell.append(column.label ? label : hidden(column.key));
   if (column.kind === "strip") {
@@ -62,9 +63,10 @@ function heading(column) {
 function line(row, columns) {
   return node("tr", { class: row.rule ? "ruled" : null }, ...columns.map((column, i) => {
     const cell = row.cells[column.key];
-    const box = node(i ? "td" : "th", { class: `${column.kind} ${column.align ?? "left"}`, scope: i ? null : "row" });
+    const box = node(i ? "td" : "th", { class: place(column), scope: i ? null : "row" });
     const inner = content(cell, column, row);
-    box.append(column.kind === "model" ? tinted(node("span", { class: "dotted" }, inner), cell?.colour) : inner);
+    const dotted = column.kind === "model";
+    box.append(dotted || !i ? tinted(node("span", { class: dotted ? "dotted" : "lead" }, inner), cell?.colour) : inner);
     return box;
   }));
 }
@@ -85,12 +87,12 @@ function csv({ columns, rows }) {
   })));
 }
 
-export default instrument((place) => {
+export default instrument((root) => {
   const scroller = node("div", { class: "scroller" });
   const caption = node("p");
   const foot = node("div", { class: "foot" }, caption);
   const frame = node("div", { class: "frame" }, scroller);
-  place.replaceChildren(frame, foot);
+  root.replaceChildren(frame, foot);
 
   /* Says at which side the table goes on, and gives the keyboard a way to go there. */
   function edges() {

@@ -44,14 +44,14 @@ export class Theme {
     const scale = (name) => STOPS.map((stop, i) => [stop, this.colour(`--${name}-${i}`)]);
     const amount = scale("amount"), tick = { size: 14, color: soft };
     const axis = {
-      zeroline: false, automargin: true, fixedrange: !zoomable, tickfont: tick, linecolor: rule, tickcolor: rule,
+      zeroline: false, automargin: true, fixedrange: !zoomable, ticklabeloverflow: "allow", tickfont: tick, linecolor: rule, tickcolor: rule,
       title: { font: tick, standoff: 8 },
     };
     return {
       layout: {
         font: { family: "Source Sans, sans-serif", size: 15, color: ink },
         xaxis: { ...axis, showgrid: false, showline: true, ticks: "outside", ticklen: 4 },
-        yaxis: { ...axis, showgrid: true, gridcolor: this.colour("--rule", 0.6), showline: false, ticks: "" },
+        yaxis: { ...axis, showgrid: true, gridcolor: this.colour("--rule", 0.6), showline: false, ticks: "", ticklabelstandoff: 4 },
         showlegend: false, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
         margin: { l: 8, r: 8, t: 28, b: 8 }, dragmode: false, hovermode: "closest",
         hoverlabel: { bgcolor: page, bordercolor: rule, align: "left", font: { family: "Source Sans, sans-serif", size: 14, color: ink } },

@@ -67,7 +67,7 @@ function gaze({ tokens, from, weights }, width) {
   const seen = weights.indexOf(Math.max(...weights));
   return [
     ...weights.map((weight, i) => draw("path", {
-      class: "ray", d: `M${start} ${y(from)}L${end} ${y(i)}`, "stroke-width": Math.max(0.75, 9 * weight), opacity: 0.35 + 0.65 * weight,
+      class: "ray", d: `M${start} ${y(from)}L${end} ${y(i)}`, "stroke-width": Math.max(1, 9 * weight), opacity: 0.5 + 0.5 * weight,
     })),
     ...tokens.flatMap((word, i) => [
       label(fit(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),

@@ -12,7 +12,7 @@ import { icon, saveMenu, toCsv } from "./save.js";
 import { colours, draw, instrument, measure, node, svgFile, tinted } from "./svg.js";
 
 const NEAR = 0.015; // seeds closer than this would hide each other
-const HALF = 12; // px a stack of seeds may reach up and down
+const REACH = 12; // px a heap of seeds may rise and sink
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const percent = (share) => `${(100 * share).toFixed(2)}%`;
@@ -20,21 +20,29 @@ const percent = (share) => `${(100 * share).toFixed(2)}%`;
 /** How far each seed steps aside, so that eight seeds at 1.00 are seen to be eight. */
 function spread(values) {
   const order = values.map((_, seed) => seed).sort((a, b) => values[a] - values[b]);
+  const near = (a, b) => Math.abs(values[a] - values[b]) < NEAR;
+  const lanes = values.map(() => null);
+  for (const seed of order) {
+    const taken = new Set(order.filter((other) => lanes[other] != null && near(seed, other)).map((other) => lanes[other]));
+    let lane = 0;
+    while (taken.has(lane)) lane = lane > 0 ? -lane : 1 - lane; // 0, 1, -1, 2, -2 ...
+    lanes[seed] = lane;
+  }
+  const step = Math.min(7, (2 * REACH) / (Math.max(...lanes) - Math.min(...lanes)));
   const aside = values.map(() => 0);
-  for (let start = 0, end = 1; start < order.length; start = end++) {
-    while (end < order.length && values[order[end]] - values[order[end - 1]] < NEAR) end += 1;
-    const step = Math.min(7, (2 * HALF) / (end - start - 1));
-    for (let i = start; i < end; i += 1) {
-      aside[order[i]] = end - start > 1 ? (i - (start + end - 1) / 2) * step : 0;
-    }
+  for (let start = 0, end = 1; start < order.length; start = end++) { // each heap stands around the middle
+    while (end < order.length && near(order[end], order[end - 1])) end += 1;
+    const heap = order.slice(start, end);
+    const middle = (Math.max(...heap.map((seed) => lanes[seed])) + Math.min(...heap.map((seed) => lanes[seed]))) / 2;
+    for (const seed of heap) aside[seed] = lanes[seed] === middle ? 0 : (lanes[seed] - middle) * step;
   }
   return aside;
 }
 
 function spoken(row, classes) {
   const seeds = row.values.map((value) => value.toFixed(2)).join(", ");
-  const judged = row.right == null ? "" : row.right ? " Right." : " Wrong.";
-  return `${row.name} says ${row.answer} with probability ${row.probability}.${judged} ${row.note}. ` +
+  const judged = row.right == null ? "" : row.right ? ", which is right" : ", which is wrong";
+  return `${row.name} says ${row.answer} with probability ${row.probability}${judged}; ${row.note}. ` +
     `Probability of ${classes[1]}, seed by seed: ${seeds}.`;
 }
 
@@ -66,6 +74,7 @@ function fillRow(parts, row, classes) {
     const dot = parts.seeds.children[seed];
     dot.style.left = percent(value);
     dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
+    dot.style.zIndex = Math.round(aside[seed] + REACH); // a heap overlaps like coins, so that it can be counted
     dot.title = `seed ${seed}: ${classes[1]} ${value.toFixed(3)}`;
   });
   parts.mark.replaceChildren(...(row.right == null ? [] : [icon(row.right ? "check" : "close")]));
@@ -122,30 +131,36 @@ function picture(data, place) {
     const middle = mean(row.values);
     const colour = get(row.colour);
     const aside = spread(row.values);
-    const glyph = row.right ? "M1 7l4 4 8-9" : "M2 2l9 9M11 2l-9 9";
+    const wrong = row.right === false;
+    const glyph = draw("path", {
+      d: wrong ? "M6 6l8 8M14 6l-8 8" : "M4 10l4 4 8-9", fill: "none", stroke: wrong ? page : ink, "stroke-width": 2,
+    });
+    const badge = wrong ? draw("circle", { cx: 10, cy: 10, r: 10, fill: ink }) : null;
     return [
       draw("circle", { cx: 26, cy: y, r: 6, fill: colour }),
       text(row.name, 42, y + 6, 18, ink, { "font-weight": 600 }),
       draw("rect", { x: left - 8, y: y - 18, width: width + 16, height: 36, rx: 4, fill: get("--panel") }),
       draw("rect", { x: x(Math.min(middle, 0.5)), y: y - 14, width: width * Math.abs(middle - 0.5), height: 28, fill: colour }),
       draw("path", { d: `M${x(0.5)} ${y - 20}v40`, stroke: ink }),
-      ...row.values.map((value, seed) =>
-        draw("circle", { cx: x(value), cy: y + aside[seed], r: 4, fill: ink, stroke: page, "stroke-width": 1.5 })),
-      row.right == null ? null : draw("path", { d: glyph, transform: `translate(${right} ${y - 15})`, fill: "none", stroke: ink, "stroke-width": 2.5 }),
-      text(`${row.answer} ${row.probability}`, right + 24, y - 2, 18, ink, { "font-weight": 600 }),
-      text(row.note, right + 24, y + 16, 14, soft),
+      ...row.values.map((value, seed) => [value, aside[seed]]).sort((a, b) => a[1] - b[1]).map(([value, up]) =>
+        draw("circle", { cx: x(value), cy: y + up, r: 4.75, fill: ink, stroke: page, "stroke-width": 1.5 })),
+      row.right == null ? null : draw("g", { transform: `translate(${right} ${y - 19})` }, badge, glyph),
+      text(`${row.answer} ${row.probability}`, right + 28, y - 2, 18, ink, { "font-weight": 600 }),
+      text(row.note, right + 28, y + 16, 14, soft),
     ];
   });
+  const end = (name) => (name === data.truth ? { "font-weight": 600 } : {});
+  const sentence = data.tokens.map((token) => token.text).join(" ");
   const head = [
-    text(data.tokens.map((token) => token.text).join(" "), 20, 36, 18, ink),
-    text(`← ${data.classes[0]}`, left, 76, 14, soft),
+    text(sentence, 20, 36, 18, ink),
+    text(`← ${data.classes[0]}`, left, 76, 14, soft, end(data.classes[0])),
     text("undecided", x(0.5), 76, 14, soft, { "text-anchor": "middle" }),
-    text(`${data.classes[1]} →`, x(1), 76, 14, soft, { "text-anchor": "end" }),
+    text(`${data.classes[1]} →`, x(1), 76, 14, soft, { "text-anchor": "end", ...end(data.classes[1]) }),
     data.truth ? text(`the grammar says: ${data.truth}`, right, 76, 14, soft) : null,
   ];
   const bottom = top + data.rows.length * step;
   const notes = [data.caption, data.token_note].filter(Boolean).join(" ");
-  const wide = Math.max(980, left + measure(notes, 14) + 24);
+  const wide = Math.max(980, left + measure(notes, 14) + 24, measure(sentence, 18) + 44);
   done();
   return svgFile(wide, bottom + 44, page, ...head, ...marks, text(notes, left, bottom + 22, 14, soft));
 }

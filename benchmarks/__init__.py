@@ -1,0 +1,1 @@
+"""The performance claims, each a runnable script."""

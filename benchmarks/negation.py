@@ -1,0 +1,89 @@
+"""How much sooner the negation race ends than the notebook's way of running it; prints a table and JSON.
+
+    python -m benchmarks.negation [--rounds 5] [--json FILE]
+
+Same sentences, same epochs, one thread each. Every round times the baseline, ours, and the baseline
+again; the medians count. All ratios are taken in one run, because machines differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import torch
+import typer
+
+from benchmarks import plain_negation
+from explorer.tasks.negation import VOCABULARY, Negation
+from explorer.training.config import RunConfig, changed, default
+from explorer.training.recorder import record_run
+
+SEEDS = 8
+
+
+def sentences(config: RunConfig, split: str, seed: int) -> plain_negation.Sample:
+    """The sentences that ours learns from, as the notebook holds them."""
+    task = Negation(config.task)
+    drawn = task.sample("train" if split == "train" else "test", seed)
+    return [(list(VOCABULARY.encode(task.sentences[i].words)), task.labels[i]) for i in drawn]
+
+
+def seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def main(
+    rounds: Annotated[int, typer.Option(help="How often everything is timed.")] = 5,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
+) -> None:
+    """Time the four trainings of the notebook against ours."""
+    torch.set_num_threads(1)
+    times: dict[str, dict[str, list[float]]] = {}
+    accuracies: dict[str, dict[str, list[float]]] = {}
+    for name in plain_negation.MODELS:
+        one = default("negation", name)
+        many = changed(one, {"replicas": SEEDS})
+        samples = [(sentences(one, "train", s), sentences(one, "test", s)) for s in range(SEEDS)]
+        baseline = lambda n=name, s=samples[0]: plain_negation.train(n, *s, seed=0)  # noqa: E731
+        record_run(one)  # the first call of each kernel is slower
+        taken: dict[str, list[float]] = {"baseline": [], "one seed": [], "eight seeds": []}
+        for _ in range(rounds):
+            taken["baseline"].append(seconds(baseline))
+            taken["one seed"].append(seconds(lambda c=one: record_run(c)))
+            taken["eight seeds"].append(seconds(lambda c=many: record_run(c)))
+            taken["baseline"].append(seconds(baseline))
+        times[name] = taken
+        accuracies[name] = {
+            "baseline": [plain_negation.train(name, *s, seed=i) for i, s in enumerate(samples)],
+            "ours": [float(x) for x in record_run(many).curves.metrics["test_accuracy"][-1]],
+        }
+
+    median = {name: {k: statistics.median(v) for k, v in taken.items()} for name, taken in times.items()}
+    total = {k: sum(m[k] for m in median.values()) for k in ("baseline", "one seed", "eight seeds")}
+    median["all four"] = total
+    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread, {rounds} rounds")
+    print(f"{'':14}{'baseline':>10}{'one seed':>10}{'eight':>10}{'sooner':>9}{'8 / 1':>8}   test accuracy, mean of 8")
+    ratios = {}
+    for name, m in median.items():
+        ratios[name] = {"sooner": m["baseline"] / m["one seed"], "eight_for_one": m["eight seeds"] / m["one seed"]}
+        line = f"{name:14}{m['baseline']:9.3f}s{m['one seed']:9.3f}s{m['eight seeds']:9.3f}s"
+        line += f"{ratios[name]['sooner']:8.1f}x{ratios[name]['eight_for_one']:7.2f}x"
+        if name in accuracies:
+            line += "   " + ", ".join(f"{k} {statistics.mean(v):.3f}" for k, v in accuracies[name].items())
+        print(line)
+    if json_file:
+        figures = {"median_seconds": median, "ratios": ratios, "seconds": times, "test_accuracy": accuracies}
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,246 @@
+"""Runs on disk: a run is a folder. Needs no torch.
+
+    config.json                       the whole configuration
+    events.parquet                    a row for each (step, replica): batch loss, and where an epoch ended
+                                      its evaluation
+    snapshots/STEP.safetensors        weights, each with a leading replica axis
+    card.json                         what came out: parameters, seconds, metrics, versions, tags, note
+
+`pretrained/NAME` and `LINEAGE_HOME/runs/KEY` have this same format. A folder appears whole or not at
+all: it is written under another name and then renamed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import platformdirs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pydantic
+from numpy import ndarray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from explorer.errors import DamagedRun, LineageError, UnknownRun
+from explorer.training.config import RunConfig, key, parse, to_json
+from explorer.training.record import Curves, Record
+
+PRETRAINED = Path(__file__).parents[2] / "pretrained"
+_METRIC = "metric."
+
+
+class Metric(pydantic.BaseModel, frozen=True):
+    """One figure of a finished run: its mean over the seeds, and each seed's value."""
+
+    mean: float | None  # None where no seed has it
+    values: list[float | None]
+
+
+class Card(pydantic.BaseModel, frozen=True):
+    """What is to be known of a run without reading its curves."""
+
+    key: str
+    parameters: int
+    seconds: float
+    finished: bool
+    metrics: dict[str, Metric]
+    created: str
+    torch: str
+    tags: list[str] = []
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """An opened run folder; its weights stay on disk until somebody asks for them."""
+
+    folder: Path
+    config: RunConfig
+    card: Card
+    curves: Curves
+
+    @property
+    def key(self) -> str:
+        return self.card.key
+
+    def snapshot_steps(self) -> list[int]:
+        """At which steps there are weights."""
+        return sorted(int(file.stem) for file in (self.folder / "snapshots").glob("*.safetensors"))
+
+    def weights(self, step: int | None = None) -> dict[str, ndarray]:
+        """The weights after so many steps, or the last ones. Raises DamagedRun."""
+        steps = self.snapshot_steps()
+        if not steps or (step is not None and step not in steps):
+            raise DamagedRun(f"Run {self.key} has no weights{'' if step is None else f' of step {step}'}. Train it again.")
+        file = self.folder / "snapshots" / _snapshot_name(steps[-1] if step is None else step)
+        try:
+            return dict(load_file(file))
+        except (OSError, SafetensorError) as error:
+            raise DamagedRun(f"The weights of run {self.key} cannot be read. Train it again.") from error
+
+
+def runs_folder() -> Path:
+    """Where this machine keeps its own runs (`LINEAGE_HOME/runs`)."""
+    home = os.environ.get("LINEAGE_HOME")
+    return (Path(home) if home else Path(platformdirs.user_data_dir("lineage", appauthor=False))) / "runs"
+
+
+def metrics_of(curves: Curves) -> dict[str, Metric]:
+    """The metrics at the last evaluation. JSON knows no NaN: what a sample does not hold is None."""
+    found = {}
+    for name, values in curves.metrics.items():
+        last = [None if np.isnan(v) else float(v) for v in values[-1]]
+        known = [v for v in last if v is not None]
+        found[name] = Metric(mean=sum(known) / len(known) if known else None, values=last)
+    return found
+
+
+def save(record: Record, folder: Path) -> StoredRun:
+    """Write a run; a run that stood there before is replaced."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    card = Card(
+        key=key(record.config),
+        parameters=record.parameters,
+        seconds=round(record.seconds, 3),
+        finished=record.finished,
+        metrics=metrics_of(record.curves),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        torch=version("torch"),
+    )
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as work:
+        new = Path(work) / "run"
+        (new / "snapshots").mkdir(parents=True)
+        _write_json(new / "config.json", to_json(record.config))
+        _write_json(new / "card.json", card.model_dump())
+        pq.write_table(_to_table(record.curves, record.config.steps_per_epoch), new / "events.parquet", compression="zstd")
+        for step, weights in record.snapshots.items():
+            save_file(weights, new / "snapshots" / _snapshot_name(step))
+        old = Path(work) / "old"
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    _open.cache_clear()
+    return StoredRun(folder, record.config, card, record.curves)
+
+
+def load(folder: Path) -> StoredRun:
+    """Open a run folder; what it holds is checked. Raises UnknownRun or DamagedRun."""
+    if not (folder / "config.json").is_file():
+        raise UnknownRun(f"There is no run in {folder}.")
+    return _open(folder)
+
+
+@lru_cache(maxsize=128)
+def _open(folder: Path) -> StoredRun:
+    damaged = f"The run in {folder.name} cannot be read"
+    try:
+        config = parse(json.loads((folder / "config.json").read_text()))
+        card = Card.model_validate_json((folder / "card.json").read_text())
+        curves = _from_table(pq.read_table(folder / "events.parquet"), config.replicas)
+    except LineageError as error:
+        raise DamagedRun(f"{damaged}: {error}") from error
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
+    if card.key != key(config):
+        raise DamagedRun(f"{damaged}: its card names another run. Train it again.")
+    return StoredRun(folder, config, card, curves)
+
+
+@lru_cache
+def pretrained() -> dict[str, str]:
+    """The runs that ship with the program: name by key."""
+    return {load(folder.parent).key: folder.parent.name for folder in sorted(PRETRAINED.glob("*/config.json"))}
+
+
+def find(name: str) -> StoredRun:
+    """A run by its key, the name of a shipped one, or its folder. Raises UnknownRun or DamagedRun."""
+    shipped = pretrained()
+    if name in shipped.values():
+        return load(PRETRAINED / name)
+    if name.isalnum() and (runs_folder() / name / "config.json").is_file():
+        return load(runs_folder() / name)
+    if name in shipped:
+        return load(PRETRAINED / shipped[name])
+    if "/" in name or os.sep in name:
+        return load(Path(name))
+    raise UnknownRun(
+        f"There is no run “{name[:40]}” on this machine. `python -m explorer list` names the shipped ones; "
+        "a key is twelve letters and digits."
+    )
+
+
+def find_config(config: RunConfig) -> StoredRun | None:
+    """The stored run of exactly this configuration; a damaged one is as good as none."""
+    for folder in (runs_folder() / key(config), PRETRAINED / pretrained().get(key(config), "-")):
+        try:
+            run = load(folder)
+        except LineageError:
+            continue
+        if run.config == config:
+            return run
+    return None
+
+
+def _snapshot_name(step: int) -> str:
+    return f"{step:08d}.safetensors"
+
+
+def _write_json(file: Path, data: Any) -> None:
+    file.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def _to_table(curves: Curves, steps_per_epoch: int) -> pa.Table:
+    """Rows by step and replica; step 0 is before the first one and has no batch loss."""
+    steps, replicas = curves.losses.shape[0] + 1, curves.losses.shape[1]
+    evaluations = len(curves.epochs)
+    row_of = np.full(steps, evaluations)  # which evaluation stands at a step; the last index means none
+    row_of[curves.epochs * steps_per_epoch] = np.arange(evaluations)
+    rows = np.repeat(row_of, replicas)
+    replica = np.tile(np.arange(replicas), steps)
+    evaluated = rows < evaluations
+
+    def spread(values: ndarray) -> ndarray:
+        """Values of evaluations laid out over all rows, with NaN in between."""
+        out = np.full((len(rows), *values.shape[2:]), np.nan, dtype=np.float32)
+        out[evaluated] = values[rows[evaluated], replica[evaluated]]
+        return out
+
+    columns: dict[str, pa.Array] = {
+        "step": pa.array(np.repeat(np.arange(steps), replicas), pa.int32()),
+        "replica": pa.array(replica, pa.int16()),
+        "loss": pa.array(np.concatenate([np.full((1, replicas), np.nan, np.float32), curves.losses]).ravel()),
+        "epoch": pa.array(np.concatenate([curves.epochs, [0]])[rows], pa.int32(), mask=~evaluated),
+    }
+    columns |= {_METRIC + name: pa.array(spread(values)) for name, values in curves.metrics.items()}
+    sentences = spread(curves.sustain)
+    columns |= {f"sustain.{i}": pa.array(sentences[:, i]) for i in range(sentences.shape[1])}
+    return pa.table(columns)
+
+
+def _from_table(table: pa.Table, replicas: int) -> Curves:
+    def column(name: str, rows: ndarray | slice) -> ndarray:
+        return table[name].to_numpy()[rows].reshape(-1, replicas)
+
+    evaluated = table["epoch"].is_valid().to_numpy()
+    return Curves(
+        losses=column("loss", slice(replicas, None)),
+        epochs=table["epoch"].filter(table["epoch"].is_valid()).to_numpy()[::replicas],
+        metrics={
+            name.removeprefix(_METRIC): column(name, evaluated)
+            for name in table.column_names
+            if name.startswith(_METRIC)
+        },
+        sustain=np.stack(
+            [column(name, evaluated) for name in table.column_names if name.startswith("sustain.")], axis=-1
+        ),
+    )

@@ -1,0 +1,169 @@
+/* Our one frame for plotly figures: small multiples that keep their height, zoom and hover while data arrives.
+
+   data = {
+     figures: [{
+       name, title, colour, value, alt, caption,
+       plot,          // plotly's JSON, or its text as fig.to_json() gives it; template "none", colours by name (theme.js)
+       track: {trace, low, high, digits} | null,    // a line whose value is read in the title: indices of traces
+       token_axis: "x" | "y" | "xy" | null, token_offset, token_count,   // index on the axis = token + offset
+     }],
+     columns: null | 1 | 2 | 3, height, narrow_height, file,
+     playback: null | {unit, end, available, step, seconds, live, run, say, autoplay},
+   }
+   Hover shows, a click keeps it until the next click or Esc. */
+
+import { node, Panel } from "./panel.js";
+import { Playback } from "./playback.js";
+import { element, saveMenu, toCsv } from "./save.js";
+import { Theme } from "./theme.js";
+
+const NARROW = 700; // px of the frame's own width
+const FAILED = "The charts could not be loaded. Reload the page to try again.";
+
+let plotly;
+function loadPlotly() {
+  plotly ??= window.Plotly ? Promise.resolve(window.Plotly) : new Promise((done, fail) => {
+    const script = document.createElement("script");
+    script.src = "/assets/plotly/plotly.min.js";
+    script.onload = () => done(window.Plotly);
+    script.onerror = () => { plotly = null; script.remove(); fail(new Error(FAILED)); };
+    document.head.append(script);
+  });
+  return plotly;
+}
+
+const frames = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  if (!frames.has(parentElement)) frames.set(parentElement, new Frame(parentElement));
+  frames.get(parentElement).update(data);
+  return () => {
+    frames.get(parentElement)?.unmount();
+    frames.delete(parentElement);
+  };
+}
+
+class Frame {
+  panels = [];
+  kept = false; // a readout stays after the pointer left
+
+  constructor(parent) {
+    this.place = parent.querySelector(".lineage");
+    this.grid = element("div", "frame-panels");
+    this.place.replaceChildren(this.grid);
+    this.theme = new Theme(this.place, () => this.draw());
+    this.size = new ResizeObserver(() => this.ready && this.fit());
+    window.addEventListener("keydown", this.onKey);
+    window.addEventListener("lineage:token", this.onToken);
+    // Before our sheet is there, the colours' names mean nothing.
+    const sheets = [...parent.querySelectorAll("link")].map((link) => link.sheet || new Promise((done) => { link.onload = link.onerror = done; }));
+    Promise.all([loadPlotly(), document.fonts.load("15px 'Source Sans'"), ...sheets]).then(([library]) => {
+      if (this.gone) return;
+      this.ready = true;
+      this.plotly = library;
+      this.size.observe(this.place);
+      this.fit();
+    }, (trouble) => { for (const panel of this.panels) panel.plot.textContent = trouble.message; });
+  }
+
+  update(data) {
+    this.data = data;
+    const { figures, columns, playback } = data;
+    while (this.panels.length > figures.length) this.panels.pop().remove();
+    while (this.panels.length < figures.length) this.panels.push(new Panel(this));
+    const titled = figures.some((figure) => figure.title);
+    this.panels.forEach((panel, i) => panel.update(figures[i], titled));
+    this.place.classList.toggle("frame-bare", !titled && !playback);
+    this.grid.classList.toggle("frame-fixed", Boolean(columns));
+    this.grid.style.setProperty("--columns", columns ?? 1);
+
+    if (playback && !this.playback) {
+      this.playback = new Playback(() => this.show());
+      this.grid.before(this.playback.root);
+    } else if (!playback && this.playback) {
+      this.playback.stop();
+      this.playback.root.remove();
+      this.playback = null;
+    }
+    this.playback?.update(playback);
+    this.show();
+    saveMenu(this.place, { svg: () => this.picture(), csv: () => this.table(), file: data.file });
+    this.fit();
+  }
+
+  get cursor() { return this.playback?.cursor ?? null; }
+
+  /* Sizes first, then everything at once: reading one panel's width after drawing another costs a layout each. */
+  fit() {
+    const narrow = this.place.clientWidth < NARROW;
+    const height = narrow ? (this.data.narrow_height ?? this.data.height) : this.data.height;
+    for (const panel of this.panels) panel.height = height;
+    const row = this.panels[0]?.root.offsetTop;
+    const corner = this.playback ? null : this.panels.findLast((panel) => panel.root.offsetTop === row);
+    for (const panel of this.panels) {
+      panel.width = panel.plot.clientWidth;
+      panel.root.classList.toggle("frame-corner", panel === corner);
+    }
+    this.draw();
+  }
+
+  /* Plotly takes some 10 ms a figure: a few in each frame of the screen, so that nothing else has to wait. */
+  draw() {
+    if (!this.ready) return;
+    this.queue = [...this.panels];
+    this.turn ??= requestAnimationFrame(this.drawSome);
+  }
+
+  drawSome = () => {
+    this.turn = null;
+    const until = performance.now() + 8;
+    while (this.queue.length && performance.now() < until) this.queue.shift().draw(this.plotly, this.cursor);
+    if (this.queue.length) this.turn = requestAnimationFrame(this.drawSome);
+  };
+
+  show() { for (const panel of this.panels) panel.show(this.cursor); }
+
+  /* The panels share their hairline: "at the same epoch" is what small multiples are asked. */
+  read(at) { for (const panel of this.panels) panel.read(at); }
+
+  keep(at) {
+    this.kept = at !== null && !this.kept;
+    if (!this.kept) for (const panel of this.panels) panel.pin(null);
+  }
+
+  onKey = (event) => {
+    if (event.key !== "Escape" || !this.kept) return;
+    this.keep(null);
+    this.read(null);
+  };
+
+  onToken = ({ detail }) => { for (const panel of this.panels) panel.light(detail?.index ?? null); };
+
+  /* All panels as one drawing, every word where it stands on the screen. */
+  async picture() {
+    const edge = 16, frame = this.grid.getBoundingClientRect();
+    const width = Math.ceil(frame.width + 2 * edge), height = Math.ceil(frame.height + 2 * edge);
+    const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
+    svg.append(node("rect", { width, height, fill: this.theme.colour("--page") }));
+    const from = { left: frame.left - edge, top: frame.top - edge };
+    for (const panel of this.panels) svg.append(...await panel.picture(this.plotly, from));
+    return new XMLSerializer().serializeToString(svg);
+  }
+
+  table() {
+    const rows = this.panels.flatMap((panel) => panel.rows());
+    const deep = rows.some((row) => row.length > 4);
+    return toCsv(["figure", "series", "x", "y", ...(deep ? ["z"] : [])], deep ? rows.map((row) => [...row, ...Array(5 - row.length).fill(null)]) : rows);
+  }
+
+  unmount() {
+    this.gone = true;
+    cancelAnimationFrame(this.turn);
+    this.size.disconnect();
+    this.playback?.stop();
+    window.removeEventListener("keydown", this.onKey);
+    window.removeEventListener("lineage:token", this.onToken);
+    while (this.panels.length) this.panels.pop().remove();
+    this.place.replaceChildren();
+  }
+}

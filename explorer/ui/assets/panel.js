@@ -1,0 +1,312 @@
+/* One figure of the frame: its title line, its drawing, what is read from it, and what is saved of it. */
+
+import { cut, fluid, nearest, valueAt } from "./playback.js";
+import { element } from "./save.js";
+
+const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false };
+let count = 0;
+
+export class Panel {
+  token = null; // the one this panel told the others
+  at = null; // where the hairline stands, in units of x
+  pinned = null;
+
+  constructor(frame) {
+    this.frame = frame;
+    this.root = element("figure", "frame-panel");
+    this.root.role = "figure";
+    this.dot = element("span", "frame-dot");
+    this.name = element("b", "frame-name");
+    this.value = element("span", "frame-value");
+    this.detail = element("span", "frame-detail");
+    this.title = element("div", "frame-title");
+    this.title.append(this.dot, this.name, this.value, this.detail);
+    this.plot = element("div", "frame-plot");
+    this.plot.ariaHidden = "true"; // the figure's label says it in a sentence
+    this.hair = element("div", "frame-hair");
+    this.pen = element("div", "frame-pen");
+    this.lights = ["x", "y"].map((axis) => Object.assign(element("div", "frame-light"), { axis }));
+    this.over = element("div", "frame-over");
+    this.veil = node("rect", { x: -99, y: -99, width: 9999, height: 9999 });
+    this.veilName = `lineage-cut-${count++}`;
+    const clip = node("clipPath", { id: this.veilName }), defs = node("svg", { width: 0, height: 0 });
+    clip.append(this.veil);
+    defs.append(clip);
+    this.over.append(this.hair, this.pen, ...this.lights, defs);
+    this.area = element("div", "frame-area");
+    this.area.append(this.plot, this.over);
+    this.caption = element("figcaption", "lineage-caption");
+    this.root.append(this.title, this.area, this.caption);
+    frame.grid.append(this.root);
+    this.plot.addEventListener("pointermove", (event) => this.point(event));
+    this.plot.addEventListener("pointerdown", (event) => this.point(event));
+    this.plot.addEventListener("pointerleave", () => this.figure.track && !frame.kept && frame.read(null));
+    this.plot.addEventListener("click", (event) => this.press(event));
+  }
+
+  update(figure, titled) {
+    const source = typeof figure.plot === "string" ? figure.plot : JSON.stringify(figure.plot);
+    if (source !== this.source) this.painted = null;
+    this.source = source;
+    this.figure = figure;
+    this.root.ariaLabel = figure.alt ?? figure.title ?? figure.name;
+    this.title.hidden = !titled;
+    this.dot.hidden = !figure.colour;
+    this.dot.style.background = figure.colour ? `var(${figure.colour})` : "";
+    this.name.textContent = figure.title ?? "";
+    this.caption.textContent = figure.caption ?? "";
+    this.caption.hidden = !figure.caption;
+    this.say();
+  }
+
+  set height(px) { this.area.style.height = `${px}px`; this.px = px; }
+
+  paint() {
+    const { theme } = this.frame, look = theme.colour("--ink");
+    if (this.painted?.look === look) return this.painted;
+    const { data, layout } = theme.paint(JSON.parse(this.source));
+    const template = theme.template({ zoomable: Boolean(layout.dragmode) });
+    // A box at the pointer would hide the curve: a tracked figure speaks in its title line.
+    const quiet = this.figure.track ? { hovermode: false } : {};
+    return this.painted = { look, data, layout: { uirevision: "kept", ...layout, ...quiet, template, autosize: false } };
+  }
+
+  draw(plotly, cursor) {
+    if (!this.width) return; // in a closed tab or expander
+    const before = this.painted, { data, layout } = this.paint();
+    this.fluid = data.every(fluid);
+    this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
+    const state = `${this.width} ${this.px} ${this.shown}`;
+    if (before !== this.painted || this.state !== state) {
+      // Zooming writes into the layout it was given: it gets one of its own.
+      plotly.react(this.plot, this.shown === null ? data : data.map((trace) => cut(trace, this.shown)),
+        { ...structuredClone(layout), width: this.width, height: this.px }, CONFIG);
+      this.state = state;
+      if (!this.drawn) this.listen(plotly);
+      if (this.pinned) this.pin(this.pinned);
+    }
+    this.hang();
+    this.cursor = cursor;
+    this.say();
+    this.lay();
+  }
+
+  /* Up to the cursor, sixty times a second: lines and bands are drawn whole once and uncovered from the left.
+     Points and bars, which must not be seen in halves, are drawn anew when one more of them is there. */
+  show(cursor) {
+    if (!this.drawn) return;
+    if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.draw(this.drawn, cursor);
+    this.cursor = cursor;
+    this.say();
+    this.lay();
+  }
+
+  /* The veil over every trace that grows; the ceiling and its like stay as they are. */
+  hang() {
+    for (const { uid, meta } of this.fluid && this.frame.playback ? this.plot._fullData : []) {
+      if (!meta?.whole) this.plot.querySelector(`.trace${uid}`)?.setAttribute("clip-path", `url(#${this.veilName})`);
+    }
+  }
+
+  listen(plotly) {
+    this.drawn = plotly;
+    this.plot.on("plotly_relayout", () => this.lay());
+    this.plot.on("plotly_hover", ({ points }) => this.tell(points[0]));
+    this.plot.on("plotly_unhover", () => this.tell(null));
+    this.plot.on("plotly_click", ({ points }) => { this.clicked = points.map(({ curveNumber, pointNumber }) => ({ curveNumber, pointNumber })); });
+  }
+
+  get axes() { const { xaxis, yaxis } = this.plot._fullLayout ?? {}; return { xaxis, yaxis }; }
+
+  /* ---- reading a line ---- */
+
+  point(event) {
+    const { xaxis } = this.axes;
+    if (!this.figure.track || !xaxis || this.frame.kept) return;
+    const pixel = event.clientX - this.plot.getBoundingClientRect().left - xaxis._offset;
+    this.frame.read(xaxis.p2d(Math.min(Math.max(pixel, 0), xaxis._length)));
+  }
+
+  press(event) {
+    if (this.figure.track) { // plotly lays a cover over the page while a button is down, which looks like leaving
+      const { kept } = this.frame;
+      if (kept) this.frame.keep(null);
+      this.point(event);
+      if (!kept) this.frame.keep(this.at);
+      return;
+    }
+    const clicked = this.clicked;
+    this.clicked = null;
+    this.frame.keep(null);
+    if (!clicked) return;
+    this.frame.kept = true;
+    this.pin(clicked);
+  }
+
+  read(at) {
+    if (!this.figure.track) return;
+    this.at = at;
+    this.say();
+    this.lay();
+  }
+
+  say() {
+    const { track, value } = this.figure, data = this.painted?.data;
+    let shown = value ?? "", detail = "";
+    this.spot = null;
+    if (track && data) {
+      const line = data[track.trace], at = this.at === null ? this.cursor : nearest(line, this.at, this.cursor ?? Infinity);
+      const now = at === null ? null : valueAt(line, at);
+      if (now !== null) shown = number(now, track.digits);
+      if (now !== null && this.at !== null) {
+        const [low, high] = [track.low, track.high].map((i) => (data[i] ? valueAt(data[i], at) : null));
+        const unit = this.frame.data.playback?.unit ?? text(this.painted.layout.xaxis?.title) ?? "";
+        const range = low === null || high === null ? [] : [`${number(low, track.digits)} to ${number(high, track.digits)}`];
+        detail = [...range, `${unit} ${at}`.trim()].join(", ");
+        this.spot = [at, now];
+      }
+    }
+    if (this.value.textContent !== shown) this.value.textContent = shown;
+    if (this.detail.textContent !== detail) this.detail.textContent = detail;
+  }
+
+  /* Whatever lies over the drawing and must follow its axes. */
+  lay() {
+    const { xaxis, yaxis } = this.axes;
+    this.hair.hidden = this.pen.hidden = !this.spot || !xaxis;
+    if (!xaxis) return;
+    this.veil.setAttribute("width", this.cursor === null ? 9999 : 99 + Math.max(0, xaxis.d2p(this.cursor)));
+    if (this.spot) {
+      const left = xaxis._offset + xaxis.d2p(this.spot[0]);
+      place(this.hair, left, yaxis._offset, 0, yaxis._length);
+      place(this.pen, left, yaxis._offset + yaxis.d2p(this.spot[1]), 0, 0);
+    }
+    const { token_axis: along, token_offset: offset = 0 } = this.figure;
+    for (const light of this.lights) {
+      const axis = light.axis === "x" ? xaxis : yaxis;
+      const [from, to] = [-0.5, 0.5].map((half) => axis.l2p((this.lit ?? 0) + offset + half)).sort((a, b) => a - b);
+      light.hidden = this.lit === null || this.lit === undefined || !along?.includes(light.axis) || to < 1 || from > axis._length - 1;
+      if (light.hidden) continue;
+      const start = Math.max(from, 0), size = Math.min(to, axis._length) - start;
+      if (light.axis === "x") place(light, xaxis._offset + start, yaxis._offset, size, yaxis._length);
+      else place(light, xaxis._offset, yaxis._offset + start, xaxis._length, size);
+    }
+  }
+
+  /* ---- keeping plotly's own readout: a copy of it, which the next hover does not take away ---- */
+
+  pin(points) {
+    this.pinned = points;
+    this.over.querySelector("svg")?.remove();
+    if (!points || !this.drawn) return;
+    this.drawn.Fx.hover(this.plot, points);
+    const layer = this.plot.querySelector(".hoverlayer");
+    const copy = node("svg", { class: "main-svg frame-pinned", width: this.width, height: this.px });
+    copy.append(layer.cloneNode(true));
+    this.over.append(copy);
+  }
+
+  /* ---- tokens ---- */
+
+  tell(point) {
+    const { token_axis: along, token_offset: offset = 0, token_count: count = Infinity } = this.figure;
+    if (!along) return;
+    const axis = along === "x" ? "x" : "y"; // in a square of tokens it is the row that asks
+    let index = point ? Math.round(point[`${axis}axis`].d2c(point[axis])) - offset : null;
+    if (!(index >= 0 && index < count)) index = null;
+    if (index === this.token) return;
+    this.token = index;
+    window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
+  }
+
+  light(index) {
+    this.lit = index < (this.figure.token_count ?? Infinity) ? index : null;
+    this.lay();
+  }
+
+  /* ---- saving ---- */
+
+  async picture(plotly, from) {
+    const box = this.plot.getBoundingClientRect(), { data, layout } = this.plot;
+    const seen = this.cursor === null ? data : data.map((trace) => cut(trace, this.cursor));
+    const drawing = await plotly.toImage({ data: seen, layout, config: CONFIG }, { format: "svg", width: this.width, height: this.px, imageDataOnly: true });
+    const svg = new DOMParser().parseFromString(drawing.replaceAll("rgb(68, 68, 68)", "#1D2327"), "image/svg+xml").documentElement;
+    svg.setAttribute("x", box.left - from.left);
+    svg.setAttribute("y", box.top - from.top);
+    svg.setAttribute("overflow", "visible"); // as on the screen
+    const dot = this.dot.getBoundingClientRect();
+    return [
+      svg,
+      ...(dot.width ? [node("circle", { r: dot.width / 2, cx: dot.left + dot.width / 2 - from.left, cy: dot.top + dot.height / 2 - from.top, fill: getComputedStyle(this.dot).backgroundColor })] : []),
+      ...[this.name, this.value, this.detail, this.caption].flatMap((place) => lines(place, from)),
+    ];
+  }
+
+  rows() {
+    const { name } = this.figure, { data, layout } = this.paint();
+    return data.flatMap((trace, i) => {
+      const series = words(trace.name ?? `series ${i + 1}`), { x, y, z } = trace;
+      const word = { x: labels(layout.xaxis), y: labels(layout.yaxis) };
+      if (z) return z.flatMap((row, r) => row.map((value, c) => [name, series, word.x(x?.[c] ?? c), word.y(y?.[r] ?? r), value]));
+      const length = Math.max(x?.length ?? 0, y?.length ?? 0);
+      return Array.from({ length }, (_, p) => [name, series, word.x(x?.[p] ?? p), word.y(y?.[p] ?? p)]);
+    });
+  }
+
+  remove() {
+    this.tell(null);
+    if (this.drawn) this.drawn.purge(this.plot);
+    this.root.remove();
+  }
+}
+
+/* Numbers that stand for words on the axis, as words; where a word comes twice its number stays before it. */
+function labels({ tickvals, ticktext } = {}) {
+  if (!tickvals || !ticktext) return words;
+  const plain = ticktext.map(words);
+  return (value) => {
+    const word = plain[tickvals.indexOf(value)];
+    return word === undefined ? words(value) : plain.indexOf(word) === plain.lastIndexOf(word) ? word : `${value} ${word}`;
+  };
+}
+
+const SIGNS = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&nbsp;": " " };
+function words(text) {
+  if (typeof text !== "string") return text;
+  return text.replace(/<br ?\/?>/g, " ").replace(/<\/?(b|i|em|s|u|sub|sup|span|a)( [^>]*)?>/g, "").replace(/&(lt|gt|amp|nbsp);/g, (sign) => SIGNS[sign]);
+}
+
+/* A text of the page as svg, broken into the lines the screen shows. */
+function lines(place, from) {
+  const source = place.firstChild;
+  if (!source || !place.getClientRects().length) return [];
+  const style = getComputedStyle(place), found = [], range = document.createRange();
+  for (const { index, 0: word } of source.data.matchAll(/\S+/g)) {
+    range.setStart(source, index);
+    range.setEnd(source, index + word.length);
+    const box = range.getBoundingClientRect(), line = found.at(-1);
+    if (line && Math.abs(line.top - box.top) < 2) line.words.push(word);
+    else found.push({ words: [word], left: box.left, top: box.top, middle: box.top + box.height / 2 });
+  }
+  return found.map((line) => {
+    const text = node("text", {
+      x: line.left - from.left, y: line.middle - from.top, "dominant-baseline": "central", fill: style.color,
+      "font-family": style.fontFamily.replaceAll('"', "'"), "font-size": style.fontSize, "font-weight": style.fontWeight,
+    });
+    text.textContent = line.words.join(" ");
+    return text;
+  });
+}
+
+export function node(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+function place({ style }, left, top, width, height) {
+  Object.assign(style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+}
+
+const text = (title) => (typeof title === "string" ? title : title?.text);
+const number = (value, digits = 3) => value.toFixed(digits).replace("-", "−");
