@@ -95,13 +95,13 @@ def runs_folder() -> Path:
     return (Path(home) if home else Path(platformdirs.user_data_dir("lineage", appauthor=False))) / "runs"
 
 
-def metrics_of(curves: Curves) -> dict[str, Metric]:
-    """The metrics at the last evaluation. JSON knows no NaN: what a sample does not hold is None."""
+def summary(metrics: dict[str, ndarray]) -> dict[str, Metric]:
+    """Mean and values over the replicas. JSON knows no NaN: what a sample does not hold is None."""
     found = {}
-    for name, values in curves.metrics.items():
-        last = [None if np.isnan(v) else float(v) for v in values[-1]]
-        known = [v for v in last if v is not None]
-        found[name] = Metric(mean=sum(known) / len(known) if known else None, values=last)
+    for name, values in metrics.items():
+        each = [None if np.isnan(v) else float(v) for v in values]
+        known = [v for v in each if v is not None]
+        found[name] = Metric(mean=sum(known) / len(known) if known else None, values=each)
     return found
 
 
@@ -113,7 +113,7 @@ def save(record: Record, folder: Path) -> StoredRun:
         parameters=record.parameters,
         seconds=round(record.seconds, 3),
         finished=record.finished,
-        metrics=metrics_of(record.curves),
+        metrics=summary({name: values[-1] for name, values in record.curves.metrics.items()}),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         torch=version("torch"),
     )

@@ -1,0 +1,194 @@
+"""The command line: the same trainings and answers as in the browser, from a terminal.
+
+    python -m explorer --help
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from explorer import catalogue
+from explorer.errors import InvalidSetting, LineageError
+from explorer.training import store
+from explorer.training.config import RunConfig, changed, default, key
+from explorer.training.pretraining import recipes
+
+app = typer.Typer(help=__doc__.splitlines()[0] if __doc__ else None, no_args_is_help=True, add_completion=False)
+Json = Annotated[bool, typer.Option("--json", help="One JSON object a line on standard output, nothing else there.")]
+Run = Annotated[str, typer.Argument(help="A key, the name of a shipped run, or a run folder.")]
+
+
+@app.command("list")
+def list_everything(as_json: Json = False) -> None:
+    """Models, tasks, shipped runs, and the runs of this machine."""
+    shipped = store.pretrained()
+    own = sorted(f.parent.name for f in store.runs_folder().glob("*/config.json"))
+    if as_json:
+        for row in catalogue.MODELS.values():
+            _say({"kind": "model", "name": row.name, "title": row.title, "tasks": list(row.recipes)})
+        for task in catalogue.TASKS.values():
+            _say({"kind": "task", "name": task.name, "title": task.title})
+        for run, name in shipped.items():
+            _say({"kind": "pretrained", "name": name, "run": run})
+        for run in own:
+            _say({"kind": "run", "run": run})
+        return
+    print("tasks     ", ", ".join(catalogue.TASKS))
+    print("models    ", ", ".join(catalogue.MODELS))
+    print("pretrained")
+    for run, name in shipped.items():
+        print(f"  {run}  {name}")
+    print(f"runs in {store.runs_folder()}")
+    for run in own:
+        print(f"  {run}")
+
+
+@app.command()
+def train(
+    task: Annotated[str, typer.Option(help=f"What to learn: {', '.join(catalogue.TASKS)}.")],
+    model: Annotated[str, typer.Option(help=f"Who learns: {', '.join(catalogue.MODELS)}.")],
+    seed: Annotated[str | None, typer.Option(help="Seed of the first replica.")] = None,
+    replicas: Annotated[str | None, typer.Option(help="How many seeds to train side by side.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting, e.g. p_not=0.5.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the run; by default LINEAGE_HOME/runs/KEY.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Train a model and keep the run."""
+    changes: dict[str, object] = {"seed": seed, "replicas": replicas}
+    changes = {name: value for name, value in changes.items() if value is not None}
+    for text in settings or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
+        changes[name.strip()] = value.strip()
+    config = changed(default(task, model), changes)
+    if out and out.exists() and not (out / "config.json").is_file():
+        raise InvalidSetting(f"{out} exists and is no run folder. Give --out a new folder.")
+    _finish(config, out or store.runs_folder() / key(config), as_json)
+
+
+def _finish(config: RunConfig, folder: Path, as_json: bool) -> None:
+    from explorer.training.events import Event, Step
+    from explorer.training.recorder import record_run
+
+    last = 0.0
+    with _progress(config, hidden=as_json) as advance:
+
+        def listen(event: Event) -> None:
+            nonlocal last
+            if isinstance(event, Step):
+                advance(event.step)
+                # Reading a loss makes it a number; ten times a second is as often as anybody reads.
+                if as_json and (time.monotonic() - last > 0.1 or event.step == config.steps):
+                    last = time.monotonic()
+                    losses = [round(float(loss), 6) for loss in event.losses]
+                    _say({"kind": "step", "step": event.step, "of": config.steps, "loss": losses})
+
+        record = record_run(config, listen)
+    try:
+        run = store.save(record, folder)
+    except OSError as error:
+        raise InvalidSetting(f"The run cannot be written to {folder}: {error.strerror}. Give another --out.") from error
+    if as_json:
+        metrics = {name: metric.model_dump() for name, metric in run.card.metrics.items()}
+        _say({"kind": "finished", "run": run.key, "seconds": run.card.seconds, "metrics": metrics})
+        return
+    print(f"{config.title}: {run.card.parameters:,} parameters, {config.replicas} seed(s), {run.card.seconds:.2f} s")
+    _print_metrics(run.card)
+    print(f"kept as {run.folder}")
+
+
+@app.command()
+def evaluate(run: Run, as_json: Json = False) -> None:
+    """Ask a run's model again, from its weights, and compare with what its card says."""
+    from explorer.inspection.evaluating import evaluate as evaluate_run
+
+    stored = store.find(run)
+    card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
+    if as_json:
+        metrics = {name: metric.model_dump() for name, metric in card.metrics.items()}
+        _say({"kind": "evaluation", "run": stored.key, "metrics": metrics})
+        return
+    print(f"{stored.config.title}, run {stored.key}")
+    _print_metrics(card)
+
+
+@app.command()
+def predict(run: Run, sentence: Annotated[str, typer.Argument(help="A sentence.")], as_json: Json = False) -> None:
+    """What a run's model says about a sentence (the mean over its seeds)."""
+    from explorer.inspection.opening import open_model
+    from explorer.inspection.sentences import sustain_probabilities, tokens_of
+    from explorer.tasks.negation import VOCABULARY
+
+    stored = store.find(run)
+    words = VOCABULARY.split(sentence)
+    sustain = float(sustain_probabilities(open_model(stored), words).mean())
+    probabilities = {"collapse": round(1 - sustain, 6), "sustain": round(sustain, 6)}
+    if as_json:
+        _say({"sentence": sentence, "tokens": list(tokens_of(words)), "probabilities": probabilities})
+        return
+    for name, value in probabilities.items():
+        print(f"{name:9} {value:.3f} {'█' * round(40 * value)}")
+
+
+@app.command()
+def pretrain(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of shipped runs; see `list`.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train the runs that ship with the program into pretrained/."""
+    known = recipes()
+    if not names and not everything:
+        raise InvalidSetting(f"Name the runs to train, or give --all. There is {', '.join(known)}.")
+    for name in known if everything else names or ():
+        if name not in known:
+            raise InvalidSetting(f"There is no shipped run “{name}”. There is {', '.join(known)}.")
+        _finish(known[name], store.PRETRAINED / name, as_json)
+
+
+def _say(message: dict[str, Any]) -> None:
+    print(json.dumps(message, ensure_ascii=False), flush=True)
+
+
+def _print_metrics(card: store.Card) -> None:
+    for name, metric in card.metrics.items():
+        known = [v for v in metric.values if v is not None]
+        spread = f"  ({min(known):.3f} to {max(known):.3f})" if len(known) > 1 else ""
+        print(f"  {name:26} {'none' if metric.mean is None else f'{metric.mean:.3f}'}{spread}")
+
+
+@contextmanager
+def _progress(config: RunConfig, hidden: bool) -> Iterator[Any]:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=hidden or not console.is_terminal, transient=True) as bar:
+        task = bar.add_task(config.title, total=config.steps)
+        yield lambda step: bar.update(task, completed=step)
+
+
+def main() -> None:
+    """Run the command line; what a user caused is said in one sentence."""
+    try:
+        app()
+    except LineageError as error:
+        nearest = getattr(error, "nearest", {})
+        hint = " ".join(f"{word}: {', '.join(known)}." for word, known in nearest.items())
+        print(f"{error} {hint}".strip(), file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

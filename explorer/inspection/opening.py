@@ -1,0 +1,52 @@
+"""From a stored run back to its model: frozen, in evaluation mode, safe to share between visitors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor, nn
+
+from explorer.errors import DamagedRun
+from explorer.training.building import build
+from explorer.training.config import RunConfig
+from explorer.training.store import StoredRun
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedModel:
+    """All replicas of a run as one stack, and the configuration they were trained with."""
+
+    config: RunConfig
+    stack: nn.Module
+
+    def alone(self, replica: int) -> nn.Module:
+        """One replica as a model of its own."""
+        weights = {name: value[replica] for name, value in self.stack.state_dict().items()}
+        return _filled(self.config, weights if self.config.replicas > 1 else self.stack.state_dict())
+
+
+def open_model(run: StoredRun, step: int | None = None) -> OpenedModel:
+    """The model of a run after so many steps, or at its end. Raises DamagedRun."""
+    weights = {name: torch.from_numpy(value) for name, value in run.weights(step).items()}
+    if run.config.replicas == 1:
+        weights = {name: value[0] for name, value in weights.items()}
+    try:
+        return OpenedModel(run.config, _filled(run.config, weights, stacked=True))
+    except RuntimeError as error:  # torch lists every missing or misshapen weight; a visitor needs one sentence
+        raise DamagedRun(f"The weights of run {run.key} do not fit its configuration. Train it again.") from error
+
+
+def _filled(config: RunConfig, weights: dict[str, Tensor], stacked: bool = False) -> nn.Module:
+    model = build(config if stacked else replace(config, replicas=1))
+    model.load_state_dict(weights)
+    return model.eval().requires_grad_(False)
+
+
+def to_array(value: Tensor) -> Float[ndarray, "..."]:
+    """A read-only array: what caches hand out is shared by all visitors."""
+    array: ndarray = value.detach().numpy().copy()
+    array.flags.writeable = False
+    return array

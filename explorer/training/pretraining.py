@@ -1,0 +1,25 @@
+"""Which runs ship with the program, so that no page opens empty. Made by `python -m explorer pretrain`."""
+
+from __future__ import annotations
+
+from explorer.catalogue import MODELS
+from explorer.training.config import RunConfig, changed, default
+
+SEEDS = 8
+WORLDS: dict[str, dict[str, object]] = {
+    "single": {},
+    "double": {"max_nots": 2},
+    "held-out": {"held_out": "destroy"},
+    "eos": {"padding": "eos"},
+}
+
+
+def recipes() -> dict[str, RunConfig]:
+    """Every shipped run by its name: each model in each world, and the Transformer's usual start."""
+    runs = {
+        f"negation-{world}-{model}": changed(default("negation", model), {"replicas": SEEDS, **changes})
+        for world, changes in WORLDS.items()
+        for model in MODELS
+    }
+    usual = changed(runs["negation-single-transformer"], {"start": 1.0})
+    return {**runs, "negation-single-transformer-usual-start": usual}
