@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from explorer import catalogue
-from explorer.errors import InvalidSetting, LineageError
+from explorer.errors import InvalidSetting, LineageError, UnknownRun
 from explorer.training import store
 from explorer.training.config import RunConfig, changed, default, key
 from explorer.training.pretraining import recipes
@@ -113,7 +113,7 @@ def evaluate(run: Run, as_json: Json = False) -> None:
     """Ask a run's model again, from its weights, and compare with what its card says."""
     from explorer.inspection.evaluating import evaluate as evaluate_run
 
-    stored = store.find(run)
+    stored = _stored(run)
     card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in card.metrics.items()}
@@ -130,7 +130,7 @@ def predict(run: Run, sentence: Annotated[str, typer.Argument(help="A sentence."
     from explorer.inspection.sentences import sustain_probabilities, tokens_of
     from explorer.tasks.negation import VOCABULARY
 
-    stored = store.find(run)
+    stored = _stored(run)
     words = VOCABULARY.split(sentence)
     sustain = float(sustain_probabilities(open_model(stored), words).mean())
     probabilities = {"collapse": round(1 - sustain, 6), "sustain": round(sustain, 6)}
@@ -155,6 +155,16 @@ def pretrain(
         if name not in known:
             raise InvalidSetting(f"There is no shipped run “{name}”. There is {', '.join(known)}.")
         _finish(known[name], store.PRETRAINED / name, as_json)
+
+
+def _stored(run: str) -> store.StoredRun:
+    """A key or the name of a shipped run, otherwise a folder."""
+    try:
+        return store.find(run)
+    except UnknownRun:
+        if Path(run).is_dir():
+            return store.load(Path(run))
+        raise
 
 
 def _say(message: dict[str, Any]) -> None:

@@ -1,3 +1,20 @@
+"""The map of all pages: the script that the server runs for every visitor and gesture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
 import streamlit as st
-st.set_page_config(layout="wide")
-st.navigation({"": [st.Page("home.py", title="Lineage", default=True)]}, position="top").run()
+
+from explorer.catalogue import PAGES
+
+# A file of ours: Streamlit fetches emoji and icons for the tab from elsewhere.
+ICON = Path(__file__).parents[1] / "explorer" / "ui" / "assets" / "icon.svg"
+
+st.set_page_config(page_title="Lineage", page_icon=ICON, layout="wide")
+
+sections: dict[str, list[st.Page]] = {}
+for index, row in enumerate(PAGES):
+    page = st.Page(row.file, title=row.title, url_path=row.address or None, default=index == 0)
+    sections.setdefault(row.section, []).append(page)
+st.navigation(sections, position="top").run()

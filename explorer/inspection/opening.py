@@ -45,7 +45,7 @@ def _filled(config: RunConfig, weights: dict[str, Tensor], stacked: bool = False
     return model.eval().requires_grad_(False)
 
 
-def to_array(value: Tensor) -> Float[ndarray, "..."]:
+def to_array(value: Float[Tensor, "*shape"]) -> Float[ndarray, "*shape"]:
     """A read-only array: what caches hand out is shared by all visitors."""
     array: ndarray = value.detach().numpy().copy()
     array.flags.writeable = False

@@ -45,8 +45,8 @@ class GRUCell(nn.Module):
 
     def step(self, projected: Float[Tensor, "*batch gates"], state: State) -> State:
         (h,) = state
-        x_r, x_z, x_n = projected.split(self.hidden, dim=-1)
-        h_r, h_z, h_n = self.recurrent(h).split(self.hidden, dim=-1)
+        x_r, x_z, x_n = projected.chunk(3, dim=-1)
+        h_r, h_z, h_n = self.recurrent(h).chunk(3, dim=-1)
         r = self.reset_gate(torch.sigmoid(x_r + h_r))
         z = self.update_gate(torch.sigmoid(x_z + h_z))
         n = self.candidate(torch.tanh(x_n + r * h_n))
@@ -54,7 +54,7 @@ class GRUCell(nn.Module):
 
     def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
-        states, _ = torch.gru(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)
+        states, _ = torch.gru(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
         return states
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 import torch
@@ -25,6 +25,8 @@ def uniform(*shape: int, bound: float, generator: Generator) -> nn.Parameter:
 
 class Linear(nn.Module):
     """y = W x + b, started as `torch.nn.Linear` is: evenly within 1/sqrt(fan-in), or a given bound."""
+
+    __call__: Callable[..., Tensor]  # for type checkers: nn.Module promises no type
 
     def __init__(
         self, inputs: int, outputs: int, generator: Generator, bias: bool = True, bound: float | None = None

@@ -49,7 +49,7 @@ class LSTMCell(nn.Module):
 
     def step(self, projected: Float[Tensor, "*batch gates"], state: State) -> State:
         h, c = state
-        i, f, g, o = (projected + self.recurrent(h)).split(self.hidden, dim=-1)
+        i, f, g, o = (projected + self.recurrent(h)).chunk(4, dim=-1)
         i, f, o = self.input_gate(i.sigmoid()), self.forget_gate(f.sigmoid()), self.output_gate(o.sigmoid())
         g = self.candidate(g.tanh())
         c = self.memory(f * c + i * g)
@@ -58,7 +58,7 @@ class LSTMCell(nn.Module):
     def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
         start = tuple(part[None] for part in self.start(x))
-        states, _, _ = torch.lstm(x, start, weights, True, 1, 0.0, False, False, True)
+        states, _, _ = torch.lstm(x, start, weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
         return states
 
 

@@ -5,7 +5,7 @@ A cell is one step (`rnn.py`, `lstm.py`, `gru.py`); this file is the loop over t
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -17,6 +17,7 @@ from explorer.models.taps import watched
 State: TypeAlias = tuple[Tensor, ...]  # the hidden state first; an LSTM adds its memory cell
 
 
+@runtime_checkable
 class Cell(Protocol):
     """One step of a recurrent network, and the same steps on PyTorch's fused kernel."""
 
@@ -51,7 +52,14 @@ class RecurrentClassifier(nn.Module):
     cell: Cell
 
     def __init__(
-        self, cell: nn.Module, width: int, hidden: int, vocabulary: int, classes: int, padding: int, generator: Generator
+        self,
+        cell: nn.Module,
+        width: int,
+        hidden: int,
+        vocabulary: int,
+        classes: int,
+        padding: int,
+        generator: Generator,
     ) -> None:
         super().__init__()
         self.padding = padding

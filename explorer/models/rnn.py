@@ -43,7 +43,7 @@ class RNNCell(nn.Module):
 
     def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
-        states, _ = torch.rnn_tanh(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)
+        states, _ = torch.rnn_tanh(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
         return states
 
 

@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import Any
 
 
-def setting(default: Any, help: str, low: float | None = None, high: float | None = None) -> Any:
+def setting(default: Any, help: str, low: int | float | None = None, high: int | float | None = None) -> Any:
     """A dataclass field that carries its explanation and its limits (both ends are allowed).
 
     A released default never changes: a run's key is made of what differs from the defaults.

@@ -42,7 +42,7 @@ class Words:
 
         Raises EmptySentence, SentenceTooLong, or UnknownWords with the nearest known words.
         """
-        pieces = (piece.strip(_PUNCTUATION) for piece in unicodedata.normalize("NFKC", text).casefold().split())
+        pieces = (_bare(piece) for piece in unicodedata.normalize("NFKC", text).split())
         words = tuple(piece for piece in pieces if piece)
         if not words:
             raise EmptySentence(f"There is no word in this sentence. The models know {_list(self.words)}.")
@@ -58,6 +58,10 @@ class Words:
             raise UnknownWords(f"The models never saw {shown}{more}. Words near it that they know:", nearest)
         return words
 
+    def replaced(self, text: str, word: str, known: str) -> str:
+        """The text with every occurrence of an unknown word replaced by a known one."""
+        return " ".join(known if _bare(piece) == word else piece for piece in text.split())
+
     def nearest(self, word: str) -> tuple[str, ...]:
         """The three known words that are spelled most like it."""
         word = word[:50]  # the comparison takes the square of the length
@@ -72,6 +76,11 @@ class Words:
     def decode(self, ids: tuple[int, ...]) -> tuple[str, ...]:
         """The words again, without markers."""
         return tuple(token for token in (self.tokens[i] for i in ids) if token not in self.markers)
+
+
+def _bare(piece: str) -> str:
+    """One piece of text in lower case, without the punctuation around it."""
+    return unicodedata.normalize("NFKC", piece).casefold().strip(_PUNCTUATION)
 
 
 def _shortened(word: str) -> str:

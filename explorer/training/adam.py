@@ -28,7 +28,7 @@ class Adam:
         self.mean = torch.zeros_like(self.weights)
         self.square = torch.zeros_like(self.weights)
         sizes = [p.numel() for p in parameters]
-        parts = zip(parameters, self.weights.split(sizes), self.gradient.split(sizes), strict=True)
+        parts = zip(parameters, torch.split(self.weights, sizes), torch.split(self.gradient, sizes), strict=True)
         for parameter, weight, gradient in parts:
             parameter.data = weight.view(parameter.shape)
             parameter.grad = gradient.view(parameter.shape)  # backward adds into it

@@ -23,7 +23,6 @@ from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_row
 from explorer.errors import InvalidSetting
 from explorer.models.settings import setting
 
-
 MOST_STEPS = 50_000
 
 
@@ -113,7 +112,7 @@ def parse(data: object) -> RunConfig:
     for part, row in (("task", task_row(usual.task)), ("model", model_row(usual.model))):
         if data[part].get("version") != row.version:
             raise InvalidSetting(
-                f"This run was made with version {data[part].get('version')} of “{row.name}”; "
+                f"This run was made with version {_shown(data[part].get('version'))} of “{row.name}”; "
                 f"this program has version {row.version}. Train it again."
             )
     if data["optimiser"].get("name") != "adam":
@@ -163,11 +162,10 @@ def validated(kind: type[Any], values: Mapping[str, object]) -> Any:
 
 def _checked(kind: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
     try:
-        return dict(_checker(kind).model_validate(values))
+        return dict(_checker(kind).model_validate(values))  # type: ignore[arg-type]  # a class is hashable
     except pydantic.ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
         raise InvalidSetting(_impossible(kind, name, values.get(name))) from None
-
 
 
 @lru_cache
@@ -189,7 +187,6 @@ def _impossible(kind: type[Any], name: str, value: object) -> str:
     if field is None:
         return _unknown("setting", name, [f.name for f in dataclasses.fields(kind)])
     hint = get_type_hints(kind)[name]
-    shown = str(value) if len(str(value)) <= 40 else str(value)[:39] + "…"
     if get_origin(hint) is Literal:
         possible = "one of " + ", ".join(map(str, get_args(hint)))
     elif hint is bool:
@@ -197,13 +194,19 @@ def _impossible(kind: type[Any], name: str, value: object) -> str:
     else:
         sort = "a whole number" if hint is int else "a number"
         possible = f"{sort} from {field.metadata['low']:g} to {field.metadata['high']:,}"
-    return f"{name} = {shown} is not possible. Give {possible}."
+    return f"{name} = {_shown(value)} is not possible. Give {possible}."
 
 
 def _unknown(what: str, name: str, known: Any) -> str:
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
     hint = f"Nearest: {', '.join(near)}." if near else f"There is {', '.join(known)}."
-    return f"There is no {what} “{name[:40]}”. {hint}"
+    return f"There is no {what} “{_shown(name)}”. {hint}"
+
+
+def _shown(value: object) -> str:
+    """What was given, on one line and not longer than needed to know it again."""
+    text = "".join(letter if letter.isprintable() else " " for letter in str(value))
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 _PARTS = ("task", "model", "optimiser")

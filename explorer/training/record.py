@@ -21,7 +21,8 @@ class Curves:
 
     def last(self, metric: str) -> Float[ndarray, " replicas"]:
         """A metric at the last evaluation, one value a seed."""
-        return self.metrics[metric][-1]
+        values: ndarray = self.metrics[metric][-1]
+        return values
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 import platformdirs
-import pyarrow as pa
-import pyarrow.parquet as pq
+import pyarrow as pa  # type: ignore[import-untyped]
+import pyarrow.parquet as pq  # type: ignore[import-untyped]
 import pydantic
 from numpy import ndarray
 from safetensors import SafetensorError
@@ -81,7 +81,8 @@ class StoredRun:
         """The weights after so many steps, or the last ones. Raises DamagedRun."""
         steps = self.snapshot_steps()
         if not steps or (step is not None and step not in steps):
-            raise DamagedRun(f"Run {self.key} has no weights{'' if step is None else f' of step {step}'}. Train it again.")
+            missing = "weights" if step is None else f"weights of step {step}"
+            raise DamagedRun(f"Run {self.key} has no {missing}. Train it again.")
         file = self.folder / "snapshots" / _snapshot_name(steps[-1] if step is None else step)
         try:
             return dict(load_file(file))
@@ -122,7 +123,8 @@ def save(record: Record, folder: Path) -> StoredRun:
         (new / "snapshots").mkdir(parents=True)
         _write_json(new / "config.json", to_json(record.config))
         _write_json(new / "card.json", card.model_dump())
-        pq.write_table(_to_table(record.curves, record.config.steps_per_epoch), new / "events.parquet", compression="zstd")
+        events = _to_table(record.curves, record.config.steps_per_epoch)
+        pq.write_table(events, new / "events.parquet", compression="zstd")
         for step, weights in record.snapshots.items():
             save_file(weights, new / "snapshots" / _snapshot_name(step))
         old = Path(work) / "old"
@@ -163,7 +165,7 @@ def pretrained() -> dict[str, str]:
 
 
 def find(name: str) -> StoredRun:
-    """A run by its key, the name of a shipped one, or its folder. Raises UnknownRun or DamagedRun."""
+    """A run by its key, or the name of a shipped one. Raises UnknownRun or DamagedRun."""
     shipped = pretrained()
     if name in shipped.values():
         return load(PRETRAINED / name)
@@ -171,12 +173,7 @@ def find(name: str) -> StoredRun:
         return load(runs_folder() / name)
     if name in shipped:
         return load(PRETRAINED / shipped[name])
-    if "/" in name or os.sep in name:
-        return load(Path(name))
-    raise UnknownRun(
-        f"There is no run “{name[:40]}” on this machine. `python -m explorer list` names the shipped ones; "
-        "a key is twelve letters and digits."
-    )
+    raise UnknownRun(f"There is no run “{name[:40]}” on this machine; a run's key has twelve letters and digits.")
 
 
 def find_config(config: RunConfig) -> StoredRun | None:
@@ -229,7 +226,8 @@ def _to_table(curves: Curves, steps_per_epoch: int) -> pa.Table:
 
 def _from_table(table: pa.Table, replicas: int) -> Curves:
     def column(name: str, rows: ndarray | slice) -> ndarray:
-        return table[name].to_numpy()[rows].reshape(-1, replicas)
+        values: ndarray = table[name].to_numpy()
+        return values[rows].reshape(-1, replicas)
 
     evaluated = table["epoch"].is_valid().to_numpy()
     return Curves(

@@ -54,7 +54,6 @@ def train(config: RunConfig) -> Iterator[Event]:
     one = torch.ones(targets.shape[1:-2])  # replicas share no parameter: each gets its own gradient
 
     yield _evaluate(model, ids, task, step=0, epoch=0)
-    yield _snapshot(model, config.replicas, step=0)
     for step, target in enumerate(targets.unbind(), start=1):
         optimiser.zero_grad()
         losses = (model(ids).log_softmax(dim=-1) * target).sum(dim=(-2, -1))

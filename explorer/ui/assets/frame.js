@@ -57,13 +57,14 @@ class Frame {
     window.addEventListener("lineage:token", this.onToken);
     // Before our sheet is there, the colours' names mean nothing.
     const sheets = [...parent.querySelectorAll("link")].map((link) => link.sheet || new Promise((done) => { link.onload = link.onerror = done; }));
-    Promise.all([loadPlotly(), document.fonts.load("15px 'Source Sans'"), ...sheets]).then(([library]) => {
+    const font = document.fonts.load("15px 'Source Sans'").catch(() => {}); // plotly measures words only once
+    Promise.all([loadPlotly(), font, ...sheets]).then(([library]) => {
       if (this.gone) return;
       this.ready = true;
       this.plotly = library;
       this.size.observe(this.place);
       this.fit();
-    }, (trouble) => { for (const panel of this.panels) panel.plot.textContent = trouble.message; });
+    }, (trouble) => this.panels[0]?.tellTrouble(trouble.message));
   }
 
   update(data) {

@@ -3,7 +3,7 @@
 import { cut, fluid, nearest, valueAt } from "./playback.js";
 import { element } from "./save.js";
 
-const CONFIG = { displayModeBar: false, scrollZoom: false, doubleClick: false, showTips: false, responsive: false };
+const config = ({ dragmode }) => ({ displayModeBar: false, scrollZoom: false, doubleClick: dragmode ? "reset" : false, showTips: false, responsive: false });
 let count = 0;
 
 export class Panel {
@@ -32,6 +32,7 @@ export class Panel {
     const clip = node("clipPath", { id: this.veilName }), defs = node("svg", { width: 0, height: 0 });
     clip.append(this.veil);
     defs.append(clip);
+    for (const mark of [this.hair, this.pen, ...this.lights]) mark.hidden = true;
     this.over.append(this.hair, this.pen, ...this.lights, defs);
     this.area = element("div", "frame-area");
     this.area.append(this.plot, this.over);
@@ -59,6 +60,11 @@ export class Panel {
     this.say();
   }
 
+  tellTrouble(sentence) {
+    this.plot.ariaHidden = null;
+    this.plot.textContent = sentence;
+  }
+
   set height(px) { this.area.style.height = `${px}px`; this.px = px; }
 
   paint() {
@@ -68,7 +74,7 @@ export class Panel {
     const template = theme.template({ zoomable: Boolean(layout.dragmode) });
     // A box at the pointer would hide the curve: a tracked figure speaks in its title line.
     const quiet = this.figure.track ? { hovermode: false } : {};
-    return this.painted = { look, data, layout: { uirevision: "kept", ...layout, ...quiet, template, autosize: false } };
+    return this.painted = { look, data, layout: { uirevision: this.figure.name, ...layout, ...quiet, template, autosize: false } };
   }
 
   draw(plotly, cursor) {
@@ -80,7 +86,7 @@ export class Panel {
     if (before !== this.painted || this.state !== state) {
       // Zooming writes into the layout it was given: it gets one of its own.
       plotly.react(this.plot, this.shown === null ? data : data.map((trace) => cut(trace, this.shown)),
-        { ...structuredClone(layout), width: this.width, height: this.px }, CONFIG);
+        { ...structuredClone(layout), width: this.width, height: this.px }, config(layout));
       this.state = state;
       if (!this.drawn) this.listen(plotly);
       if (this.pinned) this.pin(this.pinned);
@@ -110,10 +116,13 @@ export class Panel {
 
   listen(plotly) {
     this.drawn = plotly;
-    this.plot.on("plotly_relayout", () => this.lay());
+    this.plot.on("plotly_relayout", () => {
+      this.lay();
+      if (this.pinned) this.pin(this.pinned);
+    });
     this.plot.on("plotly_hover", ({ points }) => this.tell(points[0]));
-    this.plot.on("plotly_unhover", () => this.tell(null));
-    this.plot.on("plotly_click", ({ points }) => { this.clicked = points.map(({ curveNumber, pointNumber }) => ({ curveNumber, pointNumber })); });
+    this.plot.on("plotly_unhover", () => this.tell(this.pinned?.[0] ?? null));
+    this.plot.on("plotly_click", ({ points }) => { this.clicked = points; });
   }
 
   get axes() { const { xaxis, yaxis } = this.plot._fullLayout ?? {}; return { xaxis, yaxis }; }
@@ -155,7 +164,7 @@ export class Panel {
     let shown = value ?? "", detail = "";
     this.spot = null;
     if (track && data) {
-      const line = data[track.trace], at = this.at === null ? this.cursor : nearest(line, this.at, this.cursor ?? Infinity);
+      const line = data[track.trace], at = this.at === null ? (this.shown ?? this.cursor) : nearest(line, this.at, this.cursor ?? Infinity);
       const now = at === null ? null : valueAt(line, at);
       if (now !== null) shown = number(now, track.digits);
       if (now !== null && this.at !== null) {
@@ -197,13 +206,15 @@ export class Panel {
 
   pin(points) {
     this.pinned = points;
+    this.tell(points?.[0] ?? null);
     this.over.querySelector("svg")?.remove();
     if (!points || !this.drawn) return;
-    this.drawn.Fx.hover(this.plot, points);
+    this.drawn.Fx.hover(this.plot, points.map(({ curveNumber, pointNumber }) => ({ curveNumber, pointNumber })));
     const layer = this.plot.querySelector(".hoverlayer");
     const copy = node("svg", { class: "main-svg frame-pinned", width: this.width, height: this.px });
     copy.append(layer.cloneNode(true));
     this.over.append(copy);
+    if (!this.plot.matches(":hover")) this.drawn.Fx.unhover(this.plot);
   }
 
   /* ---- tokens ---- */
@@ -229,7 +240,7 @@ export class Panel {
   async picture(plotly, from) {
     const box = this.plot.getBoundingClientRect(), { data, layout } = this.plot;
     const seen = this.cursor === null ? data : data.map((trace) => cut(trace, this.cursor));
-    const drawing = await plotly.toImage({ data: seen, layout, config: CONFIG }, { format: "svg", width: this.width, height: this.px, imageDataOnly: true });
+    const drawing = await plotly.toImage({ data: seen, layout, config: config(layout) }, { format: "svg", width: this.width, height: this.px, imageDataOnly: true });
     const svg = new DOMParser().parseFromString(drawing.replaceAll("rgb(68, 68, 68)", "#1D2327"), "image/svg+xml").documentElement;
     svg.setAttribute("x", box.left - from.left);
     svg.setAttribute("y", box.top - from.top);

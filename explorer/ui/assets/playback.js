@@ -108,7 +108,9 @@ export class Playback {
     this.pace.ariaLabel = "Pace";
     for (const seconds of PACES) this.pace.append(new Option(`shown in ${seconds} s`, seconds, false, seconds === this.#pace));
     this.pace.onchange = () => { this.#pace = Number(this.pace.value); };
-    this.root.append(this.play, this.back, this.next, this.scrubber, this.position, this.say, this.pace);
+    const words = element("span", "frame-words");
+    words.append(this.say, this.pace);
+    this.root.append(this.play, this.back, this.next, this.scrubber, this.position, words);
     this.root.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   }
 

@@ -1,0 +1,220 @@
+"""Sentences made from numbers: what the screen shows, said as it is, also where it is not what one hoped.
+
+Pure functions, so that a test can hold every word against the numbers it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.tasks.negation import CLASSES
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def number(count: int) -> str:
+    """A small count in words."""
+    return _NUMBERS[count] if 0 <= count < len(_NUMBERS) else f"{count:,}"
+
+
+def seeds(count: int) -> str:
+    """Eight seeds, one seed."""
+    return f"{number(count)} seed{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def duration(seconds: float) -> str:
+    """A time as one says it."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one model says about a sentence: P(sustain) of every seed."""
+
+    title: str
+    colour: str
+    sustain: Float[ndarray, " replicas"]
+
+    @property
+    def mean(self) -> float:
+        return float(self.sustain.mean())
+
+    @property
+    def answer(self) -> int:
+        return int(self.mean > 0.5)
+
+    @property
+    def probability(self) -> float:
+        """Of the class it answers with."""
+        return max(self.mean, 1 - self.mean)
+
+    def right(self, truth: int) -> int:
+        """How many seeds are right."""
+        return int(((self.sustain > 0.5) == bool(truth)).sum())
+
+    def note(self, truth: int | None) -> str:
+        """Right or wrong, and in how many seeds."""
+        count = len(self.sustain)
+        if truth is None:
+            same = int(((self.sustain > 0.5) == bool(self.answer)).sum())
+            return f"{same} of {count} seeds say so" if count > 1 else "one seed"
+        right = self.right(truth)
+        word = "right" if self.answer == truth else "wrong"
+        held = right if self.answer == truth else count - right
+        if count == 1:
+            return word
+        return f"{word} in all {count} seeds" if held == count else f"{word} in {held} of {count} seeds"
+
+
+def verdict_finding(verdicts: Sequence[Verdict], truth: int | None) -> str:
+    """The headline of a sentence: who says what, and what the grammar says."""
+    if not verdicts:
+        return "No model has been trained under these settings yet."
+    sides = {answer: [v.title for v in verdicts if v.answer == answer] for answer in (0, 1)}
+    grammar = "The grammar has no sentence like this one." if truth is None else None
+    if not sides[0] or not sides[1]:
+        answer = 0 if sides[0] else 1
+        everyone = verdicts[0].title if len(verdicts) == 1 else f"All {number(len(verdicts))}"
+        says = f"{everyone} {_say(len(verdicts))} {CLASSES[answer]}"
+        if truth is None:
+            return f"{says}. {grammar}"
+        return f"{says}, and so does the grammar." if answer == truth else f"{says}; the grammar says {CLASSES[truth]}."
+    few = 0 if len(sides[0]) < len(sides[1]) else 1
+    if len(sides[0]) == len(sides[1]):  # neither is few: those who are wrong stand first
+        few = 1 - truth if truth is not None else 0
+    many = 1 - few
+    first = f"{listed(sides[few])} {_say(len(sides[few]))} {CLASSES[few]}"
+    rest = (
+        f"The other {number(len(sides[many]))}"
+        if len(sides[many]) > 1 and len(sides[few]) < len(sides[many])
+        else listed(sides[many])
+    )
+    second = f"{rest} {_say(len(sides[many]))} {CLASSES[many]}"
+    if truth is None:
+        return f"{first}. {second}. {grammar}"
+    if truth == many:
+        return f"{first}. {second}, and so does the grammar."
+    return f"{second}. {first}, and so does the grammar."
+
+
+def _say(count: int) -> str:
+    return "says" if count == 1 else "say"
+
+
+def sum_finding(tokens: Sequence[str], values: Float[ndarray, " tokens"]) -> str:
+    """What a sum of words is about."""
+    if "not" in tokens:
+        value = float(values[list(tokens).index("not")])
+        often = "" if tokens.count("not") == 1 else ", each time"
+        return f"“not” always adds {_signed(value)}{often}, whatever stands next to it."
+    strongest = int(np.abs(values).argmax())
+    return f"“{tokens[strongest]}” adds most: {_signed(float(values[strongest]))}."
+
+
+def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"]) -> str:
+    """Where a reader changed its mind most."""
+    turns = np.abs(np.diff(sustain))
+    at = int(turns.argmax()) + 1
+    return f"The largest turn, {sustain[at - 1]:.2f} to {sustain[at]:.2f}, comes with “{tokens[at]}”."
+
+
+def attention_finding(tokens: Sequence[str], weights: Float[ndarray, "query key"], layer: int, layers: int) -> str:
+    """Where the answer looks. It is read at the first token, so in the last block only that row matters."""
+    row = weights[0]
+    known = row[~np.isnan(row)]
+    where = "The answer is read at" if layer == layers - 1 else f"In block {layer + 1} of {layers},"
+    if known.max() < 1.5 / len(known):
+        return (
+            f"{where} “{tokens[0]}”, which looks almost evenly at everything, {known.min():.2f} to {known.max():.2f}: "
+            "here an average of the words is enough for the layer above."
+        )
+    at = int(np.nanargmax(row))
+    return f"{where} “{tokens[0]}”, which looks hardest at “{tokens[at]}”: {row[at]:.2f}."
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def race_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceiling: float) -> str:
+    """How a race ended in exact accuracy, model by model, with the spread over the seeds.
+
+    `ends` are titles with exact accuracies; only what counts as one sentence is said about each group.
+    """
+    perfect = [title for title, values in ends if (values > 1 - 1e-6).all()]
+    parts = []
+    if perfect:
+        everyone = "All" if len(perfect) == len(ends) and len(ends) > 1 else listed(perfect)
+        parts.append(f"{everyone} reach{'es' if len(perfect) == 1 else ''} 1.000 in every seed.")
+    for title, values in ends:
+        if title in perfect:
+            continue
+        low, high = float(values.min()), float(values.max())
+        if high - low < 5e-4:
+            reached = f"{title} ends at {values.mean():.3f} in every seed"
+            if abs(values.mean() - ceiling) < 5e-4:
+                reached += ", the ceiling of counting"
+            parts.append(reached + ".")
+        else:
+            all_right = int((values > 1 - 1e-6).sum())
+            some = f"; {number(all_right)} of {len(values)} seeds get everything right" if all_right else ""
+            parts.append(f"{title} ends between {low:.3f} and {high:.3f}{some}.")
+    return " ".join(parts)
+
+
+def counting_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
+    """What the two marks of counting say here, and where the training on this page ended."""
+    if ceiling > 1 - 1e-9:
+        first = "In this world counting is enough: the ceiling is 1."
+    else:
+        first = f"No counting model passes {ceiling:.4f} here, however long it trains."
+    if cross_entropy < ceiling - 5e-4:
+        second = (
+            f" Training does not even lead there: cross-entropy weighs how wrong an answer is, not whether, and its "
+            f"best compromise gets only {cross_entropy:.4f} right."
+        )
+    else:
+        second = " Cross-entropy leads up to the ceiling."
+    if reached is None:
+        return first + second
+    low, high = float(reached.min()), float(reached.max())
+    third = f"{low:.4f} in every seed" if high - low < 5e-5 else f"{low:.4f} to {high:.4f} over its seeds"
+    return f"{first}{second} The bag of words on this page ended at {third}."
+
+
+def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
+    """Who understood a pair that training never showed: seeds that got it all right, model by model."""
+    parts = [f"{title} in {int((values > 1 - 1e-6).sum())} of {len(values)} seeds" for title, values in ends]
+    return f"“not {verb}” was never shown. Understood all the same by {listed(parts)}."
+
+
+def padding_finding(alone: Sequence[Verdict], beside: Sequence[Verdict], truth: int | None) -> str:
+    """Whether the answer to one sentence depends on what stands beside it in the batch."""
+    turned = [a.title for a, b in zip(alone, beside, strict=True) if a.answer != b.answer]
+    moved = [
+        a.title for a, b in zip(alone, beside, strict=True) if a.answer == b.answer and abs(a.mean - b.mean) >= 0.005
+    ]
+    if not turned and not moved:
+        return "The same sentence gets the same answer, alone or in company."
+    parts = []
+    if turned:
+        wrong = [a.title for a in alone if a.title in turned and truth is not None and a.answer != truth]
+        extra = f" Alone, {listed(wrong)} {'is' if len(wrong) == 1 else 'are'} wrong." if wrong else ""
+        parts.append(f"{listed(turned)} change{'s' if len(turned) == 1 else ''} the answer itself.{extra}")
+    if moved:
+        parts.append(
+            f"{listed(moved)} become{'s' if len(moved) == 1 else ''} {'more or less sure' if len(moved) > 1 else 'more or less sure'}."
+        )
+    return "One sentence, two answers. " + " ".join(parts)

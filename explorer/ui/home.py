@@ -1,0 +1,106 @@
+"""The seven stations of the home page; a station with a room shows what a real run found there."""
+
+from __future__ import annotations
+
+from explorer.tasks.negation import CLASSES
+from explorer.training import store
+from explorer.training.config import changed
+from explorer.ui import runs
+from explorer.ui.lab import Lab
+from explorer.ui.runs import lanes
+
+SENTENCE = ("human", "not", "preserve", "nature")
+
+Station = dict[str, object]
+
+
+def stations(figures: bool) -> list[Station]:
+    """The lineage from counts to 2017. Without `figures` the places for them stay empty."""
+    found = lanes(Lab().configs)
+    runs_by_model = {model: lane.stored for model, lane in found.items()}
+    lab: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
+    shut: Station = {"href": None, "page": None, "link": None, "figure": None}
+
+    def station(year: str, name: str, colour: str, question: str, more: Station) -> Station:
+        return {"year": year, "name": name, "colour": colour, "question": question, "figure": None, **more}
+
+    def drawn(model: str, draw: object) -> Station:
+        run = runs_by_model.get(model)
+        return {**lab, "figure": draw(run) if figures and run and callable(draw) else None}
+
+    return [
+        station(
+            "Counts",
+            "Bag of words",
+            "--m-counts",
+            "Is a sentence more than its words?",
+            drawn("bag_of_words", _weights),
+        ),
+        station("2003", "Neural n-gram", "--m-ngram", "Can words that behave alike share what they know?", shut),
+        station(
+            "2010", "Recurrent net", "--m-rnn", "What if it reads word by word, and remembers?", drawn("rnn", _path)
+        ),
+        station("2013", "LSTM", "--m-lstm", "What changes when memory gets a door?", shut),
+        station("2014", "GRU", "--m-gru", "Is one door fewer enough?", shut),
+        station("2015", "Attention", "--m-additive", "Why squeeze a sentence into one vector?", shut),
+        station(
+            "2017", "Transformer", "--m-transformer", "What if attention is all there is?", drawn("transformer", _gaze)
+        ),
+    ]
+
+
+def _weights(run: runs.StoredRun) -> Station:
+    """The bag of words' weights of the four words that matter, averaged over its seeds."""
+    words = ("preserve", "not", "destroy", "consume")
+    seeds = range(run.config.replicas)
+    per_seed = [runs.word_weights(run, replica) for replica in seeds]
+    values = [
+        sum(float(w.weights[1, w.tokens.index(word)] - w.weights[0, w.tokens.index(word)]) for w in per_seed)
+        / len(seeds)
+        for word in words
+    ]
+    rows = [{"label": word, "value": round(value, 3)} for word, value in zip(words, values, strict=True)]
+    said = ", ".join(f"{row['label']} {row['value']:+.2f}" for row in rows)
+    return {
+        "kind": "bars",
+        "rows": rows,
+        "alt": f"Learned weight of each word towards sustain, mean of {len(seeds)} seeds: {said}.",
+        "caption": f"learned weight of each word, {len(seeds)} seeds: collapse left, sustain right",
+    }
+
+
+def _path(run: runs.StoredRun) -> Station:
+    view = runs.reading(run, SENTENCE, 0)
+    said = ", ".join(f"{token} {value:.2f}" for token, value in zip(view.tokens, view.sustain, strict=True))
+    return {
+        "kind": "path",
+        "labels": list(view.tokens),
+        "values": [round(float(v), 4) for v in view.sustain],
+        "low": CLASSES[0],
+        "high": CLASSES[1],
+        "alt": f"Probability of sustain after each word: {said}.",
+        "caption": "what it would answer after each word",
+    }
+
+
+def _gaze(run: runs.StoredRun) -> Station | None:
+    """Where the answer looks, in the run from the usual start: there attention is sharp, where it learns at all."""
+    usual = store.find_config(changed(run.config, {"start": 1.0}))
+    if usual is None:
+        return None
+    learned = usual.curves.last("exact_accuracy") > 1 - 1e-6
+    if not learned.any():
+        return None
+    seed = int(learned.argmax())
+    view = runs.attention(usual, SENTENCE, seed)
+    row = view.weights[0, 0, 0]
+    inner = range(len(view.tokens) - 1)
+    said = ", ".join(f"{view.tokens[i]} {row[i]:.2f}" for i in inner)
+    return {
+        "kind": "gaze",
+        "tokens": [view.tokens[i] for i in inner],
+        "from": 0,
+        "weights": [round(float(row[i]), 4) for i in inner],
+        "alt": f"Attention of the token that gives the answer: {said}.",
+        "caption": "where the answer, read at <BOS>, looks",
+    }

@@ -1,0 +1,202 @@
+"""What a visitor of the negation lab has chosen, and how an address says it.
+
+The address holds exactly what differs from the defaults, each setting by its own name
+(`?p_not=0.5&say=human+destroy+nature&rnn.hidden=12`), so a link can be read and stays short. Everything
+in an address is checked on the way in: a bad part is named in one sentence and the rest is kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from explorer.catalogue import MODELS
+from explorer.errors import InvalidSetting, LineageError
+from explorer.tasks.negation import NegationConfig
+from explorer.training import store
+from explorer.training.config import RunConfig, changed, default, model_row
+
+LEADS = ("bag_of_words", "feedforward", "rnn", "transformer")
+LONGEST_IN_ADDRESS = 300  # characters of a sentence; a longer one stays in its box only
+SHARED = (*(f.name for f in dataclasses.fields(NegationConfig)), "batch_size", "seed", "replicas")
+OWN = ("epochs", "learning_rate")  # of each model, besides its sizes
+USUAL: dict[str, object] = {"replicas": 8}
+
+
+def own_settings(model: str) -> tuple[str, ...]:
+    """What can be set for one model alone."""
+    return (*(f.name for f in dataclasses.fields(MODELS[model].config)), *OWN)
+
+
+@dataclass(frozen=True)
+class Lab:
+    """Everything chosen on the negation page. `shared` and `own` hold only what differs from the defaults."""
+
+    say: str = "human not preserve nature"
+    models: tuple[str, ...] = LEADS
+    shared: Mapping[str, object] = field(default_factory=dict)
+    own: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    metric: Literal["accuracy", "loss"] = "accuracy"
+    look: int = 0  # which replica the insides are of
+    layer: int = 0
+    head: int = 0
+
+    def config(self, model: str) -> RunConfig:
+        """The run of one model under these settings."""
+        return changed(default("negation", model), {**USUAL, **self.shared, **self.own.get(model, {})})
+
+    @cached_property
+    def configs(self) -> dict[str, RunConfig]:
+        """The runs of the chosen models."""
+        return {model: self.config(model) for model in self.models}
+
+    @property
+    def task(self) -> NegationConfig:
+        return self.config("bag_of_words").task
+
+    def value(self, name: str, model: str | None = None) -> Any:
+        """The value of a shared setting, or of one model's own."""
+        config = self.config(model or "bag_of_words")
+        for part in (config, config.model, config.optimiser) if model else (config, config.task):
+            if hasattr(part, name):
+                return getattr(part, name)
+        raise KeyError(name)
+
+    def with_shared(self, **values: object) -> Lab:
+        """These settings changed for all models. Raises InvalidSetting."""
+        return self._kept({**self.shared, **values}, self.own)
+
+    def with_own(self, model: str, **values: object) -> Lab:
+        """These settings changed for one model. Raises InvalidSetting."""
+        return self._kept(self.shared, {**self.own, model: {**self.own.get(model, {}), **values}})
+
+    def saying(self, text: str) -> Lab:
+        """Another sentence, kept as it was typed."""
+        return replace(self, say=text)
+
+    def looking(self, **view: Any) -> Lab:
+        """Another way to look at the same runs: metric, look, layer, head."""
+        return replace(self, **view)
+
+    def reset(self) -> Lab:
+        """Every setting back at its default; the sentence stays."""
+        return Lab(say=self.say)
+
+    def with_models(self, models: Iterable[str]) -> Lab:
+        """Other models in the race, in the order of their years; at least one. Raises InvalidSetting."""
+        chosen = tuple(model for model in MODELS if model in set(models))
+        if not chosen:
+            raise InvalidSetting(f"A race needs at least one model. There is {', '.join(MODELS)}.")
+        return replace(self, models=chosen)
+
+    def _kept(self, shared: Mapping[str, object], own: Mapping[str, Mapping[str, object]]) -> Lab:
+        """Valid, and without what equals the defaults."""
+        usual, new = Lab(), replace(self, shared=shared, own=own)
+        kept_shared = {n: new.value(n) for n in shared if new.value(n) != usual.value(n)}
+        kept_own = {
+            model: {n: new.value(n, model) for n in values if new.value(n, model) != usual.value(n, model)}
+            for model, values in own.items()
+        }
+        kept = replace(self, shared=kept_shared, own={m: v for m, v in kept_own.items() if v})
+        for model in MODELS:
+            kept.config(model)  # every model must stay trainable, whichever is chosen next
+        return replace(
+            kept,
+            look=min(self.look, kept.value("replicas") - 1),
+            layer=min(self.layer, kept.value("layers", "transformer") - 1),
+            head=min(self.head, kept.value("heads", "transformer") - 1),
+        )
+
+
+def write(lab: Lab) -> dict[str, str]:
+    """The address of a lab: what differs from the defaults."""
+    usual = Lab()
+    address: dict[str, str] = {}
+    if lab.say != usual.say and len(lab.say) <= LONGEST_IN_ADDRESS:
+        address["say"] = lab.say
+    if lab.models != usual.models:
+        address["models"] = ",".join(lab.models)
+    for name in ("metric", "look", "layer", "head"):
+        if getattr(lab, name) != getattr(usual, name):
+            address[name] = _text(getattr(lab, name))
+    address |= {name: _text(value) for name, value in lab.shared.items()}
+    for model, values in lab.own.items():
+        address |= {f"{model}.{name}": _text(value) for name, value in values.items()}
+    return address
+
+
+def read(address: Mapping[str, str]) -> tuple[Lab, tuple[str, ...]]:
+    """A lab from an address, and a sentence for every part of it that could not be used."""
+    lab, problems = Lab(), []
+    if "run" in address:
+        try:
+            lab = of_run(address["run"])
+        except LineageError as error:
+            problems.append(str(error))
+    # Settings first, those of one model together: they may be possible only with each other.
+    parts = {name: value for name, value in address.items() if name != "run"}
+    groups = [[name for name in parts if name in SHARED]]
+    groups += [[name for name in parts if name.startswith(f"{model}.")] for model in MODELS]
+    groups += [[name] for name in parts if not any(name in group for group in groups)]
+    for group in groups:
+        try:
+            lab = _with_parts(lab, {name: parts[name] for name in group})
+        except LineageError:
+            for name in group:
+                try:
+                    lab = _with_parts(lab, {name: parts[name]})
+                except LineageError as error:
+                    problems.append(str(error))
+    return lab, tuple(problems)
+
+
+def of_run(name: str) -> Lab:
+    """The settings of a stored run. Raises UnknownRun or DamagedRun."""
+    config = store.find(name).config
+    model = model_row(config.model).name
+    shared = {**dataclasses.asdict(config.task), **{n: getattr(config, n) for n in ("batch_size", "seed", "replicas")}}
+    own = {**dataclasses.asdict(config.model), "epochs": config.epochs, **dataclasses.asdict(config.optimiser)}
+    return Lab().with_models((*LEADS, model)).with_shared(**shared).with_own(model, **own)
+
+
+def _with_parts(lab: Lab, parts: Mapping[str, str]) -> Lab:
+    """Parts of an address taken over: shared settings, those of one model, or a single other part."""
+    if not parts:
+        return lab
+    if all(name in SHARED for name in parts):
+        return lab.with_shared(**parts)
+    name, value = next(iter(parts.items()))
+    model, _, setting = name.rpartition(".")
+    if model in MODELS and setting in own_settings(model):
+        return lab.with_own(model, **{name.rpartition(".")[2]: value for name, value in parts.items()})
+    match name:
+        case "say":
+            return replace(lab, say=value)
+        case "models":
+            chosen = [part for part in value.split(",") if part]
+            for part in chosen:
+                default("negation", part)
+            return lab.with_models(chosen)
+        case "metric":
+            if value not in ("accuracy", "loss"):
+                raise InvalidSetting(f"metric = {value[:40]} is not possible. Give accuracy or loss.")
+            return replace(lab, metric="loss" if value == "loss" else "accuracy")
+        case "look":
+            return replace(lab, look=_index(name, value, lab.value("replicas")))
+        case "layer" | "head":
+            most = lab.value("layers" if name == "layer" else "heads", "transformer")
+            return replace(lab, **{name: _index(name, value, most)})
+    raise InvalidSetting(f"This page has no “{name[:40]}”; that part of the address was left out.")
+
+
+def _index(name: str, value: str, most: int) -> int:
+    if value.isascii() and value.isdigit() and int(value[:9]) < most:
+        return int(value)
+    raise InvalidSetting(f"{name} = {value[:40]} is not possible. Give a whole number from 0 to {most - 1}.")
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,160 @@
+"""The runs behind a page: found or running, opened once for all visitors, asked and remembered.
+
+What the caches return is shared by everybody who looks, so it is never changed. Torch is imported only
+when a model is first asked, because the first page must not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import ModelRow, model_row
+from explorer.tasks.negation import Negation
+from explorer.training import store
+from explorer.training.config import RunConfig, changed, default, key
+from explorer.training.jobs import View, service
+from explorer.training.record import Curves
+from explorer.training.store import StoredRun
+
+if TYPE_CHECKING:
+    from explorer.inspection import sentences
+    from explorer.inspection.opening import OpenedModel
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One model in a race: its configuration, and whatever is known of its run."""
+
+    config: RunConfig
+    stored: StoredRun | None  # finished, with weights that can be asked
+    job: View | None  # trained, or being trained, by this process
+
+    @property
+    def row(self) -> ModelRow:
+        return model_row(self.config.model)
+
+    @property
+    def live(self) -> bool:
+        return self.job is not None and not self.job.done
+
+    @property
+    def curves(self) -> Curves | None:
+        """The job's while there is one, otherwise the stored run's."""
+        if self.job and self.job.state != "failed":
+            return self.job.curves
+        return self.stored.curves if self.stored else None
+
+    @property
+    def seconds(self) -> float | None:
+        return self.job.seconds if self.job else self.stored.card.seconds if self.stored else None
+
+    @property
+    def parameters(self) -> int | None:
+        if self.stored:
+            return self.stored.card.parameters
+        return self.job.parameters if self.job and self.job.parameters else None
+
+    @property
+    def state(self) -> Literal["none", "stored", "waiting", "running", "finished", "stopped", "failed"]:
+        return self.job.state if self.job else "stored" if self.stored else "none"
+
+
+def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[str, Lane]:
+    """A lane for each configuration; jobs count where this visitor asked for them (`raced`: run keys)."""
+    raced = set(raced)
+    found = {}
+    for model, config in configs.items():
+        view = None
+        stored = store.find_config(config)
+        job = service.find(key(config))
+        if job and (key(config) in raced or stored is None):
+            view = job.view()
+        found[model] = Lane(config, stored, view)
+    return found
+
+
+def expected_seconds(configs: Iterable[RunConfig]) -> float:
+    """About how long these trainings take: the shipped run's time a step, for as many steps and sizes."""
+    total = 0.0
+    for config in configs:
+        row = model_row(config.model)
+        shipped = store.find_config(changed(default("negation", row.name), {"replicas": 8}))
+        if shipped:
+            total += shipped.card.seconds / shipped.config.steps * config.steps * (0.6 + 0.4 * config.replicas / 8)
+    return total
+
+
+def _stamp(run: StoredRun) -> tuple[str, str]:
+    """What names a stored run for a cache: a run that is trained again is another one."""
+    return str(run.folder), run.card.created
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _opened(stamp: tuple[str, str], _run: StoredRun) -> OpenedModel:
+    from explorer.inspection.opening import open_model
+
+    return open_model(_run)
+
+
+def opened(run: StoredRun) -> OpenedModel:
+    """The model of a stored run, loaded once."""
+    return _opened(_stamp(run), run)
+
+
+@st.cache_resource(max_entries=4096, show_spinner=False)
+def _sustain(
+    stamp: tuple[str, str], words: tuple[str, ...], length: int, _run: StoredRun
+) -> Float[ndarray, " replicas"]:
+    from explorer.inspection import sentences
+
+    return sentences.sustain_probabilities(opened(_run), words, length)
+
+
+def sustain(run: StoredRun, words: tuple[str, ...], length: int | None = None) -> Float[ndarray, " replicas"]:
+    """P(sustain) by every seed; `length` as in `inspection.sentences`, by default that of the run's evaluation."""
+    task = Negation(run.config.task)
+    if length is None:
+        said = next((i for i, s in enumerate(task.sentences) if s.words == words), None)
+        if said is not None:  # the run itself asked this sentence: no model need be loaded
+            return np.asarray(run.curves.sustain[-1][:, said])
+        length = max(task.lengths) if run.config.task.padding == "eos" else 0
+    return _sustain(_stamp(run), words, length, run)
+
+
+@st.cache_resource(max_entries=1024, show_spinner=False)
+def _inside(what: str, stamp: tuple[str, str], args: tuple[object, ...], _run: StoredRun) -> object:
+    from explorer.inspection import sentences
+
+    return getattr(sentences, what)(opened(_run), *args)
+
+
+def contributions(run: StoredRun, words: tuple[str, ...], replica: int) -> sentences.Contributions:
+    """See `inspection.sentences.contributions`."""
+    return _inside("contributions", _stamp(run), (words, replica), run)  # type: ignore[return-value]
+
+
+def reading(run: StoredRun, words: tuple[str, ...], replica: int) -> sentences.Reading:
+    """See `inspection.sentences.reading`."""
+    return _inside("reading", _stamp(run), (words, replica), run)  # type: ignore[return-value]
+
+
+def attention(run: StoredRun, words: tuple[str, ...], replica: int, length: int = 0) -> sentences.AttentionView:
+    """See `inspection.sentences.attention`."""
+    return _inside("attention", _stamp(run), (words, replica, length), run)  # type: ignore[return-value]
+
+
+def word_weights(run: StoredRun, replica: int) -> sentences.WordWeights:
+    """See `inspection.sentences.word_weights`."""
+    return _inside("word_weights", _stamp(run), (replica,), run)  # type: ignore[return-value]
+
+
+def embedding_map(run: StoredRun, replica: int) -> sentences.EmbeddingMap:
+    """See `inspection.sentences.embedding_map`."""
+    return _inside("embedding_map", _stamp(run), (replica,), run)  # type: ignore[return-value]

@@ -1,0 +1,40 @@
+"""Heavy imports after the server is up, so that the first page does not wait for torch."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+
+log = logging.getLogger(__name__)
+_done = threading.Event()
+_started = threading.Event()
+
+
+def start() -> None:
+    """Import torch and what trains and inspects, on a thread of its own. Called once by the server."""
+    _started.set()
+    threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
+
+
+def ready() -> bool:
+    """Whether a model can be asked without a wait; always true where no server warms up (in tests)."""
+    return _done.is_set() or not _started.is_set()
+
+
+def _warm_up() -> None:
+    try:
+        import plotly.graph_objects as go
+        import torch
+
+        torch.set_num_threads(1)  # on a server there is always other work for the second core
+        import explorer.inspection.sentences
+        import explorer.training.recorder  # noqa: F401
+
+        go.Figure()  # the first figure loads plotly's validators
+        gc.collect()
+        gc.freeze()  # what is loaded now stays: no later collection has to look at it again
+    except Exception:  # the outermost edge of this thread; pages then import what they need themselves
+        log.exception("warm-up failed")
+    finally:
+        _done.set()

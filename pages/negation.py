@@ -1,0 +1,427 @@
+"""Negation: can a model that only counts words understand "not"?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.errors import SentenceError, UnknownWords
+from explorer.figures import counting, insides
+from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
+from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, grammar_says
+from explorer.ui import findings, race, runs
+from explorer.ui.components import Panel, frame, table
+from explorer.ui.page import code_section, empty_panel, explanation, page_head, papers, problems
+from explorer.ui.runs import Lane
+from explorer.ui.session import LabSession, bound, lab_session, setting, write_address
+from explorer.ui.speaking import show_verdicts, verdicts_of
+
+WORLDS = {
+    "one “not”": {"max_nots": 1, "held_out": "none"},
+    "two “not”s": {"max_nots": 2, "held_out": "none"},
+    "a pair held out": {"max_nots": 1, "held_out": "destroy"},
+}
+WORLD_TEXT = {
+    "one “not”": "Everything here is said in six sentences. To *preserve* nature sustains it, to *consume* or *destroy* it "
+    "lets it collapse, and **not** turns each of these around.",
+    "two “not”s": "A second **not** undoes the first: *human not not destroy nature* collapses again. To know the end, one "
+    "has to count the “not”s and know which verb they turn.",
+    "a pair held out": "Training never shows *destroy* together with **not**; the test does. Whoever has understood “not” "
+    "needs no example.",
+}
+
+START_NAMES = {0.1: "small", 1.0: "usual"}
+START_HELP = (
+    "How far from zero the embeddings start: standard deviation 0.1, or PyTorch's usual 1. From the usual start attention "
+    "becomes sharp, but some seeds never learn the task; see the race."
+)
+
+
+def current_world(session: LabSession) -> str | None:
+    """The name of the world on screen, or None for a mixture of the visitor's own."""
+    task = session.lab.task
+    here = {"max_nots": task.max_nots, "held_out": task.held_out}
+    return next((name for name, world in WORLDS.items() if world == here), None)
+
+
+def sentence_row(session: LabSession) -> tuple[str, ...]:
+    """Where a sentence is typed or picked; returns the words that the models are asked about."""
+    lab = session.lab
+    sentences = [s.text for s in Negation(lab.task).sentences]
+
+    def label(text: str) -> str:
+        return text.removeprefix("human ").removesuffix(" nature")
+
+    with st.container(horizontal=True, vertical_alignment="top"):
+        ties = bound(session, "say", lab.say, lambda lab, text: lab.saying(text))
+        st.text_input("Type a sentence", width=330, placeholder="human not preserve nature", **ties)
+        shown = lab.say if lab.say in sentences else None
+        ties = bound(session, "pick", shown, lambda lab, text: lab.saying(text or lab.say))
+        pick = f"or take one of the {findings.number(len(sentences))}: human … nature"
+        st.pills(pick, sentences, format_func=label, wrap=True, width="content", **ties)
+        ties = bound(
+            session, "world", current_world(session), lambda lab, w: lab.with_shared(**WORLDS[w]) if w else lab
+        )
+        st.segmented_control("The world", list(WORLDS), width="content", **ties)
+    try:
+        words = VOCABULARY.split(lab.say)
+    except SentenceError as error:
+        problems([str(error)])
+        if isinstance(error, UnknownWords):
+            nearest_words(session, error)
+        if session.spoken:
+            st.caption(f"Below: the last sentence they could read, “{' '.join(session.spoken)}”.")
+        return session.spoken or Negation(lab.task).sentences[0].words
+    session.spoken = words
+    return words
+
+
+def nearest_words(session: LabSession, error: UnknownWords) -> None:
+    """For each unknown word the known ones that are spelled most like it; a click puts one in its place."""
+    for word, known in list(error.nearest.items())[:3]:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text(f"{word[:24]} →")
+            for near in known:
+
+                def put(word: str = word, near: str = near) -> None:
+                    session.change(lambda lab: lab.saying(VOCABULARY.replaced(lab.say, word, near)))
+
+                st.button(near, key=f"near.{word[:24]}.{near}", on_click=put)
+
+
+def insides_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[str, ...]) -> None:
+    """How each came to its answer: the sum, the reading, the looking of one seed."""
+    count = session.lab.value("replicas")
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.header("How each came to its answer", anchor=False)
+        with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+            seeds = list(range(count))
+            first = session.lab.value("seed")
+            ties = bound(session, "look", session.lab.look, lambda lab, i: lab.looking(look=i))
+            st.selectbox("Seed", seeds, format_func=lambda i: f"seed {first + i}, one of {count}", width=170, **ties)
+            if "transformer" in lanes:
+                start = session.lab.value("start", "transformer")
+                ties = bound(session, "start", start, lambda lab, v: lab.with_own("transformer", start=v) if v else lab)
+                st.segmented_control("Transformer's start", [0.1, 1.0], format_func=START_NAMES.get, help=START_HELP, **ties)
+                for name, label in (("layer", "Layer"), ("head", "Head")):
+                    most = session.lab.value(f"{name}s", "transformer")
+                    if most > 1:
+                        ties = bound(
+                            session, name, getattr(session.lab, name), lambda lab, i, n=name: lab.looking(**{n: i})
+                        )
+                        st.selectbox(label, range(most), format_func=lambda i: f"{i + 1} of {most}", width=110, **ties)
+    panels = [panel for model, lane in lanes.items() if lane.stored for panel in inside(session, model, lane, words)]
+    if panels:
+        frame(panels, key="negation-insides", height=320, narrow_height=300, columns=3)
+    else:
+        empty_panel("Train the models to see inside them.", 320)
+
+
+def inside(session: LabSession, model: str, lane: Lane, words: tuple[str, ...]) -> list[Panel]:
+    """The panel of one model; the feedforward net has none, its window shows nothing word by word."""
+    run, row, look = lane.stored, lane.row, session.lab.look
+    if run is None:
+        return []
+    if model == "bag_of_words":
+        view = runs.contributions(run, words, look)
+        finding = findings.sum_finding(view.tokens, view.values)
+        return [
+            Panel(
+                "sum-of-words",
+                insides.sum_of_words(view.tokens, view.values, view.bias),
+                alt=f"Bag of words: every token's contribution to sustain, together {view.total:+.2f}. {finding}",
+                title="Bag of words adds up its words",
+                caption=f"{finding} Right is sustain, left is collapse.",
+                token_axis="y",
+                token_offset=1,
+                token_count=len(view.tokens),
+            )
+        ]
+    if model in ("rnn", "lstm", "gru"):
+        read = runs.reading(run, words, look)
+        finding = findings.reading_finding(read.tokens, read.sustain)
+        return [
+            Panel(
+                f"reading-{model}",
+                insides.answers_on_the_way(read.tokens, read.sustain, row.colour, CLASSES),
+                alt=f"{row.title}: probability of sustain after each word. {finding}",
+                title=f"The {row.title} changes its mind on the way",
+                caption=finding,
+                token_axis="x",
+                token_count=len(read.tokens),
+            )
+        ]
+    if model == "transformer":
+        seen = runs.attention(run, words, look, session.lab.value("window", "transformer"))
+        layer, head = min(session.lab.layer, len(seen.weights) - 1), min(session.lab.head, seen.weights.shape[1] - 1)
+        weights = seen.weights[layer, head]
+        finding = findings.attention_finding(seen.tokens, weights, layer, len(seen.weights))
+        masked = " Empty: masked padding." if np.isnan(weights).any() else ""
+        return [
+            Panel(
+                "attention",
+                insides.attention_map(weights, seen.tokens),
+                alt=f"Transformer: attention weights, rows ask and columns answer. {finding}",
+                title="The Transformer looks at pairs",
+                caption=f"Rows ask, columns answer. {finding}{masked}",
+                token_axis="xy",
+                token_count=len(seen.tokens),
+            )
+        ]
+    return []
+
+
+def race_section(session: LabSession) -> None:
+    """The race: the models learn side by side, several seeds at once."""
+    lab = session.lab
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.header("The race", anchor=False)
+        with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+            ties = bound(session, "metric", lab.metric, lambda lab, m: lab.looking(metric=m or lab.metric))
+            st.segmented_control("Draw", ["accuracy", "loss"], label_visibility="collapsed", **ties)
+            with st.popover("Settings", icon=":material/tune:"):
+                race_settings(session)
+            race.train_button(session)
+    race.live_panel(session)
+
+
+def race_settings(session: LabSession) -> None:
+    """Who races, with how many seeds, and every setting of each model."""
+    titles = {model: row.title for model, row in MODELS.items()}
+    ties = bound(session, "models", list(session.lab.models), lambda lab, models: lab.with_models(models))
+    st.pills("Who races", list(titles), format_func=titles.__getitem__, selection_mode="multi", wrap=True, **ties)
+    for name, label in (("replicas", "Seeds side by side"), ("seed", "First seed"), ("batch_size", "Batch size")):
+        setting(session, name, label, place="race")
+    model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="settings-of")
+    for name in race.OWN_LABELS[model]:
+        setting(session, name, race.OWN_LABELS[model][name], model=model, place="race")
+    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda lab: lab.reset()))
+
+
+def results_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+    """What came out, a row a model, a dot a seed."""
+    best = ceiling(Negation(session.lab.task).sentences)
+    ends = [(lane.row.title, lane.curves.last("exact_accuracy")) for lane in lanes.values() if lane.curves]
+    st.header("What came out", anchor=False)
+    if not ends:
+        empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
+        return
+    st.subheader(findings.race_finding(ends, best), anchor=False)
+    held_out = session.lab.task.held_out
+    if held_out != "none":
+        pair = [
+            (lane.row.title, lane.curves.last("exact_accuracy_held_out"))
+            for lane in lanes.values()
+            if lane.curves and "exact_accuracy_held_out" in lane.curves.metrics
+        ]
+        if pair:
+            explanation(findings.held_out_finding(held_out, pair))
+    race.results_table(lanes, best)
+
+
+def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+    """Why counting cannot work: the ceiling, where training leads, and every sentence of the world."""
+    task = session.lab.task
+    world = Negation(task)
+    best, led = ceiling(world.sentences), cross_entropy_accuracy(world.sentences)
+    bag = lanes.get("bag_of_words")
+    reached = bag.curves.last("exact_accuracy") if bag and bag.curves else None
+    st.header("Why counting cannot work" if best < 1 - 1e-9 else "Where counting is enough", anchor=False)
+    st.subheader(findings.counting_finding(best, led, reached), anchor=False)
+    left, right = st.columns([10, 12], gap="large")
+    with left:
+        st.markdown(
+            "A sum of word weights gives “not” one weight for every verb. If that weight lifts *consume* and *destroy* "
+            "over the line, it lifts *preserve* with them. Some sentence must stay wrong; the best any counting model "
+            "can do is to give up the rarest:"
+        )
+        st.latex(race.ceiling_formula(task, best))
+        st.markdown(race.ceiling_words(task))
+        setting(session, "p_not", "Probability of “not”", place="why")
+    with right:
+        chances, ceilings, leads = race.marks_by_chance(task.max_nots, task.held_out)
+        frame(
+            [
+                Panel(
+                    "ceiling",
+                    counting.ceiling_by_chance(
+                        chances, ceilings, leads, task.p_not, [] if reached is None else reached.tolist()
+                    ),
+                    alt=f"Ceiling of counting and where cross-entropy leads, over the probability of “not”: at "
+                    f"{task.p_not:g} they are {best:.4f} and {led:.4f}.",
+                    caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
+                )
+            ],
+            key="negation-ceiling",
+            height=300,
+            columns=1,
+        )
+    finishers = [
+        counting.Finisher(lane.row.title, lane.row.colour, lane.curves.last("exact_accuracy").tolist())
+        for lane in lanes.values()
+        if lane.curves
+    ]
+    if finishers:
+        frame(
+            [
+                Panel(
+                    "exact-accuracy",
+                    counting.finish_line(finishers, best, led),
+                    alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}.",
+                    caption="Every sentence of the grammar, weighted by its probability: unlike a sampled test set, no luck "
+                    "in it. A dot a seed.",
+                )
+            ],
+            key="negation-exact",
+            height=70 + 48 * len(finishers),
+            columns=1,
+        )
+    race.sentences_table(world, lanes)
+
+
+def trap_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[str, ...]) -> None:
+    """A trap worth seeing: padding that is counted like a word."""
+    st.header("A trap worth seeing", anchor=False)
+    explanation(
+        "Sentences of a batch must be equally long, so short ones are filled up. Ours are filled with `<PAD>`, which no "
+        "model ever counts. Many programs fill with `<EOS>`, an ordinary word of the vocabulary. Then what a model reads "
+        "depends on its neighbours in the batch. Turn the trap on and ask the same sentence twice."
+    )
+    on = session.lab.task.padding == "eos"
+    ties = bound(session, "trap", on, lambda lab, on: lab.with_shared(padding="eos" if on else "pad"))
+    st.toggle("Fill up with <EOS>, and count it", **ties)
+    own = len(words) + 2
+    longest = max(own + 1, *Negation(session.lab.task).lengths)
+    truth = grammar_says(words)
+    alone = verdicts_of(lanes, words, own if on else None)
+    beside = verdicts_of(lanes, words, longest if on else None)
+    if not alone:
+        empty_panel("No run with this padding yet. Press Train above.", 160)
+        return
+    st.subheader(findings.padding_finding(alone, beside, truth), anchor=False)
+    race.trap_table(alone, beside, " ".join(words), longest - own, truth)
+
+
+def task_section(session: LabSession) -> None:
+    """The task: what is drawn, and everything the grammar can say."""
+    st.header("The task", anchor=False)
+    task = session.lab.task
+    world = Negation(task)
+    controls, samples, grammar = st.columns([3, 4, 5], gap="large")
+    with controls:
+        setting(session, "p_not", "Probability of “not”", place="task")
+        setting(session, "train_size", "Training sentences", place="task")
+        setting(session, "test_size", "Test sentences", place="task")
+        setting(session, "data_seed", "Seed of the sentences", place="task")
+        setting(session, "fresh_data", "Fresh sentences for every seed", place="task")
+        setting(session, "max_nots", "Most “not”s in a sentence", place="task")
+        setting(session, "held_out", "Held out with “not”", place="task")
+    with samples:
+        drawn = world.sample("train", session.lab.value("seed"))
+        table(
+            [
+                {"key": "n", "label": "", "kind": "number", "align": "right"},
+                {"key": "text", "label": "drawn for training", "kind": "text", "align": "left"},
+                {"key": "label", "label": "", "kind": "verdict", "align": "left"},
+            ],
+            [
+                {
+                    "cells": {
+                        "n": {"text": str(i + 1)},
+                        "text": {"text": world.sentences[s].text},
+                        "label": race.outcome_cell(world.labels[s]),
+                    }
+                }
+                for i, s in enumerate(drawn[:10])
+            ],
+            key="negation-samples",
+            label="The first ten training sentences",
+            caption=f"The first ten of {len(drawn):,}.",
+        )
+    with grammar:
+        count = np.bincount(drawn, minlength=len(world.sentences))
+        table(
+            [
+                {"key": "text", "label": f"all {findings.number(len(world.sentences))} sentences", "kind": "text"},
+                {"key": "label", "label": "", "kind": "verdict", "align": "left"},
+                {"key": "p", "label": "probability", "kind": "number", "align": "right"},
+                {"key": "n", "label": "drawn", "kind": "number", "align": "right"},
+            ],
+            [
+                {
+                    "rule": i > 0 and s.nots == 0,
+                    "cells": {
+                        "text": {"text": s.text},
+                        "label": race.outcome_cell(s.label),
+                        "p": {"text": f"{s.probability:.3f}"},
+                        "n": {"text": f"{count[i]:,}"},
+                    },
+                }
+                for i, s in enumerate(world.sentences)
+            ],
+            key="negation-grammar",
+            label="Every sentence of the grammar",
+            caption=f"Its words: {', '.join(VOCABULARY.words)}. The last two occur in no sentence.",
+        )
+
+
+def look_inside_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+    """Look inside: the weights of the counts, the embeddings of the others."""
+    st.header("Look inside", anchor=False)
+    look = session.lab.look
+    panels = []
+    for model, lane in lanes.items():
+        if lane.stored is None:
+            continue
+        if model == "bag_of_words":
+            view = runs.word_weights(lane.stored, look)
+            panels.append(
+                Panel(
+                    "word-weights",
+                    insides.word_weights(view.tokens, view.weights, CLASSES),
+                    alt="Bag of words: the weight of each token for collapse and for sustain.",
+                    title="Bag of words: weight per token and class",
+                    caption="Brown is collapse, teal is sustain. Markers and words that stand in every sentence act as a bias.",
+                )
+            )
+        else:
+            map_ = runs.embedding_map(lane.stored, look)
+            panels.append(
+                Panel(
+                    f"embeddings-{model}",
+                    insides.embedding_map(map_.tokens, map_.points, lane.row.colour),
+                    alt=f"{lane.row.title}: word embeddings in two dimensions, {map_.share:.0%} of their spread.",
+                    title=f"{lane.row.title}: embeddings",
+                    caption=f"Two directions hold {map_.share:.0%} of the spread of {lane.config.model.width}.",
+                )
+            )
+    if panels:
+        frame(panels, key="negation-look", height=320, narrow_height=300, columns=3)
+    else:
+        empty_panel("Train the models to look inside them.", 320)
+
+
+session = lab_session()
+page_head(
+    "Can a model that only counts words understand “not”?", WORLD_TEXT.get(current_world(session) or "one “not”", "")
+)
+problems(session.problems)
+words = sentence_row(session)
+lanes = runs.lanes(session.lab.configs, session.raced)
+race.call_to_train(session, lanes)
+show_verdicts(lanes, words, key="negation-verdicts")
+insides_section(session, lanes, words)
+race_section(session)
+results_section(session, lanes)
+why_section(session, lanes)
+trap_section(session, lanes, words)
+task_section(session)
+look_inside_section(session, lanes)
+st.header("The code", anchor=False)
+code_section((lane.row for lane in lanes.values()), key="code-of")
+st.header("The papers", anchor=False)
+papers(lane.row for lane in lanes.values())
+write_address(session)

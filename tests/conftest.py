@@ -1,0 +1,24 @@
+"""What every test stands on: a home of its own, and one torch thread."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs that a test makes are kept in a folder of that test."""
+    folder = tmp_path / "home"
+    monkeypatch.setenv("LINEAGE_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    """A training sets the number of threads of the thread it runs on."""
+    torch.set_num_threads(1)

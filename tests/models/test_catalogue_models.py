@@ -1,0 +1,119 @@
+"""What holds for every model of the catalogue."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import MODELS
+from explorer.models.layers import replica, stack
+from explorer.models.taps import record, tap_names
+from explorer.training.building import build
+from explorer.training.config import changed, default
+
+VOCABULARY, CLASSES, PADDING, REPLICAS, BATCH, TIME = 11, 2, 10, 3, 5, 7
+SMALL: dict[str, dict[str, object]] = {
+    "bag_of_words": {},
+    "feedforward": {"width": 3, "hidden": 13, "window": 11},
+    "rnn": {"width": 3, "hidden": 13},
+    "lstm": {"width": 3, "hidden": 13},
+    "gru": {"width": 3, "hidden": 13},
+    "transformer": {"width": 15, "heads": 3, "layers": 2, "hidden": 13, "window": 11, "start": 1.0},
+}
+
+
+def alone(name: str, seed: int = 1) -> nn.Module:
+    return build(changed(default("negation", name), {"seed": seed, **SMALL[name]}))
+
+
+def padded_ids(*shape: int) -> Tensor:
+    """Sentences of different lengths, filled up with padding."""
+    ids = torch.randint(PADDING, (*shape, TIME), generator=Generator().manual_seed(7))
+    lengths = torch.randint(1, TIME + 1, shape, generator=Generator().manual_seed(8))
+    return ids.masked_fill(torch.arange(TIME) >= lengths[..., None], PADDING)
+
+
+def answer_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
+    logits = model(ids)
+    weights = torch.linspace(-1, 1, logits.numel()).view(logits.shape)
+    return [logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))]
+
+
+@pytest.mark.parametrize("stacked", [False, True], ids=["solo", "stacked"])
+@pytest.mark.parametrize("name", MODELS)
+def test_watched_path_equals_the_fused_one(name: str, stacked: bool) -> None:
+    model = stack([alone(name, seed) for seed in range(REPLICAS)]) if stacked else alone(name)
+    ids = padded_ids(REPLICAS, BATCH) if stacked else padded_ids(BATCH)
+    fused = answer_and_gradients(model, ids)
+    with record(model) as trace:
+        watched = answer_and_gradients(model, ids)
+    assert len(trace) > 0
+    for one, other in zip(fused, watched, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_replica_of_a_stack_answers_as_the_solo_model(name: str) -> None:
+    models = [alone(name, seed) for seed in range(REPLICAS)]
+    together = stack(models)
+    ids = padded_ids(REPLICAS, BATCH)
+    answers = together(ids)
+    for r, model in enumerate(models):
+        torch.testing.assert_close(answers[r], model(ids[r]), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(replica(together, r)(ids[r]), model(ids[r]))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_padding_changes_nothing(name: str) -> None:
+    model = alone(name)
+    short = torch.tensor([[0, 2, 5, 3, 1]])
+    for more in (1, 3, 6):
+        padded = torch.nn.functional.pad(short, (0, more), value=PADDING)
+        torch.testing.assert_close(model(padded), model(short), atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "bag_of_words"])
+def test_order_matters_to_all_but_the_bag(name: str) -> None:
+    model = alone(name)
+    assert not torch.allclose(model(torch.tensor([[0, 2, 5, 3, 1]])), model(torch.tensor([[0, 5, 2, 3, 1]])), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_sentences_of_a_batch_do_not_see_each_other(name: str) -> None:
+    model = alone(name)
+    ids = padded_ids(BATCH)
+    torch.testing.assert_close(model(ids)[2:3], model(ids[2:3]), atol=1e-6, rtol=1e-6)
+
+
+ATTENTION = ["keys", "mixed", "queries", "scores", "values", "weights"]
+TAPS = {
+    "bag_of_words": ["counts"],
+    "feedforward": ["embedded", "hidden"],
+    "rnn": ["cell.state"],
+    "lstm": [f"cell.{t}" for t in ("candidate", "forget_gate", "input_gate", "memory", "output_gate", "state")],
+    "gru": ["cell.candidate", "cell.reset_gate", "cell.state", "cell.update_gate"],
+    "transformer": [
+        *(f"blocks.{i}.{tap}" for i in range(2) for tap in [*(f"attention.{part}" for part in ATTENTION), "output"]),
+        "embedded",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_tap_names_are_part_of_the_file_format(name: str) -> None:
+    model = alone(name)
+    assert sorted(tap_names(model).values()) == TAPS[name]
+    with record(model) as trace:
+        model(padded_ids(BATCH))
+    assert sorted(trace) == TAPS[name]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_start_is_the_same_for_ever_and_draws_from_no_global_generator(name: str) -> None:
+    before = torch.get_rng_state()
+    one, again, other = alone(name), alone(name), alone(name, seed=2)
+    assert torch.equal(torch.get_rng_state(), before)
+    ids = padded_ids(BATCH)
+    assert torch.equal(one(ids), again(ids))
+    assert not torch.equal(one(ids), other(ids))

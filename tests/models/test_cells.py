@@ -1,0 +1,70 @@
+"""Own cells against torch.nn, weights copied over: forward and every gradient, fused and watched."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import Generator, nn
+
+from explorer.models.gru import GRUCell
+from explorer.models.lstm import LSTMCell
+from explorer.models.recurrence import unroll
+from explorer.models.rnn import RNNCell
+from explorer.models.taps import record
+
+BATCH, TIME, WIDTH, HIDDEN = 3, 11, 5, 7
+CELLS = {"rnn": (RNNCell, nn.RNN), "lstm": (LSTMCell, nn.LSTM), "gru": (GRUCell, nn.GRU)}
+PLACES = {
+    "input.weight": "weight_ih_l0",
+    "recurrent.weight": "weight_hh_l0",
+    "input.bias": "bias_ih_l0",
+    "recurrent.bias": "bias_hh_l0",
+}
+
+
+@pytest.mark.parametrize("path", ["fused", "watched"])
+@pytest.mark.parametrize("name", CELLS)
+def test_cell_equals_torch_forward_and_backward(name: str, path: str) -> None:
+    ours_class, theirs_class = CELLS[name]
+    ours, theirs = ours_class(WIDTH, HIDDEN, Generator().manual_seed(2)), theirs_class(WIDTH, HIDDEN, batch_first=True)
+    theirs.load_state_dict({there: ours.get_parameter(here).detach() for here, there in PLACES.items()})
+    x = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
+    towards = torch.randn(BATCH, TIME, HIDDEN, generator=Generator().manual_seed(5))
+
+    mine, reference = x.clone().requires_grad_(), x.clone().requires_grad_()
+    with record(ours) if path == "watched" else nullcontext():
+        states = unroll(ours, mine)
+    expected, _ = theirs(reference)
+    torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
+
+    (states * towards).sum().backward()
+    (expected * towards).sum().backward()
+    torch.testing.assert_close(mine.grad, reference.grad, atol=1e-5, rtol=1e-5)
+    for here, there in PLACES.items():
+        torch.testing.assert_close(
+            ours.get_parameter(here).grad, theirs.get_parameter(there).grad, atol=1e-5, rtol=1e-5
+        )
+
+
+def test_rnn_step_worked_by_hand() -> None:
+    cell = RNNCell(1, 1, Generator().manual_seed(0))
+    for name, value in {"input.weight": 0.5, "input.bias": 0.1, "recurrent.weight": -2.0, "recurrent.bias": 0.2}.items():
+        cell.get_parameter(name).data.fill_(value)
+    (state,) = cell.step(cell.project(torch.tensor([[2.0]])), (torch.tensor([[0.25]]),))
+    assert state.item() == pytest.approx(0.664037, abs=1e-6)  # tanh(0.5 * 2 + 0.1 - 2 * 0.25 + 0.2) = tanh(0.8)
+
+
+def test_gru_with_an_open_update_gate_keeps_its_state() -> None:
+    cell = GRUCell(2, 3, Generator().manual_seed(0))
+    cell.input.bias.data[3:6] = 100.0  # z = 1
+    h = torch.tensor([[0.3, -0.7, 0.11]])
+    torch.testing.assert_close(cell.step(cell.project(torch.ones(1, 2)), (h,))[0], h)
+
+
+def test_lstm_with_closed_input_gate_and_open_forget_gate_keeps_its_memory() -> None:
+    cell = LSTMCell(2, 3, Generator().manual_seed(0))
+    cell.input.bias.data[:3], cell.input.bias.data[3:6] = -100.0, 100.0
+    c = torch.tensor([[0.3, -0.7, 5.0]])
+    torch.testing.assert_close(cell.step(cell.project(torch.ones(1, 2)), (torch.zeros(1, 3), c))[1], c)

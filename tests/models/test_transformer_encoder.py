@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+
+from explorer.models.configs import TransformerEncoderConfig
+from explorer.models.taps import intervene, record
+from explorer.models.transformer_encoder import Attention, Block, TransformerEncoder
+
+BATCH, TIME, HEADS, WIDTH, HIDDEN, PADDING = 2, 7, 3, 15, 11, 10
+X = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
+TOWARDS = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(5))
+MASK = (torch.arange(TIME) < torch.tensor([[TIME], [4]]))[:, None, None, :]
+
+
+def made() -> Generator:
+    return Generator().manual_seed(2)
+
+
+def copy_attention(ours: Attention, theirs: nn.MultiheadAttention) -> None:
+    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).detach()
+    theirs.out_proj.weight.data = ours.output.weight.detach()
+    if theirs.in_proj_bias is not None:
+        theirs.in_proj_bias.data.zero_()
+        theirs.out_proj.bias.data.zero_()
+
+
+def assert_close(one: Tensor | None, other: Tensor | None) -> None:
+    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("path", ["fused", "watched"])
+def test_attention_equals_torch_forward_and_backward(path: str) -> None:
+    ours, theirs = Attention(WIDTH, HEADS, made()), nn.MultiheadAttention(WIDTH, HEADS, bias=False, batch_first=True)
+    copy_attention(ours, theirs)
+    mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
+    with record(ours) if path == "watched" else nullcontext() as trace:
+        mixed = ours(mine, mine, MASK)
+    expected, weights = theirs(
+        reference, reference, reference, key_padding_mask=~MASK[:, 0, 0], average_attn_weights=False
+    )
+    assert_close(mixed, expected)
+    if trace:
+        assert_close(trace["weights"], weights)
+    (mixed * TOWARDS).sum().backward()
+    (expected * TOWARDS).sum().backward()
+    assert_close(mine.grad, reference.grad)
+    for here, there in zip((ours.query, ours.key, ours.value), theirs.in_proj_weight.grad.chunk(3), strict=True):
+        assert_close(here.weight.grad, there)
+    assert_close(ours.output.weight.grad, theirs.out_proj.weight.grad)
+
+
+@pytest.mark.parametrize("path", ["fused", "watched"])
+def test_block_equals_torch_encoder_layer_forward_and_backward(path: str) -> None:
+    ours = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), made())
+    varied = made()
+    for norm in (ours.attention_norm, ours.feedforward_norm):  # ones and zeros would hide an exchange
+        norm.weight.data.uniform_(0.5, 2, generator=varied)
+        norm.bias.data.uniform_(-1, 1, generator=varied)
+    theirs = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, dropout=0, batch_first=True, norm_first=False)
+    copy_attention(ours.attention, theirs.self_attn)
+    pairs = [
+        (ours.expand, theirs.linear1),
+        (ours.contract, theirs.linear2),
+        (ours.attention_norm, theirs.norm1),
+        (ours.feedforward_norm, theirs.norm2),
+    ]
+    for here, there in pairs:
+        there.load_state_dict(here.state_dict())
+    mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
+    with record(ours) if path == "watched" else nullcontext():
+        out = ours(mine, mine, MASK)
+    expected = theirs(reference, src_key_padding_mask=~MASK[:, 0, 0])
+    assert_close(out, expected)
+    (out * TOWARDS).sum().backward()
+    (expected * TOWARDS).sum().backward()
+    assert_close(mine.grad, reference.grad)
+    for here, there in pairs:
+        assert_close(here.weight.grad, there.weight.grad)
+        assert_close(here.bias.grad, there.bias.grad)
+
+
+def encoder(layers: int = 2, window: int = 7) -> TransformerEncoder:
+    config = TransformerEncoderConfig(WIDTH, HEADS, layers, HIDDEN, window, start=1.0)
+    return TransformerEncoder(config, 11, 2, PADDING, made())
+
+
+def test_masked_weights_are_zero_and_every_row_sums_to_one() -> None:
+    model = encoder()
+    with record(model) as trace:
+        model(torch.tensor([[0, 2, 5, 3, 1, PADDING, PADDING], [0, 2, 7, 7, 5, 3, 1]]))
+    for layer in range(2):
+        weights = trace[f"blocks.{layer}.attention.weights"]
+        assert weights.shape == (2, HEADS, 7, 7)
+        assert (weights[0, :, :, 5:] == 0).all()
+        assert (weights[0, :, :, :5] > 0).all()
+        assert (weights[1] > 0).all()
+        torch.testing.assert_close(weights.sum(-1), torch.ones(2, HEADS, 7))
+
+
+def test_attention_weights_worked_by_hand() -> None:
+    attention = Attention(1, 1, made())
+    for linear, value in ((attention.query, 2.0), (attention.key, 1.0), (attention.value, 5.0), (attention.output, 1.0)):
+        linear.weight.data.fill_(value)
+    x = torch.tensor([[[1.0], [0.0], [9.0]]])
+    with record(attention) as trace:
+        mixed = attention(x, x, torch.tensor([[[[True, True, False]]]]))
+    # The first asks 2 * 1: scores 2 and 0, weights e^2 / (e^2 + 1) and the rest; the second asks 0 and gets halves.
+    expected = torch.tensor([[0.8807971, 0.1192029, 0.0], [0.5, 0.5, 0.0]])
+    torch.testing.assert_close(trace["weights"][0, 0, :2], expected)
+    torch.testing.assert_close(mixed[0, :2, 0], torch.tensor([4.4039854, 2.5]))
+
+
+def test_what_stands_beyond_the_window_is_not_seen() -> None:
+    model = encoder(window=5)
+    assert torch.equal(model(torch.tensor([[0, 2, 5, 3, 1, 7, 7]])), model(torch.tensor([[0, 2, 5, 3, 1, 4, 9]])))
+
+
+def test_cutting_every_look_at_not_makes_not_invisible() -> None:
+    model, keep = encoder(layers=1), torch.ones(7, dtype=torch.bool)
+    keep[3] = False
+    one, other = torch.tensor([[0, 2, 5, 7, 3, 1, 4]]), torch.tensor([[0, 2, 5, 6, 3, 1, 4]])
+    assert not torch.allclose(model(one), model(other))
+    with intervene(model, {"blocks.0.attention.scores": lambda scores, step: scores.masked_fill(~keep, -torch.inf)}):
+        torch.testing.assert_close(model(one), model(other))

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy, cross_entropy_scores
+from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig, Sentence
+
+WORLDS: list[dict[str, object]] = [
+    {},
+    {"p_not": 0.0},
+    {"p_not": 0.1},
+    {"p_not": 0.5},
+    {"p_not": 0.71},
+    {"p_not": 1.0},
+    {"max_nots": 2},
+    {"max_nots": 2, "p_not": 0.6},
+    {"max_nots": 3, "p_not": 0.83},
+    {"held_out": "destroy"},
+    {"held_out": "preserve", "p_not": 0.6},
+]
+worlds = pytest.mark.parametrize("world", WORLDS, ids=str)
+
+
+def sentences(world: dict[str, object]) -> tuple[Sentence, ...]:
+    return Negation(NegationConfig(**world)).sentences  # type: ignore[arg-type]
+
+
+def counts(said: tuple[Sentence, ...]) -> np.ndarray:
+    """How often each token stands in each sentence."""
+    return np.array([[s.words.count(token) for token in VOCABULARY.tokens] for s in said], dtype=float)
+
+
+def accuracies(said: tuple[Sentence, ...], weights: np.ndarray) -> np.ndarray:
+    """Of each column of weights, one a token."""
+    right = (counts(said) @ weights > 0) == np.array([[s.label == 1] for s in said])
+    return np.array([s.probability for s in said]) @ right
+
+
+def test_ceiling_of_the_default_world() -> None:
+    assert ceiling(sentences({})) == pytest.approx(1 - 0.35 / 3)  # 0.8833: one of six sentences must go wrong
+
+
+@worlds
+def test_ceiling_is_reached_by_the_best_of_all_step_scores_and_no_higher(world: dict[str, object]) -> None:
+    # A sentence's answer depends on a_v + b k only; with b = -1, 0 or 1 half numbers reach every threshold.
+    halves = np.arange(-3.5, 4)
+    tried = np.array(list(product(halves, halves, halves, (-1, 0, 1)))).T
+    weights = np.zeros((len(VOCABULARY.tokens), tried.shape[1]))
+    weights[[VOCABULARY.id(word) for word in ("consume", "preserve", "destroy", "not")]] = tried
+    assert accuracies(sentences(world), weights).max() == pytest.approx(ceiling(sentences(world)))
+
+
+@worlds
+def test_no_random_weights_on_counts_get_above_the_ceiling(world: dict[str, object]) -> None:
+    weights = np.random.default_rng(3).normal(size=(len(VOCABULARY.tokens), 20_011))
+    assert accuracies(sentences(world), weights).max() <= ceiling(sentences(world)) + 1e-9
+
+
+def test_where_cross_entropy_leads() -> None:
+    assert cross_entropy_accuracy(sentences({})) == pytest.approx(1 - 0.35 / 3)
+    assert cross_entropy_accuracy(sentences({"p_not": 0.5})) == pytest.approx(2 / 3)
+
+
+@worlds
+def test_cross_entropy_never_leads_above_the_ceiling(world: dict[str, object]) -> None:
+    assert cross_entropy_accuracy(sentences(world)) <= ceiling(sentences(world)) + 1e-12
+
+
+@pytest.mark.parametrize("world", [w for w in WORLDS if w.get("p_not", 0.35) not in (0, 1)], ids=str)
+def test_cross_entropy_leads_where_minimising_it_leads(world: dict[str, object]) -> None:
+    said = sentences(world)
+    chance = torch.tensor([s.train_probability for s in said], dtype=torch.float64)
+    label = torch.tensor([float(s.label) for s in said], dtype=torch.float64)
+    weights = torch.zeros(len(VOCABULARY.tokens), dtype=torch.float64, requires_grad=True)
+    x = torch.from_numpy(counts(said))
+    lbfgs = torch.optim.LBFGS([weights], max_iter=500, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe")
+
+    def loss() -> torch.Tensor:
+        lbfgs.zero_grad()
+        value = F.binary_cross_entropy_with_logits(x @ weights, label, weight=chance, reduction="sum")
+        value.backward()
+        return value
+
+    lbfgs.step(loss)
+    minimum = (x @ weights).detach()
+    ours = torch.from_numpy(cross_entropy_scores(said))
+    # As probabilities: the score of a verb that training shows only plain has its minimum at infinity.
+    torch.testing.assert_close(ours[chance > 0].sigmoid(), minimum[chance > 0].sigmoid(), atol=1e-4, rtol=0)
+    reached = sum(s.probability for s, score in zip(said, minimum, strict=True) if (score > 0) == (s.label == 1))
+    assert cross_entropy_accuracy(said) == pytest.approx(reached)
