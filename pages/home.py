@@ -9,7 +9,7 @@ from explorer.ui import warmup
 from explorer.ui.components import timeline
 from explorer.ui.home import SENTENCE, stations
 from explorer.ui.lab import Lab
-from explorer.ui.page import page_head
+from explorer.ui.page import lead, page_head
 from explorer.ui.runs import lanes
 from explorer.ui.speaking import show_verdicts
 
@@ -26,8 +26,8 @@ def lineage() -> None:
         st.rerun()  # once more, without the clock
 
 
-page_head(
-    "From counting words to paying attention",
+page_head("From counting words to paying attention")
+lead(
     "Seven ideas, and a small model for each that learns while you watch. Open one, change a number, see what breaks.",
 )
 lineage()

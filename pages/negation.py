@@ -14,7 +14,7 @@ from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, grammar_says
 from explorer.ui import findings, race, runs
 from explorer.ui.components import Panel, frame, table
-from explorer.ui.page import code_section, empty_panel, explanation, page_head, papers, problems
+from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting, write_address
 from explorer.ui.speaking import show_verdicts, verdicts_of
@@ -47,6 +47,15 @@ def current_world(session: LabSession) -> str | None:
     return next((name for name, world in WORLDS.items() if world == here), None)
 
 
+def world_row(session: LabSession) -> None:
+    """What this world can say, and which world it is."""
+    here = current_world(session)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        lead(WORLD_TEXT.get(here or "", "A world of your own, with the settings of “The task” below."))
+        ties = bound(session, "world", here, lambda lab, w: lab.with_shared(**WORLDS[w]) if w else lab)
+        st.segmented_control("The world", list(WORLDS), label_visibility="collapsed", **ties)
+
+
 def sentence_row(session: LabSession) -> tuple[str, ...]:
     """Where a sentence is typed or picked; returns the words that the models are asked about."""
     lab = session.lab
@@ -62,10 +71,6 @@ def sentence_row(session: LabSession) -> tuple[str, ...]:
         ties = bound(session, "pick", shown, lambda lab, text: lab.saying(text or lab.say))
         pick = f"or take one of the {findings.number(len(sentences))}: human … nature"
         st.pills(pick, sentences, format_func=label, wrap=True, width="content", **ties)
-        ties = bound(
-            session, "world", current_world(session), lambda lab, w: lab.with_shared(**WORLDS[w]) if w else lab
-        )
-        st.segmented_control("The world", list(WORLDS), width="content", **ties)
     try:
         words = VOCABULARY.split(lab.say)
     except SentenceError as error:
@@ -105,7 +110,9 @@ def insides_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple
             if "transformer" in lanes:
                 start = session.lab.value("start", "transformer")
                 ties = bound(session, "start", start, lambda lab, v: lab.with_own("transformer", start=v) if v else lab)
-                st.segmented_control("Transformer's start", [0.1, 1.0], format_func=START_NAMES.get, help=START_HELP, **ties)
+                st.segmented_control(
+                    "Transformer's start", [0.1, 1.0], format_func=START_NAMES.get, help=START_HELP, **ties
+                )
                 for name, label in (("layer", "Layer"), ("head", "Head")):
                     most = session.lab.value(f"{name}s", "transformer")
                     if most > 1:
@@ -148,7 +155,7 @@ def inside(session: LabSession, model: str, lane: Lane, words: tuple[str, ...]) 
                 f"reading-{model}",
                 insides.answers_on_the_way(read.tokens, read.sustain, row.colour, CLASSES),
                 alt=f"{row.title}: probability of sustain after each word. {finding}",
-                title=f"The {row.title} changes its mind on the way",
+                title=f"The {row.title} answers after each word",
                 caption=finding,
                 token_axis="x",
                 token_count=len(read.tokens),
@@ -209,16 +216,15 @@ def results_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     if not ends:
         empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
         return
-    st.subheader(findings.race_finding(ends, best), anchor=False)
-    held_out = session.lab.task.held_out
-    if held_out != "none":
-        pair = [
-            (lane.row.title, lane.curves.last("exact_accuracy_held_out"))
-            for lane in lanes.values()
-            if lane.curves and "exact_accuracy_held_out" in lane.curves.metrics
-        ]
-        if pair:
-            explanation(findings.held_out_finding(held_out, pair))
+    pair = [
+        (lane.row.title, lane.curves.last("exact_accuracy_held_out"))
+        for lane in lanes.values()
+        if lane.curves and "exact_accuracy_held_out" in lane.curves.metrics
+    ]
+    if pair:
+        st.subheader(findings.held_out_finding(session.lab.task.held_out, pair), anchor=False)
+    else:
+        st.subheader(findings.race_finding(ends, best), anchor=False)
     race.results_table(lanes, best)
 
 
@@ -252,6 +258,7 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
                     ),
                     alt=f"Ceiling of counting and where cross-entropy leads, over the probability of “not”: at "
                     f"{task.p_not:g} they are {best:.4f} and {led:.4f}.",
+                    title="The two marks, for every probability of “not”",
                     caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
                 )
             ],
@@ -271,6 +278,7 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
                     "exact-accuracy",
                     counting.finish_line(finishers, best, led),
                     alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}.",
+                    title="Exact accuracy, every seed",
                     caption="Every sentence of the grammar, weighted by its probability: unlike a sampled test set, no luck "
                     "in it. A dot a seed.",
                 )
@@ -293,8 +301,10 @@ def trap_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[st
     on = session.lab.task.padding == "eos"
     ties = bound(session, "trap", on, lambda lab, on: lab.with_shared(padding="eos" if on else "pad"))
     st.toggle("Fill up with <EOS>, and count it", **ties)
+    longest = max(Negation(session.lab.task).lengths)
+    if len(words) + 2 >= longest:  # nothing in this world is longer: ask it without its "not"s
+        words = tuple(word for word in words if word != "not")[: longest - 3] or words
     own = len(words) + 2
-    longest = max(own + 1, *Negation(session.lab.task).lengths)
     truth = grammar_says(words)
     alone = verdicts_of(lanes, words, own if on else None)
     beside = verdicts_of(lanes, words, longest if on else None)
@@ -310,7 +320,7 @@ def task_section(session: LabSession) -> None:
     st.header("The task", anchor=False)
     task = session.lab.task
     world = Negation(task)
-    controls, samples, grammar = st.columns([3, 4, 5], gap="large")
+    controls, samples, grammar = st.columns([3, 4, 6], gap="large")
     with controls:
         setting(session, "p_not", "Probability of “not”", place="task")
         setting(session, "train_size", "Training sentences", place="task")
@@ -323,19 +333,17 @@ def task_section(session: LabSession) -> None:
         drawn = world.sample("train", session.lab.value("seed"))
         table(
             [
-                {"key": "n", "label": "", "kind": "number", "align": "right"},
                 {"key": "text", "label": "drawn for training", "kind": "text", "align": "left"},
                 {"key": "label", "label": "", "kind": "verdict", "align": "left"},
             ],
             [
                 {
                     "cells": {
-                        "n": {"text": str(i + 1)},
                         "text": {"text": world.sentences[s].text},
                         "label": race.outcome_cell(world.labels[s]),
                     }
                 }
-                for i, s in enumerate(drawn[:10])
+                for s in drawn[:10]
             ],
             key="negation-samples",
             label="The first ten training sentences",
@@ -399,15 +407,14 @@ def look_inside_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
                 )
             )
     if panels:
-        frame(panels, key="negation-look", height=320, narrow_height=300, columns=3)
+        frame(panels, key="negation-look", height=300, narrow_height=240)
     else:
         empty_panel("Train the models to look inside them.", 320)
 
 
 session = lab_session()
-page_head(
-    "Can a model that only counts words understand “not”?", WORLD_TEXT.get(current_world(session) or "one “not”", "")
-)
+page_head("Can a model that only counts words understand “not”?")
+world_row(session)
 problems(session.problems)
 words = sentence_row(session)
 lanes = runs.lanes(session.lab.configs, session.raced)

@@ -65,7 +65,7 @@ def ceiling_by_chance(
     low = min(0.5, *cross_entropies, *reached)
     figure = blank(
         xaxis={"range": [0, 1], "nticks": 6, "title": {"text": "probability of “not”"}},
-        yaxis={"range": [low - 0.04, 1.03], "nticks": 6, "title": {"text": "exact accuracy"}},
+        yaxis={"range": [low - 0.08, 1.06], "nticks": 6, "title": {"text": "exact accuracy"}},
     )
     figure.add_scatter(
         x=list(chances), y=[round(v, 4) for v in ceilings], mode="lines", name="ceiling of counting",
@@ -73,7 +73,7 @@ def ceiling_by_chance(
     )  # fmt: skip
     figure.add_scatter(
         x=list(chances), y=[round(v, 4) for v in cross_entropies], mode="lines", name="where cross-entropy leads",
-        line={"color": paint("--m-counts"), "width": 3, "shape": "hv"}, hoverinfo="skip",
+        line={"color": paint("--m-counts"), "width": 3}, hoverinfo="skip",
     )  # fmt: skip
     if reached:
         figure.add_scatter(
@@ -81,15 +81,19 @@ def ceiling_by_chance(
             marker={"size": 11, "color": paint("--m-counts"), "line": {"color": PAGE, "width": 1}},
             hovertemplate="%{y:.4f}<extra></extra>",
         )  # fmt: skip
+    near = [i for i, chance in enumerate(chances) if 0.28 <= chance <= 0.72]
     middle = len(chances) // 2
-    for y, text, side in (
-        (ceilings[middle], "ceiling of any counting model", "bottom"),
-        (cross_entropies[middle], "where its training leads", "top"),
+    above, below = max(ceilings[i] for i in near) + 0.02, min(cross_entropies[i] for i in near) - 0.02
+    for y, at, text, side in (
+        (above, ceilings[middle], "ceiling of any counting model", "bottom"),
+        (below, cross_entropies[middle], "where its training leads", "top"),
     ):
+        # The words keep clear of both lines; a thin stroke leads from them to the one they name.
         figure.add_annotation(
-            x=0.5, y=y, text=text, showarrow=False, yanchor=side, yshift=4 if side == "bottom" else -4,
-            font={"size": 14, "color": INK},
+            x=0.5, y=y, text=text, showarrow=False, yanchor=side, font={"size": 14, "color": INK},
         )  # fmt: skip
+        if abs(y - at) > 0.03:
+            figure.add_shape(type="line", x0=0.5, x1=0.5, y0=y, y1=at, line={"color": SOFT, "width": 1})
     return figure
 
 

@@ -112,7 +112,7 @@ def word_weights(tokens: Sequence[str], weights: Float[ndarray, "classes tokens"
 
 def embedding_map(tokens: Sequence[str], points: Float[ndarray, "tokens 2"], colour: str) -> go.Figure:
     """Word vectors in the plane; both axes have the same unit, so distances can be compared."""
-    reach = 1.35 * max(float(np.abs(points).max()), 1e-3)
+    reach = 1.45 * max(float(np.abs(points).max()), 1e-3)
     axis = {"range": [-reach, reach], "zeroline": True, "zerolinecolor": RULE, "showticklabels": False, "ticks": ""}
     figure = blank(
         xaxis={**axis, "showline": False},
@@ -120,7 +120,7 @@ def embedding_map(tokens: Sequence[str], points: Float[ndarray, "tokens 2"], col
     )
     figure.add_scatter(
         x=[round(float(v), 4) for v in points[:, 0]], y=[round(float(v), 4) for v in points[:, 1]],
-        mode="markers+text", text=[escape(t) for t in tokens], textposition="top center", cliponaxis=False,
+        mode="markers+text", text=[escape(t) for t in tokens], textposition=_free_sides(tokens, points / reach), cliponaxis=False,
         textfont={"size": 14, "color": INK}, marker={"size": 9, "color": paint(colour)}, name="embedding",
         hoverinfo="skip",
     )  # fmt: skip
@@ -129,3 +129,31 @@ def embedding_map(tokens: Sequence[str], points: Float[ndarray, "tokens 2"], col
 
 def _rounded(values: Float[ndarray, " n"]) -> list[float]:
     return [round(float(v), 4) for v in values]
+
+
+def _free_sides(tokens: Sequence[str], points: Float[ndarray, "tokens 2"]) -> list[str]:
+    """For each label the first side where it covers no other label or point; points within -1..1."""
+    letter, line, gap = 0.05, 0.14, 0.05  # of a figure about 300 pixels wide
+    taken = [(x - 0.03, x + 0.03, y - 0.03, y + 0.03) for x, y in points]
+    sides = []
+    for token, (x, y) in zip(tokens, points, strict=True):
+        width = letter * len(token)
+        boxes = {
+            "top center": (x - width / 2, x + width / 2, y + gap, y + gap + line),
+            "bottom center": (x - width / 2, x + width / 2, y - gap - line, y - gap),
+            "middle right": (x + gap, x + gap + width, y - line / 2, y + line / 2),
+            "middle left": (x - gap - width, x - gap, y - line / 2, y + line / 2),
+        }
+
+        def covered(side: str, boxes: dict[str, tuple[float, float, float, float]] = boxes) -> float:
+            left, right, bottom, top = boxes[side]
+            over = 0.0
+            for low_x, high_x, low_y, high_y in taken:
+                wide, high = min(right, high_x) - max(left, low_x), min(top, high_y) - max(bottom, low_y)
+                over += max(wide, 0.0) * max(high, 0.0)
+            return over
+
+        side = min(boxes, key=covered)  # the first of the best
+        taken.append(boxes[side])
+        sides.append(side)
+    return sides

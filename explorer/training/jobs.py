@@ -65,6 +65,9 @@ class Job:
     def run(self) -> None:
         """Train to the end, to a stop, or to a failure. Called once, on a worker."""
         config = self._view.config
+        if self._stop.is_set():  # while it waited
+            self._view = View(config, "stopped")
+            return
         try:
             record = self._train(config)
         except Exception:  # the outermost edge of the worker: log it, tell the visitor, serve the next
@@ -93,7 +96,7 @@ class Job:
         published = time.monotonic()
         for event in train(config):
             recorder.add(event)
-            if self._stop.is_set():
+            if self._stop.is_set() and recorder.evaluated:
                 break
             if time.monotonic() - published > _PUBLISH_EVERY and recorder.evaluated:
                 self._view = View(
@@ -148,7 +151,7 @@ class JobService:
             for job in self._jobs.values():
                 job.stop()
         if pool:
-            pool.shutdown(cancel_futures=True)
+            pool.shutdown()
 
 
 service = JobService()

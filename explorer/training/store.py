@@ -15,6 +15,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,6 +38,7 @@ from explorer.training.record import Curves, Record
 
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
 _METRIC = "metric."
+_KEY = re.compile("[a-z2-7]{12}")  # see `key` in config.py
 
 
 class Metric(pydantic.BaseModel, frozen=True):
@@ -75,7 +77,8 @@ class StoredRun:
 
     def snapshot_steps(self) -> list[int]:
         """At which steps there are weights."""
-        return sorted(int(file.stem) for file in (self.folder / "snapshots").glob("*.safetensors"))
+        files = (self.folder / "snapshots").glob("*.safetensors")
+        return sorted(int(file.stem) for file in files if file.stem.isdecimal())
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
         """The weights after so many steps, or the last ones. Raises DamagedRun."""
@@ -151,7 +154,7 @@ def _open(folder: Path) -> StoredRun:
         curves = _from_table(pq.read_table(folder / "events.parquet"), config.replicas)
     except LineageError as error:
         raise DamagedRun(f"{damaged}: {error}") from error
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, RecursionError, pa.ArrowException) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
     if card.key != key(config):
         raise DamagedRun(f"{damaged}: its card names another run. Train it again.")
@@ -169,7 +172,7 @@ def find(name: str) -> StoredRun:
     shipped = pretrained()
     if name in shipped.values():
         return load(PRETRAINED / name)
-    if name.isalnum() and (runs_folder() / name / "config.json").is_file():
+    if _KEY.fullmatch(name) and (runs_folder() / name / "config.json").is_file():
         return load(runs_folder() / name)
     if name in shipped:
         return load(PRETRAINED / shipped[name])

@@ -149,29 +149,30 @@ def _signed(value: float) -> str:
 
 
 def race_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceiling: float) -> str:
-    """How a race ended in exact accuracy, model by model, with the spread over the seeds.
-
-    `ends` are titles with exact accuracies; only what counts as one sentence is said about each group.
-    """
-    perfect = [title for title, values in ends if (values > 1 - 1e-6).all()]
+    """How a race ended in exact accuracy: who is right everywhere, who ends alike, who depends on the seed."""
+    perfect = [title for title, values in ends if _all_right(values).all()]
+    alike = [(title, values) for title, values in ends if title not in perfect and np.ptp(values) < 5e-4]
+    others = [(title, values) for title, values in ends if title not in perfect and np.ptp(values) >= 5e-4]
     parts = []
     if perfect:
-        everyone = "All" if len(perfect) == len(ends) and len(ends) > 1 else listed(perfect)
+        everyone = f"All {number(len(perfect))}" if len(perfect) == len(ends) > 1 else listed(perfect)
         parts.append(f"{everyone} reach{'es' if len(perfect) == 1 else ''} 1.000 in every seed.")
-    for title, values in ends:
-        if title in perfect:
-            continue
-        low, high = float(values.min()), float(values.max())
-        if high - low < 5e-4:
-            reached = f"{title} ends at {values.mean():.3f} in every seed"
-            if abs(values.mean() - ceiling) < 5e-4:
-                reached += ", the ceiling of counting"
-            parts.append(reached + ".")
-        else:
-            all_right = int((values > 1 - 1e-6).sum())
-            some = f"; {number(all_right)} of {len(values)} seeds get everything right" if all_right else ""
-            parts.append(f"{title} ends between {low:.3f} and {high:.3f}{some}.")
+    for title, values in alike:
+        at_ceiling = ", the ceiling of counting" if abs(values.mean() - ceiling) < 5e-4 else ""
+        parts.append(f"{title} ends at {values.mean():.3f} in every seed{at_ceiling}.")
+    if others:
+        parts.append(f"It depends on the seed: everything right for {_lucky(others)}.")
     return " ".join(parts)
+
+
+def _all_right(values: Float[ndarray, " replicas"]) -> ndarray:
+    """Which seeds are right everywhere; accuracies are sums of rounded probabilities."""
+    return values > 1 - 1e-6
+
+
+def _lucky(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
+    """In how many of its seeds each model is right everywhere."""
+    return listed([f"{title} in {int(_all_right(values).sum())} of {len(values)} seeds" for title, values in ends])
 
 
 def counting_finding(ceiling: float, cross_entropy: float, reached: Float[ndarray, " replicas"] | None) -> str:
@@ -196,25 +197,25 @@ def counting_finding(ceiling: float, cross_entropy: float, reached: Float[ndarra
 
 def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
     """Who understood a pair that training never showed: seeds that got it all right, model by model."""
-    parts = [f"{title} in {int((values > 1 - 1e-6).sum())} of {len(values)} seeds" for title, values in ends]
-    return f"“not {verb}” was never shown. Understood all the same by {listed(parts)}."
+    never = [title for title, values in ends if not _all_right(values).any()]
+    some = [(title, values) for title, values in ends if title not in never]
+    parts = [f"“not {verb}” was never shown in training."]
+    if some:
+        parts.append(f"It is understood all the same by {_lucky(some)}.")
+    if never:
+        parts.append(f"{listed(never)} never understand{'s' if len(never) == 1 else ''} it.")
+    return " ".join(parts)
 
 
 def padding_finding(alone: Sequence[Verdict], beside: Sequence[Verdict], truth: int | None) -> str:
     """Whether the answer to one sentence depends on what stands beside it in the batch."""
-    turned = [a.title for a, b in zip(alone, beside, strict=True) if a.answer != b.answer]
-    moved = [
-        a.title for a, b in zip(alone, beside, strict=True) if a.answer == b.answer and abs(a.mean - b.mean) >= 0.005
-    ]
-    if not turned and not moved:
-        return "The same sentence gets the same answer, alone or in company."
     parts = []
-    if turned:
-        wrong = [a.title for a in alone if a.title in turned and truth is not None and a.answer != truth]
-        extra = f" Alone, {listed(wrong)} {'is' if len(wrong) == 1 else 'are'} wrong." if wrong else ""
-        parts.append(f"{listed(turned)} change{'s' if len(turned) == 1 else ''} the answer itself.{extra}")
-    if moved:
-        parts.append(
-            f"{listed(moved)} become{'s' if len(moved) == 1 else ''} {'more or less sure' if len(moved) > 1 else 'more or less sure'}."
-        )
+    for a, b in zip(alone, beside, strict=True):
+        if a.answer != b.answer:
+            wrong = f", and alone it is {a.note(truth)}" if truth is not None and a.answer != truth else ""
+            parts.append(f"{a.title} says {CLASSES[a.answer]} alone, {CLASSES[b.answer]} in company{wrong}.")
+        elif abs(a.mean - b.mean) >= 0.005:
+            parts.append(f"{a.title} is {a.probability:.2f} sure alone, {b.probability:.2f} in company.")
+    if not parts:
+        return "The same sentence gets the same answer, alone or in company."
     return "One sentence, two answers. " + " ".join(parts)

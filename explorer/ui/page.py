@@ -10,15 +10,19 @@ import streamlit as st
 
 from explorer.catalogue import ModelRow
 
-LEAD, EXPLANATION = 1060, 760  # widths of text in pixels
+LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 _PACKAGE = Path(__file__).parents[1]
 
 
-def page_head(question: str, lead: str) -> None:
-    """The question as a sentence, and one or two sentences of what can be done about it here."""
+def page_head(question: str) -> None:
+    """The question as a sentence."""
     st.title(question, anchor=False)
+
+
+def lead(text: str) -> None:
+    """One or two sentences of what can be done about the question here."""
     with st.container(width=LEAD):
-        st.markdown(lead)
+        st.markdown(text)
 
 
 def explanation(text: str) -> None:

@@ -20,7 +20,6 @@ from explorer.ui import runs
 from explorer.ui.components import Panel, Playback, frame, table
 from explorer.ui.findings import Verdict, duration, number, seeds
 from explorer.ui.lab import own_settings
-from explorer.ui.page import problems
 from explorer.ui.runs import Lane, expected_seconds
 from explorer.ui.session import LabSession
 
@@ -126,15 +125,24 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
             )
         )
     frame(panels, key="negation-race", height=220, narrow_height=160, playback=_playback(session, lanes, last_epoch))
-    _status(lanes)
     what = (
-        f"{lab.task.test_size:,} test sentences a seed. Dashed: the best any counting model can do on endless text, {best:.4f}; "
-        "a sampled test set may land above it by luck."
+        f"{lab.task.test_size:,} test sentences a seed. Dashed: the best any counting model can do on endless text, "
+        f"{best:.4f}; a sampled test set may land above it by luck."
         if accuracy
         else "Cross-entropy over all training sentences, in nats."
     )
-    band = "Line: mean of " + seeds(lab.value("replicas")) + ". Band: lowest to highest seed. "
-    st.caption((band if lab.value("replicas") > 1 else "Line: one seed. ") + what)
+    many = lab.value("replicas") > 1
+    band = (
+        f"Line: mean of {seeds(lab.value('replicas'))}. Band: lowest to highest seed. " if many else "Line: one seed. "
+    )
+    with st.container(height=48, border=False, gap=None):  # as high while it runs as after it
+        live = [lane.job for lane in lanes.values() if lane.live and lane.job]
+        if live:
+            steps = sum(lane.config.steps for lane in lanes.values())
+            done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
+            st.progress(min(done / steps, 1.0), text=f"step {done:,} of {steps:,}")
+        else:
+            st.caption(f"{_outcome(lanes)} {band}{what}")
 
 
 def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
@@ -154,32 +162,22 @@ def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -
     )
 
 
-def _status(lanes: Mapping[str, Lane]) -> None:
-    """Progress while it runs; afterwards what is worth knowing. One line of constant height."""
-    live = [lane for lane in lanes.values() if lane.live and lane.job]
-    with st.container(height=48, border=False, gap=None):
-        if live:
-            steps = sum(lane.config.steps for lane in lanes.values())
-            done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
-            st.progress(min(done / steps, 1.0), text=f"step {done:,} of {steps:,}")
-            return
-        jobs = [lane.job for lane in lanes.values() if lane.job]
-        if any(job.state == "failed" for job in jobs):
-            st.caption(
-                "A training broke off. Its cause is in the server's log; the other runs are untouched. Train again."
-            )
-        elif any(job.state == "stopped" for job in jobs):
-            st.caption("Stopped. The curves end where it was; press Train to run to the end.")
-        elif jobs and all(job.repeated for job in jobs):
-            st.caption(
-                "Trained once more, and every curve came out as before, bit for bit. The address holds these runs."
-            )
-        elif any(job.repeated is False for job in jobs):
-            st.caption("Trained once more; on this machine the curves differ in the last bits from the shipped ones.")
-        elif jobs and all(job.saved for job in jobs):
-            st.caption("Saved. The address of this page holds these runs.")
-        elif jobs:
-            st.caption("Trained, but this server could not save the runs to disk.")
+def _outcome(lanes: Mapping[str, Lane]) -> str:
+    """What is worth knowing of a training that is over."""
+    jobs = [lane.job for lane in lanes.values() if lane.job]
+    if not jobs:
+        return ""
+    if any(job.state == "failed" for job in jobs):
+        return "A training broke off; its cause is in the server's log, the other runs are untouched. Train again."
+    if any(job.state == "stopped" for job in jobs):
+        return "Stopped: the curves end where it was. Train runs to the end."
+    if all(job.repeated for job in jobs):
+        return "Trained once more, and every curve came out as before, bit for bit."
+    if any(job.repeated is False for job in jobs):
+        return "Trained once more; on this machine the curves differ in their last bits from the stored ones."
+    if all(job.saved for job in jobs):
+        return "Saved; the address of this page holds these runs."
+    return "Trained, but this server could not save the runs to disk."
 
 
 def _span(curves: Sequence[Float[ndarray, "evaluations replicas"]], accuracy: bool) -> tuple[float, float]:
@@ -301,7 +299,7 @@ def trap_table(
             {"key": "seeds-alone", "label": "seeds, P(sustain)", "kind": "strip", "align": "left", "range": [0, 1]},
             {
                 "key": "beside",
-                "label": f"beside one {number(extra)} token{'s' if extra > 1 else ''} longer",
+                "label": f"beside a sentence {number(extra)} token{'s' if extra > 1 else ''} longer",
                 "kind": "verdict",
                 "align": "left",
             },
@@ -352,6 +350,6 @@ def ceiling_words(task: NegationConfig) -> str:
 @lru_cache(maxsize=64)
 def marks_by_chance(max_nots: int, held_out: str) -> tuple[list[float], list[float], list[float]]:
     """The ceiling and the cross-entropy mark for every probability of "not" between 0 and 1."""
-    chances = [round(float(p), 3) for p in np.linspace(0.01, 0.99, 99)]
+    chances = [round(float(p), 4) for p in np.linspace(0.005, 0.995, 199)]
     worlds = [Negation(NegationConfig(p_not=p, max_nots=max_nots, held_out=held_out)).sentences for p in chances]  # type: ignore[arg-type]
     return chances, [ceiling(w) for w in worlds], [cross_entropy_accuracy(w) for w in worlds]

@@ -77,14 +77,12 @@ def setting(session: LabSession, name: str, label: str, *, model: str | None = N
     value = session.lab.value(name, model)
 
     def make(lab: Lab, new: Any) -> Lab:
-        if new is None:  # a segment that was clicked away
-            return lab
         return lab.with_own(model, **{name: new}) if model else lab.with_shared(**{name: new})
 
     key = f"{place}.{model or 'shared'}.{name}"
     ties = bound(session, key, value, make)
     if get_origin(hint) is Literal:
-        st.segmented_control(label, get_args(hint), help=about["help"], **ties)
+        st.selectbox(label, get_args(hint), help=about["help"], **ties)
     elif hint is bool:
         st.toggle(label, help=about["help"], **ties)
     elif hint is int:

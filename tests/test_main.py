@@ -1,0 +1,215 @@
+"""The command line, in this process and in processes of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer import __main__ as command_line
+from explorer.catalogue import MODELS
+from explorer.training import store
+from explorer.training.config import changed, default, key
+from explorer.training.pretraining import recipes
+
+ROOT = Path(__file__).parents[1]
+SHORT = ("--set", "epochs=2", "--set", "train_size=211")
+Ask = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Run a command; answers with its exit code and what it wrote."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["explorer", *words])
+        with pytest.raises(SystemExit) as stopped:
+            command_line.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return run
+
+
+def lines(out: str) -> list[Any]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def train(model: str, *more: str) -> tuple[str, ...]:
+    return ("train", "--task", "negation", "--model", model, *SHORT, *more)
+
+
+def test_list_names_what_there_is(ask: Ask) -> None:
+    code, out, _ = ask("list")
+    assert code == 0
+    for name in [*MODELS, *recipes(), "negation", str(store.runs_folder())]:
+        assert name in out
+
+
+def test_list_as_json(ask: Ask) -> None:
+    ask(*train("rnn", "--json"))
+    code, out, err = ask("list", "--json")
+    rows = lines(out)
+    assert (code, err) == (0, "")
+    assert [row["name"] for row in rows if row["kind"] == "model"] == list(MODELS)
+    assert {row["name"] for row in rows if row["kind"] == "pretrained"} == set(recipes())
+    config = changed(default("negation", "rnn"), {"epochs": 2, "train_size": 211})
+    assert [row["run"] for row in rows if row["kind"] == "run"] == [key(config)]
+
+
+def test_train_keeps_a_run_that_can_be_asked(ask: Ask) -> None:
+    code, out, _ = ask(*train("gru", "--seed", "5", "--replicas", "3"))
+    config = changed(default("negation", "gru"), {"epochs": 2, "train_size": 211, "seed": 5, "replicas": 3})
+    assert code == 0
+    assert "GRU: 2,586 parameters, 3 seed(s)" in out
+    assert store.find(key(config)).config == config
+    code, out, _ = ask("predict", key(config), "human not preserve nature")
+    assert code == 0
+    assert out.startswith("collapse ")
+
+
+def test_train_as_json_ends_with_what_came_out(ask: Ask) -> None:
+    code, out, err = ask(*train("bag_of_words", "--replicas", "3", "--json"))
+    assert (code, err) == (0, "")
+    *steps, last = lines(out)
+    assert steps[-1]["kind"] == "step"
+    assert (steps[-1]["step"], steps[-1]["of"], len(steps[-1]["loss"])) == (8, 8, 3)
+    assert list(last) == ["kind", "run", "seconds", "metrics"]
+    assert (last["kind"], len(last["run"])) == ("finished", 12)
+    accuracy = last["metrics"]["test_accuracy"]
+    assert len(accuracy["values"]) == 3
+    assert accuracy["mean"] == pytest.approx(sum(accuracy["values"]) / 3)
+
+
+def test_train_into_a_folder(ask: Ask, tmp_path: Path) -> None:
+    assert ask(*train("rnn", "--out", str(tmp_path / "mine")))[0] == 0
+    assert store.load(tmp_path / "mine").config.model == default("negation", "rnn").model
+    assert ask(*train("rnn", "--out", str(tmp_path / "mine"), "--seed", "3"))[0] == 0
+    assert store.load(tmp_path / "mine").config.seed == 3
+
+
+def test_train_overwrites_nothing_that_is_no_run(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
+    code, _, err = ask(*train("rnn", "--out", str(tmp_path / "thesis")))
+    assert code == 2
+    assert "is no run folder" in err
+    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+
+
+def test_predict_as_json(ask: Ask) -> None:
+    code, out, err = ask("predict", "negation-single-transformer", "Human NOT preserve nature!", "--json")
+    assert (code, err) == (0, "")
+    (said,) = lines(out)
+    assert list(said) == ["sentence", "tokens", "probabilities"]
+    assert said["sentence"] == "Human NOT preserve nature!"
+    assert said["tokens"] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
+    assert list(said["probabilities"]) == ["collapse", "sustain"]
+    assert said["probabilities"]["collapse"] > 0.9
+    assert sum(said["probabilities"].values()) == pytest.approx(1)
+
+
+def test_evaluate_as_json_agrees_with_the_card(ask: Ask) -> None:
+    code, out, err = ask("evaluate", "negation-held-out-rnn", "--json")
+    assert (code, err) == (0, "")
+    (said,) = lines(out)
+    card = store.find("negation-held-out-rnn").card
+    assert (said["kind"], said["run"]) == ("evaluation", card.key)
+    assert said["metrics"]["exact_accuracy"]["values"] == pytest.approx(card.metrics["exact_accuracy"].values)
+
+
+def test_evaluate_says_it_in_words(ask: Ask) -> None:
+    code, out, _ = ask("evaluate", "negation-single-bag_of_words")
+    assert code == 0
+    assert "exact_accuracy             0.883" in out
+
+
+MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+    "set without =": (train("rnn", "--set", "p_not"), "--set p_not has no “=”"),
+    "unknown model": (train("transfromer"), "no model “transfromer”. Nearest: transformer"),
+    "unknown task": (("train", "--task", "negatoin", "--model", "rnn"), "Nearest: negation"),
+    "unknown setting": (train("rnn", "--set", "hiden=3"), "no setting “hiden”. Nearest: hidden"),
+    "setting of another model": (train("rnn", "--set", "heads=3"), "no setting “heads”"),
+    "impossible value": (train("rnn", "--set", "p_not=2"), "p_not = 2 is not possible. Give a number from 0 to 1."),
+    "not a number": (train("rnn", "--seed", "one"), "seed = one is not possible"),
+    "nan": (train("rnn", "--set", "learning_rate=nan"), "learning_rate = nan is not possible"),
+    "too many replicas": (train("rnn", "--replicas", "33"), "replicas = 33 is not possible. Give a whole number from 1 to 32."),
+    "two that do not fit": (train("transformer", "--set", "heads=3"), "heads = 3 does not divide width = 16"),
+    "unknown run": (("predict", "nonsense", "human"), "There is no run “nonsense”"),
+    "unknown run to evaluate": (("evaluate", "aaaaaaaaaaaa"), "There is no run “aaaaaaaaaaaa”"),
+    "unknown word": (("predict", "negation-single-rnn", "human destroys nature"), "“destroys”"),
+    "no word": (("predict", "negation-single-rnn", "..."), "no word in this sentence"),
+    "emoji": (("predict", "negation-single-rnn", "🌍"), "never saw “🌍”"),
+    "too long": (("predict", "negation-single-rnn", "not " * 10_000), "has 10,000 words"),
+    "nothing to pretrain": (("pretrain",), "Name the runs to train"),
+    "unknown run to pretrain": (("pretrain", "negation-single-rn"), "There is no shipped run"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
+def test_a_mistake_is_one_sentence_on_standard_error(mistake: str, as_json: bool, ask: Ask) -> None:
+    words, said = MISTAKES[mistake]
+    code, out, err = ask(*words, *(["--json"] if as_json else []))
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_nearest_words_are_said(ask: Ask) -> None:
+    _, _, err = ask("predict", "negation-single-rnn", "human destroys nature")
+    assert err.strip().endswith("destroys: destroy, preserve, consume.") or "destroys: destroy," in err
+
+
+def in_a_process(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env={"LINEAGE_HOME": str(home)}, capture_output=True, text=True
+    )
+
+
+def test_train_in_a_process_writes_json_only(home: Path) -> None:
+    done = in_a_process("-m", "explorer", *train("transformer", "--replicas", "2", "--json"), home=home)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = lines(done.stdout)
+    assert {row["kind"] for row in said[:-1]} == {"step"}
+    assert list(said[-1]) == ["kind", "run", "seconds", "metrics"]
+    assert (home / "runs" / said[-1]["run"] / "card.json").is_file()
+
+
+def test_a_mistake_in_a_process_shows_no_traceback(home: Path) -> None:
+    done = in_a_process("-m", "explorer", "predict", "nonsense", "human", home=home)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.count("\n") == 1
+
+
+def test_predicting_loads_no_streamlit(home: Path) -> None:
+    code = """
+import sys
+sys.argv = ["explorer", "predict", "negation-single-rnn", "human destroy nature", "--json"]
+import explorer.__main__
+assert not {"torch", "streamlit", "plotly"} & set(sys.modules), "on import"
+try:
+    explorer.__main__.main()
+finally:
+    assert "torch" in sys.modules and not {"streamlit", "plotly"} & set(sys.modules), "on predict"
+"""
+    done = in_a_process("-c", code, home=home)
+    assert "AssertionError" not in done.stderr
+    assert done.returncode == 0
+
+
+def test_what_the_first_page_needs_loads_no_torch(home: Path) -> None:
+    code = """
+import sys
+import explorer.catalogue, explorer.training.config, explorer.training.jobs, explorer.training.store
+import explorer.training.pretraining, explorer.training.export, explorer.tasks.ceiling
+assert not {"torch", "streamlit"} & set(sys.modules)
+"""
+    done = in_a_process("-c", code, home=home)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.training import store
+from explorer.training.config import RunConfig, changed, default, key
+from explorer.training.jobs import Job, JobService
+from explorer.training.recorder import record_run
+
+SHORT = changed(default("negation", "rnn"), {"epochs": 3, "train_size": 211, "test_size": 53, "replicas": 2})
+LONG = changed(SHORT, {"epochs": 2_000, "train_size": 1_500})  # 48,000 steps: longer than any test waits
+
+
+@pytest.fixture
+def service() -> Iterator[JobService]:
+    service = JobService(workers=2)
+    yield service
+    service.close()
+
+
+def wait(until: Callable[[], bool]) -> None:
+    for _ in range(3_000):
+        if until():
+            return
+        time.sleep(0.01)
+    pytest.fail("waited for 30 s in vain")
+
+
+def ended(job: Job) -> bool:
+    return job.view().done
+
+
+def test_a_job_trains_and_keeps_the_run(service: JobService, home: Path) -> None:
+    job = service.submit(SHORT)
+    wait(lambda: ended(job))
+    view = job.view()
+    assert (view.state, view.step, view.saved, view.repeated) == ("finished", 12, True, None)
+    assert view.curves is not None
+    np.testing.assert_array_equal(view.curves.losses, record_run(SHORT).curves.losses)
+    assert store.load(home / "runs" / key(SHORT)).config == SHORT
+    assert service.find(view.key) is job
+
+
+def test_asking_twice_while_it_runs_is_one_job(service: JobService) -> None:
+    job = service.submit(LONG)
+    assert service.submit(LONG) is job
+    assert service.submit(SHORT) is not job
+    wait(lambda: job.view().state == "running")
+    assert service.submit(LONG) is job
+
+
+def test_training_again_says_that_the_curve_came_out_equal(service: JobService) -> None:
+    first = service.submit(SHORT)
+    wait(lambda: ended(first))
+    again = service.submit(SHORT)
+    assert again is not first
+    wait(lambda: ended(again))
+    assert (first.view().repeated, again.view().repeated) == (None, True)
+
+
+def test_training_again_says_that_a_stored_curve_was_another_one(service: JobService) -> None:
+    other = record_run(changed(SHORT, {"learning_rate": 0.01}))
+    store.save(type(other)(SHORT, *list(vars(other).values())[1:]), store.runs_folder() / key(SHORT))
+    job = service.submit(SHORT)
+    wait(lambda: ended(job))
+    assert job.view().repeated is False
+
+
+def test_a_stopped_job_keeps_its_curves_and_no_folder(service: JobService) -> None:
+    job = service.submit(LONG)
+    wait(lambda: job.view().state == "running")
+    job.stop()
+    wait(lambda: ended(job))
+    view = job.view()
+    assert (view.state, view.saved, view.repeated) == ("stopped", False, None)
+    assert 0 < view.step < LONG.steps
+    assert view.curves is not None
+    assert len(view.curves.losses) == view.step
+    assert not (store.runs_folder() / key(LONG)).exists()
+
+
+def test_a_view_never_changes(service: JobService) -> None:
+    job = service.submit(LONG)
+    wait(lambda: job.view().state == "running")
+    early = job.view()
+    assert early.curves is not None
+    step, losses = early.step, early.curves.losses.copy()
+    wait(lambda: job.view().step > step)
+    assert early.step == len(early.curves.losses) == step
+    np.testing.assert_array_equal(early.curves.losses, losses)
+
+
+def test_a_job_that_waits_can_be_stopped() -> None:
+    service = JobService(workers=1)
+    first, second = service.submit(LONG), service.submit(SHORT)
+    wait(lambda: first.view().state == "running")
+    assert second.view().state == "waiting"
+    second.stop()
+    first.stop()
+    wait(lambda: ended(second))
+    assert second.view().state == "stopped"
+    service.close()
+
+
+def test_a_run_that_cannot_be_written_is_finished_but_not_saved(
+    service: JobService, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    home.write_text("a file where the folder of runs should be")
+    job = service.submit(SHORT)
+    with caplog.at_level(logging.CRITICAL):
+        wait(lambda: ended(job))
+    assert (job.view().state, job.view().saved) == ("finished", False)
+    assert job.view().curves is not None
+
+
+def test_a_training_that_fails_is_said_and_the_next_one_works(caplog: pytest.LogCaptureFixture) -> None:
+    service = JobService(workers=1)
+    impossible = RunConfig(SHORT.task, SHORT.model, SHORT.optimiser, epochs=3, threads=-1)  # past the door
+    with caplog.at_level(logging.CRITICAL, "explorer.training.jobs"):
+        failing, next_one = service.submit(impossible), service.submit(SHORT)
+        wait(lambda: ended(failing) and ended(next_one))
+    assert failing.view().state == "failed"
+    assert next_one.view().state == "finished"
+    again = service.submit(impossible)
+    assert again is not failing
+    service.close()
+
+
+def test_closing_stops_what_runs_and_what_waits() -> None:
+    service = JobService(workers=1)
+    running, waiting = service.submit(LONG), service.submit(SHORT)
+    wait(lambda: running.view().state == "running")
+    service.close()
+    assert running.view().state == "stopped"
+    assert (waiting.view().state, waiting.view().step) == ("stopped", 0)
+
+
+def test_a_closed_service_can_be_used_again(service: JobService) -> None:
+    service.close()
+    job = service.submit(SHORT)
+    wait(lambda: ended(job))
+    assert job.view().state == "finished"
+
+
+def test_what_a_close_stopped_can_be_asked_for_again() -> None:
+    service = JobService(workers=1)
+    running, waiting = service.submit(LONG), service.submit(SHORT)
+    wait(lambda: running.view().state == "running")
+    service.close()
+    again = service.submit(SHORT)
+    assert again is not waiting
+    wait(lambda: ended(again))
+    assert again.view().state == "finished"
+    service.close()
+
+
+def test_a_job_stopped_in_its_first_moment_is_stopped_and_not_failed() -> None:
+    for _ in range(20):
+        service = JobService(workers=1)
+        job = service.submit(LONG)
+        job.stop()
+        service.close()
+        assert job.view().state == "stopped"
