@@ -156,7 +156,8 @@ def pretrain(
     for name in known if everything else names or ():
         if name not in known:
             raise InvalidSetting(f"There is no shipped run “{name}”. There is {', '.join(known)}.")
-        record_run(changed(known[name], {"epochs": 1}))  # the first steps of a process are slower: keep them off the card
+        # The first steps of a process are slower: keep them off the card.
+        record_run(changed(known[name], {"epochs": 1}))
         _finish(known[name], store.PRETRAINED / name, as_json)
 
 

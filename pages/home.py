@@ -31,5 +31,4 @@ lead(
     "Seven ideas, and a small model for each that learns while you watch. Open one, change a number, see what breaks.",
 )
 lineage()
-st.header("One sentence, four models", anchor=False)
-show_verdicts(lanes(Lab().configs), SENTENCE, key="one-sentence")
+show_verdicts(lanes(Lab().configs), SENTENCE, key="one-sentence", heading=st.header)

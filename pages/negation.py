@@ -14,7 +14,7 @@ from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, grammar_says
 from explorer.ui import findings, race, runs
 from explorer.ui.components import Panel, frame, table
-from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, problems
+from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting, write_address
 from explorer.ui.speaking import show_verdicts, verdicts_of
@@ -74,12 +74,11 @@ def sentence_row(session: LabSession) -> tuple[str, ...]:
     try:
         words = VOCABULARY.split(lab.say)
     except SentenceError as error:
-        problems([str(error)])
+        st.warning(plain(str(error)), icon=":material/help:")
         if isinstance(error, UnknownWords):
             nearest_words(session, error)
-        if session.spoken:
-            st.caption(f"Below: the last sentence they could read, “{' '.join(session.spoken)}”.")
-        return session.spoken or Negation(lab.task).sentences[0].words
+        st.caption(f"Below: the last sentence they could read, “{' '.join(session.spoken)}”.")
+        return session.spoken
     session.spoken = words
     return words
 
@@ -258,7 +257,7 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
                     ),
                     alt=f"Ceiling of counting and where cross-entropy leads, over the probability of “not”: at "
                     f"{task.p_not:g} they are {best:.4f} and {led:.4f}.",
-                    title="The two marks, for every probability of “not”",
+                    title="Both marks, for every P(not)",
                     caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
                 )
             ],

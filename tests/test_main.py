@@ -138,7 +138,10 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
     "impossible value": (train("rnn", "--set", "p_not=2"), "p_not = 2 is not possible. Give a number from 0 to 1."),
     "not a number": (train("rnn", "--seed", "one"), "seed = one is not possible"),
     "nan": (train("rnn", "--set", "learning_rate=nan"), "learning_rate = nan is not possible"),
-    "too many replicas": (train("rnn", "--replicas", "33"), "replicas = 33 is not possible. Give a whole number from 1 to 32."),
+    "too many replicas": (
+        train("rnn", "--replicas", "33"),
+        "replicas = 33 is not possible. Give a whole number from 1 to 32.",
+    ),
     "two that do not fit": (train("transformer", "--set", "heads=3"), "heads = 3 does not divide width = 16"),
     "unknown run": (("predict", "nonsense", "human"), "There is no run “nonsense”"),
     "unknown run to evaluate": (("evaluate", "aaaaaaaaaaaa"), "There is no run “aaaaaaaaaaaa”"),

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, blank, paint
+from explorer.figures.style import INK, across, figure, paint, rounded, words
 
 LOW, HIGH, MEAN = range(3)  # the traces, in this order
 
@@ -25,32 +25,21 @@ def learning_curve(
 
     `ceiling` is a height and what is written on it.
     """
-    low, high, mean = values.min(axis=1), values.max(axis=1), values.mean(axis=1)
-    figure = blank(
-        xaxis={"range": [0, last_epoch], "nticks": 4, "title": {"text": "epoch"}},
-        yaxis={"range": list(span), "nticks": 4},
-    )
-    edge = {"width": 0, "color": paint(colour)}
-    x = [int(e) for e in epochs]
-    for data, fill, what in ((low, "none", "lowest seed"), (high, "tonexty", "highest seed")):
-        figure.add_scatter(
-            x=x, y=_rounded(data), mode="lines", line=edge, fill=fill, fillcolor=paint(colour, 0.22),
-            name=f"{name}, {what}", hoverinfo="skip",
-        )  # fmt: skip
-    figure.add_scatter(
-        x=x, y=_rounded(mean), mode="lines", line={"width": 3, "color": paint(colour), "dash": dash},
-        name=f"{name}, mean", hoverinfo="skip",
-    )  # fmt: skip
+    common = {"type": "scatter", "mode": "lines", "x": [int(e) for e in epochs], "hoverinfo": "skip"}
+    edge = {**common, "line": {"width": 0, "color": paint(colour)}, "fillcolor": paint(colour, 0.22)}
+    line = {"width": 3, "color": paint(colour), "dash": dash}
+    shapes, annotations = [], []
     if ceiling:
         height, text = ceiling
-        figure.add_hline(y=height, line={"color": INK, "width": 1.5, "dash": "5px,4px"})
+        shapes.append(across(height, INK, 1.5, "5px,4px"))
         if text:
-            figure.add_annotation(
-                x=1, xref="paper", xanchor="right", y=height, yanchor="bottom", text=text, showarrow=False,
-                font={"size": 14, "color": INK},
-            )  # fmt: skip
-    return figure
-
-
-def _rounded(values: Float[ndarray, " n"]) -> list[float]:
-    return [round(float(v), 4) for v in values]
+            annotations.append(words(text, 1, height, xref="paper", xanchor="right", yanchor="bottom"))
+    return figure(
+        {**edge, "y": rounded(values.min(axis=1)), "name": f"{name}, lowest seed"},
+        {**edge, "y": rounded(values.max(axis=1)), "name": f"{name}, highest seed", "fill": "tonexty"},
+        {**common, "y": rounded(values.mean(axis=1)), "name": f"{name}, mean", "line": line},
+        xaxis={"range": [0, last_epoch], "nticks": 4, "title": {"text": "epoch"}},
+        yaxis={"range": list(span), "nticks": 4},
+        shapes=shapes,
+        annotations=annotations,
+    )

@@ -5,7 +5,7 @@ The names are those of `ui/assets/base.css`; fonts, grids and scales come from t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -19,9 +19,32 @@ def paint(colour: str, alpha: float | None = None) -> str:
     return f"var({colour})" if alpha is None else f"var({colour}/{alpha:g})"
 
 
-def blank(**layout: Any) -> go.Figure:
-    """An empty figure without plotly's own template."""
-    return go.Figure(layout={"template": "none", **layout})
+def figure(*traces: dict[str, Any], **layout: Any) -> go.Figure:
+    """A figure without plotly's own template, made in one go: adding to a figure piece by piece costs
+    plotly a validation of everything that is there already."""
+    return go.Figure(data=list(traces), layout={"template": "none", **layout})
+
+
+def across(y: float, colour: str, width: float = 1, dash: str = "solid") -> dict[str, Any]:
+    """A line over the whole width at a height, as a layout shape."""
+    line = {"color": colour, "width": width, "dash": dash}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
+
+
+def upright(x: float, colour: str, width: float = 1, dash: str = "solid") -> dict[str, Any]:
+    """A line over the whole height at a place, as a layout shape."""
+    line = {"color": colour, "width": width, "dash": dash}
+    return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x, "line": line}
+
+
+def words(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+    """Words at a place, as a layout annotation."""
+    return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": 14, "color": INK}, **more}
+
+
+def rounded(values: Iterable[float]) -> list[float]:
+    """Numbers short enough to travel."""
+    return [round(float(v), 4) for v in values]
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -148,8 +148,8 @@ class _Module:
 
 def _first_line(node: ast.stmt) -> int:
     """The index of a definition's first line, decorators included."""
-    decorators = getattr(node, "decorator_list", [])
-    return min(part.lineno for part in (node, *decorators)) - 1
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(part.lineno for part in decorators)]) - 1
 
 
 def _end(node: ast.stmt) -> int:

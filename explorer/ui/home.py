@@ -36,7 +36,7 @@ def stations(figures: bool) -> list[Station]:
             "Is a sentence more than its words?",
             drawn("bag_of_words", _weights),
         ),
-        station("2003", "Neural n-gram", "--m-ngram", "Can words that behave alike share what they know?", shut),
+        station("2003", "Neural n-gram", "--m-ngram", "Can similar words share what they know?", shut),
         station(
             "2010", "Recurrent net", "--m-rnn", "What if it reads word by word, and remembers?", drawn("rnn", _path)
         ),
@@ -65,7 +65,7 @@ def _weights(run: runs.StoredRun) -> Station:
         "kind": "bars",
         "rows": rows,
         "alt": f"Learned weight of each word towards sustain, mean of {len(seeds)} seeds: {said}.",
-        "caption": f"learned weight of each word, {len(seeds)} seeds: collapse left, sustain right",
+        "caption": f"weight of each word, {len(seeds)} seeds: collapse left, sustain right",
     }
 
 

@@ -34,13 +34,13 @@ def explanation(text: str) -> None:
 def problems(sentences: Iterable[str]) -> None:
     """What could not be done with an address or a setting: one sentence each, and nothing lost."""
     for sentence in sentences:
-        st.warning(_plain(sentence), icon=":material/link_off:")
+        st.warning(plain(sentence), icon=":material/link_off:")
 
 
 def empty_panel(sentence: str, height: int) -> None:
     """A panel that has nothing to show yet and says what to do, as high as it will be when full."""
     with st.container(height=height, border=False, vertical_alignment="center", horizontal_alignment="center"):
-        st.markdown(_plain(sentence))
+        st.markdown(plain(sentence))
 
 
 def code_section(rows: Iterable[ModelRow], key: str) -> None:
@@ -64,6 +64,6 @@ def source(file: str) -> str:
     return (_PACKAGE / file).read_text()
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text from outside, with nothing left that Markdown would take for markup."""
     return "".join("\\" + char if char in r"\`*_{}[]<>()#+-.!|~$:^&" else char for char in text)

@@ -135,14 +135,7 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     band = (
         f"Line: mean of {seeds(lab.value('replicas'))}. Band: lowest to highest seed. " if many else "Line: one seed. "
     )
-    with st.container(height=48, border=False, gap=None):  # as high while it runs as after it
-        live = [lane.job for lane in lanes.values() if lane.live and lane.job]
-        if live:
-            steps = sum(lane.config.steps for lane in lanes.values())
-            done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
-            st.progress(min(done / steps, 1.0), text=f"step {done:,} of {steps:,}")
-        else:
-            st.caption(f"{_outcome(lanes)} {band}{what}")
+    st.caption(f"{_outcome(lanes)} {band}{what}")
 
 
 def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
@@ -157,9 +150,20 @@ def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -
         end=last_epoch,
         available=available,
         live=live,
-        say="training" if live else f"trained in {duration(took)}" if stopped else "not trained yet",
+        say=_progress(lanes) if live else f"trained in {duration(took)}" if stopped else "not trained yet",
         autoplay=session.races > 0,
     )
+
+
+def _progress(lanes: Mapping[str, Lane]) -> str:
+    """How far a training is, and how long it will still take at this pace."""
+    steps = sum(lane.config.steps for lane in lanes.values())
+    done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
+    running = [lane.job for lane in lanes.values() if lane.live and lane.job and lane.job.step]
+    if not running:
+        return "training"
+    left = max(job.seconds / job.step * (job.config.steps - job.step) for job in running)
+    return f"training, {done / steps:.0%}, about {duration(left)} left"
 
 
 def _outcome(lanes: Mapping[str, Lane]) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import streamlit as st
 
 from explorer.errors import LineageError
-from explorer.tasks.negation import NegationConfig
+from explorer.tasks.negation import VOCABULARY, NegationConfig
 from explorer.training.config import Adam, RunConfig, model_row
 from explorer.ui import lab as address
 from explorer.ui.lab import Lab
@@ -30,7 +30,7 @@ class LabSession:
     problems: tuple[str, ...] = ()  # about the address, or the last change
     raced: set[str] = field(default_factory=set)  # keys of the runs this visitor asked to train
     races: int = 0  # how often Train was pressed: each is a playback of its own
-    spoken: tuple[str, ...] = ()  # the last sentence that every model could read
+    spoken: tuple[str, ...] = VOCABULARY.split(Lab.say)  # the last sentence that every model could read
     written: dict[str, str] | None = None  # the address as this page last wrote it
 
     def change(self, make: Callable[[Lab], Lab]) -> None:

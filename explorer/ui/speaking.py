@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 
@@ -24,11 +24,13 @@ def verdicts_of(lanes: Mapping[str, Lane], words: tuple[str, ...], length: int |
     ]
 
 
-def show_verdicts(lanes: Mapping[str, Lane], words: tuple[str, ...], key: str) -> None:
+def show_verdicts(
+    lanes: Mapping[str, Lane], words: tuple[str, ...], key: str, heading: Callable[..., object] = st.subheader
+) -> None:
     """The finding as a heading, then the tokens, then a bar for each model."""
     truth = grammar_says(words)
     found = verdicts_of(lanes, words)
-    st.subheader(verdict_finding(found, truth), anchor=False)
+    heading(verdict_finding(found, truth), anchor=False)
     if not found:
         return
     tokens = (VOCABULARY.first, *words, VOCABULARY.last)

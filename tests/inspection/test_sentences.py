@@ -155,7 +155,9 @@ def test_embedding_map_of_a_plane_keeps_every_distance() -> None:
     vectors = opened.alone(0).get_parameter("embedding.weight")[[VOCABULARY.id(t) for t in found.tokens]]
     assert found.share == pytest.approx(1)
     np.testing.assert_allclose(
-        torch.cdist(torch.from_numpy(found.points.astype(np.float32)), torch.from_numpy(found.points.astype(np.float32))),
+        torch.cdist(
+            torch.from_numpy(found.points.astype(np.float32)), torch.from_numpy(found.points.astype(np.float32))
+        ),
         torch.cdist(vectors, vectors),
         atol=1e-3,
     )

@@ -32,8 +32,8 @@ def test_counts_leave_padding_out() -> None:
     assert trace["counts"].tolist() == [[2, 0, 1, 0]]
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=11).flatmap(lambda ids: st.tuples(st.just(ids), st.permutations(ids))))
-def test_permuting_words_changes_nothing(pair: tuple[list[int], list[int]]) -> None:
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=11), st.data())
+def test_permuting_words_changes_nothing(one: list[int], data: st.DataObject) -> None:
     model = bag(vocabulary=7)
-    one, other = pair
+    other = data.draw(st.permutations(one))
     assert torch.equal(model(torch.tensor([one])), model(torch.tensor([other])))

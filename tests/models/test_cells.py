@@ -50,7 +50,8 @@ def test_cell_equals_torch_forward_and_backward(name: str, path: str) -> None:
 
 def test_rnn_step_worked_by_hand() -> None:
     cell = RNNCell(1, 1, Generator().manual_seed(0))
-    for name, value in {"input.weight": 0.5, "input.bias": 0.1, "recurrent.weight": -2.0, "recurrent.bias": 0.2}.items():
+    weights = {"input.weight": 0.5, "input.bias": 0.1, "recurrent.weight": -2.0, "recurrent.bias": 0.2}
+    for name, value in weights.items():
         cell.get_parameter(name).data.fill_(value)
     (state,) = cell.step(cell.project(torch.tensor([[2.0]])), (torch.tensor([[0.25]]),))
     assert state.item() == pytest.approx(0.664037, abs=1e-6)  # tanh(0.5 * 2 + 0.1 - 2 * 0.25 + 0.2) = tanh(0.8)

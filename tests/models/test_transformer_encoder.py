@@ -103,8 +103,8 @@ def test_masked_weights_are_zero_and_every_row_sums_to_one() -> None:
 
 def test_attention_weights_worked_by_hand() -> None:
     attention = Attention(1, 1, made())
-    for linear, value in ((attention.query, 2.0), (attention.key, 1.0), (attention.value, 5.0), (attention.output, 1.0)):
-        linear.weight.data.fill_(value)
+    for name, value in {"query": 2.0, "key": 1.0, "value": 5.0, "output": 1.0}.items():
+        attention.get_submodule(name).weight.data.fill_(value)
     x = torch.tensor([[[1.0], [0.0], [9.0]]])
     with record(attention) as trace:
         mixed = attention(x, x, torch.tensor([[[[True, True, False]]]]))

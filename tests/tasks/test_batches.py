@@ -80,18 +80,22 @@ def test_loss_and_gradient_equal_those_of_the_plain_batch(task: Negation) -> Non
         plain = F.cross_entropy(model(plain_ids(task, batch)), labels)
         short = (F.cross_entropy(model(row_ids(task)), row_labels(task), reduction="none") * share).sum()
         torch.testing.assert_close(short, plain, atol=1e-6, rtol=1e-5)
-        for one, other in zip(torch.autograd.grad(short, parameters), torch.autograd.grad(plain, parameters), strict=True):
-            torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
+        torch.testing.assert_close(
+            torch.autograd.grad(short, parameters), torch.autograd.grad(plain, parameters), atol=1e-6, rtol=1e-4
+        )
 
 
 def test_the_trap_fills_up_to_the_longest_of_the_batch() -> None:
     task = Negation(NegationConfig(padding="eos", train_size=8))
     plain, negated = 0, 1  # human [not] consume nature
-    lengths = {}
-    for sample in ([plain] * 8, [plain] * 7 + [negated]):
+
+    def shares(*sample: int) -> dict[tuple[int, int], float]:
+        """By sentence and the length it is filled up to."""
         (share,) = batch_weights(task, torch.tensor(sample), 1, 8, order())
-        lengths[len(set(sample))] = {(task.rows[i].sentence, task.rows[i].length): share[i].item() for i in share.nonzero()}
-    assert lengths == {1: {(plain, 5): 1.0}, 2: {(plain, 6): 0.875, (negated, 6): 0.125}}
+        return {(row.sentence, row.length): s for row, s in zip(task.rows, share.tolist(), strict=True) if s}
+
+    assert shares(*[plain] * 8) == {(plain, 5): 1.0}
+    assert shares(*[plain] * 7, negated) == {(plain, 6): 0.875, (negated, 6): 0.125}
 
 
 def test_rows_beside_a_longer_sentence() -> None:

@@ -78,7 +78,9 @@ def test_cross_entropy_leads_where_minimising_it_leads(world: dict[str, object])
     label = torch.tensor([float(s.label) for s in said], dtype=torch.float64)
     weights = torch.zeros(len(VOCABULARY.tokens), dtype=torch.float64, requires_grad=True)
     x = torch.from_numpy(counts(said))
-    lbfgs = torch.optim.LBFGS([weights], max_iter=500, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe")
+    lbfgs = torch.optim.LBFGS(
+        [weights], max_iter=500, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
 
     def loss() -> torch.Tensor:
         lbfgs.zero_grad()

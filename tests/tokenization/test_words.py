@@ -80,7 +80,7 @@ def test_fullwidth_letters_are_letters() -> None:
 
 
 def test_unknown_words_are_named_once_with_the_nearest_known_ones() -> None:
-    with pytest.raises(UnknownWords, match="“whale”.*“naturee”") as raised:
+    with pytest.raises(UnknownWords, match=r"“whale”.*“naturee”") as raised:
         VOCABULARY.split("Whale not naturee whale nature")
     assert list(raised.value.nearest) == ["whale", "naturee"]
     assert raised.value.nearest["naturee"][0] == "nature"

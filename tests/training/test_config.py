@@ -116,7 +116,7 @@ def test_key_is_twelve_letters_and_follows_from_the_configuration(config: RunCon
 
 def impossible(hint: Any, field: dataclasses.Field[Any]) -> list[object]:
     low, high = field.metadata["low"], field.metadata["high"]
-    nonsense: list[object] = [None, "", "nonsense", [], {}, math.nan, math.inf, -math.inf, "nan", "inf", "-inf", "9" * 5_000]
+    nonsense: list[object] = [None, "", "nonsense", [], {}, math.nan, math.inf, -math.inf, "nan", "-inf", "9" * 5_000]
     if get_origin(hint) is Literal or hint is bool:
         return [*nonsense, 7]
     return [*nonsense, low - 1, high + 1, str(high * 10), *([low + 0.5] if hint is int else [])]
@@ -147,31 +147,34 @@ def test_any_text_as_a_setting_is_taken_or_refused_in_one_sentence(name: str, va
 
 
 @pytest.mark.parametrize(
-    ("setting", "near"), [("p_nott", "p_not"), ("learnin_rate", "learning_rate"), ("replica", "replicas"), ("hiden", "hidden")]
+    ("setting", "near"),
+    [("p_nott", "p_not"), ("learnin_rate", "learning_rate"), ("replica", "replicas"), ("hiden", "hidden")],
 )
 def test_an_unknown_setting_gets_a_suggestion(setting: str, near: str) -> None:
-    with pytest.raises(InvalidSetting, match=f"no setting “{setting}”. Nearest: {near}"):
+    with pytest.raises(InvalidSetting, match=rf"no setting “{setting}”. Nearest: {near}"):
         changed(default("negation", "rnn"), {setting: 1})
 
 
 def test_unknown_names_get_suggestions() -> None:
-    with pytest.raises(InvalidSetting, match="no model “transformr”. Nearest: transformer"):
+    with pytest.raises(InvalidSetting, match=r"no model “transformr”. Nearest: transformer"):
         default("negation", "transformr")
-    with pytest.raises(InvalidSetting, match="no task “negatoin”. Nearest: negation"):
+    with pytest.raises(InvalidSetting, match=r"no task “negatoin”. Nearest: negation"):
         default("negatoin", "rnn")
-    with pytest.raises(InvalidSetting, match="no model “xyz”. There is bag_of_words, "):
+    with pytest.raises(InvalidSetting, match=r"no model “xyz”. There is bag_of_words, "):
         default("negation", "xyz")
 
 
 def test_a_setting_may_say_where_it_belongs() -> None:
-    config = changed(default("negation", "rnn"), {"task.p_not": 0.5, "model.hidden": "7", "optimiser.learning_rate": 0.1})
+    config = changed(
+        default("negation", "rnn"), {"task.p_not": 0.5, "model.hidden": "7", "optimiser.learning_rate": 0.1}
+    )
     assert (config.task.p_not, config.model.hidden, config.optimiser.learning_rate) == (0.5, 7, 0.1)
-    with pytest.raises(InvalidSetting, match="no setting “model.p_not”"):
+    with pytest.raises(InvalidSetting, match=r"no setting “model\.p_not”"):
         changed(config, {"model.p_not": 0.5})
 
 
 def test_two_settings_that_do_not_fit_are_refused_together() -> None:
-    with pytest.raises(InvalidSetting, match="heads = 3 does not divide width = 16. Change one of the two."):
+    with pytest.raises(InvalidSetting, match=r"heads = 3 does not divide width = 16. Change one of the two\."):
         changed(default("negation", "transformer"), {"heads": 3})
     with pytest.raises(InvalidSetting, match="p_not = 1 leaves nothing"):
         changed(default("negation", "rnn"), {"p_not": 1, "held_out": "consume"})

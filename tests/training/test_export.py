@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.events import Step
@@ -16,36 +15,55 @@ from explorer.training.export import as_python
 from explorer.training.train import train
 
 SHORT: dict[str, object] = {"epochs": 2, "train_size": 211}
-ONLY_TORCH = "import json, runpy, sys; losses = list(runpy.run_path('run.py')['train']()); print(json.dumps(losses))"
+RUNS = {
+    "bag_of_words": {"replicas": 2},
+    "rnn": {"replicas": 2, "padding": "eos"},
+    "lstm": {"seed": 5},
+    "transformer": {"replicas": 2, "layers": 2, "heads": 2, "max_nots": 2},
+}
+CONFIGS = {model: changed(default("negation", model), {**SHORT, **changes}) for model, changes in RUNS.items()}
+RUN_ALL = """
+import json, runpy, sys
+from pathlib import Path
+losses = {file.stem: list(runpy.run_path(str(file))["train"]()) for file in Path().glob("*.py")}
+assert not {"explorer", "jaxtyping"} & set(sys.modules)
+print(json.dumps(losses))
+"""
 
 
-def run(folder: Path, config: RunConfig, *arguments: str) -> str:
-    (folder / "run.py").write_text(as_python(config))
+def losses(config: RunConfig) -> list[list[float]]:
+    return [event.losses.tolist() for event in train(config) if isinstance(event, Step)]
+
+
+def run(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-I", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize(
-    ("model", "changes"),
-    [
-        ("bag_of_words", {"replicas": 2}),
-        ("rnn", {"replicas": 2, "padding": "eos"}),
-        ("lstm", {"seed": 5}),
-        ("transformer", {"replicas": 2, "layers": 2, "heads": 2, "max_nots": 2}),
-    ],
-    ids=["bag_of_words", "rnn", "lstm", "transformer"],
-)
-def test_the_file_trains_to_exactly_the_same_losses(model: str, changes: dict[str, object], tmp_path: Path) -> None:
-    config = changed(default("negation", model), {**SHORT, **changes})
-    theirs = json.loads(run(tmp_path, config, "-c", ONLY_TORCH))
-    assert theirs == [event.losses.tolist() for event in train(config) if isinstance(event, Step)]
+@pytest.fixture(scope="module")
+def losses_of_the_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[float]]]:
+    """What each file trains to, in one process for all, in a folder with nothing else."""
+    folder = tmp_path_factory.mktemp("files")
+    for model, config in CONFIGS.items():
+        (folder / f"{model}.py").write_text(as_python(config))
+    return json.loads(run(folder, "-c", RUN_ALL))
+
+
+@pytest.mark.parametrize("model", CONFIGS)
+def test_the_file_trains_to_exactly_the_same_losses(
+    model: str, losses_of_the_files: dict[str, list[list[float]]]
+) -> None:
+    assert losses_of_the_files[model] == losses(CONFIGS[model])
 
 
 def test_running_the_file_prints_the_last_loss_of_each_epoch(tmp_path: Path) -> None:
     config = changed(default("negation", "feedforward"), {**SHORT, "replicas": 2})
-    losses = torch.stack([event.losses for event in train(config) if isinstance(event, Step)]).tolist()
-    lines = run(tmp_path, config, "run.py").splitlines()
-    assert lines == [f"epoch 1  loss {losses[3][0]} {losses[3][1]}", f"epoch 2  loss {losses[7][0]} {losses[7][1]}"]
+    (tmp_path / "run.py").write_text(as_python(config))
+    first, last = losses(config)[3], losses(config)[7]
+    assert run(tmp_path, "run.py").splitlines() == [
+        f"epoch 1  loss {first[0]} {first[1]}",
+        f"epoch 2  loss {last[0]} {last[1]}",
+    ]
 
 
 @pytest.mark.parametrize("model", ["bag_of_words", "feedforward", "rnn", "lstm", "gru", "transformer"])

@@ -161,9 +161,9 @@ def test_what_a_close_stopped_can_be_asked_for_again() -> None:
 
 
 def test_a_job_stopped_in_its_first_moment_is_stopped_and_not_failed() -> None:
-    for _ in range(20):
+    for _ in range(7):
         service = JobService(workers=1)
-        job = service.submit(LONG)
+        job = service.submit(changed(SHORT, {"epochs": 500}))
         job.stop()
         service.close()
         assert job.view().state == "stopped"

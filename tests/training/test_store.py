@@ -187,7 +187,9 @@ def test_weights_of_a_step_that_was_not_kept_are_missing(folder: Path) -> None:
         store.load(folder).weights(7)
 
 
-@pytest.mark.parametrize("name", ["nonsense", "", ".", "..", "../run", "/etc/passwd", "/", "a" * 5_000, "x\0y", "négation"])
+@pytest.mark.parametrize(
+    "name", ["nonsense", "", ".", "..", "../run", "/etc/passwd", "/", "a" * 5_000, "x\0y", "négation"]
+)
 def test_a_foreign_name_is_an_unknown_run(name: str) -> None:
     with pytest.raises(UnknownRun) as raised:
         store.find(name)
