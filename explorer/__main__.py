@@ -1,6 +1,6 @@
 """The command line: the same trainings and answers as in the browser, from a terminal.
 
-    python -m explorer --help
+python -m explorer --help
 """
 
 from __future__ import annotations

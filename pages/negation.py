@@ -9,15 +9,18 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.errors import SentenceError, UnknownWords
-from explorer.figures import counting, insides
+from explorer.figures import counting
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
-from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, grammar_says
+from explorer.tasks.negation import VOCABULARY, Negation, grammar_says
 from explorer.ui import findings, race, runs
+from explorer.ui.ceilings import ceiling_formula, ceiling_words, marks_by_chance
 from explorer.ui.components import Panel, frame, table
+from explorer.ui.insides import inside_panels, look_panel
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting, write_address
 from explorer.ui.speaking import show_verdicts, verdicts_of
+from explorer.ui.tables import outcome_cell, results_table, sentences_table, trap_table
 
 WORLDS = {
     "one “not”": {"max_nots": 1, "held_out": "none"},
@@ -25,18 +28,18 @@ WORLDS = {
     "a pair held out": {"max_nots": 1, "held_out": "destroy"},
 }
 WORLD_TEXT = {
-    "one “not”": "Everything here is said in six sentences. To *preserve* nature sustains it, to *consume* or *destroy* it "
-    "lets it collapse, and **not** turns each of these around.",
-    "two “not”s": "A second **not** undoes the first: *human not not destroy nature* collapses again. To know the end, one "
-    "has to count the “not”s and know which verb they turn.",
-    "a pair held out": "Training never shows *destroy* together with **not**; the test does. Whoever has understood “not” "
-    "needs no example.",
+    "one “not”": "Everything here is said in six sentences. To *preserve* nature sustains it, to *consume* or "
+    "*destroy* it lets it collapse, and **not** turns each of these around.",
+    "two “not”s": "A second **not** undoes the first: *human not not destroy nature* collapses again. To know the "
+    "end, one has to count the “not”s and know which verb they turn.",
+    "a pair held out": "Training never shows *destroy* together with **not**; the test does. Whoever has understood "
+    "“not” needs no example.",
 }
 
 START_NAMES = {0.1: "small", 1.0: "usual"}
 START_HELP = (
-    "How far from zero the embeddings start: standard deviation 0.1, or PyTorch's usual 1. From the usual start attention "
-    "becomes sharp, but some seeds never learn the task; see the race."
+    "How far from zero the embeddings start: standard deviation 0.1, or PyTorch's usual 1. From the usual start "
+    "attention becomes sharp, but some seeds never learn the task; see the race."
 )
 
 
@@ -108,76 +111,34 @@ def insides_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple
             st.selectbox("Seed", seeds, format_func=lambda i: f"seed {first + i}, one of {count}", width=170, **ties)
             if "transformer" in lanes:
                 start = session.lab.value("start", "transformer")
-                ties = bound(session, "start", start, lambda lab, v: lab.with_own("transformer", start=v) if v else lab)
+                shown = start if start in START_NAMES else None
+                ties = bound(session, "start", shown, lambda lab, v: lab.with_own("transformer", start=v) if v else lab)
                 st.segmented_control(
-                    "Transformer's start", [0.1, 1.0], format_func=START_NAMES.get, help=START_HELP, **ties
+                    "Transformer's start",
+                    list(START_NAMES),
+                    format_func=START_NAMES.__getitem__,
+                    help=START_HELP,
+                    **ties,
                 )
-                for name, label in (("layer", "Layer"), ("head", "Head")):
-                    most = session.lab.value(f"{name}s", "transformer")
-                    if most > 1:
-                        ties = bound(
-                            session, name, getattr(session.lab, name), lambda lab, i, n=name: lab.looking(**{n: i})
-                        )
-                        st.selectbox(label, range(most), format_func=lambda i: f"{i + 1} of {most}", width=110, **ties)
-    panels = [panel for model, lane in lanes.items() if lane.stored for panel in inside(session, model, lane, words)]
+                head_choice(session, "layer", "Layer", session.lab.value("layers", "transformer"))
+                head_choice(session, "head", "Head", session.lab.value("heads", "transformer"))
+    panels = [
+        panel
+        for model, lane in lanes.items()
+        if lane.stored
+        for panel in inside_panels(session.lab, model, lane, words)
+    ]
     if panels:
         frame(panels, key="negation-insides", height=320, narrow_height=300, columns=3)
     else:
-        empty_panel("Train the models to see inside them.", 320)
+        empty_panel("Train the models to see inside them.", 120)
 
 
-def inside(session: LabSession, model: str, lane: Lane, words: tuple[str, ...]) -> list[Panel]:
-    """The panel of one model; the feedforward net has none, its window shows nothing word by word."""
-    run, row, look = lane.stored, lane.row, session.lab.look
-    if run is None:
-        return []
-    if model == "bag_of_words":
-        view = runs.contributions(run, words, look)
-        finding = findings.sum_finding(view.tokens, view.values)
-        return [
-            Panel(
-                "sum-of-words",
-                insides.sum_of_words(view.tokens, view.values, view.bias),
-                alt=f"Bag of words: every token's contribution to sustain, together {view.total:+.2f}. {finding}",
-                title="Bag of words adds up its words",
-                caption=f"{finding} Right is sustain, left is collapse.",
-                token_axis="y",
-                token_offset=1,
-                token_count=len(view.tokens),
-            )
-        ]
-    if model in ("rnn", "lstm", "gru"):
-        read = runs.reading(run, words, look)
-        finding = findings.reading_finding(read.tokens, read.sustain)
-        return [
-            Panel(
-                f"reading-{model}",
-                insides.answers_on_the_way(read.tokens, read.sustain, row.colour, CLASSES),
-                alt=f"{row.title}: probability of sustain after each word. {finding}",
-                title=f"The {row.title} answers after each word",
-                caption=finding,
-                token_axis="x",
-                token_count=len(read.tokens),
-            )
-        ]
-    if model == "transformer":
-        seen = runs.attention(run, words, look, session.lab.value("window", "transformer"))
-        layer, head = min(session.lab.layer, len(seen.weights) - 1), min(session.lab.head, seen.weights.shape[1] - 1)
-        weights = seen.weights[layer, head]
-        finding = findings.attention_finding(seen.tokens, weights, layer, len(seen.weights))
-        masked = " Empty: masked padding." if np.isnan(weights).any() else ""
-        return [
-            Panel(
-                "attention",
-                insides.attention_map(weights, seen.tokens),
-                alt=f"Transformer: attention weights, rows ask and columns answer. {finding}",
-                title="The Transformer looks at pairs",
-                caption=f"Rows ask, columns answer. {finding}{masked}",
-                token_axis="xy",
-                token_count=len(seen.tokens),
-            )
-        ]
-    return []
+def head_choice(session: LabSession, name: str, label: str, count: int) -> None:
+    """Which layer or head the attention map shows, where there are several."""
+    if count > 1:
+        ties = bound(session, name, getattr(session.lab, name), lambda lab, i: lab.looking(**{name: i}))
+        st.selectbox(label, range(count), format_func=lambda i: f"{i + 1} of {count}", width=110, **ties)
 
 
 def race_section(session: LabSession) -> None:
@@ -224,7 +185,7 @@ def results_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
         st.subheader(findings.held_out_finding(session.lab.task.held_out, pair), anchor=False)
     else:
         st.subheader(findings.race_finding(ends, best), anchor=False)
-    race.results_table(lanes, best)
+    results_table(lanes, best)
 
 
 def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
@@ -243,11 +204,11 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
             "over the line, it lifts *preserve* with them. Some sentence must stay wrong; the best any counting model "
             "can do is to give up the rarest:"
         )
-        st.latex(race.ceiling_formula(task, best))
-        st.markdown(race.ceiling_words(task))
+        st.latex(ceiling_formula(task, best))
+        st.markdown(ceiling_words(task))
         setting(session, "p_not", "Probability of “not”", place="why")
     with right:
-        chances, ceilings, leads = race.marks_by_chance(task.max_nots, task.held_out)
+        chances, ceilings, leads = marks_by_chance(task.max_nots, task.held_out)
         frame(
             [
                 Panel(
@@ -278,7 +239,7 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
                     counting.finish_line(finishers, best, led),
                     alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}.",
                     title="Exact accuracy, every seed",
-                    caption="Every sentence of the grammar, weighted by its probability: unlike a sampled test set, no luck "
+                    caption="Every sentence of the grammar, weighted by its probability: no luck of a sampled test set "
                     "in it. A dot a seed.",
                 )
             ],
@@ -286,16 +247,16 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
             height=70 + 48 * len(finishers),
             columns=1,
         )
-    race.sentences_table(world, lanes)
+    sentences_table(world, lanes)
 
 
 def trap_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[str, ...]) -> None:
     """A trap worth seeing: padding that is counted like a word."""
     st.header("A trap worth seeing", anchor=False)
     explanation(
-        "Sentences of a batch must be equally long, so short ones are filled up. Ours are filled with `<PAD>`, which no "
-        "model ever counts. Many programs fill with `<EOS>`, an ordinary word of the vocabulary. Then what a model reads "
-        "depends on its neighbours in the batch. Turn the trap on and ask the same sentence twice."
+        "Sentences of a batch must be equally long, so short ones are filled up. Ours are filled with `<PAD>`, which "
+        "no model ever counts. Many programs fill with `<EOS>`, an ordinary word of the vocabulary. Then what a model "
+        "reads depends on its neighbours in the batch. Turn the trap on and ask the same sentence twice."
     )
     on = session.lab.task.padding == "eos"
     ties = bound(session, "trap", on, lambda lab, on: lab.with_shared(padding="eos" if on else "pad"))
@@ -311,7 +272,7 @@ def trap_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[st
         empty_panel("No run with this padding yet. Press Train above.", 160)
         return
     st.subheader(findings.padding_finding(alone, beside, truth), anchor=False)
-    race.trap_table(alone, beside, " ".join(words), longest - own, truth)
+    trap_table(alone, beside, " ".join(words), longest - own, truth)
 
 
 def task_section(session: LabSession) -> None:
@@ -339,7 +300,7 @@ def task_section(session: LabSession) -> None:
                 {
                     "cells": {
                         "text": {"text": world.sentences[s].text},
-                        "label": race.outcome_cell(world.labels[s]),
+                        "label": outcome_cell(world.labels[s]),
                     }
                 }
                 for s in drawn[:10]
@@ -362,7 +323,7 @@ def task_section(session: LabSession) -> None:
                     "rule": i > 0 and s.nots == 0,
                     "cells": {
                         "text": {"text": s.text},
-                        "label": race.outcome_cell(s.label),
+                        "label": outcome_cell(s.label),
                         "p": {"text": f"{s.probability:.3f}"},
                         "n": {"text": f"{count[i]:,}"},
                     },
@@ -378,37 +339,11 @@ def task_section(session: LabSession) -> None:
 def look_inside_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     """Look inside: the weights of the counts, the embeddings of the others."""
     st.header("Look inside", anchor=False)
-    look = session.lab.look
-    panels = []
-    for model, lane in lanes.items():
-        if lane.stored is None:
-            continue
-        if model == "bag_of_words":
-            view = runs.word_weights(lane.stored, look)
-            panels.append(
-                Panel(
-                    "word-weights",
-                    insides.word_weights(view.tokens, view.weights, CLASSES),
-                    alt="Bag of words: the weight of each token for collapse and for sustain.",
-                    title="Bag of words: weight per token and class",
-                    caption="Brown is collapse, teal is sustain. Markers and words that stand in every sentence act as a bias.",
-                )
-            )
-        else:
-            map_ = runs.embedding_map(lane.stored, look)
-            panels.append(
-                Panel(
-                    f"embeddings-{model}",
-                    insides.embedding_map(map_.tokens, map_.points, lane.row.colour),
-                    alt=f"{lane.row.title}: word embeddings in two dimensions, {map_.share:.0%} of their spread.",
-                    title=f"{lane.row.title}: embeddings",
-                    caption=f"Two directions hold {map_.share:.0%} of the spread of {lane.config.model.width}.",
-                )
-            )
+    panels = [look_panel(model, lane, session.lab.look) for model, lane in lanes.items() if lane.stored]
     if panels:
         frame(panels, key="negation-look", height=300, narrow_height=240)
     else:
-        empty_panel("Train the models to look inside them.", 320)
+        empty_panel("Train the models to look inside them.", 120)
 
 
 session = lab_session()

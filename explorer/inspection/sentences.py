@@ -66,9 +66,7 @@ def contributions(opened: OpenedModel, words: Sequence[str], replica: int) -> Co
     model = cast(BagOfWords, opened.alone(replica))
     difference = model.readout.weight[SUSTAIN] - model.readout.weight[COLLAPSE]
     bias = cast(Tensor, model.readout.bias)
-    return Contributions(
-        tokens_of(words), to_array(difference[_ids(words)[0]]), float(bias[SUSTAIN] - bias[COLLAPSE])
-    )
+    return Contributions(tokens_of(words), to_array(difference[_ids(words)[0]]), float(bias[SUSTAIN] - bias[COLLAPSE]))
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,6 @@ class GRUCell(nn.Module):
 class GRU(RecurrentClassifier):
     """Reads with the gated recurrent unit."""
 
-    def __init__(
-        self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator
-    ) -> None:
+    def __init__(self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = GRUCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)

@@ -74,9 +74,7 @@ class LayerNorm(nn.Module):
         if self.weight.dim() == 1:
             return F.layer_norm(x, x.shape[-1:], self.weight, self.bias)
         shape = (self.weight.shape[0], *[1] * (x.dim() - 2), x.shape[-1])
-        return torch.addcmul(
-            self.bias.view(shape), F.layer_norm(x, x.shape[-1:]), self.weight.view(shape)
-        )
+        return torch.addcmul(self.bias.view(shape), F.layer_norm(x, x.shape[-1:]), self.weight.view(shape))
 
 
 Model = TypeVar("Model", bound=nn.Module)

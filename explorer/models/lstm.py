@@ -65,8 +65,6 @@ class LSTMCell(nn.Module):
 class LSTM(RecurrentClassifier):
     """Reads with the LSTM cell."""
 
-    def __init__(
-        self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator
-    ) -> None:
+    def __init__(self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = LSTMCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)

@@ -50,8 +50,6 @@ class RNNCell(nn.Module):
 class RNN(RecurrentClassifier):
     """Reads with the plain recurrent cell."""
 
-    def __init__(
-        self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator
-    ) -> None:
+    def __init__(self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = RNNCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)

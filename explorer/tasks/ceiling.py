@@ -61,6 +61,4 @@ def cross_entropy_scores(sentences: Sequence[Sentence]) -> Float[ndarray, " sent
 def cross_entropy_accuracy(sentences: Sequence[Sentence]) -> float:
     """The accuracy, on endless text, of the classifier that cross-entropy leads to."""
     scores = cross_entropy_scores(sentences)
-    return math.fsum(
-        s.probability for s, score in zip(sentences, scores, strict=True) if s.label == int(score > 0)
-    )
+    return math.fsum(s.probability for s, score in zip(sentences, scores, strict=True) if s.label == int(score > 0))

@@ -111,9 +111,7 @@ class Negation:
 
         every = [(verb, k, of_nots[k] / len(OUTCOME)) for verb in OUTCOME for k in range(most + 1)]
         shown = sum(p for verb, k, p in every if not held_out(verb, k))
-        return tuple(
-            Sentence(verb, k, p, 0.0 if held_out(verb, k) else p / shown) for verb, k, p in every
-        )
+        return tuple(Sentence(verb, k, p, 0.0 if held_out(verb, k) else p / shown) for verb, k, p in every)
 
     @cached_property
     def labels(self) -> tuple[int, ...]:

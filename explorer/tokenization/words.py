@@ -65,9 +65,7 @@ class Words:
     def nearest(self, word: str) -> tuple[str, ...]:
         """The three known words that are spelled most like it."""
         word = word[:50]  # the comparison takes the square of the length
-        return tuple(
-            sorted(self.words, key=lambda known: -difflib.SequenceMatcher(None, word, known).ratio())[:3]
-        )
+        return tuple(sorted(self.words, key=lambda known: -difflib.SequenceMatcher(None, word, known).ratio())[:3])
 
     def encode(self, words: tuple[str, ...]) -> tuple[int, ...]:
         """Ids of known words between the first and the last marker."""

@@ -89,6 +89,7 @@ def to_json(config: RunConfig) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4096)
 def key(config: RunConfig) -> str:
     """Twelve letters that name the run: made of the task, the model and what differs from their defaults."""
     whole = to_json(config)

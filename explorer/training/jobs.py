@@ -1,17 +1,20 @@
 """The job service: trainings as something the program has, not something a page does.
 
-A job runs on a worker thread and publishes an immutable view by one assignment, so drawing takes no
-lock. The same configuration asked for twice while it runs is one job. Every method may be called from
-any thread. Torch is imported by the worker, because the first page must not wait for it.
+All jobs train on one thread, in turns of a few milliseconds: a race is a race, nobody's short training
+waits behind somebody's long one, and the other core stays free for the pages. (Two threads would not be
+faster: steps as small as ours are mostly Python, which one thread at a time can run.) A job publishes an
+immutable view by one assignment, so drawing takes no lock. The same configuration asked for twice while
+it runs is one job. Every method may be called from any thread. Torch is imported by the worker, because
+the first page must not wait for it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
 from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,8 +25,10 @@ from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves, Record
 
 log = logging.getLogger(__name__)
-_REMEMBERED = 200  # jobs whose views are kept; their runs are on disk
+_SIDE_BY_SIDE = 12  # jobs that take turns; more wait until one of these is over
+_TURN = 0.02  # seconds of training before the next job has its turn
 _PUBLISH_EVERY = 0.25  # seconds between two views of a running job
+_REMEMBERED = 200  # jobs whose views are kept; their runs are on disk
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class View:
     config: RunConfig
     state: Literal["waiting", "running", "finished", "stopped", "failed"] = "waiting"
     step: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of training; the turns of other jobs do not count
     parameters: int = 0
     curves: Curves | None = None
     repeated: bool | None = None  # whether a stored run of this configuration had the same curve, bit for bit
@@ -53,56 +58,57 @@ class Job:
 
     def __init__(self, config: RunConfig) -> None:
         self._view = View(config)
-        self._stop = threading.Event()
+        self._stop = False
 
     def view(self) -> View:
         return self._view
 
     def stop(self) -> None:
         """Ask the training to end; it keeps what it had."""
-        self._stop.set()
+        self._stop = True
 
-    def run(self) -> None:
-        """Train to the end, to a stop, or to a failure. Called once, on a worker."""
+    async def run(self, places: asyncio.Semaphore) -> None:
+        """Train to the end, to a stop, or to a failure."""
         config = self._view.config
-        if self._stop.is_set():  # while it waited
-            self._view = View(config, "stopped")
-            return
         try:
-            record = self._train(config)
+            async with places:
+                record = await self._train()
+            before = store.find_config(config)
+            repeated = None
+            if before and record.finished:
+                repeated = np.array_equal(before.curves.losses, record.curves.losses)
+            saved = record.finished and _save(record)
+            state: Literal["finished", "stopped"] = "finished" if record.finished else "stopped"
+            steps = record.curves.losses.shape[0]
+            self._view = View(config, state, steps, record.seconds, record.parameters, record.curves, repeated, saved)
         except Exception:  # the outermost edge of the worker: log it, tell the visitor, serve the next
             log.exception("training %s failed", key(config))
             self._view = View(config, "failed")
-            return
-        before = store.find_config(config)
-        repeated = np.array_equal(before.curves.losses, record.curves.losses) if before and record.finished else None
-        saved = record.finished and _save(record)
-        self._view = View(
-            config,
-            "finished" if record.finished else "stopped",
-            record.curves.losses.shape[0],
-            record.seconds,
-            record.parameters,
-            record.curves,
-            repeated,
-            saved,
-        )
 
-    def _train(self, config: RunConfig) -> Record:
+    async def _train(self) -> Record:
         from explorer.training.recorder import Recorder  # torch: see the top of this file
         from explorer.training.train import train
 
+        config = self._view.config
         recorder = Recorder(config)
-        published = time.monotonic()
+        published = turn = time.perf_counter()
         for event in train(config):
             recorder.add(event)
-            if self._stop.is_set() and recorder.evaluated:
+            now = time.perf_counter()
+            if now - turn < _TURN:
+                continue
+            recorder.seconds += now - turn
+            if self._stop:
                 break
-            if time.monotonic() - published > _PUBLISH_EVERY and recorder.evaluated:
+            if now - published > _PUBLISH_EVERY and recorder.evaluated:
                 self._view = View(
                     config, "running", recorder.step, recorder.seconds, recorder.parameters, recorder.curves()
                 )
-                published = time.monotonic()
+                published = now
+            await asyncio.sleep(0)
+            turn = time.perf_counter()
+        else:
+            recorder.seconds += time.perf_counter() - turn
         return recorder.record()
 
 
@@ -116,13 +122,14 @@ def _save(record: Record) -> bool:
 
 
 class JobService:
-    """A queue of trainings and the workers that take from it."""
+    """The trainings of this process: a thread whose event loop gives each job its turn."""
 
-    def __init__(self, workers: int = 2) -> None:
-        self._workers = workers
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
-        self._pool: ThreadPoolExecutor | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._places = asyncio.Semaphore(_SIDE_BY_SIDE)
 
     def submit(self, config: RunConfig) -> Job:
         """Train this configuration; one that waits or runs already is joined."""
@@ -135,23 +142,41 @@ class JobService:
             self._jobs.move_to_end(key(config))
             while len(self._jobs) > _REMEMBERED and next(iter(self._jobs.values())).view().done:
                 self._jobs.popitem(last=False)
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="training")
-            self._pool.submit(job.run)
+            asyncio.run_coroutine_threadsafe(job.run(self._places), self._running_loop())
             return job
+
+    def _running_loop(self) -> asyncio.AbstractEventLoop:
+        """The worker's loop, started when the first job comes."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._places = asyncio.Semaphore(_SIDE_BY_SIDE)
+            self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
+            self._thread.start()
+        return self._loop
 
     def find(self, run_key: str) -> Job | None:
         """The newest job of this key that this process remembers."""
         return self._jobs.get(run_key)
 
     def close(self) -> None:
-        """Stop everything that runs and wait for the workers."""
+        """Stop everything that waits or runs, and wait until it has ended. The service may be used again."""
         with self._lock:
-            pool, self._pool = self._pool, None
-            for job in self._jobs.values():
-                job.stop()
-        if pool:
-            pool.shutdown()
+            loop, thread, self._loop = self._loop, self._thread, None
+            jobs = [job for job in self._jobs.values() if not job.view().done]
+        if loop is None or thread is None:
+            return
+        for job in jobs:
+            job.stop()
+        asyncio.run_coroutine_threadsafe(_ended(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _ended() -> None:
+    """Wait for every other task of this loop."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 service = JobService()

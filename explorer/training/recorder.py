@@ -27,7 +27,7 @@ class Recorder:
     def __init__(self, config: RunConfig) -> None:
         self.config = config
         self.parameters = 0
-        self.started = time.perf_counter()
+        self.seconds = 0.0  # spent on the training so far; kept by whoever drives it
         self.step = 0
         self._losses: list[Tensor] = []
         self._evaluations: list[Evaluation] = []
@@ -50,10 +50,6 @@ class Recorder:
         """Whether there is anything to draw."""
         return bool(self._evaluations)
 
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.started
-
     def curves(self) -> Curves:
         """Everything so far; costs a pass over all evaluations."""
         replicas = self.config.replicas
@@ -73,10 +69,12 @@ class Recorder:
 def record_run(config: RunConfig, listen: Callable[[Event], None] | None = None) -> Record:
     """Train to the end in this thread."""
     recorder = Recorder(config)
+    start = time.perf_counter()
     for event in train(config):
         recorder.add(event)
         if listen:
             listen(event)
+    recorder.seconds = time.perf_counter() - start
     return recorder.record()
 
 

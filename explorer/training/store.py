@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 import platformdirs
-import pyarrow as pa  # type: ignore[import-untyped]
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pydantic
 from numpy import ndarray
 from safetensors import SafetensorError

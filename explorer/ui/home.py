@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.tasks.negation import CLASSES
 from explorer.training import store
 from explorer.training.config import changed
+from explorer.training.store import StoredRun
 from explorer.ui import runs
 from explorer.ui.lab import Lab
 from explorer.ui.runs import lanes
@@ -49,7 +50,7 @@ def stations(figures: bool) -> list[Station]:
     ]
 
 
-def _weights(run: runs.StoredRun) -> Station:
+def _weights(run: StoredRun) -> Station:
     """The bag of words' weights of the four words that matter, averaged over its seeds."""
     words = ("preserve", "not", "destroy", "consume")
     seeds = range(run.config.replicas)
@@ -69,7 +70,7 @@ def _weights(run: runs.StoredRun) -> Station:
     }
 
 
-def _path(run: runs.StoredRun) -> Station:
+def _path(run: StoredRun) -> Station:
     view = runs.reading(run, SENTENCE, 0)
     said = ", ".join(f"{token} {value:.2f}" for token, value in zip(view.tokens, view.sustain, strict=True))
     return {
@@ -83,7 +84,7 @@ def _path(run: runs.StoredRun) -> Station:
     }
 
 
-def _gaze(run: runs.StoredRun) -> Station | None:
+def _gaze(run: StoredRun) -> Station | None:
     """Where the answer looks, in the run from the usual start: there attention is sharp, where it learns at all."""
     usual = store.find_config(changed(run.config, {"start": 1.0}))
     if usual is None:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import MODELS, model_row
 from explorer.errors import InvalidSetting, LineageError
 from explorer.tasks.negation import NegationConfig
 from explorer.training import store
-from explorer.training.config import RunConfig, changed, default, model_row
+from explorer.training.config import RunConfig, changed, default
 
 LEADS = ("bag_of_words", "feedforward", "rnn", "transformer")
 LONGEST_IN_ADDRESS = 300  # characters of a sentence; a longer one stays in its box only
@@ -188,7 +188,7 @@ def _with_parts(lab: Lab, parts: Mapping[str, str]) -> Lab:
             return replace(lab, look=_index(name, value, lab.value("replicas")))
         case "layer" | "head":
             most = lab.value("layers" if name == "layer" else "heads", "transformer")
-            return replace(lab, **{name: _index(name, value, most)})
+            return lab.looking(**{name: _index(name, value, most)})
     raise InvalidSetting(f"This page has no “{name[:40]}”; that part of the address was left out.")
 
 

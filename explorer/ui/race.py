@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 import numpy as np
 import streamlit as st
@@ -12,13 +11,13 @@ from numpy import ndarray
 
 from explorer.catalogue import MODELS
 from explorer.figures.race import HIGH, LOW, MEAN, learning_curve
-from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
-from explorer.tasks.negation import CLASSES, Negation, NegationConfig
+from explorer.tasks.ceiling import ceiling
+from explorer.tasks.negation import Negation
 from explorer.training.config import key
 from explorer.training.jobs import service
 from explorer.ui import runs
-from explorer.ui.components import Panel, Playback, frame, table
-from explorer.ui.findings import Verdict, duration, number, seeds
+from explorer.ui.components import Panel, Playback, frame
+from explorer.ui.findings import duration, listed, number, seeds
 from explorer.ui.lab import own_settings
 from explorer.ui.runs import Lane, expected_seconds
 from explorer.ui.session import LabSession
@@ -63,16 +62,19 @@ def train_button(session: LabSession) -> None:
 def call_to_train(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     """Where models have no run under these settings, say so above all and offer to train."""
     missing = [lane for lane in lanes.values() if not lane.stored]
-    if not missing or any(lane.live for lane in lanes.values()):
+    if not missing:
         return
-    who = "any model" if len(missing) == len(lanes) else " and ".join(lane.row.title for lane in missing)
-    seconds = expected_seconds(lane.config for lane in lanes.values())
+    live = any(lane.live for lane in lanes.values())
+    who = "any model" if len(missing) == len(lanes) else listed([lane.row.title for lane in missing])
+    what = f"{seeds(session.lab.value('replicas'))} of {number(len(lanes))} model{'s' if len(lanes) > 1 else ''}"
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(
-            f"No run of {who} with these settings yet. Training {seeds(missing[0].config.replicas)} of "
-            f"{number(len(lanes))} model{'s' if len(lanes) > 1 else ''} takes about {duration(max(seconds, 0.5))}."
-        )
-        st.button("Train", icon=":material/play_arrow:", on_click=start, args=(session,), key="train-missing")
+        if live:
+            st.markdown(f"Training {what}: “The race” below shows it live, and their answers follow.")
+            st.button("Stop", icon=":material/stop:", on_click=stop, args=(session,), key="stop-missing")
+        else:
+            seconds = max(expected_seconds(lane.config for lane in lanes.values()), 0.5)
+            st.markdown(f"No run of {who} with these settings yet. Training {what} takes about {duration(seconds)}.")
+            st.button("Train", icon=":material/play_arrow:", on_click=start, args=(session,), key="train-missing")
 
 
 def live_panel(session: LabSession) -> None:
@@ -141,16 +143,13 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
 def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
     live = any(lane.live for lane in lanes.values())
     took = sum(lane.seconds or 0.0 for lane in lanes.values())
-    # Models have different numbers of epochs: what is there is as far as the slowest that still runs.
-    reached = [int(lane.curves.epochs[-1]) if lane.curves is not None else 0 for lane in lanes.values() if lane.live]
-    stopped = [int(lane.curves.epochs[-1]) for lane in lanes.values() if lane.curves is not None]
-    available = min(reached) if live and reached else max(stopped, default=0)
+    reached = max((int(lane.curves.epochs[-1]) for lane in lanes.values() if lane.curves), default=0)
     return Playback(
         run=f"{'.'.join(key(lane.config) for lane in lanes.values())}/{session.races}",
         end=last_epoch,
-        available=available,
+        available=reached,
         live=live,
-        say=_progress(lanes) if live else f"trained in {duration(took)}" if stopped else "not trained yet",
+        say=_progress(lanes) if live else f"trained in {duration(took)}" if reached else "not trained yet",
         autoplay=session.races > 0,
     )
 
@@ -169,7 +168,7 @@ def _progress(lanes: Mapping[str, Lane]) -> str:
 def _outcome(lanes: Mapping[str, Lane]) -> str:
     """What is worth knowing of a training that is over."""
     jobs = [lane.job for lane in lanes.values() if lane.job]
-    if not jobs:
+    if not jobs or any(lane.live for lane in lanes.values()):
         return ""
     if any(job.state == "failed" for job in jobs):
         return "A training broke off; its cause is in the server's log, the other runs are untouched. Train again."
@@ -190,170 +189,3 @@ def _span(curves: Sequence[Float[ndarray, "evaluations replicas"]], accuracy: bo
         lowest = min((float(values.min()) for values in curves if len(values)), default=0.5)
         return (min(0.42, lowest - 0.02) if lowest < 0.5 else 0.42), 1.03
     return 0.0, max((float(values.max()) for values in curves if len(values)), default=0.7) * 1.05
-
-
-def results_table(lanes: Mapping[str, Lane], best: float) -> None:
-    """Parameters, seconds, and accuracy on all, plain and negated sentences with a dot for each seed."""
-    kinds = {
-        "test_accuracy": "all test sentences",
-        "test_accuracy_plain": "without “not”",
-        "test_accuracy_negated": "with “not”",
-    }
-    if any(lane.curves and "exact_accuracy_held_out" in lane.curves.metrics for lane in lanes.values()):
-        kinds["exact_accuracy_held_out"] = "the held-out pair"
-    lowest = min(
-        (
-            float(np.nanmin(lane.curves.last(k)))
-            for lane in lanes.values()
-            if lane.curves
-            for k in kinds
-            if _known(lane, k)
-        ),
-        default=0.5,
-    )
-    axis = [0.5, 1.0] if lowest >= 0.5 else [0.0, 1.0]
-    rows = []
-    for lane in lanes.values():
-        cells: dict[str, object] = {
-            "name": {"text": lane.row.title, "colour": lane.row.colour},
-            "parameters": {"text": f"{lane.parameters:,}" if lane.parameters else "–"},
-            "seconds": {"text": f"{lane.seconds / lane.config.replicas:.3f}" if lane.seconds and lane.curves else "–"},
-        }
-        for metric in kinds:
-            if not _known(lane, metric) or lane.curves is None:
-                cells[metric] = {"text": "–", "values": []}
-                continue
-            values = lane.curves.last(metric)
-            known = [round(float(v), 4) for v in values if not np.isnan(v)]
-            mark = best if metric == "test_accuracy" else None
-            cells[metric] = {"text": f"{np.nanmean(values):.3f}", "values": known, "mark": mark}
-        rows.append({"cells": cells})
-    strips = [{"key": k, "label": v, "kind": "strip", "align": "left", "range": axis} for k, v in kinds.items()]
-    table(
-        [
-            {"key": "name", "label": "", "kind": "model", "align": "left"},
-            {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
-            {"key": "seconds", "label": "s / seed", "kind": "number", "align": "right"},
-            *strips,
-        ],
-        rows,
-        key="negation-results",
-        label="Results of the race, a row a model",
-        caption="Accuracy on the test sentences: the mean, and a dot for each seed. Dashed: the ceiling of counting. Seconds: "
-        "the whole training divided by its seeds.",
-    )
-
-
-def _known(lane: Lane, metric: str) -> bool:
-    return lane.curves is not None and metric in lane.curves.metrics and not np.isnan(lane.curves.last(metric)).all()
-
-
-def outcome_cell(label: int) -> dict[str, object]:
-    """A class as a quiet chip."""
-    return {"text": CLASSES[label], "tone": CLASSES[label], "wrong": False}
-
-
-def _answer_cell(verdict: Verdict, truth: int | None) -> dict[str, object]:
-    return {
-        "text": f"{CLASSES[verdict.answer]} {verdict.probability:.2f}",
-        "tone": CLASSES[verdict.answer],
-        "wrong": truth is not None and verdict.answer != truth,
-    }
-
-
-def sentences_table(world: Negation, lanes: Mapping[str, Lane]) -> None:
-    """Every sentence of the world, model by model; pairs that differ only in "not" stand together."""
-    trained = {model: lane for model, lane in lanes.items() if lane.stored}
-    columns: list[dict[str, object]] = [
-        {"key": "text", "label": "sentence", "kind": "text", "align": "left"},
-        {"key": "truth", "label": "grammar", "kind": "text", "align": "left"},
-    ]
-    columns += [
-        {"key": model, "label": lane.row.title, "kind": "verdict", "align": "left", "colour": lane.row.colour}
-        for model, lane in trained.items()
-    ]
-    rows = []
-    for i, sentence in enumerate(world.sentences):
-        shown = "" if sentence.train_probability or not sentence.probability else " (held out)"
-        cells: dict[str, object] = {
-            "text": {"text": sentence.text + shown},
-            "truth": {"text": CLASSES[sentence.label]},
-        }
-        for model, lane in trained.items():
-            verdict = Verdict(lane.row.title, lane.row.colour, runs.sustain(lane.stored, sentence.words))  # type: ignore[arg-type]
-            cells[model] = _answer_cell(verdict, sentence.label)
-        rows.append({"rule": i > 0 and sentence.nots == 0, "cells": cells})
-    table(
-        columns,
-        rows,
-        key="negation-sentences",
-        label="Every sentence of the grammar through every model",
-        caption="The answer with its mean probability over the seeds. Framed: wrong.",
-    )
-
-
-def trap_table(
-    alone: Sequence[Verdict], beside: Sequence[Verdict], sentence: str, extra: int, truth: int | None
-) -> None:
-    """The same sentence alone, and filled up beside a longer one."""
-    table(
-        [
-            {"key": "name", "label": f"“{sentence[:60]}”", "kind": "model", "align": "left"},
-            {"key": "alone", "label": "alone", "kind": "verdict", "align": "left"},
-            {"key": "seeds-alone", "label": "seeds, P(sustain)", "kind": "strip", "align": "left", "range": [0, 1]},
-            {
-                "key": "beside",
-                "label": f"beside a sentence {number(extra)} token{'s' if extra > 1 else ''} longer",
-                "kind": "verdict",
-                "align": "left",
-            },
-            {"key": "seeds-beside", "label": "seeds, P(sustain)", "kind": "strip", "align": "left", "range": [0, 1]},
-        ],
-        [
-            {
-                "cells": {
-                    "name": {"text": a.title, "colour": a.colour},
-                    "alone": _answer_cell(a, truth),
-                    "seeds-alone": {"text": "", "values": [round(float(v), 4) for v in a.sustain]},
-                    "beside": _answer_cell(b, truth),
-                    "seeds-beside": {"text": "", "values": [round(float(v), 4) for v in b.sustain]},
-                }
-            }
-            for a, b in zip(alone, beside, strict=True)
-        ],
-        key="negation-trap",
-        label="The same sentence alone and in company",
-        caption="The answer with its mean probability over the seeds. Framed: wrong.",
-    )
-
-
-def ceiling_formula(task: NegationConfig, best: float) -> str:
-    """The ceiling as a formula with this world's numbers in it."""
-    p = task.p_not
-    if task.max_nots == 1:
-        return rf"1 - \tfrac{{1}}{{3}}\min(p, 1 - p) = 1 - \tfrac{{1}}{{3}}\cdot {min(p, 1 - p):.4g} = {best:.4f}"
-    return (
-        rf"\max_{{\pm}} \sum_{{\text{{verb}}}} \max_{{t}} P(\text{{verb}},\, k\ \text{{nots}}\colon\ "
-        rf"[k \ge t]^{{\pm}} = \text{{truth}}) = {best:.4f}"
-    )
-
-
-def ceiling_words(task: NegationConfig) -> str:
-    """What stands in that formula."""
-    if task.max_nots == 1:
-        return (
-            f"“Not” stands in {100 * task.p_not:.3g} of 100 sentences and each verb in a third of them. The cheapest to give "
-            f"up is one verb {'with' if task.p_not <= 0.5 else 'without'} its “not”."
-        )
-    return (
-        "With its one weight, “not” can only push all verbs the same way. So each verb says *sustain* from some number of "
-        "“not”s on (or up to some number), and each may choose its number t: the best choice is found by trying all."
-    )
-
-
-@lru_cache(maxsize=64)
-def marks_by_chance(max_nots: int, held_out: str) -> tuple[list[float], list[float], list[float]]:
-    """The ceiling and the cross-entropy mark for every probability of "not" between 0 and 1."""
-    chances = [round(float(p), 4) for p in np.linspace(0.005, 0.995, 199)]
-    worlds = [Negation(NegationConfig(p_not=p, max_nots=max_nots, held_out=held_out)).sentences for p in chances]  # type: ignore[arg-type]
-    return chances, [ceiling(w) for w in worlds], [cross_entropy_accuracy(w) for w in worlds]

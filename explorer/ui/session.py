@@ -13,9 +13,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
+from explorer.catalogue import model_row
 from explorer.errors import LineageError
 from explorer.tasks.negation import VOCABULARY, NegationConfig
-from explorer.training.config import Adam, RunConfig, model_row
+from explorer.training.config import Adam, RunConfig
 from explorer.ui import lab as address
 from explorer.ui.lab import Lab
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
-from explorer.catalogue import MODELS
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
 from explorer.tasks.negation import CLASSES, VOCABULARY, grammar_says
 from explorer.ui import runs
@@ -74,8 +73,8 @@ def show_verdicts(
     untrained = sorted({word for word in words if word in CLASSES})
     if untrained:
         st.caption(
-            f"{listed([f'“{word}”' for word in untrained])} is in the vocabulary, but no sentence of this world holds it: "
-            "what the models know of it is still their random start."
+            f"{listed([f'“{word}”' for word in untrained])} is in the vocabulary, but no sentence of this world holds "
+            "it: what the models know of it is still their random start."
         )
 
 
@@ -91,8 +90,3 @@ def _window_note(short: Mapping[str, int]) -> str | None:
         for size, titles in by_size.items()
     ]
     return f"Greyed: beyond a window. {listed(parts)}."
-
-
-def models_without_runs(lanes: Mapping[str, Lane]) -> Sequence[str]:
-    """Titles of models that have not been trained under these settings."""
-    return [MODELS[model].title for model, lane in lanes.items() if not lane.stored]

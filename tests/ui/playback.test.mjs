@@ -6,13 +6,13 @@ const run = { run: "a", end: 30, available: 30, live: false };
 const line = { x: [0, 1, 2, 3], y: [0, 0.5, 0.75, 1], mode: "lines" };
 
 test("a whole run takes its pace, whatever the training took", () => {
-  assert.deepEqual(advance(0, 2, 8, run), { cursor: 7.5, waiting: false, done: false });
-  assert.deepEqual(advance(29, 2, 8, run), { cursor: 30, waiting: false, done: true });
+  assert.deepEqual(advance(0, 2, 8, run), { cursor: 7.5, done: false });
+  assert.deepEqual(advance(29, 2, 8, run), { cursor: 30, done: true });
 });
 
 test("playback waits for what is not trained yet, and ends when a stopped run ends early", () => {
-  assert.deepEqual(advance(11, 1, 4, { ...run, available: 12, live: true }), { cursor: 12, waiting: true, done: false });
-  assert.deepEqual(advance(11, 1, 4, { ...run, available: 12 }), { cursor: 12, waiting: false, done: true });
+  assert.deepEqual(advance(11, 1, 4, { ...run, available: 12, live: true }), { cursor: 12, done: false });
+  assert.deepEqual(advance(11, 1, 4, { ...run, available: 12 }), { cursor: 12, done: true });
 });
 
 test("a finished run opens finished; one that trains before our eyes plays from the start", () => {
@@ -26,7 +26,7 @@ test("a finished run opens finished; one that trains before our eyes plays from 
 
 test("new data of the same run disturb neither a pause nor a playback", () => {
   const paused = { run: "a", live: true, cursor: 4.5, playing: false, following: false };
-  assert.deepEqual(arrival({ ...run, live: true, available: 20 }, paused, false), { cursor: 4.5, playing: false, following: false, waiting: false });
+  assert.deepEqual(arrival({ ...run, live: true, available: 20 }, paused, false), { cursor: 4.5, playing: false, following: false });
   assert.equal(arrival(run, { ...paused, playing: true }, false).playing, true);
 });
 

@@ -8,7 +8,7 @@ export const PACES = [4, 8, 16, 30];
 /* Where the cursor stands `seconds` later, when a whole run takes `pace` seconds: never past what is trained. */
 export function advance(cursor, seconds, pace, { end, available, live }) {
   const next = Math.min(cursor + (seconds / pace) * end, Math.max(cursor, available));
-  return { cursor: next, waiting: live && next >= available, done: !live && next >= available };
+  return { cursor: next, done: !live && next >= available };
 }
 
 /* What new data means for the cursor. `before` is null for the first data; `calm`: the visitor asked for less motion.
@@ -19,8 +19,8 @@ export function arrival(playback, before, calm) {
   if (started) return calm ? { cursor: available, playing: false, following: live } : { cursor: 0, playing: true, following: false };
   if (run !== before?.run) return { cursor: available, playing: false, following: false };
   if (before.following) return { cursor: available, playing: false, following: live };
-  const { cursor, playing, waiting = false } = before;
-  return { cursor: Math.min(cursor, available), playing, following: false, waiting };
+  const { cursor, playing } = before;
+  return { cursor: Math.min(cursor, available), playing, following: false };
 }
 
 /* The next or the last whole step, from wherever the cursor is in between. */
@@ -148,11 +148,11 @@ export class Playback {
       this.#timer = 0;
       if (!this.state.playing) return;
       // A hidden tab gets no frames: it goes on where it was, instead of leaping.
-      const { cursor, waiting, done } = advance(this.state.cursor, Math.min(Math.max(now - last, 0), 100) / 1000, this.#pace, this.data);
+      const { cursor, done } = advance(this.state.cursor, Math.min(Math.max(now - last, 0), 100) / 1000, this.#pace, this.data);
       last = now;
       const same = cursor === this.state.cursor;
       // Who plays faster than it trains waits at every epoch: said once and for all, the words do not flicker.
-      this.state = { cursor, playing: !done, following: false, waiting: !done && (waiting || this.state.waiting) };
+      this.state = { cursor, playing: !done, following: false };
       if (done || !(same || (cost > SLOW && now - drawn < 30))) {
         const start = performance.now();
         this.moved(cursor);
@@ -179,8 +179,7 @@ export class Playback {
     this.scrubber.setAttribute("aria-valuetext", text);
     this.scrubber.style.setProperty("--at", `${(100 * cursor) / end}%`);
     this.scrubber.style.setProperty("--ready", `${(100 * available) / end}%`);
-    const waiting = this.state.waiting && live;
-    set(this.say, waiting ? `waiting for ${unit} ${stepped(cursor, 1, { available: end, step: this.#step })}` : say ? `${say},` : "");
+    set(this.say, say ? `${say},` : "");
   }
 
   /* The cursor for the figures: null when everything there is can be drawn as it is. */
