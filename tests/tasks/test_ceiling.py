@@ -95,3 +95,9 @@ def test_cross_entropy_leads_where_minimising_it_leads(world: dict[str, object])
     torch.testing.assert_close(ours[chance > 0].sigmoid(), minimum[chance > 0].sigmoid(), atol=1e-4, rtol=0)
     reached = sum(s.probability for s, score in zip(said, minimum, strict=True) if (score > 0) == (s.label == 1))
     assert cross_entropy_accuracy(said) == pytest.approx(reached)
+
+
+def test_a_verb_alone_is_no_limit_to_counting_whichever_way_not_turns_it() -> None:
+    for verb in ("preserve", "destroy"):
+        alone = [s for s in sentences({}) if s.verb == verb]
+        assert ceiling(alone) == pytest.approx(1 / 3)

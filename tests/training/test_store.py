@@ -210,6 +210,19 @@ def test_a_run_is_found_by_its_key_or_its_configuration(home: Path) -> None:
     assert store.find_config(changed(CONFIG, {"seed": 3})) is None
 
 
+def test_a_run_under_the_key_of_another_is_not_taken_for_it() -> None:
+    other = changed(CONFIG, {"seed": 3})
+    store.save(record(), store.runs_folder() / key(other))
+    assert store.find_config(other) is None
+
+
+def test_an_evaluation_stands_in_the_rows_of_its_step(folder: Path) -> None:
+    rows = store.pq.read_table(folder / "events.parquet").to_pylist()
+    assert [(row["step"], row["replica"]) for row in rows[:3]] == [(0, 0), (0, 1), (1, 0)]
+    evaluated = [(row["step"], row["epoch"]) for row in rows if row["replica"] == 1 and row["epoch"] is not None]
+    assert evaluated == [(0, 0), (4, 1), (8, 2), (12, 3)]
+
+
 def test_a_run_that_was_deleted_is_unknown(folder: Path) -> None:
     store.load(folder)
     shutil.rmtree(folder)
