@@ -109,10 +109,11 @@ def ceiling_by_chance(
 
 
 def _stacked(values: Sequence[float]) -> list[float]:
-    """Small steps aside for seeds that would cover each other."""
+    """Small steps aside for seeds that would cover each other, all within a row."""
     seen: dict[float, int] = {}
     aside = []
+    step = min(0.075, 0.8 / max(len(values), 1))
     for value in values:
         n = seen[round(value, 3)] = seen.get(round(value, 3), -1) + 1
-        aside.append(0.075 * ((n + 1) // 2) * (1 if n % 2 else -1))
+        aside.append(step * ((n + 1) // 2) * (1 if n % 2 else -1))
     return aside

@@ -78,7 +78,7 @@ def sum_of_words(tokens: Sequence[str], values: Float[ndarray, " tokens"], bias:
         numbers,
         xaxis={"range": [low - room, high + room], "visible": False},
         yaxis={**ticks(labels), "range": [len(labels) - 0.5, -0.5], "showgrid": False},
-        shapes=[upright(0, SOFT)],
+        shapes=[upright(0.0, SOFT)],
         bargap=0.25,
     )
 
@@ -163,7 +163,7 @@ def word_weights(tokens: Sequence[str], weights: Float[ndarray, "classes tokens"
         *bars,
         xaxis={"range": [-reach, reach], "nticks": 5, "title": {"text": "weight"}},
         yaxis={**ticks(tokens), "range": [len(tokens) - 0.5, -0.5], "showgrid": False},
-        shapes=[upright(0, SOFT)],
+        shapes=[upright(0.0, SOFT)],
         bargap=0.3,
     )
 

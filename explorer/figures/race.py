@@ -33,7 +33,7 @@ def learning_curve(
         height, text = ceiling
         shapes.append(across(height, INK, 1.5, "5px,4px"))
         if text:
-            annotations.append(words(text, 1, height, xref="paper", xanchor="right", yanchor="bottom"))
+            annotations.append(words(text, 1.0, height, xref="paper", xanchor="right", yanchor="bottom"))
     return figure(
         {**edge, "y": rounded(values.min(axis=1)), "name": f"{name}, lowest seed"},
         {**edge, "y": rounded(values.max(axis=1)), "name": f"{name}, highest seed", "fill": "tonexty"},

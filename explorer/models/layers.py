@@ -46,6 +46,19 @@ class Linear(nn.Module):
             y = torch.baddbmm(self.bias[:, None], rows, self.weight.mT)
         return y.view(*x.shape[:-1], -1)
 
+    def plus_bias(self, y: Float[Tensor, "*batch outputs"]) -> Float[Tensor, "*batch outputs"]:
+        """y + b, for a product whose bias can be added once, ahead of a loop."""
+        if self.bias is None or self.bias.dim() == 1:
+            return y if self.bias is None else y + self.bias
+        return y + self.bias.view(self.bias.shape[0], *[1] * (y.dim() - 2), -1)
+
+    def added_to(
+        self, y: Float[Tensor, "*replicas batch outputs"], x: Float[Tensor, "*replicas batch inputs"]
+    ) -> Float[Tensor, "*replicas batch outputs"]:
+        """y + W x in one operation, without the bias."""
+        multiply = torch.addmm if self.weight.dim() == 2 else torch.baddbmm
+        return multiply(y, x, self.weight.mT)
+
 
 class Embedding(nn.Module):
     """One vector for each token, drawn from a normal distribution (standard deviation `start`)."""

@@ -45,11 +45,11 @@ class LSTMCell(nn.Module):
         return zeros, zeros
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch gates"]:
-        return self.input(x)
+        return self.recurrent.plus_bias(self.input(x))
 
     def step(self, projected: Float[Tensor, "*batch gates"], state: State) -> State:
         h, c = state
-        i, f, g, o = (projected + self.recurrent(h)).chunk(4, dim=-1)
+        i, f, g, o = self.recurrent.added_to(projected, h).chunk(4, dim=-1)
         i, f, o = self.input_gate(i.sigmoid()), self.forget_gate(f.sigmoid()), self.output_gate(o.sigmoid())
         g = self.candidate(g.tanh())
         c = self.memory(f * c + i * g)

@@ -35,11 +35,11 @@ class RNNCell(nn.Module):
         return (x.new_zeros(*x.shape[:-2], self.hidden),)
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch hidden"]:
-        return self.input(x)
+        return self.recurrent.plus_bias(self.input(x))
 
     def step(self, projected: Float[Tensor, "*batch hidden"], state: State) -> State:
         (h,) = state
-        return (self.state(torch.tanh(projected + self.recurrent(h))),)
+        return (self.state(torch.tanh(self.recurrent.added_to(projected, h))),)
 
     def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)

@@ -24,9 +24,8 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=(
 class Tap(nn.Module):
     """Hands its value on unchanged, unless somebody in this context listens. Hit once in a forward."""
 
-    __call__: Callable[..., Tensor]  # for type checkers: nn.Module promises no type
-
-    def forward(self, value: Tensor) -> Tensor:
+    def __call__(self, value: Tensor) -> Tensor:
+        # Called directly: nn.Module's own way to forward() costs more than everything a tap does.
         for listener in _listeners.get():
             value = listener(self, value)
         return value

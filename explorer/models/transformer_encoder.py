@@ -27,26 +27,19 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int, generator: Generator) -> None:
         super().__init__()
         self.heads = heads
-        self.query = Linear(width, width, generator, bias=False)
-        self.key = Linear(width, width, generator, bias=False)
-        self.value = Linear(width, width, generator, bias=False)
+        self.project = Linear(width, 3 * width, generator, bias=False)  # queries, keys, values: one product
         self.output = Linear(width, width, generator, bias=False)
         self.queries, self.keys, self.values = Tap(), Tap(), Tap()
         self.scores, self.weights, self.mixed = Tap(), Tap(), Tap()
 
-    def _split(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch heads time head_width"]:
-        return x.view(*x.shape[:-1], self.heads, -1).transpose(-2, -3)
-
     def forward(
-        self,
-        asking: Float[Tensor, "*batch query width"],
-        x: Float[Tensor, "*batch key width"],
-        mask: Bool[Tensor, "*batch 1 1 key"],
+        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], asking: int
     ) -> Float[Tensor, "*batch query width"]:
-        """`mask` is true where one may look; each row needs one true, or softmax gives NaN."""
-        q = self.queries(self._split(self.query(asking)))
-        k = self.keys(self._split(self.key(x)))
-        v = self.values(self._split(self.value(x)))
+        """The first `asking` places want an answer. `mask` is true where one may look; each row needs one
+        true, or softmax gives NaN."""
+        apart = self.project(x).view(*x.shape[:-1], 3, self.heads, -1)
+        q, k, v = apart.transpose(-2, -4).unbind(-3)  # each *batch heads time head_width
+        q, k, v = self.queries(q.narrow(-2, 0, asking)), self.keys(k), self.values(v)
         if watched():
             scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))
             weights = self.weights(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
@@ -69,13 +62,10 @@ class Block(nn.Module):
         self.output = Tap()
 
     def forward(
-        self,
-        asking: Float[Tensor, "*batch query width"],
-        x: Float[Tensor, "*batch key width"],
-        mask: Bool[Tensor, "*batch 1 1 key"],
+        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], asking: int
     ) -> Float[Tensor, "*batch query width"]:
-        """`asking` holds those rows of x whose answer somebody needs: mostly x itself."""
-        x = self.attention_norm(asking + self.attention(asking, x, mask))
+        """The answer of the first `asking` places is needed."""
+        x = self.attention_norm(x.narrow(-2, 0, asking) + self.attention(x, mask, asking))
         x = self.feedforward_norm(x + self.contract(F.relu(self.expand(x))))
         return self.output(x)
 
@@ -98,10 +88,11 @@ class TransformerEncoder(nn.Module):
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         ids = ids[..., : self.window]
         mask = (ids != self.padding)[..., None, None, :]
-        positions = self.position.weight[..., None, : ids.shape[-1], :]  # the same for every sentence
+        time = ids.shape[-1]
+        positions = self.position.weight.narrow(-2, 0, time).unsqueeze(-3)  # the same for every sentence
         x = self.embedded(self.embedding(ids) + positions)
         for block in self.blocks[:-1]:
-            x = block(x, x, mask)
+            x = block(x, mask, asking=time)
         # Only <BOS> is read, so in the last block only <BOS> need ask, unless somebody wants to see all.
-        x = self.blocks[-1](x if watched() else x[..., :1, :], x, mask)
-        return self.readout(x[..., 0, :])
+        x = self.blocks[-1](x, mask, asking=time if watched() else 1)
+        return self.readout(x.select(-2, 0))

@@ -86,7 +86,9 @@ class Job:
             self._view = View(config, "failed")
 
     async def _train(self) -> Record:
-        from explorer.training.recorder import Recorder  # torch: see the top of this file
+        import torch  # see the top of this file
+
+        from explorer.training.recorder import Recorder
         from explorer.training.train import train
 
         config = self._view.config
@@ -98,7 +100,7 @@ class Job:
             if now - turn < _TURN:
                 continue
             recorder.seconds += now - turn
-            if self._stop:
+            if self._stop and recorder.evaluated:
                 break
             if now - published > _PUBLISH_EVERY and recorder.evaluated:
                 self._view = View(
@@ -106,6 +108,7 @@ class Job:
                 )
                 published = now
             await asyncio.sleep(0)
+            torch.set_num_threads(config.threads)  # another job may have had its turn with another number
             turn = time.perf_counter()
         else:
             recorder.seconds += time.perf_counter() - turn

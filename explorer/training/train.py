@@ -53,25 +53,24 @@ def train(config: RunConfig) -> Iterator[Event]:
         targets = targets.squeeze(1)
     one = torch.ones(targets.shape[1:-2])  # replicas share no parameter: each gets its own gradient
 
-    yield _evaluate(model, ids, task, step=0, epoch=0)
+    asked = rows_beside(task)[-1]  # an evaluation takes each sentence as it stands beside the longest one
+
+    def evaluation(logits: torch.Tensor, step: int) -> Evaluation:
+        every = logits.detach().view(config.replicas, *ids.shape[-2:-1], len(CLASSES))
+        return Evaluation(step, step // config.steps_per_epoch, every[:, asked])
+
     for step, target in enumerate(targets.unbind(), start=1):
+        logits = model(ids)
+        if (step - 1) % config.steps_per_epoch == 0:  # the rows of a step are all there are: no other forward needed
+            yield evaluation(logits, step - 1)
+        losses = (logits.log_softmax(dim=-1) * target).sum(dim=(-2, -1))
         optimiser.zero_grad()
-        losses = (model(ids).log_softmax(dim=-1) * target).sum(dim=(-2, -1))
         losses.backward(one)
         optimiser.step()
         yield Step(step, losses.detach().view(config.replicas))
-        if step % config.steps_per_epoch == 0:
-            yield _evaluate(model, ids, task, step, step // config.steps_per_epoch)
-    yield _snapshot(model, config.replicas, config.steps)
-
-
-def _evaluate(model: nn.Module, ids: torch.Tensor, task: Negation, step: int, epoch: int) -> Evaluation:
-    """Logits of every sentence as it stands beside the longest one."""
     with torch.no_grad():
-        logits = model(ids)
-    if logits.dim() == 2:
-        logits = logits[None]
-    return Evaluation(step, epoch, logits[:, rows_beside(task)[-1]])
+        yield evaluation(model(ids), config.steps)
+    yield _snapshot(model, config.replicas, config.steps)
 
 
 def _snapshot(model: nn.Module, replicas: int, step: int) -> Snapshot:

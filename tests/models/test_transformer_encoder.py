@@ -21,7 +21,7 @@ def made() -> Generator:
 
 
 def copy_attention(ours: Attention, theirs: nn.MultiheadAttention) -> None:
-    theirs.in_proj_weight.data = torch.cat([ours.query.weight, ours.key.weight, ours.value.weight]).detach()
+    theirs.in_proj_weight.data = ours.project.weight.detach()
     theirs.out_proj.weight.data = ours.output.weight.detach()
     if theirs.in_proj_bias is not None:
         theirs.in_proj_bias.data.zero_()
@@ -38,7 +38,7 @@ def test_attention_equals_torch_forward_and_backward(path: str) -> None:
     copy_attention(ours, theirs)
     mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
     with record(ours) if path == "watched" else nullcontext() as trace:
-        mixed = ours(mine, mine, MASK)
+        mixed = ours(mine, MASK, asking=TIME)
     expected, weights = theirs(
         reference, reference, reference, key_padding_mask=~MASK[:, 0, 0], average_attn_weights=False
     )
@@ -48,8 +48,7 @@ def test_attention_equals_torch_forward_and_backward(path: str) -> None:
     (mixed * TOWARDS).sum().backward()
     (expected * TOWARDS).sum().backward()
     assert_close(mine.grad, reference.grad)
-    for here, there in zip((ours.query, ours.key, ours.value), theirs.in_proj_weight.grad.chunk(3), strict=True):
-        assert_close(here.weight.grad, there)
+    assert_close(ours.project.weight.grad, theirs.in_proj_weight.grad)
     assert_close(ours.output.weight.grad, theirs.out_proj.weight.grad)
 
 
@@ -72,7 +71,7 @@ def test_block_equals_torch_encoder_layer_forward_and_backward(path: str) -> Non
         there.load_state_dict(here.state_dict())
     mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
     with record(ours) if path == "watched" else nullcontext():
-        out = ours(mine, mine, MASK)
+        out = ours(mine, MASK, asking=TIME)
     expected = theirs(reference, src_key_padding_mask=~MASK[:, 0, 0])
     assert_close(out, expected)
     (out * TOWARDS).sum().backward()
@@ -103,15 +102,20 @@ def test_masked_weights_are_zero_and_every_row_sums_to_one() -> None:
 
 def test_attention_weights_worked_by_hand() -> None:
     attention = Attention(1, 1, made())
-    for name, value in {"query": 2.0, "key": 1.0, "value": 5.0, "output": 1.0}.items():
-        attention.get_submodule(name).weight.data.fill_(value)
+    attention.project.weight.data = torch.tensor([[2.0], [1.0], [5.0]])  # query, key, value
+    attention.output.weight.data.fill_(1.0)
     x = torch.tensor([[[1.0], [0.0], [9.0]]])
     with record(attention) as trace:
-        mixed = attention(x, x, torch.tensor([[[[True, True, False]]]]))
+        mixed = attention(x, torch.tensor([[[[True, True, False]]]]), asking=3)
     # The first asks 2 * 1: scores 2 and 0, weights e^2 / (e^2 + 1) and the rest; the second asks 0 and gets halves.
     expected = torch.tensor([[0.8807971, 0.1192029, 0.0], [0.5, 0.5, 0.0]])
     torch.testing.assert_close(trace["weights"][0, 0, :2], expected)
     torch.testing.assert_close(mixed[0, :2, 0], torch.tensor([4.4039854, 2.5]))
+
+
+def test_asking_for_one_answer_gives_the_first_of_all() -> None:
+    block = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), made())
+    assert_close(block(X, MASK, asking=1), block(X, MASK, asking=TIME)[:, :1])
 
 
 def test_what_stands_beyond_the_window_is_not_seen() -> None:

@@ -14,12 +14,12 @@ from explorer.training.jobs import Job, JobService
 from explorer.training.recorder import record_run
 
 SHORT = changed(default("negation", "rnn"), {"epochs": 3, "train_size": 211, "test_size": 53, "replicas": 2})
-LONG = changed(SHORT, {"epochs": 2_000, "train_size": 1_500})  # 48,000 steps: longer than any test waits
+LONG = changed(SHORT, {"epochs": 2_000, "train_size": 197, "batch_size": 8})  # 50,000 steps: no test waits for them
 
 
 @pytest.fixture
 def service() -> Iterator[JobService]:
-    service = JobService(workers=2)
+    service = JobService()
     yield service
     service.close()
 
@@ -96,16 +96,48 @@ def test_a_view_never_changes(service: JobService) -> None:
     np.testing.assert_array_equal(early.curves.losses, losses)
 
 
-def test_a_job_that_waits_can_be_stopped() -> None:
-    service = JobService(workers=1)
-    first, second = service.submit(LONG), service.submit(SHORT)
-    wait(lambda: first.view().state == "running")
-    assert second.view().state == "waiting"
-    second.stop()
-    first.stop()
-    wait(lambda: ended(second))
-    assert second.view().state == "stopped"
-    service.close()
+def test_many_long_jobs_leave_no_place_and_a_job_that_waits_can_be_stopped(service: JobService) -> None:
+    places = [service.submit(changed(LONG, {"seed": seed})) for seed in range(12)]
+    waiting = service.submit(SHORT)
+    wait(lambda: all(job.view().state == "running" for job in places))
+    assert waiting.view().state == "waiting"
+    waiting.stop()
+    places[5].stop()
+    wait(lambda: ended(waiting))
+    assert waiting.view().state in ("stopped", "finished")
+    assert not places[0].view().done
+
+
+def test_a_short_job_does_not_wait_for_a_long_one(service: JobService) -> None:
+    long, short = service.submit(LONG), service.submit(SHORT)
+    wait(lambda: ended(short))
+    assert (short.view().state, long.view().done) == ("finished", False)
+
+
+def test_jobs_that_take_turns_are_bit_equal_to_each_alone(service: JobService) -> None:
+    configs = [
+        changed(default("negation", model), {"epochs": 5, "replicas": 3, "threads": threads})
+        for model, threads in (("transformer", 1), ("gru", 2), ("lstm", 1))
+    ]
+    alone = [record_run(config).curves.losses for config in configs]
+    jobs = [service.submit(config) for config in configs]
+    wait(lambda: all(ended(job) for job in jobs))
+    for job, losses in zip(jobs, alone, strict=True):
+        curves = job.view().curves
+        assert curves is not None
+        np.testing.assert_array_equal(curves.losses, losses)
+
+
+def test_each_job_trains_with_its_own_number_of_threads(service: JobService) -> None:
+    one = changed(default("negation", "transformer"), {"epochs": 10})  # ends elsewhere with two threads
+    two = changed(one, {"threads": 2})
+    expected = record_run(one).curves.losses, record_run(two).curves.losses
+    jobs = service.submit(one), service.submit(two)
+    wait(lambda: all(ended(job) for job in jobs))
+    for job, losses in zip(jobs, expected, strict=True):
+        curves = job.view().curves
+        assert curves is not None
+        np.testing.assert_array_equal(curves.losses, losses)
 
 
 def test_a_run_that_cannot_be_written_is_finished_but_not_saved(
@@ -119,26 +151,24 @@ def test_a_run_that_cannot_be_written_is_finished_but_not_saved(
     assert job.view().curves is not None
 
 
-def test_a_training_that_fails_is_said_and_the_next_one_works(caplog: pytest.LogCaptureFixture) -> None:
-    service = JobService(workers=1)
+def test_a_training_that_fails_is_said_and_the_next_one_works(
+    service: JobService, caplog: pytest.LogCaptureFixture
+) -> None:
     impossible = RunConfig(SHORT.task, SHORT.model, SHORT.optimiser, epochs=3, threads=-1)  # past the door
     with caplog.at_level(logging.CRITICAL, "explorer.training.jobs"):
         failing, next_one = service.submit(impossible), service.submit(SHORT)
         wait(lambda: ended(failing) and ended(next_one))
-    assert failing.view().state == "failed"
-    assert next_one.view().state == "finished"
-    again = service.submit(impossible)
+        again = service.submit(impossible)
+        wait(lambda: ended(again))
+    assert (failing.view().state, next_one.view().state) == ("failed", "finished")
     assert again is not failing
-    service.close()
 
 
-def test_closing_stops_what_runs_and_what_waits() -> None:
-    service = JobService(workers=1)
-    running, waiting = service.submit(LONG), service.submit(SHORT)
-    wait(lambda: running.view().state == "running")
+def test_closing_stops_what_runs_and_what_waits(service: JobService) -> None:
+    jobs = [service.submit(changed(LONG, {"seed": seed})) for seed in range(13)]
+    wait(lambda: jobs[0].view().state == "running")
     service.close()
-    assert running.view().state == "stopped"
-    assert (waiting.view().state, waiting.view().step) == ("stopped", 0)
+    assert [job.view().state for job in jobs] == ["stopped"] * 13
 
 
 def test_a_closed_service_can_be_used_again(service: JobService) -> None:
@@ -148,22 +178,18 @@ def test_a_closed_service_can_be_used_again(service: JobService) -> None:
     assert job.view().state == "finished"
 
 
-def test_what_a_close_stopped_can_be_asked_for_again() -> None:
-    service = JobService(workers=1)
-    running, waiting = service.submit(LONG), service.submit(SHORT)
-    wait(lambda: running.view().state == "running")
+def test_what_a_close_stopped_can_be_asked_for_again(service: JobService) -> None:
+    stopped = service.submit(SHORT)
     service.close()
     again = service.submit(SHORT)
-    assert again is not waiting
+    assert again is not stopped
     wait(lambda: ended(again))
     assert again.view().state == "finished"
+
+
+def test_a_job_stopped_before_its_model_stands_is_stopped_and_not_failed(service: JobService) -> None:
+    big = {"width": 128, "hidden": 512, "layers": 8, "replicas": 16}  # takes longer to build than a turn
+    job = service.submit(changed(default("negation", "transformer"), big))
+    job.stop()
     service.close()
-
-
-def test_a_job_stopped_in_its_first_moment_is_stopped_and_not_failed() -> None:
-    for _ in range(7):
-        service = JobService(workers=1)
-        job = service.submit(changed(SHORT, {"epochs": 500}))
-        job.stop()
-        service.close()
-        assert job.view().state == "stopped"
+    assert job.view().state == "stopped"

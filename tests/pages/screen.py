@@ -1,0 +1,78 @@
+"""The app as a visitor has it on the screen, read without a browser."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from explorer.training.config import key
+from explorer.training.jobs import service
+from explorer.ui.lab import read
+
+MAP = Path(__file__).parents[2] / "pages" / "navigation.py"
+
+
+def home_page() -> AppTest:
+    return calm(AppTest.from_file(MAP, default_timeout=60).run())
+
+
+def negation_page(address: Mapping[str, str] | None = None) -> AppTest:
+    """The lab as a link opens it."""
+    at = home_page().switch_page("negation.py")
+    for name, value in (address or {}).items():
+        at.query_params[name] = value
+    return calm(at.run())
+
+
+def calm(at: AppTest) -> AppTest:
+    """The same screen, on which nothing broke."""
+    assert [error.value for error in at.exception] == []
+    return at
+
+
+def drawn(at: AppTest, instrument: str) -> list[dict[str, Any]]:
+    """The data of every instrument of a kind, from the top of the page down."""
+    protos = [element.proto for element in at.get("bidi_component")]
+    return [json.loads(proto.json) for proto in protos if proto.component_name == f"lineage_{instrument}"]
+
+
+def frame(at: AppTest, file: str) -> list[dict[str, Any]]:
+    """The figures of one frame."""
+    return next(data["figures"] for data in drawn(at, "frame") if data["file"] == file)
+
+
+def table(at: AppTest, file: str) -> list[dict[str, Any]]:
+    """The rows of one table, each its cells."""
+    return next([row["cells"] for row in data["rows"]] for data in drawn(at, "table") if data["file"] == file)
+
+
+def headings(at: AppTest) -> list[str]:
+    return [heading.value for heading in (*at.header, *at.subheader)]
+
+
+def said(at: AppTest) -> str:
+    """All prose of the screen."""
+    parts = (*at.title, *at.header, *at.subheader, *at.markdown, *at.caption, *at.latex, *at.warning)
+    return "\n".join(part.value for part in parts)
+
+
+def address(at: AppTest) -> dict[str, str]:
+    """The address bar; AppTest gives a parameter as a list once the page has written it."""
+    params = at.query_params.items()
+    return {name: value[0] if isinstance(value, list) else value for name, value in params}
+
+
+def wait_for_training(at: AppTest) -> AppTest:
+    """Until every training of this screen is over, seen by the screen."""
+    lab, _ = read(address(at))
+    jobs = [service.find(key(config)) for config in lab.configs.values()]
+    until = time.monotonic() + 60
+    while not all(job and job.view().done for job in jobs):
+        assert time.monotonic() < until, "the training did not end within a minute"
+        time.sleep(0.02)
+    return calm(at.run())

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.catalogue import MODELS, PAGES
+from explorer.training import store
+from explorer.ui.lab import LEADS
+from tests.pages.screen import drawn, headings, home_page
+
+
+def test_home_asks_its_question_and_shows_seven_stations() -> None:
+    at = home_page()
+    assert [title.value for title in at.title] == ["From counting words to paying attention"]
+    stations = drawn(at, "timeline")[0]["stations"]
+    assert [station["year"] for station in stations] == ["Counts", "2003", "2010", "2013", "2014", "2015", "2017"]
+    assert all(station["question"].endswith("?") for station in stations)
+
+
+def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_found_there() -> None:
+    stations = drawn(home_page(), "timeline")[0]["stations"]
+    rooms = {row.address for row in PAGES}
+    assert {station["page"] for station in stations if station["href"]} <= rooms
+    for station in stations:
+        open_, drawn_ = station["href"] is not None, station["figure"] is not None
+        assert open_ == drawn_ == (station["link"] is not None)
+    bars, path, gaze = [station["figure"] for station in stations if station["figure"]]
+    weights = store.find("negation-single-bag_of_words").weights()["readout.weight"]
+    not_ = np.diff(weights, axis=1)[:, 0, 7].mean()
+    assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)
+    last = store.find("negation-single-rnn").curves.sustain[-1][0, 3]
+    assert path["values"][-1] == pytest.approx(last, abs=1e-3)
+    assert sum(gaze["weights"]) <= 1.0001
+
+
+def test_home_sends_one_sentence_through_four_models() -> None:
+    at = home_page()
+    verdicts = drawn(at, "verdicts")[0]
+    assert [token["text"] for token in verdicts["tokens"]] == "<BOS> human not preserve nature <EOS>".split()
+    assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in LEADS]
+    assert headings(at) == ["Bag of words says sustain. The other three say collapse, and so does the grammar."]
+    assert verdicts["truth"] == "collapse"
+    for row, model in zip(verdicts["rows"], LEADS, strict=True):
+        stored = store.find(f"negation-single-{model}").curves.sustain[-1][:, 3]
+        assert row["values"] == pytest.approx(stored.tolist(), abs=1e-4)

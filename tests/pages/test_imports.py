@@ -1,0 +1,50 @@
+"""Torch is not on the way to the first page, and pages hold words and layout only."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "pages").glob("*.py"))
+UI = sorted((ROOT / "explorer" / "ui").glob("*.py"))
+NEEDS_TORCH = {"torch", "explorer.inspection", "explorer.training.building", "explorer.training.recorder"}
+
+
+def imported(nodes: Iterator[ast.AST]) -> set[str]:
+    """Modules that these statements import; a function's body and what is for type checkers only are left out."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}", *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            found |= imported(iter(node.orelse))
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            found |= imported(ast.iter_child_nodes(node))
+    return found
+
+
+def holds(module: str, packages: set[str]) -> bool:
+    return any(module == package or module.startswith(package + ".") for package in packages)
+
+
+@pytest.mark.parametrize("file", [*PAGES, *UI, ROOT / "app.py"], ids=lambda file: file.name)
+def test_nothing_on_the_way_to_the_first_page_imports_torch(file: Path) -> None:
+    modules = imported(iter(ast.parse(file.read_text()).body))
+    assert [module for module in modules if holds(module, NEEDS_TORCH)] == []
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
+def test_a_page_holds_no_tensor_and_draws_no_figure_itself(file: Path) -> None:
+    everything = {
+        name
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in imported(iter([node]))
+    }
+    assert [module for module in everything if holds(module, {"torch", "plotly", "explorer.models"})] == []

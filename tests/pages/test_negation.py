@@ -1,0 +1,329 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from explorer.catalogue import MODELS
+from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
+from explorer.tasks.negation import Negation
+from explorer.training import store
+from explorer.training.store import StoredRun
+from explorer.ui.lab import LEADS, Lab, write
+from tests.pages.screen import (
+    address,
+    calm,
+    drawn,
+    frame,
+    headings,
+    negation_page,
+    said,
+    table,
+    wait_for_training,
+)
+
+ALL = ",".join(MODELS)
+WORLDS: dict[str, tuple[dict[str, str], str]] = {
+    "default": ({}, "negation-single-{}"),
+    "half": ({"p_not": "0.5"}, "negation-half-{}"),
+    "double": ({"max_nots": "2"}, "negation-double-{}"),
+    "held out": ({"held_out": "destroy"}, "negation-held-out-{}"),
+    "eos": ({"padding": "eos"}, "negation-eos-{}"),
+    "everybody": ({"models": ALL}, "negation-single-{}"),
+    "usual start": ({"transformer.start": "1.0"}, "negation-single-{}"),
+}
+
+
+def runs_of(world: str) -> dict[str, StoredRun]:
+    """The shipped runs that a world's page must show."""
+    settings, name = WORLDS[world]
+    models = settings.get("models", ",".join(LEADS)).split(",")
+    names = {model: name.format(model) for model in models}
+    if "transformer.start" in settings:
+        names["transformer"] += "-usual-start"
+    return {model: store.find(name) for model, name in names.items()}
+
+
+def ends_at(value: float, text: str) -> bool:
+    return f"{value:.3f}" in text
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_word_of_a_world_follows_from_its_runs(world: str) -> None:
+    settings, runs = WORLDS[world][0], runs_of(world)
+    at = negation_page(settings)
+    assert address(at) == settings
+    task = Negation(next(iter(runs.values())).config.task)
+    best, led = ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
+    assert [title.value for title in at.title] == ["Can a model that only counts words understand “not”?"]
+
+    # What came out: the table and its heading.
+    rows = table(at, "negation-results")
+    assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in runs]
+    for row, run in zip(rows, runs.values(), strict=True):
+        assert row["parameters"]["text"] == f"{run.card.parameters:,}"
+        for metric in ("test_accuracy", "test_accuracy_plain", "test_accuracy_negated"):
+            values = run.curves.last(metric)
+            assert row[metric]["text"] == f"{values.mean():.3f}"
+            assert row[metric]["values"] == pytest.approx(values.tolist(), abs=1e-4)
+    heading = next(h for h in headings(at) if "every seed" in h or "depends on the seed" in h or "never shown" in h)
+    for model, run in runs.items():
+        exact = run.curves.last("exact_accuracy")
+        assert MODELS[model].title in heading or heading.startswith(("All", "Both"))
+        if world != "held out" and np.ptp(exact) < 5e-4:
+            assert ends_at(1 if exact.min() > 1 - 1e-6 else exact.mean(), heading)
+
+    # Why counting cannot work: both marks, and where this page's bag of words ended.
+    finding = next(h for h in headings(at) if "Cross-entropy" in h or "cross-entropy" in h)
+    reached = runs["bag_of_words"].curves.last("exact_accuracy")
+    assert f"{best:.4f}" in finding
+    assert (f"{led:.4f} right" in finding) == (led < best - 5e-4)
+    assert f"{reached.min():.4f}" in finding and f"{reached.max():.4f}" in finding
+    assert f"{best:.4f}" in at.latex[0].value
+    dots = frame(at, "negation-exact")[0]["plot"]["data"]
+    assert [dot["name"] for dot in dots] == [MODELS[model].title for model in runs]
+    for dot, run in zip(dots, runs.values(), strict=True):
+        assert dot["x"] == pytest.approx(run.curves.last("exact_accuracy").tolist(), abs=1e-4)
+
+    # The race: a panel a model, with its last mean in the title.
+    for panel, run in zip(frame(at, "negation-race"), runs.values(), strict=True):
+        assert panel["title"] == run.config.title
+        assert panel["value"] == f"{run.curves.last('test_accuracy').mean():.3f}"
+        assert panel["plot"]["data"][2]["y"][-1] == pytest.approx(run.curves.last("test_accuracy").mean(), abs=1e-4)
+
+    # Every sentence of the world through every model.
+    for i, row in enumerate(table(at, "negation-sentences")):
+        assert row["text"]["text"].startswith(task.sentences[i].text)
+        for model, run in runs.items():
+            mean = run.curves.sustain[-1][:, i].mean()
+            assert row[model]["text"] == f"{'sustain' if mean > 0.5 else 'collapse'} {max(mean, 1 - mean):.2f}"
+            assert row[model]["wrong"] == ((mean > 0.5) != bool(task.sentences[i].label))
+
+
+def test_at_the_defaults_counting_ends_at_its_ceiling() -> None:
+    text = said(negation_page())
+    assert "Bag of words ends at 0.883 in every seed, the ceiling of counting." in text
+    assert r"1 - \tfrac{1}{3}\min(p, 1 - p) = 1 - \tfrac{1}{3}\cdot 0.35 = 0.8833" in text
+    assert "the best any counting model can do on endless text, 0.8833" in text
+
+
+def test_at_one_half_training_does_not_even_lead_to_the_ceiling() -> None:
+    text = said(negation_page({"p_not": "0.5"}))
+    assert "No counting model passes 0.8333 here" in text
+    assert "its best compromise gets only 0.6667 right." in text
+
+
+def test_with_two_nots_the_page_tells_what_a_second_not_does() -> None:
+    at = negation_page({"max_nots": "2"})
+    assert "A second **not** undoes the first" in said(at)
+    assert len(table(at, "negation-grammar")) == 9
+
+
+def test_the_held_out_pair_is_marked_and_its_finding_counts_seeds() -> None:
+    at = negation_page({"held_out": "destroy"})
+    texts = [row["text"]["text"] for row in table(at, "negation-sentences")]
+    assert [text for text in texts if "held out" in text] == ["human not destroy nature (held out)"]
+    understood = {m: int((r.curves.last("exact_accuracy_held_out") > 1 - 1e-6).sum()) for m, r in runs_of("held out").items()}
+    heading = next(h for h in headings(at) if "never shown" in h)
+    for model, count in understood.items():
+        if count:
+            assert f"{MODELS[model].title} in {count} of 8 seeds" in heading
+        else:
+            assert MODELS[model].title in heading.split("understood")[-1].split("seeds")[-1]
+
+
+def test_the_trap_gives_one_sentence_two_answers_only_when_it_is_on() -> None:
+    off = negation_page()
+    assert "The same sentence gets the same answer, alone or in company." in headings(off)
+    on = calm(off.toggle(key="trap").set_value(True).run())
+    assert address(on) == {"padding": "eos"}
+    heading = next(h for h in headings(on) if "in company" in h)
+    rows = table(on, "negation-trap")
+    turned = [row["name"]["text"] for row in rows if row["alone"]["tone"] != row["beside"]["tone"]]
+    assert "Bag of words" in turned
+    assert all(f"{title} says" in heading for title in turned)
+
+
+def test_the_verdicts_of_a_sentence_are_those_of_the_runs() -> None:
+    at = negation_page({"say": "human not destroy nature"})
+    verdicts = drawn(at, "verdicts")[0]
+    assert verdicts["truth"] == "sustain"
+    for row, run in zip(verdicts["rows"], runs_of("default").values(), strict=True):
+        i = [s.text for s in Negation(run.config.task).sentences].index("human not destroy nature")
+        values = run.curves.sustain[-1][:, i]
+        assert row["values"] == pytest.approx(values.tolist(), abs=1e-4)
+        assert row["right"] == (values.mean() > 0.5)
+
+
+def test_a_typed_sentence_changes_the_answers_and_the_address() -> None:
+    at = negation_page()
+    before = headings(at)[-1:] + headings(at)
+    at = calm(at.text_input(key="say").input("human not not consume nature").run())
+    assert address(at) == {"say": "human not not consume nature"}
+    assert [t["text"] for t in drawn(at, "verdicts")[0]["tokens"]][1:-1] == "human not not consume nature".split()
+    assert before != headings(at)
+
+
+def test_a_sentence_picked_from_the_list_is_typed() -> None:
+    at = negation_page()
+    at = calm(at.pills(key="pick").set_value("human destroy nature").run())
+    assert at.text_input(key="say").value == "human destroy nature"
+    assert address(at) == {"say": "human destroy nature"}
+
+
+def test_an_unknown_word_is_named_with_its_nearest_words_and_a_click_mends_the_sentence() -> None:
+    at = negation_page({"say": "human knot preserve nature"})
+    assert "never saw “knot”" in at.warning[0].value
+    assert "the last sentence they could read, “human not preserve nature”" in said(at)
+    assert at.button(key="near.knot.not").label == "not"
+    at = calm(at.button(key="near.knot.not").click().run())
+    assert not at.warning
+    assert at.text_input(key="say").value == "human not preserve nature"
+    assert address(at) == {}
+
+
+TYPED = {
+    "": "There is no word in this sentence",
+    "?!": "There is no word in this sentence",
+    "not " * 10_000: "This sentence has 10,000 words",
+    "human 🐳 nature": "never saw “🐳”",
+    "הטבע human": "never saw “הטבע”",
+    "<script>alert(1)</script>": "never saw “script>alert(1)</script”",
+    "human $\\frac{1}{0}$ [x](javascript:alert(1)) nature": "never saw",
+    "Human, NOT “preserve” nature!": "",
+    "sustain collapse": "",
+    "not": "",
+    "not " * 40: "",
+}
+
+
+@pytest.mark.parametrize("text", TYPED, ids=lambda text: text[:30])
+def test_whatever_is_typed_gets_an_answer_or_one_clear_sentence(text: str) -> None:
+    at = negation_page()
+    at = calm(at.text_input(key="say").input(text).run())
+    warnings = [re.sub(r"\\(.)", r"\1", warning.value) for warning in at.warning]
+    assert len(warnings) == bool(TYPED[text])
+    assert all(TYPED[text] in warning for warning in warnings)
+    assert drawn(at, "verdicts")[0]["rows"], "the answers to the last readable sentence stay"
+    assert at.text_input(key="say").value == text.strip() or at.text_input(key="say").value == text
+
+
+def test_words_of_the_vocabulary_that_no_sentence_holds_are_said_to_be_untrained() -> None:
+    assert "“sustain” is in the vocabulary, but no sentence of this world holds it" in said(
+        negation_page({"say": "sustain nature"})
+    )
+
+
+def test_what_a_window_cannot_see_is_greyed_and_said() -> None:
+    verdicts = drawn(negation_page({"say": "human not not not preserve nature"}), "verdicts")[0]
+    kinds = [token["kind"] for token in verdicts["tokens"]]
+    assert kinds == ["marker", *["word"] * 5, "beyond", "beyond"]
+    assert verdicts["token_note"] == "Greyed: beyond a window. Feedforward and Transformer see six tokens."
+    assert verdicts["truth"] == "collapse"
+    assert drawn(negation_page(), "verdicts")[0]["token_note"] is None
+
+
+NONSENSE: dict[str, dict[str, str]] = {
+    "a foreign part": {"utm_source": "chat"},
+    "a bad value": {"p_not": "much"},
+    "markup": {"models": "<script>alert(1)</script>"},
+    "no run": {"run": "nonsense"},
+    "a path": {"run": "../../etc/passwd"},
+    "a far seed": {"look": "000000000099"},
+    "settings that are not this model's": {"rnn.hidden": "12", "rnn.p_not": "0.9"},
+    "two that exclude each other": {"p_not": "1", "held_out": "destroy"},
+    "too much work": {"train_size": "20000", "batch_size": "1"},
+}
+
+
+@pytest.mark.parametrize("case", NONSENSE)
+def test_a_nonsense_address_gives_one_sentence_and_a_page_that_works(case: str) -> None:
+    at = negation_page(NONSENSE[case])
+    assert len(at.warning) == 1
+    assert drawn(at, "verdicts") or "No run of" in said(at)
+    assert set(address(at)) < set(NONSENSE[case]) or not address(at)
+
+
+def test_the_key_of_a_shipped_run_opens_its_settings() -> None:
+    at = negation_page({"run": store.find("negation-half-rnn").key})
+    assert not at.warning
+    assert address(at) == {"p_not": "0.5"}
+
+
+def test_what_is_set_on_the_page_is_in_the_lab_and_in_the_address() -> None:
+    at = negation_page()
+    at = calm(at.slider(key="task.shared.p_not").set_value(0.5).run())
+    assert at.slider(key="why.shared.p_not").value == 0.5
+    at = calm(at.segmented_control(key="metric").set_value("loss").run())
+    at = calm(at.pills(key="models").set_value(["bag_of_words", "gru"]).run())
+    at = calm(at.selectbox(key="look").set_value(3).run())
+    lab = Lab().with_shared(p_not=0.5).with_models(["bag_of_words", "gru"]).looking(metric="loss", look=3)
+    assert address(at) == write(lab)
+    assert [panel["title"] for panel in frame(at, "negation-race")] == ["Bag of words", "GRU"]
+    at = calm(next(b for b in at.button if b.label == "Back to the defaults").click().run())
+    assert address(at) == {}
+    assert at.slider(key="task.shared.p_not").value == 0.35
+
+
+def test_a_world_is_chosen_with_one_click() -> None:
+    at = negation_page()
+    at = calm(at.segmented_control(key="world").set_value("a pair held out").run())
+    assert address(at) == {"held_out": "destroy"}
+    assert "Training never shows *destroy* together with **not**" in said(at)
+
+
+def test_a_race_without_models_is_refused_and_the_race_stays() -> None:
+    at = negation_page()
+    at = calm(at.pills(key="models").set_value([]).run())
+    assert "A race needs at least one model" in at.warning[0].value.replace("\\", "")
+    assert at.pills(key="models").value == list(LEADS)
+
+
+def test_settings_survive_a_walk_to_the_home_page_and_back() -> None:
+    at = negation_page({"p_not": "0.5", "say": "human destroy nature"})
+    at = calm(at.switch_page("home.py").run())
+    at.query_params.clear()
+    at = calm(at.switch_page("negation.py").run())
+    assert address(at) == {"say": "human destroy nature", "p_not": "0.5"}
+
+
+SMALL: Mapping[str, str] = {
+    "models": "bag_of_words,rnn",
+    "replicas": "2",
+    "train_size": "40",
+    "bag_of_words.epochs": "2",
+    "rnn.epochs": "3",
+}
+
+
+def test_settings_without_a_run_call_to_train_and_training_fills_the_page() -> None:
+    at = negation_page(SMALL)
+    assert "No run of any model with these settings yet. Training two seeds of two models takes about" in said(at)
+    assert "Nothing has been trained under these settings yet. Press Train." in said(at).replace("\\", "")
+    assert not drawn(at, "verdicts")
+    at = wait_for_training(at.button(key="train-missing").click().run())
+    assert "No run of" not in said(at)
+    assert "Saved; the address of this page holds these runs." in said(at)
+    assert address(at) == SMALL
+    assert [len(row["values"]) for row in drawn(at, "verdicts")[0]["rows"]] == [2, 2]
+    for row, model in zip(table(at, "negation-results"), ("bag_of_words", "rnn"), strict=True):
+        run = store.find_config(Lab().with_shared(replicas=2, train_size=40).with_own(model, epochs=2 + (model == "rnn")).config(model))
+        assert run is not None
+        assert row["test_accuracy"]["text"] == f"{run.curves.last('test_accuracy').mean():.3f}"
+
+
+def test_training_the_same_again_says_that_every_curve_came_out_as_before() -> None:
+    at = wait_for_training(negation_page(SMALL).button(key="train-missing").click().run())
+    assert at.button(key="train").label == "Train again"
+    at = wait_for_training(at.button(key="train").click().run())
+    assert "Trained once more, and every curve came out as before, bit for bit." in said(at)
+
+
+def test_one_seed_and_one_model_make_a_page_too() -> None:
+    at = negation_page({"models": "transformer", "replicas": "1", "transformer.epochs": "1", "train_size": "8"})
+    at = wait_for_training(at.button(key="train-missing").click().run())
+    assert drawn(at, "verdicts")[0]["caption"] == "One seed."
+    assert "Line: one seed." in said(at)
+    assert "seeds" not in " ".join(headings(at))
