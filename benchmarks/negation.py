@@ -8,6 +8,7 @@ again; the medians count. All ratios are taken in one run, because machines diff
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import platform
@@ -19,6 +20,7 @@ from typing import Annotated
 
 import torch
 import typer
+from streamlit.testing.v1 import AppTest
 
 from benchmarks import plain_negation
 from explorer.tasks.negation import VOCABULARY, Negation
@@ -39,6 +41,17 @@ def seconds(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
+
+
+def typed_sentences(count: int = 60) -> list[float]:
+    """Seconds from a typed sentence to the finished page, on the server, each sentence a new one."""
+    page = AppTest.from_file(str(Path(__file__).parents[1] / "pages" / "navigation.py"), default_timeout=60)
+    page.switch_page("negation.py").run()
+    words = ("human", "not", "preserve", "consume", "destroy", "nature")
+    taken = []
+    for sentence in itertools.islice(itertools.product(words, repeat=4), 0, None, len(words) ** 4 // count):
+        taken.append(seconds(page.text_input[0].set_value(" ".join(sentence)).run))
+    return sorted(taken)
 
 
 def main(
@@ -80,8 +93,18 @@ def main(
         if name in accuracies:
             line += "   " + ", ".join(f"{k} {statistics.mean(v):.3f}" for k, v in accuracies[name].items())
         print(line)
+    answered = typed_sentences()
+    middle, late = statistics.median(answered), answered[int(0.95 * len(answered))]
+    print(f"a typed sentence, until the whole page is answered: median {middle * 1e3:.0f} ms, p95 {late * 1e3:.0f} ms")
     if json_file:
-        figures = {"median_seconds": median, "ratios": ratios, "seconds": times, "test_accuracy": accuracies}
+        typed = {"median_seconds": middle, "p95_seconds": late}
+        figures = {
+            "typed_sentence": typed,
+            "median_seconds": median,
+            "ratios": ratios,
+            "seconds": times,
+            "test_accuracy": accuracies,
+        }
         json_file.write_text(json.dumps(figures, indent=2) + "\n")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.errors import SentenceError, UnknownWords
+from explorer.errors import DamagedRun, SentenceError, UnknownWords
 from explorer.figures import counting
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import VOCABULARY, Negation, grammar_says
@@ -346,23 +346,32 @@ def look_inside_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
         empty_panel("Train the models to look inside them.", 120)
 
 
+def page(session: LabSession) -> None:
+    """The whole screen, from the question to the papers."""
+    page_head("Can a model that only counts words understand “not”?")
+    world_row(session)
+    problems(session.problems)
+    words = sentence_row(session)
+    lanes = runs.lanes(session.lab.configs, session.raced)
+    race.call_to_train(session, lanes)
+    show_verdicts(lanes, words, key="negation-verdicts")
+    insides_section(session, lanes, words)
+    race_section(session)
+    results_section(session, lanes)
+    why_section(session, lanes)
+    trap_section(session, lanes, words)
+    task_section(session)
+    look_inside_section(session, lanes)
+    st.header("The code", anchor=False)
+    code_section(session.lab.configs.values(), key="code-of")
+    st.header("The papers", anchor=False)
+    papers(lane.row for lane in lanes.values())
+
+
 session = lab_session()
-page_head("Can a model that only counts words understand “not”?")
-world_row(session)
-problems(session.problems)
-words = sentence_row(session)
-lanes = runs.lanes(session.lab.configs, session.raced)
-race.call_to_train(session, lanes)
-show_verdicts(lanes, words, key="negation-verdicts")
-insides_section(session, lanes, words)
-race_section(session)
-results_section(session, lanes)
-why_section(session, lanes)
-trap_section(session, lanes, words)
-task_section(session)
-look_inside_section(session, lanes)
-st.header("The code", anchor=False)
-code_section((lane.row for lane in lanes.values()), key="code-of")
-st.header("The papers", anchor=False)
-papers(lane.row for lane in lanes.values())
+try:
+    page(session)
+except DamagedRun as error:  # known from now on, so the next run of this page finds another run or none
+    session.problems = (str(error),)
+    st.rerun()
 write_address(session)

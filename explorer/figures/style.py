@@ -6,7 +6,7 @@ The names are those of `ui/assets/base.css`; fonts, grids and scales come from t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, SupportsFloat
 
 import plotly.graph_objects as go
 
@@ -42,7 +42,7 @@ def words(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
     return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": 14, "color": INK}, **more}
 
 
-def rounded(values: Iterable[float]) -> list[float]:
+def rounded(values: Iterable[SupportsFloat]) -> list[float]:
     """Numbers short enough to travel."""
     return [round(float(v), 4) for v in values]
 

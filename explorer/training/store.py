@@ -17,6 +17,7 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -75,6 +76,11 @@ class StoredRun:
     def key(self) -> str:
         return self.card.key
 
+    @property
+    def stamp(self) -> tuple[str, str]:
+        """What names this very training to a cache: a run that is trained again is another one."""
+        return str(self.folder), self.card.created
+
     def snapshot_steps(self) -> list[int]:
         """At which steps there are weights."""
         files = (self.folder / "snapshots").glob("*.safetensors")
@@ -118,7 +124,7 @@ def save(record: Record, folder: Path) -> StoredRun:
         seconds=round(record.seconds, 3),
         finished=record.finished,
         metrics=summary({name: values[-1] for name, values in record.curves.metrics.items()}),
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         torch=version("torch"),
     )
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as work:
@@ -179,14 +185,17 @@ def find(name: str) -> StoredRun:
     raise UnknownRun(f"There is no run “{name[:40]}” on this machine; a run's key has twelve letters and digits.")
 
 
-def find_config(config: RunConfig) -> StoredRun | None:
-    """The stored run of exactly this configuration; a damaged one is as good as none."""
+def find_config(config: RunConfig, without: Container[tuple[str, str]] = ()) -> StoredRun | None:
+    """The stored run of exactly this configuration, this machine's own before a shipped one.
+
+    A damaged folder is as good as none; `without` holds the stamps of runs that are known to be damaged.
+    """
     for folder in (runs_folder() / key(config), PRETRAINED / pretrained().get(key(config), "-")):
         try:
             run = load(folder)
         except LineageError:
             continue
-        if run.config == config:
+        if run.config == config and run.stamp not in without:
             return run
     return None
 

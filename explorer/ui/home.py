@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from explorer.errors import DamagedRun
 from explorer.tasks.negation import CLASSES
 from explorer.training import store
 from explorer.training.config import changed
@@ -25,9 +28,12 @@ def stations(figures: bool) -> list[Station]:
     def station(year: str, name: str, colour: str, question: str, more: Station) -> Station:
         return {"year": year, "name": name, "colour": colour, "question": question, "figure": None, **more}
 
-    def drawn(model: str, draw: object) -> Station:
+    def drawn(model: str, draw: Callable[[StoredRun], Station | None]) -> Station:
         run = runs_by_model.get(model)
-        return {**lab, "figure": draw(run) if figures and run and callable(draw) else None}
+        try:
+            return {**lab, "figure": draw(run) if figures and run else None}
+        except DamagedRun:  # the lab says so, and offers to train it again
+            return lab
 
     return [
         station(

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.catalogue import ModelRow
+from explorer.catalogue import ModelRow, model_row
+from explorer.training.config import RunConfig
+from explorer.training.config import key as run_key
+from explorer.training.export import as_python
 
 LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 _PACKAGE = Path(__file__).parents[1]
@@ -43,13 +46,28 @@ def empty_panel(sentence: str, height: int) -> None:
         st.markdown(plain(sentence))
 
 
-def code_section(rows: Iterable[ModelRow], key: str) -> None:
-    """The source of a model, from its own file."""
-    titles = {row.title: row for row in rows}
-    chosen = st.pills("Model", list(titles), default=next(iter(titles)), key=key, label_visibility="collapsed")
-    row = titles[chosen or next(iter(titles))]
-    st.caption(f"explorer/{row.file}")
-    st.code(source(row.file), language="python", height=420)
+def code_section(configs: Iterable[RunConfig], key: str) -> None:
+    """The source of a model, from its own file, and the whole run as one file to take away."""
+    by_title = {config.title: config for config in configs}
+    titles = list(by_title)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        chosen = st.pills("Model", titles, default=titles[0], key=key, label_visibility="collapsed")
+        config = by_title.get(chosen or "", by_title[titles[0]])
+        st.download_button(
+            f"{config.title}: this run as one file",
+            _one_file(config),
+            file_name=f"{model_row(config.model).name}_{run_key(config)}.py",
+            mime="text/x-python",
+            icon=":material/download:",
+            on_click="ignore",
+            help="Model, data and training in plain Python. It needs torch only and trains to the same curve.",
+        )
+    file = model_row(config.model).file
+    st.caption(f"explorer/{file}")
+    st.code(source(file), language="python", height=420)
+
+
+_one_file = lru_cache(maxsize=256)(as_python)
 
 
 def papers(rows: Iterable[ModelRow]) -> None:

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import ModelRow, model_row
+from explorer.errors import DamagedRun
 from explorer.tasks.negation import Negation
 from explorer.training import store
 from explorer.training.config import RunConfig, changed, default, key
@@ -72,7 +73,7 @@ def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[s
     found = {}
     for model, config in configs.items():
         view = None
-        stored = store.find_config(config)
+        stored = store.find_config(config, without=_broken)
         job = service.find(key(config))
         if job and (key(config) in raced or stored is None):
             view = job.view()
@@ -91,11 +92,6 @@ def expected_seconds(configs: Iterable[RunConfig]) -> float:
     return total
 
 
-def _stamp(run: StoredRun) -> tuple[str, str]:
-    """What names a stored run for a cache: a run that is trained again is another one."""
-    return str(run.folder), run.card.created
-
-
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _opened(stamp: tuple[str, str], _run: StoredRun) -> OpenedModel:
     from explorer.inspection.opening import open_model
@@ -103,9 +99,16 @@ def _opened(stamp: tuple[str, str], _run: StoredRun) -> OpenedModel:
     return open_model(_run)
 
 
+_broken: set[tuple[str, str]] = set()  # stamps of runs whose weights turned out not to fit
+
+
 def opened(run: StoredRun) -> OpenedModel:
-    """The model of a stored run, loaded once."""
-    return _opened(_stamp(run), run)
+    """The model of a stored run, loaded once. Raises DamagedRun, once: then `lanes` finds another or none."""
+    try:
+        return _opened(run.stamp, run)
+    except DamagedRun:
+        _broken.add(run.stamp)
+        raise
 
 
 @st.cache_resource(max_entries=4096, show_spinner=False)
@@ -125,7 +128,7 @@ def sustain(run: StoredRun, words: tuple[str, ...], length: int | None = None) -
         if said is not None:  # the run itself asked this sentence: no model need be loaded
             return np.asarray(run.curves.sustain[-1][:, said])
         length = max(task.lengths) if run.config.task.padding == "eos" else 0
-    return _sustain(_stamp(run), words, length, run)
+    return _sustain(run.stamp, words, length, run)
 
 
 @st.cache_resource(max_entries=1024, show_spinner=False)
@@ -137,24 +140,24 @@ def _inside(what: str, stamp: tuple[str, str], args: tuple[object, ...], _run: S
 
 def contributions(run: StoredRun, words: tuple[str, ...], replica: int) -> sentences.Contributions:
     """See `inspection.sentences.contributions`."""
-    return _inside("contributions", _stamp(run), (words, replica), run)  # type: ignore[return-value]
+    return _inside("contributions", run.stamp, (words, replica), run)  # type: ignore[return-value]
 
 
 def reading(run: StoredRun, words: tuple[str, ...], replica: int) -> sentences.Reading:
     """See `inspection.sentences.reading`."""
-    return _inside("reading", _stamp(run), (words, replica), run)  # type: ignore[return-value]
+    return _inside("reading", run.stamp, (words, replica), run)  # type: ignore[return-value]
 
 
 def attention(run: StoredRun, words: tuple[str, ...], replica: int, length: int = 0) -> sentences.AttentionView:
     """See `inspection.sentences.attention`."""
-    return _inside("attention", _stamp(run), (words, replica, length), run)  # type: ignore[return-value]
+    return _inside("attention", run.stamp, (words, replica, length), run)  # type: ignore[return-value]
 
 
 def word_weights(run: StoredRun, replica: int) -> sentences.WordWeights:
     """See `inspection.sentences.word_weights`."""
-    return _inside("word_weights", _stamp(run), (replica,), run)  # type: ignore[return-value]
+    return _inside("word_weights", run.stamp, (replica,), run)  # type: ignore[return-value]
 
 
 def embedding_map(run: StoredRun, replica: int) -> sentences.EmbeddingMap:
     """See `inspection.sentences.embedding_map`."""
-    return _inside("embedding_map", _stamp(run), (replica,), run)  # type: ignore[return-value]
+    return _inside("embedding_map", run.stamp, (replica,), run)  # type: ignore[return-value]
