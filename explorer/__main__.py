@@ -115,12 +115,22 @@ def evaluate(run: Run, as_json: Json = False) -> None:
 
     stored = _stored(run)
     card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
+    same = all(_same(card.metrics.get(name), metric) for name, metric in stored.card.metrics.items())
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in card.metrics.items()}
-        _say({"kind": "evaluation", "run": stored.key, "metrics": metrics})
+        _say({"kind": "evaluation", "run": stored.key, "as_on_card": same, "metrics": metrics})
         return
     print(f"{stored.config.title}, run {stored.key}")
     _print_metrics(card)
+    print("as on its card" if same else "not what its card says: these weights were not the ones measured there")
+
+
+def _same(one: store.Metric | None, other: store.Metric) -> bool:
+    """Equal to six digits, seed by seed; another machine may round the last ones differently."""
+    if one is None or len(one.values) != len(other.values):
+        return False
+    pairs = zip(one.values, other.values, strict=True)
+    return all(a == b or (a is not None and b is not None and abs(a - b) < 1e-6) for a, b in pairs)
 
 
 @app.command()

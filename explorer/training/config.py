@@ -24,6 +24,7 @@ from explorer.errors import InvalidSetting
 from explorer.models.settings import setting
 
 MOST_STEPS = 50_000
+MOST_DRAWS = 5_000_000  # their order is drawn at once, and held in memory
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,11 @@ def changed(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
         raise InvalidSetting(
             f"These settings ask for {new.steps:,} optimiser steps; at most {MOST_STEPS:,} are possible. "
             "Take fewer epochs, fewer sentences or larger batches."
+        )
+    if new.epochs * new.task.train_size > MOST_DRAWS:
+        raise InvalidSetting(
+            f"{new.epochs:,} epochs of {new.task.train_size:,} sentences are more than the {MOST_DRAWS:,} sentences "
+            "that a training may see. Take fewer epochs or fewer sentences."
         )
     return new
 

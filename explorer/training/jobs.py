@@ -145,7 +145,8 @@ class JobService:
             self._jobs.move_to_end(key(config))
             while len(self._jobs) > _REMEMBERED and next(iter(self._jobs.values())).view().done:
                 self._jobs.popitem(last=False)
-            asyncio.run_coroutine_threadsafe(job.run(self._places), self._running_loop())
+            loop = self._running_loop()  # makes the places too
+            asyncio.run_coroutine_threadsafe(job.run(self._places), loop)
             return job
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:

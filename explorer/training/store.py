@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import logging
 import os
 import re
 import tempfile
@@ -37,6 +38,7 @@ from explorer.errors import DamagedRun, LineageError, UnknownRun
 from explorer.training.config import RunConfig, key, parse, to_json
 from explorer.training.record import Curves, Record
 
+log = logging.getLogger(__name__)
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
 _METRIC = "metric."
 _KEY = re.compile("[a-z2-7]{12}")  # see `key` in config.py
@@ -169,8 +171,14 @@ def _open(folder: Path) -> StoredRun:
 
 @lru_cache
 def pretrained() -> dict[str, str]:
-    """The runs that ship with the program: name by key."""
-    return {load(folder.parent).key: folder.parent.name for folder in sorted(PRETRAINED.glob("*/config.json"))}
+    """The runs that ship with the program: name by key. A damaged one is left out, and logged."""
+    found = {}
+    for file in sorted(PRETRAINED.glob("*/config.json")):
+        try:
+            found[load(file.parent).key] = file.parent.name
+        except DamagedRun:
+            log.exception("the shipped run %s cannot be read", file.parent.name)
+    return found
 
 
 def find(name: str) -> StoredRun:

@@ -68,8 +68,9 @@ def train(config: RunConfig) -> Iterator[Event]:
         losses.backward(one)
         optimiser.step()
         yield Step(step, losses.detach().view(config.replicas))
-    with torch.no_grad():
-        yield evaluation(model(ids), config.steps)
+    with torch.no_grad():  # no yield in here: another training may have its turn on this thread meanwhile
+        logits = model(ids)
+    yield evaluation(logits, config.steps)
     yield _snapshot(model, config.replicas, config.steps)
 
 

@@ -221,3 +221,8 @@ def test_an_older_version_is_named() -> None:
 
 def test_replicas_have_seeds_in_a_row() -> None:
     assert list(changed(default("negation", "rnn"), {"seed": 5, "replicas": 3}).seeds) == [5, 6, 7]
+
+
+def test_more_sentences_than_memory_holds_are_refused() -> None:
+    with pytest.raises(InvalidSetting, match="2,000 epochs of 20,000 sentences"):
+        changed(default("negation", "rnn"), {"epochs": 2000, "train_size": 20_000, "batch_size": 2048})

@@ -135,7 +135,7 @@ def test_jobs_that_take_turns_are_bit_equal_to_each_alone(service: JobService) -
 
 
 def test_each_job_trains_with_its_own_number_of_threads(service: JobService) -> None:
-    one = changed(default("negation", "transformer"), {"epochs": 10})  # ends elsewhere with two threads
+    one = changed(default("negation", "transformer"), {"epochs": 5})  # ends elsewhere with two threads
     two = changed(one, {"threads": 2})
     expected = record_run(one).curves.losses, record_run(two).curves.losses
     jobs = service.submit(one), service.submit(two)

@@ -128,6 +128,12 @@ def test_global_generators_do_not_change_a_training() -> None:
     torch.set_rng_state(state)
 
 
+def test_between_two_events_torch_is_as_it_was() -> None:
+    for _ in train(run("rnn", **SHORT)):  # trainings take turns on one thread: nobody may pause with gradients off
+        assert torch.is_grad_enabled()
+        assert not torch.is_inference_mode_enabled()
+
+
 def test_closing_the_generator_stops_the_training() -> None:
     events = train(run("rnn", epochs=2_000))
     seen = [next(events) for _ in range(7)]

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from playwright.sync_api import expect
+
+
+def test_a_visitor_walks_from_home_into_the_lab_and_back_without_a_reload(visit: Any) -> None:
+    page = visit("/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("From counting words to paying attention")
+    expect(page.locator(".lineage-timeline li")).to_have_count(7)
+    expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(3)
+    expect(page.locator(".lineage-verdicts .row")).to_have_count(4)
+    page.evaluate("window.here = true")
+    page.locator(".lineage-timeline a").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("only counts words")
+    expect(page).to_have_url(re.compile("/negation$"))
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_have_text("From counting words to paying attention")
+    page.go_forward()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("only counts words")
+    assert page.evaluate("window.here"), "the page was loaded anew"

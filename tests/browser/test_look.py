@@ -1,0 +1,50 @@
+"""What fits on which screen, and pictures of it for a person to look at."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+PAGES = {"home": "/", "negation": "/negation"}
+SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
+
+
+def settled(page: Page, name: str) -> None:
+    """Until everything is drawn."""
+    if name == "home":
+        expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(3)
+        expect(page.locator(".lineage-verdicts .row")).to_have_count(4)
+    else:
+        page.wait_for_function(
+            "document.querySelectorAll('.js-plotly-plot .main-svg').length"
+            " >= 3 * document.querySelectorAll('.frame-plot').length"
+            " && document.querySelectorAll('.frame-plot').length > 10"
+        )
+        expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    page.wait_for_timeout(300)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_fits_its_screen_in_light_and_dark(visit: Any, tmp_path: Path, name: str, size: str) -> None:
+    folder = Path(os.environ.get("LINEAGE_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    page = visit(PAGES[name], *SIZES[size])
+    settled(page, name)
+    wide = page.evaluate(
+        "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
+        ".map(node => node.scrollWidth - node.clientWidth)"
+    )
+    assert wide == [0, 0], "the page is wider than its screen"
+    tall = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(200)
+        page.screenshot(path=folder / f"{name}-{size}-{scheme}.png")
+    page.set_viewport_size({"width": SIZES[size][0], "height": min(tall + 40, 9000)})
+    page.wait_for_timeout(500)
+    page.screenshot(path=folder / f"{name}-{size}-whole.png")

@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+HEADLINE = "Bag of words says sustain. The other three say collapse, and so does the grammar."
+# Two models and two seeds: a race of a blink, so that its playback is what one waits for.
+RACE = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=12&rnn.epochs=12"
+
+
+def race(page: Page) -> Locator:
+    """The frame that has the playback."""
+    return page.locator(".lineage-frame", has=page.locator(".frame-controls"))
+
+
+def position(page: Page) -> int:
+    return int(re.findall(r"\d+", page.locator(".frame-position").inner_text())[0])
+
+
+def type_sentence(page: Page, text: str) -> None:
+    box = page.get_by_label("Type a sentence")
+    box.fill(text)
+    box.press("Enter")
+
+
+def verdicts(page: Page) -> Locator:
+    return page.locator(".lineage-verdicts .row")
+
+
+def headline(page: Page) -> Locator:
+    return page.get_by_role("heading", level=3).first
+
+
+def test_a_cold_deep_link_shows_what_it_says(visit: Any) -> None:
+    page = visit("/negation?p_not=0.5&say=human+destroy+nature&metric=loss&look=2")
+    expect(page.get_by_text("its best compromise gets only 0.6667 right")).to_be_visible()
+    expect(page.get_by_label("Type a sentence")).to_have_value("human destroy nature")
+    expect(page.locator(".lineage-verdicts .chip")).to_have_text(["<BOS>", "human", "destroy", "nature", "<EOS>"])
+    expect(page.get_by_text("Cross-entropy over all training sentences, in nats.")).to_be_visible()
+    assert {*page.url.split("?")[1].split("&")} == {"p_not=0.5", "say=human+destroy+nature", "metric=loss", "look=2"}
+
+
+def test_a_typed_sentence_is_answered_kept_in_the_address_and_found_again_after_a_reload(visit: Any) -> None:
+    page = visit("/negation")
+    expect(headline(page)).to_have_text(HEADLINE)
+    type_sentence(page, "human destroy nature")
+    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+    expect(page).to_have_url(re.compile(r"/negation\?say=human\+destroy\+nature$"))
+    page.reload()
+    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+    expect(page.get_by_label("Type a sentence")).to_have_value("human destroy nature")
+    expect(verdicts(page)).to_have_count(4)
+
+
+def test_back_and_forward_go_through_what_was_asked(visit: Any) -> None:
+    page = visit("/negation?say=human+preserve+nature")
+    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    type_sentence(page, "human destroy nature")
+    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+    page.go_back()
+    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(page.get_by_label("Type a sentence")).to_have_value("human preserve nature")
+    page.go_forward()
+    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
+
+
+def test_an_unknown_word_is_mended_with_a_click(visit: Any) -> None:
+    page = visit("/negation?say=human+knot+preserve+nature")
+    expect(page.get_by_text("The models never saw “knot”")).to_be_visible()
+    page.get_by_role("button", name="not", exact=True).click()
+    expect(page.get_by_label("Type a sentence")).to_have_value("human not preserve nature")
+    expect(page.get_by_text("The models never saw")).to_have_count(0)
+    expect(headline(page)).to_have_text(HEADLINE)
+
+
+def test_markup_in_a_sentence_stays_text(visit: Any) -> None:
+    page = visit("/negation")
+    page.evaluate("window.alert = () => { window.struck = true; }")
+    type_sentence(page, "<img src=x onerror=alert(1)> not")
+    expect(page.get_by_text("The models never saw")).to_be_visible()
+    assert not page.evaluate("window.struck === true || document.querySelector('img[src=x]') !== null")
+
+
+def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors(visit: Any) -> None:
+    page = visit(RACE)
+    page.get_by_role("button", name="Train").first.click()
+    page.wait_for_function(
+        "[...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
+    )
+    frame = race(page)
+    frame.evaluate(
+        """place => {
+            window.seen = { heights: new Set(), veils: new Set() };
+            (function look() {
+                window.seen.heights.add(Math.round(place.getBoundingClientRect().height));
+                window.seen.veils.add(Number(place.querySelector("clipPath rect").getAttribute("width")));
+                if (place.isConnected) requestAnimationFrame(look);
+            })();
+        }"""
+    )
+    first = position(page)
+    page.wait_for_function(f"/ ({first + 2}|{first + 3}) of/.test(document.querySelector('.frame-position').textContent)")
+    frame.get_by_role("button", name="Pause").click()
+    here = position(page)
+    assert 0 < here < 12
+    page.wait_for_timeout(400)
+    assert position(page) == here, "a paused playback goes on"
+    frame.get_by_role("button", name="Step", exact=True).click()
+    expect(frame.locator(".frame-position")).to_have_text(f"epoch {here + 1} of 12")
+    frame.get_by_role("button", name="Step back").click()
+    expect(frame.locator(".frame-position")).to_have_text(f"epoch {here} of 12")
+    frame.locator(".frame-scrubber").fill("3")
+    expect(frame.locator(".frame-position")).to_have_text("epoch 3 of 12")
+    frame.get_by_label("Pace").select_option("4")
+    frame.get_by_role("button", name="Play").click()
+    expect(frame.locator(".frame-position")).to_have_text("epoch 12 of 12")
+    expect(frame.get_by_role("button", name="Play")).to_be_visible()
+    curves = frame.locator(".js-plotly-plot").evaluate_all("plots => plots.map(plot => plot.data.map(t => t.y.length))")
+    assert curves == [[13, 13, 13], [13, 13, 13]]
+    seen = page.evaluate("({ heights: [...window.seen.heights], veils: [...window.seen.veils] })")
+    assert len(seen["heights"]) == 1, "the frame changed its height"
+    assert len(seen["veils"]) > 10, "the curve did not grow"
+    expect(page.get_by_text("Saved; the address of this page holds these runs.")).to_be_visible()
+    expect(verdicts(page)).to_have_count(2)
+
+
+def test_a_long_training_shows_its_progress_and_can_be_stopped(visit: Any) -> None:
+    page = visit("/negation?models=rnn&rnn.epochs=2000&seed=5")
+    page.get_by_role("button", name="Train").first.click()
+    expect(page.locator(".frame-say")).to_have_text(re.compile(r"training, [1-9]\d*%, about \d.* left,"))
+    page.get_by_role("button", name="Stop").first.click()
+    expect(page.get_by_text("Stopped: the curves end where it was. Train runs to the end.")).to_be_visible()
+    expect(page.get_by_role("button", name="Train").first).to_be_enabled()
+
+
+def test_two_visitors_do_not_disturb_each_other(visit: Any) -> None:
+    one, two = visit(RACE + "&seed=40"), visit("/negation?say=human+destroy+nature")
+    one.get_by_role("button", name="Train").first.click()
+    type_sentence(two, "human not consume nature")
+    expect(headline(two)).to_contain_text("sustain")
+    expect(one.get_by_text("Saved; the address of this page holds these runs.")).to_be_visible()
+    expect(one.get_by_label("Type a sentence")).to_have_value("human not preserve nature")
+    expect(two.get_by_label("Type a sentence")).to_have_value("human not consume nature")
+    expect(two.locator(".frame-say")).to_have_text(re.compile("^trained in"))
+    assert "seed" not in two.url and "consume" not in one.url
+
+
+def test_a_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
+    page = visit("/negation")
+    frame = race(page)
+    expect(frame.locator(".js-plotly-plot")).to_have_count(4)
+    files = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        frame.get_by_role("button", name="Save this figure").click()
+        with page.expect_download() as download:
+            frame.get_by_role("menuitem", name=kind).click()
+        assert download.value.suggested_filename == f"negation-race.{kind.lower()}"
+        download.value.save_as(tmp_path / kind)
+        files[kind] = (tmp_path / kind).read_bytes()
+    assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
+    assert files["SVG"].startswith(b"<svg") and b"Transformer" in files["SVG"]
+    lines = files["CSV"].decode().splitlines()
+    assert lines[0] == "figure,series,x,y"
+    assert len(lines) == 1 + 3 * (21 + 26 + 26 + 31)
+    assert lines[-1].startswith('transformer-test_accuracy,"Transformer, mean",30,')
+
+
+def test_a_word_that_is_clicked_is_lit_everywhere_and_held(visit: Any) -> None:
+    page = visit("/negation")
+    expect(page.locator(".js-plotly-plot .heatmaplayer image").first).to_be_attached()
+    chip = page.locator(".lineage-verdicts .chip", has_text="not")
+    lights = page.locator(".frame-light:visible")
+    expect(lights).to_have_count(0)
+    chip.click()
+    expect(chip).to_have_attribute("aria-pressed", "true")
+    expect(lights).to_have_count(4)  # a row of the sum, a column of the reading, both of the map
+    page.mouse.move(5, 5)
+    expect(lights).to_have_count(4)
+    page.keyboard.press("Escape")
+    expect(lights).to_have_count(0)
+    expect(chip).to_have_attribute("aria-pressed", "false")
+
+
+def test_figures_follow_the_scheme_of_the_browser_without_a_rerun(visit: Any) -> None:
+    page = visit("/negation")
+    line = race(page).locator(".js-plotly-plot").nth(2).locator(".trace path.js-line").last
+    expect(line).to_have_css("stroke", "rgb(180, 68, 11)")
+    page.evaluate("performance.clearMarks()")
+    sent: list[object] = []
+    page.on("websocket", lambda socket: sent.append(socket))
+    page.emulate_media(color_scheme="dark")
+    expect(line).to_have_css("stroke", "rgb(206, 88, 5)")
+    page.emulate_media(color_scheme="light")
+    expect(line).to_have_css("stroke", "rgb(180, 68, 11)")
+    assert sent == []

@@ -1,0 +1,77 @@
+"""What the server hands out besides Streamlit's own: two folders, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+
+import pytest
+
+from tests.serving import ROOT, serving
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with serving(tmp_path_factory.mktemp("served")) as address:
+        yield address
+
+
+def get(server: str, path: str, **headers: str) -> tuple[HTTPResponse, bytes]:
+    """The answer to exactly this path: no client in between tidies it up."""
+    connection = HTTPConnection(server.removeprefix("http://"), timeout=30)
+    try:
+        connection.putrequest("GET", path, skip_accept_encoding=True)
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        connection.endheaders()
+        response = connection.getresponse()
+        return response, response.read()
+    finally:
+        connection.close()
+
+
+def test_our_own_files_are_asked_for_each_time_and_sent_only_when_changed(server: str) -> None:
+    files = sorted(file for file in (ROOT / "explorer/ui/assets").iterdir() if file.is_file())
+    for file in files:
+        response, body = get(server, f"/assets/lineage/{file.name}")
+        assert (response.status, response.headers["Cache-Control"]) == (200, "no-cache")
+        assert body == file.read_bytes()
+    again, body = get(server, f"/assets/lineage/{files[0].name}", If_None_Match=get(server, f"/assets/lineage/{files[0].name}")[0].headers["ETag"])
+    assert (again.status, body) == (304, b"")
+
+
+def test_plotly_is_kept_by_the_browser_and_sent_small(server: str) -> None:
+    response, body = get(server, "/assets/plotly/plotly.min.js", Accept_Encoding="gzip")
+    assert response.status == 200
+    assert response.headers["Cache-Control"] == "max-age=86400"
+    assert response.headers["Content-Encoding"] == "gzip"
+    assert len(body) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/lineage/../components.py",
+        "/assets/lineage/..%2fcomponents.py",
+        "/assets/lineage/%2e%2e/components.py",
+        "/assets/lineage/%2e%2e%2f%2e%2e%2f%2e%2e%2fapp.py",
+        "/assets/lineage/..%5c..%5capp.py",
+        "/assets/plotly/../../../../../etc/passwd",
+        "/assets/plotly/..%2f__init__.py",
+        "/assets/plotly//etc/passwd",
+        "/assets/lineage/",
+        "/assets/",
+        "/assets/lineage/nothing.js",
+    ],
+)
+def test_nothing_outside_the_two_folders_is_served(server: str, path: str) -> None:
+    response, body = get(server, path)
+    assert response.status in (200, 307, 400, 403, 404, 405)
+    assert response.status != 200 or body.lstrip().lower().startswith(b"<!doctype html"), "only Streamlit's own page"
+    assert not any(secret in body for secret in (b"import ", b"root:"))
+
+
+def test_the_source_of_the_app_is_not_served(server: str) -> None:
+    for path in ("/app.py", "/pages/home.py", "/pretrained/negation-single-rnn/card.json", "/.streamlit/config.toml"):
+        response, body = get(server, path)
+        assert response.status != 200 or body.lstrip().lower().startswith(b"<!doctype html")
