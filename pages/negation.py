@@ -341,7 +341,7 @@ def look_inside_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     st.header("Look inside", anchor=False)
     panels = [look_panel(model, lane, session.lab.look) for model, lane in lanes.items() if lane.stored]
     if panels:
-        frame(panels, key="negation-look", height=300, narrow_height=240)
+        frame(panels, key="negation-look", height=300, columns=4)
     else:
         empty_panel("Train the models to look inside them.", 120)
 

@@ -36,7 +36,8 @@ def test_our_own_files_are_asked_for_each_time_and_sent_only_when_changed(server
         response, body = get(server, f"/assets/lineage/{file.name}")
         assert (response.status, response.headers["Cache-Control"]) == (200, "no-cache")
         assert body == file.read_bytes()
-    again, body = get(server, f"/assets/lineage/{files[0].name}", If_None_Match=get(server, f"/assets/lineage/{files[0].name}")[0].headers["ETag"])
+    known = response.headers["ETag"]
+    again, body = get(server, f"/assets/lineage/{files[-1].name}", If_None_Match=known)
     assert (again.status, body) == (304, b"")
 
 
@@ -66,12 +67,10 @@ def test_plotly_is_kept_by_the_browser_and_sent_small(server: str) -> None:
 )
 def test_nothing_outside_the_two_folders_is_served(server: str, path: str) -> None:
     response, body = get(server, path)
-    assert response.status in (200, 307, 400, 403, 404, 405)
-    assert response.status != 200 or body.lstrip().lower().startswith(b"<!doctype html"), "only Streamlit's own page"
-    assert not any(secret in body for secret in (b"import ", b"root:"))
+    assert response.status != 200 or body == get(server, "/")[1], "only Streamlit's own page"
 
 
 def test_the_source_of_the_app_is_not_served(server: str) -> None:
     for path in ("/app.py", "/pages/home.py", "/pretrained/negation-single-rnn/card.json", "/.streamlit/config.toml"):
         response, body = get(server, path)
-        assert response.status != 200 or body.lstrip().lower().startswith(b"<!doctype html")
+        assert response.status != 200 or body == get(server, "/")[1]

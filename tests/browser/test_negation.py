@@ -43,45 +43,39 @@ def test_a_cold_deep_link_shows_what_it_says(visit: Any) -> None:
     assert {*page.url.split("?")[1].split("&")} == {"p_not=0.5", "say=human+destroy+nature", "metric=loss", "look=2"}
 
 
-def test_a_typed_sentence_is_answered_kept_in_the_address_and_found_again_after_a_reload(visit: Any) -> None:
+def test_a_typed_sentence_is_found_again_by_back_and_forward_and_after_a_reload(visit: Any) -> None:
     page = visit("/negation")
     expect(headline(page)).to_have_text(HEADLINE)
+    type_sentence(page, "human preserve nature")
+    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
     type_sentence(page, "human destroy nature")
     expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"/negation\?say=human\+destroy\+nature$"))
+    page.go_back()
+    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(page.get_by_label("Type a sentence")).to_have_value("human preserve nature")
+    page.go_back()
+    expect(headline(page)).to_have_text(HEADLINE)
+    page.go_forward()
+    page.go_forward()
+    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
     page.reload()
     expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
     expect(page.get_by_label("Type a sentence")).to_have_value("human destroy nature")
     expect(verdicts(page)).to_have_count(4)
 
 
-def test_back_and_forward_go_through_what_was_asked(visit: Any) -> None:
-    page = visit("/negation?say=human+preserve+nature")
-    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
-    type_sentence(page, "human destroy nature")
-    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
-    page.go_back()
-    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
-    expect(page.get_by_label("Type a sentence")).to_have_value("human preserve nature")
-    page.go_forward()
-    expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
-
-
-def test_an_unknown_word_is_mended_with_a_click(visit: Any) -> None:
+def test_an_unknown_word_is_mended_with_a_click_and_markup_stays_text(visit: Any) -> None:
     page = visit("/negation?say=human+knot+preserve+nature")
     expect(page.get_by_text("The models never saw “knot”")).to_be_visible()
-    page.get_by_role("button", name="not", exact=True).click()
+    page.get_by_role("button", name="not", exact=True).first.click()  # the chips stand below
     expect(page.get_by_label("Type a sentence")).to_have_value("human not preserve nature")
     expect(page.get_by_text("The models never saw")).to_have_count(0)
     expect(headline(page)).to_have_text(HEADLINE)
-
-
-def test_markup_in_a_sentence_stays_text(visit: Any) -> None:
-    page = visit("/negation")
-    page.evaluate("window.alert = () => { window.struck = true; }")
+    page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
     type_sentence(page, "<img src=x onerror=alert(1)> not")
-    expect(page.get_by_text("The models never saw")).to_be_visible()
-    assert not page.evaluate("window.struck === true || document.querySelector('img[src=x]') !== null")
+    expect(page.get_by_text("The models never saw “img”")).to_be_visible()
+    assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
 
 
 def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors(visit: Any) -> None:
@@ -96,13 +90,15 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
             window.seen = { heights: new Set(), veils: new Set() };
             (function look() {
                 window.seen.heights.add(Math.round(place.getBoundingClientRect().height));
-                window.seen.veils.add(Number(place.querySelector("clipPath rect").getAttribute("width")));
+                window.seen.veils.add(Number(place.querySelector("[id^=lineage-cut] rect").getAttribute("width")));
                 if (place.isConnected) requestAnimationFrame(look);
             })();
         }"""
     )
     first = position(page)
-    page.wait_for_function(f"/ ({first + 2}|{first + 3}) of/.test(document.querySelector('.frame-position').textContent)")
+    page.wait_for_function(
+        f"/ ({first + 2}|{first + 3}) of/.test(document.querySelector('.frame-position').textContent)"
+    )
     frame.get_by_role("button", name="Pause").click()
     here = position(page)
     assert 0 < here < 12
@@ -188,11 +184,18 @@ def test_figures_follow_the_scheme_of_the_browser_without_a_rerun(visit: Any) ->
     page = visit("/negation")
     line = race(page).locator(".js-plotly-plot").nth(2).locator(".trace path.js-line").last
     expect(line).to_have_css("stroke", "rgb(180, 68, 11)")
-    page.evaluate("performance.clearMarks()")
-    sent: list[object] = []
-    page.on("websocket", lambda socket: sent.append(socket))
+    running = page.get_by_test_id("stApp")
+    page.evaluate(
+        """() => {
+            window.reruns = 0;
+            const app = document.querySelector("[data-testid=stApp]");
+            new MutationObserver(() => { window.reruns += app.dataset.testScriptState === "running"; })
+                .observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
+        }"""
+    )
+    expect(running).to_have_attribute("data-test-script-state", "notRunning")
     page.emulate_media(color_scheme="dark")
     expect(line).to_have_css("stroke", "rgb(206, 88, 5)")
     page.emulate_media(color_scheme="light")
     expect(line).to_have_css("stroke", "rgb(180, 68, 11)")
-    assert sent == []
+    assert page.evaluate("window.reruns") == 0

@@ -36,7 +36,7 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
 def test_home_sends_one_sentence_through_four_models() -> None:
     at = home_page()
     verdicts = drawn(at, "verdicts")[0]
-    assert [token["text"] for token in verdicts["tokens"]] == "<BOS> human not preserve nature <EOS>".split()
+    assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
     assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in LEADS]
     assert headings(at) == ["Bag of words says sustain. The other three say collapse, and so does the grammar."]
     assert verdicts["truth"] == "collapse"

@@ -40,7 +40,8 @@ def test_small_counts_are_words() -> None:
     assert [number(n) for n in (0, 1, 8, 12, 13, 10_000)] == ["no", "one", "eight", "twelve", "13", "10,000"]
     assert [seeds(1), seeds(8)] == ["one seed", "eight seeds"]
     assert [listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
-    assert [duration(s) for s in (0.42, 9.94, 9.96, 89.0, 91.0, 600.0)] == ["0.4 s", "9.9 s", "10 s", "89 s", "2 min", "10 min"]
+    times = [duration(seconds) for seconds in (0.42, 9.94, 9.96, 89.0, 91.0, 600.0)]
+    assert times == ["0.4 s", "9.9 s", "10 s", "89 s", "2 min", "10 min"]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ YES, NO = 0.9, 0.1
     [
         ([YES, NO, NO, NO], COLLAPSE, "A says sustain. The other three say collapse, and so does the grammar."),
         ([YES, NO, NO, NO], SUSTAIN, "The other three say collapse. A says sustain, and so does the grammar."),
-        ([NO, NO, YES, YES, YES], SUSTAIN, "A and B say collapse. The other three say sustain, and so does the grammar."),
+        ([NO] * 2 + [YES] * 3, SUSTAIN, "A and B say collapse. The other three say sustain, and so does the grammar."),
         ([NO, NO, NO, NO], COLLAPSE, "All four say collapse, and so does the grammar."),
         ([NO, NO, NO, NO], SUSTAIN, "All four say collapse; the grammar says sustain."),
         ([YES, NO, YES, NO], COLLAPSE, "A and C say sustain. B and D say collapse, and so does the grammar."),
@@ -123,16 +124,25 @@ def test_attention_that_looks_everywhere_is_not_said_to_look_hardest_somewhere()
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (ends(Bag=[0.8833, 0.8833], RNN=[1, 1]), "RNN reaches 1.000 in every seed. Bag ends at 0.883 in every seed, the ceiling of counting."),
+        (
+            ends(Bag=[0.8833, 0.8833], RNN=[1, 1]),
+            "RNN reaches 1.000 in every seed. Bag ends at 0.883 in every seed, the ceiling of counting.",
+        ),
         (ends(Bag=[0.6667, 0.6667]), "Bag ends at 0.667 in every seed."),
         (ends(Bag=[1, 1], RNN=[1, 1], GRU=[1, 1]), "All three reach 1.000 in every seed."),
         (ends(Bag=[1, 1], RNN=[1, 1]), "Both reach 1.000 in every seed."),
         (ends(RNN=[1, 1]), "RNN reaches 1.000 in every seed."),
-        (ends(RNN=[1, 1], GRU=[1, 0.9]), "RNN reaches 1.000 in every seed. It depends on the seed: everything right for GRU in 1 of 2 seeds."),
-        (ends(GRU=[1, 0.9], LSTM=[1, 0.8]), "It depends on the seed: everything right for GRU in 1 of 2 seeds and LSTM in 1 of 2 seeds."),
+        (
+            ends(RNN=[1, 1], GRU=[1, 0.9]),
+            "RNN reaches 1.000 in every seed. It depends on the seed: everything right for GRU in 1 of 2 seeds.",
+        ),
+        (
+            ends(GRU=[1, 0.9], LSTM=[1, 0.8]),
+            "It depends on the seed: everything right for GRU in 1 of 2 seeds and LSTM in 1 of 2 seeds.",
+        ),
         (ends(RNN=[1 - 1e-7], Bag=[0.8833]), "RNN reaches 1.000. Bag ends at 0.883, the ceiling of counting."),
     ],
-)  # fmt: skip
+)
 def test_the_race_is_told_as_it_ended(values: list[tuple[str, ndarray]], said: str) -> None:
     assert race_finding(values, 0.88333) == said
 
@@ -171,7 +181,10 @@ def test_one_seed_is_not_called_every_seed() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        (ends(Bag=[0, 0], RNN=[1, 0]), "It is understood all the same by RNN in 1 of 2 seeds. Bag never understands it."),
+        (
+            ends(Bag=[0, 0], RNN=[1, 0]),
+            "It is understood all the same by RNN in 1 of 2 seeds. Bag never understands it.",
+        ),
         (ends(Bag=[0, 0], RNN=[0.5, 0]), "Bag and RNN never understand it."),
         (ends(RNN=[1, 1]), "It is understood all the same by RNN in 2 of 2 seeds."),
     ],

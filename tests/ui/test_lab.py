@@ -40,9 +40,7 @@ OWN_CHANGES = {model: {name: values_of(home_of(name, model), name) for name in o
 
 CHANGES = st.sampled_from([None, *MODELS]).flatmap(
     lambda model: st.sampled_from(list(OWN_CHANGES[model] if model else SHARED_CHANGES)).flatmap(
-        lambda name: st.tuples(
-            st.just(model), st.just(name), (OWN_CHANGES[model] if model else SHARED_CHANGES)[name]
-        )
+        lambda name: st.tuples(st.just(model), st.just(name), (OWN_CHANGES[model] if model else SHARED_CHANGES)[name])
     )
 )
 
@@ -88,7 +86,7 @@ def test_settings_that_are_possible_only_together_come_back_together() -> None:
     assert read(write(lab)) == (lab, ())
 
 
-NAMES = [*SHARED, *(f"{model}.{name}" for model in MODELS for name in (*own_settings(model), "seed", "p_not", "nonsense"))]
+NAMES = [*SHARED, *(f"{model}.{name}" for model in MODELS for name in (*own_settings(model), "seed", "p_not", "x"))]
 NAMES += ["say", "models", "metric", "look", "layer", "head", "run", "lock", "", ".", "rnn.", ".rnn"]
 VALUES = ["0", "1", "2", "5", "-1", "0.5", "1e9", "nan", "inf", "1_0", "٣", "0" * 12 + "99", "0" * 4400, "9" * 4400]
 VALUES += ["true", "destroy", "eos", "loss", "rnn,gru", "negation-single-rnn", "../../etc/passwd", "<script>"]
@@ -99,6 +97,7 @@ VALUES += ["true", "destroy", "eos", "loss", "rnn,gru", "negation-single-rnn", "
 @example({"look": "0" * 4400})
 @example({"look": "000000000099"})
 @example({"rnn.hidden": "3", "rnn.p_not": "0.5"})
+@example({"train_size": "20000", "batch_size": "8"})
 @example({"rnn.hidden": "3", "rnn.replicas": "2"})
 @example({"replicas": "3", "look": "5", "transformer.heads": "2", "transformer.layers": "3", "head": "7", "layer": "2"})
 def test_whatever_an_address_holds_gives_a_lab_that_can_be_trained_and_looked_at(address: dict[str, str]) -> None:
@@ -180,9 +179,8 @@ def test_the_key_and_the_name_of_a_shipped_run_open_its_settings() -> None:
 def test_a_run_that_is_not_here_is_one_sentence_that_names_it(name: str) -> None:
     lab, problems = read({"run": name})
     assert lab == Lab()
-    assert problems == (
-        f"There is no run “{name if len(name) <= 40 else name[:39] + '…'}” on this machine; a run's key has twelve letters and digits.",
-    )
+    shown = name if len(name) <= 40 else name[:39] + "…"
+    assert problems == (f"There is no run “{shown}” on this machine; a run's key has twelve letters and digits.",)
 
 
 def test_only_what_differs_from_the_defaults_is_written() -> None:
