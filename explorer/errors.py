@@ -52,3 +52,9 @@ class UnknownRun(RunError):
 
 class DamagedRun(RunError):
     """A run folder whose files do not fit together."""
+
+
+def shortened(given: object, most: int = 40) -> str:
+    """Text from outside, as a message may repeat it: on one line and not too long."""
+    text = "".join(char if char.isprintable() else " " for char in str(given))
+    return text if len(text) <= most else text[: most - 1] + "…"

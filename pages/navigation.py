@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.catalogue import PAGES
+from explorer.ui.session import remember_page
 
 # A file of ours: Streamlit fetches emoji and icons for the tab from elsewhere.
 ICON = Path(__file__).parents[1] / "explorer" / "ui" / "assets" / "icon.svg"
@@ -17,4 +18,6 @@ sections: dict[str, list[st.Page]] = {}
 for index, row in enumerate(PAGES):
     page = st.Page(row.file, title=row.title, url_path=row.address or None, default=index == 0)
     sections.setdefault(row.section, []).append(page)
-st.navigation(sections, position="top").run()
+chosen = st.navigation(sections, position="top")
+remember_page(chosen.url_path)
+chosen.run()

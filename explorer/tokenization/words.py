@@ -7,7 +7,7 @@ import string
 import unicodedata
 from dataclasses import dataclass
 
-from explorer.errors import EmptySentence, SentenceTooLong, UnknownWords
+from explorer.errors import EmptySentence, SentenceTooLong, UnknownWords, shortened
 
 LONGEST = 40  # words in a typed sentence; a recurrent net reads them one after the other
 _PUNCTUATION = string.punctuation + "“”‘’«»…–—¡¿。，"
@@ -53,7 +53,7 @@ class Words:
         unknown = tuple(dict.fromkeys(word for word in words if word not in self.words))
         if unknown:
             nearest = {word: self.nearest(word) for word in unknown}
-            shown = _list([f"“{_shortened(word)}”" for word in unknown[:3]])
+            shown = _list([f"“{shortened(word, 24)}”" for word in unknown[:3]])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             raise UnknownWords(f"The models never saw {shown}{more}. Words near it that they know:", nearest)
         return words
@@ -79,10 +79,6 @@ class Words:
 def _bare(piece: str) -> str:
     """One piece of text in lower case, without the punctuation around it."""
     return unicodedata.normalize("NFKC", piece).casefold().strip(_PUNCTUATION)
-
-
-def _shortened(word: str) -> str:
-    return word if len(word) <= 24 else word[:23] + "…"
 
 
 def _list(words: tuple[str, ...] | list[str]) -> str:

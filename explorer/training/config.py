@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pydantic
 
 from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_row, task_row
-from explorer.errors import InvalidSetting
+from explorer.errors import InvalidSetting, shortened
 from explorer.models.settings import setting
 
 MOST_STEPS = 50_000
@@ -114,7 +114,7 @@ def parse(data: object) -> RunConfig:
     for part, row in (("task", task_row(usual.task)), ("model", model_row(usual.model))):
         if data[part].get("version") != row.version:
             raise InvalidSetting(
-                f"This run was made with version {_shown(data[part].get('version'))} of “{row.name}”; "
+                f"This run was made with version {shortened(data[part].get('version'))} of “{row.name}”; "
                 f"this program has version {row.version}. Train it again."
             )
     if data["optimiser"].get("name") != "adam":
@@ -201,19 +201,13 @@ def _impossible(kind: type[Any], name: str, value: object) -> str:
     else:
         sort = "a whole number" if hint is int else "a number"
         possible = f"{sort} from {field.metadata['low']:g} to {field.metadata['high']:,}"
-    return f"{name} = {_shown(value)} is not possible. Give {possible}."
+    return f"{name} = {shortened(value)} is not possible. Give {possible}."
 
 
 def _unknown(what: str, name: str, known: Any) -> str:
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
     hint = f"Nearest: {', '.join(near)}." if near else f"There is {', '.join(known)}."
-    return f"There is no {what} “{_shown(name)}”. {hint}"
-
-
-def _shown(value: object) -> str:
-    """What was given, on one line and not longer than needed to know it again."""
-    text = "".join(letter if letter.isprintable() else " " for letter in str(value))
-    return text if len(text) <= 40 else text[:39] + "…"
+    return f"There is no {what} “{shortened(name)}”. {hint}"
 
 
 _PARTS = ("task", "model", "optimiser")

@@ -34,7 +34,7 @@ from numpy import ndarray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from explorer.errors import DamagedRun, LineageError, UnknownRun
+from explorer.errors import DamagedRun, LineageError, UnknownRun, shortened
 from explorer.training.config import RunConfig, key, parse, to_json
 from explorer.training.record import Curves, Record
 
@@ -190,7 +190,7 @@ def find(name: str) -> StoredRun:
         return load(runs_folder() / name)
     if name in shipped:
         return load(PRETRAINED / shipped[name])
-    raise UnknownRun(f"There is no run “{name[:40]}” on this machine; a run's key has twelve letters and digits.")
+    raise UnknownRun(f"There is no run “{shortened(name)}” on this machine; a run's key has twelve letters and digits.")
 
 
 def find_config(config: RunConfig, without: Container[tuple[str, str]] = ()) -> StoredRun | None:

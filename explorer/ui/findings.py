@@ -32,6 +32,11 @@ def listed(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
+def everybody(count: int) -> str:
+    """All of several."""
+    return "Both" if count == 2 else f"All {number(count)}"
+
+
 def duration(seconds: float) -> str:
     """A time as one says it."""
     if seconds < 9.95:
@@ -86,7 +91,7 @@ def verdict_finding(verdicts: Sequence[Verdict], truth: int | None) -> str:
     grammar = "The grammar has no sentence like this one." if truth is None else None
     if not sides[0] or not sides[1]:
         answer = 0 if sides[0] else 1
-        everyone = verdicts[0].title if len(verdicts) == 1 else f"All {number(len(verdicts))}"
+        everyone = verdicts[0].title if len(verdicts) == 1 else everybody(len(verdicts))
         says = f"{everyone} {_say(len(verdicts))} {CLASSES[answer]}"
         if truth is None:
             return f"{says}. {grammar}"
@@ -151,18 +156,29 @@ def _signed(value: float) -> str:
 def race_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceiling: float) -> str:
     """How a race ended in exact accuracy: who is right everywhere, who ends alike, who depends on the seed."""
     perfect = [title for title, values in ends if _all_right(values).all()]
-    alike = [(title, values) for title, values in ends if title not in perfect and np.ptp(values) < 5e-4]
-    others = [(title, values) for title, values in ends if title not in perfect and np.ptp(values) >= 5e-4]
-    parts = []
+    parts, lucky = [], []
     if perfect:
-        everyone = f"All {number(len(perfect))}" if len(perfect) == len(ends) > 1 else listed(perfect)
-        parts.append(f"{everyone} reach{'es' if len(perfect) == 1 else ''} 1.000 in every seed.")
-    for title, values in alike:
-        at_ceiling = ", the ceiling of counting" if abs(values.mean() - ceiling) < 5e-4 else ""
-        parts.append(f"{title} ends at {values.mean():.3f} in every seed{at_ceiling}.")
-    if others:
-        parts.append(f"It depends on the seed: everything right for {_lucky(others)}.")
+        everyone = everybody(len(perfect)) if len(perfect) == len(ends) > 1 else listed(perfect)
+        reach = f"reach{'es' if len(perfect) == 1 else ''} 1.000"
+        parts.append(f"{everyone} {reach}{_in_every_seed(ends[0][1])}.")
+    for title, values in ends:
+        if title in perfect:
+            continue
+        if np.ptp(values) < 5e-4:
+            at_ceiling = ", the ceiling of counting" if abs(values.mean() - ceiling) < 5e-4 else ""
+            parts.append(f"{title} ends at {values.mean():.3f}{_in_every_seed(values)}{at_ceiling}.")
+        elif _all_right(values).any():
+            lucky.append((title, values))
+        else:
+            parts.append(f"{title} ends between {values.min():.3f} and {values.max():.3f}, depending on the seed.")
+    if lucky:
+        parts.append(f"It depends on the seed: everything right for {_lucky(lucky)}.")
     return " ".join(parts)
+
+
+def _in_every_seed(values: Float[ndarray, " replicas"]) -> str:
+    """Said only where there are several."""
+    return " in every seed" if len(values) > 1 else ""
 
 
 def _all_right(values: Float[ndarray, " replicas"]) -> ndarray:
@@ -191,7 +207,8 @@ def counting_finding(ceiling: float, cross_entropy: float, reached: Float[ndarra
     if reached is None:
         return first + second
     low, high = float(reached.min()), float(reached.max())
-    third = f"{low:.4f} in every seed" if high - low < 5e-5 else f"{low:.4f} to {high:.4f} over its seeds"
+    same = high - low < 5e-5
+    third = f"{low:.4f}{_in_every_seed(reached)}" if same else f"{low:.4f} to {high:.4f} over its seeds"
     return f"{first}{second} The bag of words on this page ended at {third}."
 
 
@@ -209,13 +226,13 @@ def held_out_finding(verb: str, ends: Sequence[tuple[str, Float[ndarray, " repli
 
 def padding_finding(alone: Sequence[Verdict], beside: Sequence[Verdict], truth: int | None) -> str:
     """Whether the answer to one sentence depends on what stands beside it in the batch."""
-    parts = []
+    turned, shaken = [], []
     for a, b in zip(alone, beside, strict=True):
         if a.answer != b.answer:
             wrong = f", and alone it is {a.note(truth)}" if truth is not None and a.answer != truth else ""
-            parts.append(f"{a.title} says {CLASSES[a.answer]} alone, {CLASSES[b.answer]} in company{wrong}.")
+            turned.append(f"{a.title} says {CLASSES[a.answer]} alone, {CLASSES[b.answer]} in company{wrong}.")
         elif abs(a.mean - b.mean) >= 0.005:
-            parts.append(f"{a.title} is {a.probability:.2f} sure alone, {b.probability:.2f} in company.")
-    if not parts:
+            shaken.append(f"{a.title} is {a.probability:.2f} sure alone, {b.probability:.2f} in company.")
+    if not turned and not shaken:
         return "The same sentence gets the same answer, alone or in company."
-    return "One sentence, two answers. " + " ".join(parts)
+    return " ".join([*(["One sentence, two answers."] if turned else []), *turned, *shaken])

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from explorer.catalogue import MODELS, model_row
-from explorer.errors import InvalidSetting, LineageError
+from explorer.errors import InvalidSetting, LineageError, shortened
 from explorer.tasks.negation import NegationConfig
 from explorer.training import store
 from explorer.training.config import RunConfig, changed, default
@@ -67,11 +67,11 @@ class Lab:
 
     def with_shared(self, **values: object) -> Lab:
         """These settings changed for all models. Raises InvalidSetting."""
-        return self._kept({**self.shared, **values}, self.own)
+        return self.with_settings({**self.shared, **values}, self.own)
 
     def with_own(self, model: str, **values: object) -> Lab:
         """These settings changed for one model. Raises InvalidSetting."""
-        return self._kept(self.shared, {**self.own, model: {**self.own.get(model, {}), **values}})
+        return self.with_settings(self.shared, {**self.own, model: {**self.own.get(model, {}), **values}})
 
     def saying(self, text: str) -> Lab:
         """Another sentence, kept as it was typed."""
@@ -92,8 +92,8 @@ class Lab:
             raise InvalidSetting(f"A race needs at least one model. There is {', '.join(MODELS)}.")
         return replace(self, models=chosen)
 
-    def _kept(self, shared: Mapping[str, object], own: Mapping[str, Mapping[str, object]]) -> Lab:
-        """Valid, and without what equals the defaults."""
+    def with_settings(self, shared: Mapping[str, object], own: Mapping[str, Mapping[str, object]]) -> Lab:
+        """All settings anew, kept without what equals the defaults. Raises InvalidSetting."""
         usual, new = Lab(), replace(self, shared=shared, own=own)
         kept_shared = {n: new.value(n) for n in shared if new.value(n) != usual.value(n)}
         kept_own = {
@@ -136,20 +136,21 @@ def read(address: Mapping[str, str]) -> tuple[Lab, tuple[str, ...]]:
             lab = of_run(address["run"])
         except LineageError as error:
             problems.append(str(error))
-    # Settings first, those of one model together: they may be possible only with each other.
     parts = {name: value for name, value in address.items() if name != "run"}
-    groups = [[name for name in parts if name in SHARED]]
-    groups += [[name for name in parts if name.startswith(f"{model}.")] for model in MODELS]
-    groups += [[name] for name in parts if not any(name in group for group in groups)]
-    for group in groups:
+    settings = {name: value for name, value in parts.items() if _home(name)}
+    try:  # all settings at once: some are possible only with each other
+        lab = _with_settings(lab, settings)
+    except LineageError:
+        for name, value in settings.items():
+            try:
+                lab = _with_settings(lab, {name: value})
+            except LineageError as error:
+                problems.append(str(error))
+    for name in parts.keys() - settings.keys():
         try:
-            lab = _with_parts(lab, {name: parts[name] for name in group})
-        except LineageError:
-            for name in group:
-                try:
-                    lab = _with_parts(lab, {name: parts[name]})
-                except LineageError as error:
-                    problems.append(str(error))
+            lab = _with_view(lab, name, parts[name])
+        except LineageError as error:
+            problems.append(str(error))
     return lab, tuple(problems)
 
 
@@ -162,16 +163,27 @@ def of_run(name: str) -> Lab:
     return Lab().with_models((*LEADS, model)).with_shared(**shared).with_own(model, **own)
 
 
-def _with_parts(lab: Lab, parts: Mapping[str, str]) -> Lab:
-    """Parts of an address taken over: shared settings, those of one model, or a single other part."""
-    if not parts:
-        return lab
-    if all(name in SHARED for name in parts):
-        return lab.with_shared(**parts)
-    name, value = next(iter(parts.items()))
+def _home(name: str) -> str | None:
+    """Whose setting a part of an address is: "shared", a model's name, or nobody's."""
+    if name in SHARED:
+        return "shared"
     model, _, setting = name.rpartition(".")
-    if model in MODELS and setting in own_settings(model):
-        return lab.with_own(model, **{name.rpartition(".")[2]: value for name, value in parts.items()})
+    return model if model in MODELS and setting in own_settings(model) else None
+
+
+def _with_settings(lab: Lab, settings: Mapping[str, str]) -> Lab:
+    """Settings of an address taken over together. Raises InvalidSetting."""
+    shared = {name: value for name, value in settings.items() if _home(name) == "shared"}
+    own: dict[str, dict[str, object]] = {model: dict(values) for model, values in lab.own.items()}
+    for name, value in settings.items():
+        model, _, setting = name.rpartition(".")
+        if model:
+            own.setdefault(model, {})[setting] = value
+    return lab.with_settings({**lab.shared, **shared}, own)
+
+
+def _with_view(lab: Lab, name: str, value: str) -> Lab:
+    """One part of an address that is no setting of a run. Raises InvalidSetting."""
     match name:
         case "say":
             return replace(lab, say=value)
@@ -182,20 +194,20 @@ def _with_parts(lab: Lab, parts: Mapping[str, str]) -> Lab:
             return lab.with_models(chosen)
         case "metric":
             if value not in ("accuracy", "loss"):
-                raise InvalidSetting(f"metric = {value[:40]} is not possible. Give accuracy or loss.")
+                raise InvalidSetting(f"metric = {shortened(value)} is not possible. Give accuracy or loss.")
             return replace(lab, metric="loss" if value == "loss" else "accuracy")
         case "look":
             return replace(lab, look=_index(name, value, lab.value("replicas")))
         case "layer" | "head":
             most = lab.value("layers" if name == "layer" else "heads", "transformer")
             return lab.looking(**{name: _index(name, value, most)})
-    raise InvalidSetting(f"This page has no “{name[:40]}”; that part of the address was left out.")
+    raise InvalidSetting(f"This page has no “{shortened(name)}”; that part of the address was left out.")
 
 
 def _index(name: str, value: str, most: int) -> int:
-    if value.isascii() and value.isdigit() and int(value[:9]) < most:
+    if value.isascii() and value.isdigit() and len(value) < 9 and int(value) < most:
         return int(value)
-    raise InvalidSetting(f"{name} = {value[:40]} is not possible. Give a whole number from 0 to {most - 1}.")
+    raise InvalidSetting(f"{name} = {shortened(value)} is not possible. Give a whole number from 0 to {most - 1}.")
 
 
 def _text(value: object) -> str:

@@ -183,7 +183,7 @@ def _outcome(lanes: Mapping[str, Lane]) -> str:
     return "Trained, but this server could not save the runs to disk."
 
 
-def _span(curves: Sequence[Float[ndarray, "evaluations replicas"]], accuracy: bool) -> tuple[float, float]:
+def _span(curves: Sequence[Float[ndarray, "_ replicas"]], accuracy: bool) -> tuple[float, float]:
     """One axis for all models, the same from the first epoch to the last."""
     if accuracy:
         lowest = min((float(values.min()) for values in curves if len(values)), default=0.5)

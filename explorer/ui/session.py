@@ -21,6 +21,7 @@ from explorer.ui import lab as address
 from explorer.ui.lab import Lab
 
 _KEY = "lineage.negation"
+_PAGE, _STAYED = "lineage.page", "lineage.stayed"
 
 
 @dataclass
@@ -42,11 +43,21 @@ class LabSession:
             self.problems = (str(error),)
 
 
+def remember_page(page: str) -> None:
+    """Called once a run, before the page: whether this visitor was on it already."""
+    st.session_state[_STAYED] = st.session_state.get(_PAGE) == page
+    st.session_state[_PAGE] = page
+
+
 def lab_session() -> LabSession:
-    """This visitor's state; an address that this page did not write is read anew."""
+    """This visitor's state; an address that this page did not write is read anew.
+
+    Whoever comes from another page brings an empty address and finds everything as it was left; an
+    address emptied on this page (the browser's back button) means the defaults.
+    """
     session: LabSession = st.session_state.setdefault(_KEY, LabSession())
     here = st.query_params.to_dict()
-    if here and here != session.written:
+    if here != session.written and (here or st.session_state.get(_STAYED)):
         session.lab, session.problems = address.read(here)
     write_address(session)
     return session

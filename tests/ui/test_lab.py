@@ -97,7 +97,7 @@ VALUES += ["true", "destroy", "eos", "loss", "rnn,gru", "negation-single-rnn", "
 @example({"look": "0" * 4400})
 @example({"look": "000000000099"})
 @example({"rnn.hidden": "3", "rnn.p_not": "0.5"})
-@example({"train_size": "20000", "batch_size": "8"})
+@example({"train_size": "20000", "batch_size": "8", "transformer.epochs": "1"})
 @example({"rnn.hidden": "3", "rnn.replicas": "2"})
 @example({"replicas": "3", "look": "5", "transformer.heads": "2", "transformer.layers": "3", "head": "7", "layer": "2"})
 def test_whatever_an_address_holds_gives_a_lab_that_can_be_trained_and_looked_at(address: dict[str, str]) -> None:
