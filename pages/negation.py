@@ -18,7 +18,7 @@ from explorer.ui.components import Panel, frame, table
 from explorer.ui.insides import inside_panels, look_panel
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
-from explorer.ui.session import LabSession, bound, lab_session, setting, write_address
+from explorer.ui.session import LabSession, bound, lab_session, setting
 from explorer.ui.speaking import show_verdicts, verdicts_of
 from explorer.ui.tables import outcome_cell, results_table, sentences_table, trap_table
 
@@ -104,7 +104,7 @@ def insides_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple
     count = session.lab.value("replicas")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.header("How each came to its answer", anchor=False)
-        with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+        with st.container(horizontal=True, width="content", vertical_alignment="top"):
             seeds = list(range(count))
             first = session.lab.value("seed")
             ties = bound(session, "look", session.lab.look, lambda lab, i: lab.looking(look=i))
@@ -144,9 +144,9 @@ def head_choice(session: LabSession, name: str, label: str, count: int) -> None:
 def race_section(session: LabSession) -> None:
     """The race: the models learn side by side, several seeds at once."""
     lab = session.lab
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("The race", anchor=False)
-        with st.container(horizontal=True, width="content", vertical_alignment="bottom"):
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
             ties = bound(session, "metric", lab.metric, lambda lab, m: lab.looking(metric=m or lab.metric))
             st.segmented_control("Draw", ["accuracy", "loss"], label_visibility="collapsed", **ties)
             with st.popover("Settings", icon=":material/tune:"):
@@ -374,4 +374,3 @@ try:
 except DamagedRun as error:  # known from now on, so the next run of this page finds another run or none
     session.problems = (str(error),)
     st.rerun()
-write_address(session)

@@ -120,7 +120,7 @@ def attention_map(weights: Float[ndarray, "query key"], tokens: Sequence[str]) -
             "z": [[None if np.isnan(v) else round(float(v), 4) for v in row] for row in weights],
             "x": places,
             "y": places,
-            "text": [["" if crowded or not v >= 0.15 else f"{v:.2f}".lstrip("0") for v in row] for row in weights],
+            "text": [["" if crowded or not v >= 0.095 else f"{v:.2f}".lstrip("0") for v in row] for row in weights],
             "texttemplate": "%{text}",
             "textfont": {"size": 14},
             "zmin": 0,

@@ -138,29 +138,28 @@ def read(address: Mapping[str, str]) -> tuple[Lab, tuple[str, ...]]:
             problems.append(str(error))
     parts = {name: value for name, value in address.items() if name != "run"}
     settings = {name: value for name, value in parts.items() if _home(name)}
-    try:  # all settings at once: some are possible only with each other
-        lab = _with_settings(lab, settings)
-    except LineageError:
-        for name, value in settings.items():
-            try:
-                lab = _with_settings(lab, {name: value})
-            except LineageError as error:
-                problems.append(str(error))
-    for name in parts.keys() - settings.keys():
+    lab, refused = _as_far_as_possible(lab, settings)
+    problems += refused
+    for name, value in parts.items():
+        if _home(name):
+            continue
         try:
-            lab = _with_view(lab, name, parts[name])
+            lab = _with_view(lab, name, value)
         except LineageError as error:
             problems.append(str(error))
     return lab, tuple(problems)
 
 
 def of_run(name: str) -> Lab:
-    """The settings of a stored run. Raises UnknownRun or DamagedRun."""
+    """The settings of a stored run. Raises UnknownRun, DamagedRun, or InvalidSetting where the page cannot show it."""
     config = store.find(name).config
     model = model_row(config.model).name
     shared = {**dataclasses.asdict(config.task), **{n: getattr(config, n) for n in ("batch_size", "seed", "replicas")}}
     own = {**dataclasses.asdict(config.model), "epochs": config.epochs, **dataclasses.asdict(config.optimiser)}
-    return Lab().with_models((*LEADS, model)).with_shared(**shared).with_own(model, **own)
+    lab = Lab().with_models((*LEADS, model)).with_shared(**shared).with_own(model, **own)
+    if lab.config(model) != config:
+        raise InvalidSetting(f"Run {shortened(name)} was trained with {config.threads} threads; this page shows one.")
+    return lab
 
 
 def _home(name: str) -> str | None:
@@ -169,6 +168,25 @@ def _home(name: str) -> str | None:
         return "shared"
     model, _, setting = name.rpartition(".")
     return model if model in MODELS and setting in own_settings(model) else None
+
+
+def _as_far_as_possible(lab: Lab, settings: Mapping[str, str]) -> tuple[Lab, list[str]]:
+    """All settings at once, because some are possible only with each other; where that fails, those of
+    one model, and where that fails too, one at a time."""
+    try:
+        return _with_settings(lab, settings), []
+    except LineageError as error:
+        if len(settings) == 1:
+            return lab, [str(error)]
+    homes = list(dict.fromkeys(_home(name) for name in settings))
+    groups = [{n: v for n, v in settings.items() if _home(n) == home} for home in homes]
+    if len(groups) == 1:
+        groups = [{name: value} for name, value in settings.items()]
+    problems = []
+    for group in groups:
+        lab, refused = _as_far_as_possible(lab, group)
+        problems += refused
+    return lab, problems
 
 
 def _with_settings(lab: Lab, settings: Mapping[str, str]) -> Lab:

@@ -112,7 +112,7 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
             lane.row.dash,
             last_epoch,
             span,
-            (best, "ceiling of counting" if i == 0 else "") if accuracy else None,
+            (best, "ceiling" if i == 0 else "") if accuracy else None,
         )
         end = f"{values[-1].mean():.3f}" if len(values) else "–"
         panels.append(

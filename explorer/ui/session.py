@@ -7,6 +7,7 @@ stand in two places of the page. Streamlit forgets a widget when its page is lef
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -21,6 +22,7 @@ from explorer.ui import lab as address
 from explorer.ui.lab import Lab
 
 _KEY = "lineage.negation"
+_ECHO = 1.0  # seconds; nobody types the old value again in that time
 _PAGE, _STAYED = "lineage.page", "lineage.stayed"
 
 
@@ -34,6 +36,7 @@ class LabSession:
     races: int = 0  # how often Train was pressed: each is a playback of its own
     spoken: tuple[str, ...] = VOCABULARY.split(Lab.say)  # the last sentence that every model could read
     written: dict[str, str] | None = None  # the address as this page last wrote it
+    echoes: dict[str, tuple[object, float]] = field(default_factory=dict)  # by widget: an old value, and until when
 
     def change(self, make: Callable[[Lab], Lab]) -> None:
         """Change the lab, or keep it and say why not."""
@@ -72,11 +75,21 @@ def write_address(session: LabSession) -> None:
 
 
 def bound(session: LabSession, key: str, value: object, make: Callable[[Lab, Any], Lab]) -> dict[str, Any]:
-    """The arguments that tie a widget to the lab: it shows `value`, and `make` says what its change means."""
+    """The arguments that tie a widget to the lab: it shows `value`, and `make` says what its change means.
+
+    A browser that has not yet been shown a new value sends the old one with its next gesture. That is an
+    echo and no change, so for a moment what the widget held before is not taken for a wish.
+    """
+    held = st.session_state.get(key)
+    if held != value:
+        session.echoes[key] = (held, time.monotonic() + _ECHO)
     st.session_state[key] = value
 
     def changed() -> None:
-        session.change(lambda lab: make(lab, st.session_state[key]))
+        new = st.session_state[key]
+        echo, until = session.echoes.get(key, (None, 0.0))
+        if new != echo or time.monotonic() > until:
+            session.change(lambda lab: make(lab, new))
 
     return {"key": key, "on_change": changed}
 

@@ -11,6 +11,14 @@ from playwright.sync_api import Page, expect
 
 PAGES = {"home": "/", "negation": "/negation"}
 SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
+RNN_CURVE = ".lineage-frame:has(.frame-controls) figure:nth-child(3) .trace path.js-line"
+RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
+COUNT_RERUNS = """() => {
+    window.reruns = 0;
+    const app = document.querySelector("[data-testid=stApp]");
+    new MutationObserver(() => { window.reruns += app.dataset.testScriptState === "running"; })
+        .observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
+}"""
 
 
 def settled(page: Page, name: str) -> None:
@@ -25,12 +33,15 @@ def settled(page: Page, name: str) -> None:
             " && document.querySelectorAll('.frame-plot').length > 10"
         )
         expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.wait_for_timeout(300)
 
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_its_screen_in_light_and_dark(visit: Any, tmp_path: Path, name: str, size: str) -> None:
+def test_a_page_fits_its_screen_and_follows_light_and_dark_without_a_rerun(
+    visit: Any, tmp_path: Path, name: str, size: str
+) -> None:
     folder = Path(os.environ.get("LINEAGE_SCREENSHOTS") or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     page = visit(PAGES[name], *SIZES[size])
@@ -41,10 +52,14 @@ def test_a_page_fits_its_screen_in_light_and_dark(visit: Any, tmp_path: Path, na
     )
     assert wide == [0, 0], "the page is wider than its screen"
     tall = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    page.evaluate(COUNT_RERUNS)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
+        if name == "negation":
+            expect(page.locator(RNN_CURVE).last).to_have_css("stroke", RNN_COLOUR[scheme])
         page.wait_for_timeout(200)
         page.screenshot(path=folder / f"{name}-{size}-{scheme}.png")
+    assert page.evaluate("window.reruns") == 0, "the scheme of the browser is no matter of the server"
     page.set_viewport_size({"width": SIZES[size][0], "height": min(tall + 40, 9000)})
     page.wait_for_timeout(500)
     page.screenshot(path=folder / f"{name}-{size}-whole.png")

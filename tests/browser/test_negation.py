@@ -178,24 +178,3 @@ def test_a_word_that_is_clicked_is_lit_everywhere_and_held(visit: Any) -> None:
     page.keyboard.press("Escape")
     expect(lights).to_have_count(0)
     expect(chip).to_have_attribute("aria-pressed", "false")
-
-
-def test_figures_follow_the_scheme_of_the_browser_without_a_rerun(visit: Any) -> None:
-    page = visit("/negation")
-    line = race(page).locator(".js-plotly-plot").nth(2).locator(".trace path.js-line").last
-    expect(line).to_have_css("stroke", "rgb(180, 68, 11)")
-    running = page.get_by_test_id("stApp")
-    page.evaluate(
-        """() => {
-            window.reruns = 0;
-            const app = document.querySelector("[data-testid=stApp]");
-            new MutationObserver(() => { window.reruns += app.dataset.testScriptState === "running"; })
-                .observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
-        }"""
-    )
-    expect(running).to_have_attribute("data-test-script-state", "notRunning")
-    page.emulate_media(color_scheme="dark")
-    expect(line).to_have_css("stroke", "rgb(206, 88, 5)")
-    page.emulate_media(color_scheme="light")
-    expect(line).to_have_css("stroke", "rgb(180, 68, 11)")
-    assert page.evaluate("window.reruns") == 0

@@ -30,7 +30,7 @@ def test_both_axes_of_an_attention_map_carry_the_tokens_in_order_the_first_on_to
 def test_numbers_stand_on_the_tiles_that_matter_unless_there_are_too_many() -> None:
     weights = np.array([[0.9, 0.1], [1.0, np.nan]])
     written = attention_map(weights, ("a", "b")).data[0].text
-    assert [list(row) for row in written] == [[".90", ""], ["1.00", ""]]
+    assert [list(row) for row in written] == [[".90", ".10"], ["1.00", ""]]
     many = attention_map(np.eye(13), [str(i) for i in range(13)]).data[0]
     assert {text for row in many.text for text in row} == {""}
 

@@ -154,8 +154,10 @@ def test_all_bad_parts_at_once_give_a_sentence_each() -> None:
 
 
 def test_two_settings_of_one_model_that_need_each_other_are_taken_together() -> None:
-    lab, problems = read({"transformer.heads": "5", "transformer.width": "15"})
-    assert (lab.value("heads", "transformer"), lab.value("width", "transformer"), problems) == (5, 15, ())
+    for elsewhere in ({}, {"p_not": "2"}):
+        lab, problems = read({"transformer.heads": "5", "transformer.width": "15", **elsewhere})
+        assert (lab.value("heads", "transformer"), lab.value("width", "transformer")) == (5, 15)
+        assert len(problems) == len(elsewhere)
 
 
 def test_an_address_that_asks_for_too_much_is_answered_with_what_to_take_less_of() -> None:
