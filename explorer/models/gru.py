@@ -52,7 +52,9 @@ class GRUCell(nn.Module):
         n = self.candidate(torch.tanh(x_n + r * h_n))
         return (self.state(torch.lerp(n, h, z)),)  # (1 - z) n + z h
 
-    def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
+    def fused(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time hidden"] | None:
+        if x.dim() > 3:
+            return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
         states, _ = torch.gru(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
         return states

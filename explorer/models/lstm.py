@@ -55,7 +55,9 @@ class LSTMCell(nn.Module):
         c = self.memory(f * c + i * g)
         return self.state(o * c.tanh()), c
 
-    def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
+    def fused(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time hidden"] | None:
+        if x.dim() > 3:
+            return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
         start = tuple(part[None] for part in self.start(x))
         states, _, _ = torch.lstm(x, start, weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases

@@ -19,7 +19,7 @@ State: TypeAlias = tuple[Tensor, ...]  # the hidden state first; an LSTM adds it
 
 @runtime_checkable
 class Cell(Protocol):
-    """One step of a recurrent network, and the same steps on PyTorch's fused kernel."""
+    """One step of a recurrent network, and all steps at once."""
 
     def start(self, x: Tensor) -> State:
         """The state before the first step: zeros."""
@@ -30,14 +30,14 @@ class Cell(Protocol):
     def step(self, projected: Tensor, state: State) -> State:
         """One step in time, spelled out as in the paper."""
 
-    def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
-        """All steps on the fused kernel, for a single model that nobody watches."""
+    def fused(self, x: Tensor) -> Tensor | None:
+        """All steps in the quickest way, for models that nobody watches; None where there is none for a stack."""
 
 
 def unroll(cell: Cell, x: Float[Tensor, "*replicas batch time width"]) -> Float[Tensor, "*replicas batch time hidden"]:
     """The hidden state after each step."""
-    if x.dim() == 3 and not watched():
-        return cell.fused(x)
+    if not watched() and (fused := cell.fused(x)) is not None:
+        return fused
     state = cell.start(x)
     states = []
     for projected in cell.project(x).unbind(-2):

@@ -41,10 +41,18 @@ class RNNCell(nn.Module):
         (h,) = state
         return (self.state(torch.tanh(self.recurrent.added_to(projected, h))),)
 
-    def fused(self, x: Float[Tensor, "batch time width"]) -> Float[Tensor, "batch time hidden"]:
-        weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
-        states, _ = torch.rnn_tanh(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
-        return states
+    def fused(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time hidden"] | None:
+        """The same steps without taps; nothing is multiplied with the zeros before the first one.
+
+        Quicker than PyTorch's own kernel, and it takes a stack.
+        """
+        first, *later = self.project(x).unbind(-2)
+        u = self.recurrent.weight.mT
+        multiply = torch.addmm if u.dim() == 2 else torch.baddbmm
+        states = [first.tanh()]
+        for projected in later:
+            states.append(multiply(projected, states[-1], u).tanh())
+        return torch.stack(states, dim=-2)
 
 
 class RNN(RecurrentClassifier):
