@@ -21,7 +21,6 @@ Station = dict[str, object]
 def stations(figures: bool) -> list[Station]:
     """The lineage from counts to 2017. Without `figures` the places for them stay empty."""
     found = lanes(Lab().configs)
-    runs_by_model = {model: lane.stored for model, lane in found.items()}
     lab: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
     shut: Station = {"href": None, "page": None, "link": None, "figure": None}
 
@@ -29,7 +28,7 @@ def stations(figures: bool) -> list[Station]:
         return {"year": year, "name": name, "colour": colour, "question": question, "figure": None, **more}
 
     def drawn(model: str, draw: Callable[[StoredRun], Station | None]) -> Station:
-        run = runs_by_model.get(model)
+        run = found[model].stored
         try:
             return {**lab, "figure": draw(run) if figures and run else None}
         except DamagedRun:  # the lab says so, and offers to train it again

@@ -1,4 +1,4 @@
-"""The race of the negation lab: training started, followed, shown, and its results in tables."""
+"""The race of the negation lab: training started, followed and shown."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -62,10 +62,6 @@ class Lane:
             return self.stored.card.parameters
         return self.job.parameters if self.job and self.job.parameters else None
 
-    @property
-    def state(self) -> Literal["none", "stored", "waiting", "running", "finished", "stopped", "failed"]:
-        return self.job.state if self.job else "stored" if self.stored else "none"
-
 
 def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[str, Lane]:
     """A lane for each configuration; jobs count where this visitor asked for them (`raced`: run keys)."""
@@ -82,7 +78,10 @@ def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[s
 
 
 def expected_seconds(configs: Iterable[RunConfig]) -> float:
-    """About how long these trainings take: the shipped run's time a step, for as many steps and sizes."""
+    """About how long these trainings take: the shipped run's time a step, times the steps asked for.
+
+    Fewer seeds save little, since a step costs mostly its calls. Larger layers are not reckoned with.
+    """
     total = 0.0
     for config in configs:
         row = model_row(config.model)

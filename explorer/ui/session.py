@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
@@ -125,8 +125,3 @@ def _holder(lab: Lab, name: str, model: str | None) -> type[Any]:
         return NegationConfig if hasattr(NegationConfig, name) else RunConfig
     config = model_row(lab.config(model).model).config
     return next(kind for kind in (config, Adam, RunConfig) if hasattr(kind, name))
-
-
-def choose(session: LabSession, **changes: Any) -> Callable[[], None]:
-    """A button's callback that changes plain parts of the lab."""
-    return lambda: session.change(lambda lab: replace(lab, **changes))
