@@ -8,18 +8,21 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from explorer import catalogue
+from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, UnknownRun
-from explorer.training import store
-from explorer.training.config import RunConfig, changed, default, key
-from explorer.training.pretraining import recipes
+from explorer.training import limits, store
+from explorer.training.config import RunConfig, changed, default
+from explorer.training.pretraining import recipes, trimmed
+from explorer.training.record import Record
 
 app = typer.Typer(help=__doc__.splitlines()[0] if __doc__ else None, no_args_is_help=True, add_completion=False)
 Json = Annotated[bool, typer.Option("--json", help="One JSON object a line on standard output, nothing else there.")]
@@ -30,7 +33,7 @@ Run = Annotated[str, typer.Argument(help="A key, the name of a shipped run, or a
 def list_everything(as_json: Json = False) -> None:
     """Models, tasks, shipped runs, and the runs of this machine."""
     shipped = store.pretrained()
-    own = sorted(f.parent.name for f in store.runs_folder().glob("*/config.json"))
+    own = sorted(f.parent.name for f in environment().runs.glob("*/config.json"))
     if as_json:
         for row in catalogue.MODELS.values():
             _say({"kind": "model", "name": row.name, "title": row.title, "tasks": list(row.recipes)})
@@ -46,7 +49,7 @@ def list_everything(as_json: Json = False) -> None:
     print("pretrained")
     for run, name in shipped.items():
         print(f"  {run}  {name}")
-    print(f"runs in {store.runs_folder()}")
+    print(f"runs in {environment().runs}")
     for run in own:
         print(f"  {run}")
 
@@ -71,13 +74,14 @@ def train(
         if not equals:
             raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
         changes[name.strip()] = value.strip()
-    config = changed(default(task, model), changes)
+    config = limits.check(changed(default(task, model), changes))
     if out and out.exists() and not (out / "config.json").is_file():
         raise InvalidSetting(f"{out} exists and is no run folder. Give --out a new folder.")
-    _finish(config, out or store.runs_folder() / key(config), as_json)
+    _finish(config, out or store.place_of(config), as_json)
 
 
-def _finish(config: RunConfig, folder: Path, as_json: bool) -> None:
+def _finish(config: RunConfig, folder: Path, as_json: bool, trim: Callable[[Record], Record] | None = None) -> None:
+    """Train and keep, all of it or what `trim` leaves."""
     from explorer.training.events import Event, Step
     from explorer.training.recorder import record_run
 
@@ -96,7 +100,7 @@ def _finish(config: RunConfig, folder: Path, as_json: bool) -> None:
 
         record = record_run(config, listen)
     try:
-        run = store.save(record, folder)
+        run = store.save_run(trim(record) if trim else record, folder)
     except OSError as error:
         raise InvalidSetting(f"The run cannot be written to {folder}: {error.strerror}. Give another --out.") from error
     if as_json:
@@ -168,7 +172,7 @@ def pretrain(
             raise InvalidSetting(f"There is no shipped run “{name}”. There is {', '.join(known)}.")
         # The first steps of a process are slower: keep them off the card.
         record_run(changed(known[name], {"epochs": 1}))
-        _finish(known[name], store.PRETRAINED / name, as_json)
+        _finish(known[name], store.PRETRAINED / name, as_json, partial(trimmed, name))
 
 
 def _stored(run: str) -> store.StoredRun:

@@ -45,7 +45,7 @@ class ModelRow:
     paper: str
     link: str
     recipes: dict[str, Recipe]
-    version: int = 1
+    version: int = 2
 
     @property
     def file(self) -> str:

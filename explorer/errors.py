@@ -6,6 +6,9 @@ LineageError
 │   ├── SentenceTooLong
 │   └── UnknownWords
 ├── InvalidSetting
+├── Diverged
+├── NotAllowed
+├── StoreError
 └── RunError
     ├── UnknownRun
     └── DamagedRun
@@ -40,6 +43,18 @@ class UnknownWords(SentenceError):
 
 class InvalidSetting(LineageError):
     """A setting with a name or a value that is not possible."""
+
+
+class Diverged(LineageError):
+    """A training whose numbers became infinite or undefined."""
+
+
+class NotAllowed(LineageError):
+    """Somebody else's training or run."""
+
+
+class StoreError(LineageError):
+    """Runs cannot be kept or listed now: the disk is full, the database is locked, a limit is reached."""
 
 
 class RunError(LineageError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import plotly.graph_objects as go
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.style import INK, across, figure, paint, rounded, words
@@ -12,7 +12,7 @@ LOW, HIGH, MEAN = range(3)  # the traces, in this order
 
 
 def learning_curve(
-    epochs: Int[ndarray, " evaluations"],
+    epochs: Float[ndarray, " evaluations"],
     values: Float[ndarray, "evaluations replicas"],
     name: str,
     colour: str,
@@ -25,7 +25,7 @@ def learning_curve(
 
     `ceiling` is a height and what is written on it.
     """
-    common = {"type": "scatter", "mode": "lines", "x": [int(e) for e in epochs], "hoverinfo": "skip"}
+    common = {"type": "scatter", "mode": "lines", "x": rounded(epochs), "hoverinfo": "skip"}
     edge = {**common, "line": {"width": 0, "color": paint(colour)}, "fillcolor": paint(colour, 0.22)}
     line = {"width": 3, "color": paint(colour), "dash": dash}
     shapes, annotations = [], []

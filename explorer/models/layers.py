@@ -2,7 +2,9 @@
 
 Parameters may carry a leading replica axis: then replica r of the input meets replica r of the
 weights, and one matrix product does the work of all. A model built from these layers reads as if
-there were one. Random numbers come from a generator that is passed in, never from torch's own.
+there were one. Random numbers come from a generator that is passed in, never from torch's own; each
+layer takes one number from it to seed its own. So two models of one seed start alike wherever their
+layers have the same shapes, however wide the layers before them are.
 """
 
 from __future__ import annotations
@@ -16,6 +18,11 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
+
+
+def own(generator: Generator) -> Generator:
+    """A layer's own generator: whatever it draws, the next layer finds the given one just one number further."""
+    return Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
 
 
 def uniform(*shape: int, bound: float, generator: Generator) -> nn.Parameter:
@@ -33,6 +40,7 @@ class Linear(nn.Module):
     ) -> None:
         super().__init__()
         bound = 1 / math.sqrt(inputs) if bound is None else bound
+        generator = own(generator)
         self.weight = uniform(outputs, inputs, bound=bound, generator=generator)
         self.bias = uniform(outputs, bound=bound, generator=generator) if bias else None
 
@@ -65,7 +73,7 @@ class Embedding(nn.Module):
 
     def __init__(self, tokens: int, width: int, generator: Generator, start: float = 1.0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(tokens, width).normal_(0, start, generator=generator))
+        self.weight = nn.Parameter(torch.empty(tokens, width).normal_(0, start, generator=own(generator)))
 
     def forward(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
         if self.weight.dim() == 2:

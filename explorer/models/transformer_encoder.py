@@ -81,8 +81,8 @@ class TransformerEncoder(nn.Module):
         self.padding = padding
         self.embedding = Embedding(vocabulary, config.width, generator, config.start)
         self.position = Embedding(config.window, config.width, generator, config.start)
+        self.readout = Linear(config.width, classes, generator)  # before the blocks: it starts alike under any number
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
-        self.readout = Linear(config.width, classes, generator)
         self.embedded = Tap()
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:

@@ -33,6 +33,16 @@ class Adam:
             parameter.data = weight.view(parameter.shape)
             parameter.grad = gradient.view(parameter.shape)  # backward adds into it
 
+    def state(self) -> dict[str, torch.Tensor]:
+        """The averages, as they stand; with the weights and the step count all it takes to go on."""
+        return {"mean": self.mean.clone(), "square": self.square.clone()}
+
+    def restore(self, state: dict[str, torch.Tensor], steps: int) -> None:
+        """Go on from averages that `state` gave after so many steps."""
+        self.mean.copy_(state["mean"])
+        self.square.copy_(state["square"])
+        self.steps = steps
+
     def zero_grad(self) -> None:
         self.gradient.zero_()
 

@@ -12,9 +12,10 @@ import difflib
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pydantic
@@ -23,8 +24,7 @@ from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_row
 from explorer.errors import InvalidSetting, shortened
 from explorer.models.settings import setting
 
-MOST_STEPS = 50_000
-MOST_DRAWS = 5_000_000  # their order is drawn at once, and held in memory
+KEY = re.compile("[a-z2-7]{12}")  # see `key`
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,24 @@ class Adam:
     """Kingma & Ba 2015, with PyTorch's betas (0.9, 0.999)."""
 
     learning_rate: float = setting(3e-3, "Step size of Adam.", 1e-6, 1.0)
+    schedule: Literal["constant", "linear", "cosine"] = setting(
+        "constant", "How the step size goes on: as it is, or down to zero at the last step, straight or as a cosine."
+    )
+    warmup: int = setting(0, "Steps over which the step size first rises from zero.", 0, 10_000)
+
+    def rate(self, step: int, steps: int) -> float:
+        """The step size of a step (counted from 1) of so many."""
+        left = 1 - (step - 1) / steps
+        shape = {"constant": 1.0, "linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2}[self.schedule]
+        return self.learning_rate * shape * min(1.0, step / (self.warmup + 1))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Where a run goes on from: a step of another run, its parent."""
+
+    parent: str  # a key
+    step: int
 
 
 @dataclass(frozen=True)
@@ -46,10 +64,17 @@ class RunConfig:
     seed: int = setting(0, "Seed of the first replica: its start and its batch order.", 0, 2**31 - 1)
     replicas: int = setting(1, "Seeds trained side by side: seed, seed + 1, …", 1, 32)
     threads: int = setting(1, "Threads of torch; one and two part after a few steps.", 1, 64)
+    order: int = setting(0, "Which order of batches is drawn; every seed has its own of each.", 0, 2**31 - 1)
+    snapshots: int = setting(12, "How often weights are kept: start, end, and ever further apart between.", 2, 64)
+    branch: Branch | None = None
 
     @property
     def title(self) -> str:
         return model_row(self.model).title
+
+    @property
+    def model_name(self) -> str:
+        return model_row(self.model).name
 
     @property
     def seeds(self) -> range:
@@ -63,8 +88,24 @@ class RunConfig:
 
     @property
     def steps(self) -> int:
-        """Optimiser steps of the whole run."""
+        """Optimiser steps of the whole run; a branch counts on from its parent."""
         return self.epochs * self.steps_per_epoch
+
+    @property
+    def first_step(self) -> int:
+        """Steps taken before this run: none, or those of its parent."""
+        return self.branch.step if self.branch else 0
+
+    @cached_property
+    def snapshot_steps(self) -> tuple[int, ...]:
+        """After which steps weights are kept: the first, the last, and between them on a logarithmic schedule."""
+        length = self.steps - self.first_step
+        between = (
+            {round(length ** (i / (self.snapshots - 2))) for i in range(self.snapshots - 1)}
+            if self.snapshots > 2
+            else ()
+        )
+        return tuple(sorted(self.first_step + after for after in {0, *between, length}))
 
 
 def default(task: str, model: str) -> RunConfig:
@@ -87,6 +128,7 @@ def to_json(config: RunConfig) -> dict[str, Any]:
         "model": {"name": model.name, "version": model.version, **dataclasses.asdict(config.model)},
         "optimiser": {"name": "adam", **dataclasses.asdict(config.optimiser)},
         **{name: getattr(config, name) for name in _OWN},
+        **({"branch": dataclasses.asdict(config.branch)} if config.branch else {}),
     }
 
 
@@ -98,7 +140,8 @@ def key(config: RunConfig) -> str:
     different: dict[str, Any] = {}
     for name, value in whole.items():
         if isinstance(value, dict):
-            changes = {k: v for k, v in value.items() if k in ("name", "version") or v != usual[name].get(k)}
+            before = usual.get(name, {})
+            changes = {k: v for k, v in value.items() if k in ("name", "version") or v != before.get(k)}
             different[name] = changes
         elif value != usual[name]:
             different[name] = value
@@ -119,13 +162,42 @@ def parse(data: object) -> RunConfig:
             )
     if data["optimiser"].get("name") != "adam":
         raise InvalidSetting(_unknown("optimiser", str(data["optimiser"].get("name")), ["adam"]))
-    unknown = set(data) - {*_PARTS, *_OWN}
+    unknown = set(data) - {*_PARTS, *_OWN, "branch"}
     if unknown:
-        raise InvalidSetting(_unknown("setting", sorted(unknown)[0], [*_PARTS, *_OWN]))
+        raise InvalidSetting(_unknown("setting", sorted(unknown)[0], [*_PARTS, *_OWN, "branch"]))
     changes = {name: data[name] for name in _OWN if name in data}
     for part in _PARTS:
         changes |= {f"{part}.{k}": v for k, v in data[part].items() if k not in ("name", "version")}
-    return changed(usual, changes)
+    config = changed(usual, changes)
+    return config if data.get("branch") is None else _branched(config, data["branch"])
+
+
+BRANCH_SETTINGS = ("learning_rate", "schedule", "warmup", "order", "epochs", "snapshots")
+
+
+def branched(parent: RunConfig, step: int, changes: Mapping[str, object]) -> RunConfig:
+    """The run that goes on from a step of another one, with some settings changed. Raises InvalidSetting."""
+    for name in changes:
+        if name not in BRANCH_SETTINGS:
+            raise InvalidSetting(
+                f"A branch keeps the task, the model and the seeds of its parent; {shortened(name)} cannot be changed. "
+                f"There is {', '.join(BRANCH_SETTINGS)}."
+            )
+    return _branched(changed(parent, changes), {"parent": key(parent), "step": step})
+
+
+def _branched(config: RunConfig, branch: object) -> RunConfig:
+    if not isinstance(branch, Mapping) or set(branch) != {"parent", "step"}:
+        raise InvalidSetting("A branch names its parent and a step, and nothing else.")
+    parent, step = branch["parent"], branch["step"]
+    if not isinstance(parent, str) or not KEY.fullmatch(parent):
+        raise InvalidSetting(f"{shortened(parent)} is no run's key: a key has twelve letters and digits.")
+    if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < config.steps:
+        raise InvalidSetting(
+            f"A branch from step {shortened(step)} is not possible. Give a whole number from 0 to "
+            f"{config.steps - 1:,}, or more epochs."
+        )
+    return dataclasses.replace(config, branch=Branch(parent, step))
 
 
 def changed(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
@@ -145,18 +217,7 @@ def changed(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
         else:
             raise InvalidSetting(_unknown("setting", name, [*own, *(k for p in parts.values() for k in p)]))
     built = {part: validated(type(getattr(config, part)), values) for part, values in parts.items()}
-    new = RunConfig(**built, **_checked(RunConfig, own))
-    if new.steps > MOST_STEPS:
-        raise InvalidSetting(
-            f"These settings ask for {new.steps:,} optimiser steps; at most {MOST_STEPS:,} are possible. "
-            "Take fewer epochs, fewer sentences or larger batches."
-        )
-    if new.epochs * new.task.train_size > MOST_DRAWS:
-        raise InvalidSetting(
-            f"{new.epochs:,} epochs of {new.task.train_size:,} sentences are more than the {MOST_DRAWS:,} sentences "
-            "that a training may see. Take fewer epochs or fewer sentences."
-        )
-    return new
+    return RunConfig(**built, **_checked(RunConfig, own), branch=config.branch)
 
 
 def validated(kind: type[Any], values: Mapping[str, object]) -> Any:
@@ -211,4 +272,4 @@ def _unknown(what: str, name: str, known: Any) -> str:
 
 
 _PARTS = ("task", "model", "optimiser")
-_OWN = tuple(f.name for f in dataclasses.fields(RunConfig) if f.name not in _PARTS)
+_OWN = tuple(f.name for f in dataclasses.fields(RunConfig) if "help" in f.metadata)

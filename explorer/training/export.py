@@ -35,7 +35,7 @@ def train() -> Iterator[list[float]]:
     optimiser = Adam(model, learning_rate={learning_rate})
 
     samples = [torch.tensor(task.sample("train", seed)) for seed in seeds]
-    orders = [generator(seed, "order") for seed in seeds]
+    orders = [generator(seed, "{order}") for seed in seeds]
     shares = [batch_weights(task, s, epochs, batch_size, o) for s, o in zip(samples, orders, strict=True)]
     # Cross-entropy is the sum of -share * log p(label): the targets of every step, made once.
     targets = -torch.stack(shares, dim=1)[..., None] * F.one_hot(row_labels(task), len(CLASSES))
@@ -45,11 +45,11 @@ def train() -> Iterator[list[float]]:
     else:
         targets = targets.squeeze(1)
     one = torch.ones(targets.shape[1:-2])  # seeds share no parameter: each gets its own gradient
-    for target in targets.unbind():
+    for {steps} in {batches}:
         optimiser.zero_grad()
         losses = (model(ids).log_softmax(dim=-1) * target).sum(dim=(-2, -1))
         losses.backward(one)
-        optimiser.step()
+{schedule}        optimiser.step()
         yield losses.detach().view(-1).tolist()
 
 
@@ -62,7 +62,8 @@ if __name__ == "__main__":
 
 
 def as_python(config: RunConfig) -> str:
-    """One file that trains this run again, to the same losses."""
+    """One file that trains this run again, to the same losses. A branch is exported as if it had no parent."""
+    schedule = _schedule(config)
     place, _, model_class = model_row(config.model).place.partition(":")
     main = _TRAIN.format(
         task=_written(config.task),
@@ -74,6 +75,10 @@ def as_python(config: RunConfig) -> str:
         model_class=model_class,
         learning_rate=config.optimiser.learning_rate,
         steps_per_epoch=config.steps_per_epoch,
+        order=f"order/{config.order}" if config.order else "order",
+        schedule=schedule,
+        steps="step, target" if schedule else "target",
+        batches="enumerate(targets.unbind(), start=1)" if schedule else "targets.unbind()",
     )
     found = _Found()
     for module, names in (
@@ -87,9 +92,18 @@ def as_python(config: RunConfig) -> str:
     ):
         for name in names:
             found.need(module, name)
-    found.imports |= {("collections.abc", "Iterator"), ("torch", ""), ("torch.nn.functional", "F")}
+    found.imports |= {("collections.abc", "Iterator"), ("math", ""), ("torch", ""), ("torch.nn.functional", "F")}
     top = "\n\n".join([_head(config), found.import_lines()])
     return top + "\n\n" + "\n\n\n".join([*found.sections(), _rule("the training"), main.lstrip()])
+
+
+def _schedule(config: RunConfig) -> str:
+    """The line that sets a step's size, where it is not always the same; see `config.Adam.rate`."""
+    optimiser, left = config.optimiser, f"(1 - (step - 1) / {config.steps})"
+    shapes = {"constant": "", "linear": f" * {left}", "cosine": f" * (1 - math.cos(math.pi * {left})) / 2"}
+    warmup = f" * min(1.0, step / {optimiser.warmup + 1})" if optimiser.warmup else ""
+    change = shapes[optimiser.schedule] + warmup
+    return f"        optimiser.learning_rate = {optimiser.learning_rate}{change}\n" if change else ""
 
 
 def _written(settings: TaskConfig | ModelConfig) -> str:

@@ -2,33 +2,49 @@
 
 All jobs train on one thread, in turns of a few milliseconds: a race is a race, nobody's short training
 waits behind somebody's long one, and the other core stays free for the pages. (Two threads would not be
-faster: steps as small as ours are mostly Python, which one thread at a time can run.) A job publishes an
-immutable view by one assignment, so drawing takes no lock. The same configuration asked for twice while
-it runs is one job. Every method may be called from any thread. Torch is imported by the worker, because
+faster: steps as small as ours are mostly Python, which one thread at a time can run.) There are so many
+places for jobs that take turns; the rest wait, each visitor's first job before anyone's second. A place is
+taken back from whoever holds several while somebody with none waits, and from a training that only vanished
+visitors asked for: such a job goes on later, from where it was, to the same curve.
+
+A job publishes an immutable view by one assignment, so drawing takes no lock. The same configuration asked
+for twice while it runs is one job. Checkpoints go to `LINEAGE_HOME/jobs/KEY`, so that what is under way
+survives the process. Every method may be called from any thread. Torch is imported by the worker, because
 the first page must not wait for it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 import logging
 import threading
 import time
-from collections import OrderedDict
-from dataclasses import dataclass
-from typing import Literal
+from collections import Counter, OrderedDict
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from explorer.training import store
-from explorer.training.config import RunConfig, key
+from explorer.environment import environment
+from explorer.errors import DamagedRun, Diverged, LineageError, NotAllowed, StoreError, UnknownRun
+from explorer.training import limits, store
+from explorer.training.config import RunConfig, key, parse, to_json
+from explorer.training.executor import Executor, InThisProcess, order
 from explorer.training.record import Curves, Record
 
+if TYPE_CHECKING:
+    from explorer.training.recorder import Recorder
+
 log = logging.getLogger(__name__)
-_SIDE_BY_SIDE = 12  # jobs that take turns; more wait until one of these is over
 _TURN = 0.02  # seconds of training before the next job has its turn
 _PUBLISH_EVERY = 0.25  # seconds between two views of a running job
+_LOOK_EVERY = 0.5  # seconds between two looks at who holds a place while others wait
 _REMEMBERED = 200  # jobs whose views are kept; their runs are on disk
+_BROKE_OFF = "The training broke off; its cause is in the server's log. Other runs are untouched."
+JobState: TypeAlias = Literal["waiting", "running", "finished", "stopped", "diverged", "failed"]
 
 
 @dataclass(frozen=True)
@@ -36,13 +52,17 @@ class View:
     """A job at one moment."""
 
     config: RunConfig
-    state: Literal["waiting", "running", "finished", "stopped", "failed"] = "waiting"
+    starter: str  # the visitor who asked first
+    state: JobState = "waiting"
     step: int = 0
     seconds: float = 0.0  # of training; the turns of other jobs do not count
+    left: float | None = None  # seconds until it is over, as it goes now
+    loss: float | None = None  # of the last batch, mean over the seeds
     parameters: int = 0
     curves: Curves | None = None
     repeated: bool | None = None  # whether a stored run of this configuration had the same curve, bit for bit
     saved: bool = False
+    problem: str = ""
 
     @property
     def key(self) -> str:
@@ -50,137 +70,446 @@ class View:
 
     @property
     def done(self) -> bool:
-        return self.state in ("finished", "stopped", "failed")
+        return self.state not in ("waiting", "running")
 
 
 class Job:
-    """One training: asked for, running, or over."""
+    """One training: asked for, under way, or over. The service drives it; others look and wish."""
 
-    def __init__(self, config: RunConfig) -> None:
-        self._view = View(config)
-        self._stop = False
+    def __init__(self, config: RunConfig, starter: str) -> None:
+        self.starter = starter
+        self.interested = {starter}  # who asked for it, or has it on the screen
+        self.folder = environment().jobs / key(config)
+        self.wish: Literal["", "stop", "rest"] = ""
+        self.before: Record | None = None  # what it has to go on from
+        self._view = View(config, starter)
+        self._written: asyncio.Task[None] | None = None
 
     def view(self) -> View:
         return self._view
 
-    def stop(self) -> None:
-        """Ask the training to end; it keeps what it had."""
-        self._stop = True
+    def show(self, **news: object) -> None:
+        """Publish another view."""
+        self._view = replace(self._view, **news)  # type: ignore[arg-type]
 
-    async def run(self, places: asyncio.Semaphore) -> None:
-        """Train to the end, to a stop, or to a failure."""
-        config = self._view.config
-        try:
-            async with places:
-                record = await self._train()
-            before = store.find_config(config)
-            repeated = None
-            if before and record.finished:
-                repeated = np.array_equal(before.curves.losses, record.curves.losses)
-            saved = record.finished and _save(record)
-            state: Literal["finished", "stopped"] = "finished" if record.finished else "stopped"
-            steps = record.curves.losses.shape[0]
-            self._view = View(config, state, steps, record.seconds, record.parameters, record.curves, repeated, saved)
-        except Exception:  # the outermost edge of the worker: log it, tell the visitor, serve the next
-            log.exception("training %s failed", key(config))
-            self._view = View(config, "failed")
+    @property
+    def key(self) -> str:
+        return self._view.key
 
-    async def _train(self) -> Record:
-        import torch  # see the top of this file
-
+    async def train(self, executor: Executor) -> Record | None:
+        """Train until the end, a divergence, or a wish; None if there was nothing to keep yet."""
         from explorer.training.recorder import Recorder
-        from explorer.training.train import train
 
         config = self._view.config
-        recorder = Recorder(config)
-        published = turn = time.perf_counter()
-        for event in train(config):
-            recorder.add(event)
-            now = time.perf_counter()
-            if now - turn < _TURN:
-                continue
-            recorder.seconds += now - turn
-            if self._stop and recorder.evaluated:
-                break
-            if now - published > _PUBLISH_EVERY and recorder.evaluated:
-                self._view = View(
-                    config, "running", recorder.step, recorder.seconds, recorder.parameters, recorder.curves()
-                )
-                published = now
-            await asyncio.sleep(0)
-            torch.set_num_threads(config.threads)  # another job may have had its turn with another number
+        recorder = Recorder(config, self.before, await self._origin())
+        try:
+            finished = await self._follow(executor, recorder)
+        except Diverged as error:
+            return recorder.record("diverged", str(error))
+        finally:
+            if self._written:
+                await self._written
+        if finished:
+            return recorder.record()
+        return recorder.record("stopped") if recorder.evaluated else self.before
+
+    async def _follow(self, executor: Executor, recorder: Recorder) -> bool:
+        """Take every event in, in turns with the other jobs. Whether it came to its end."""
+        start = published = saved = time.perf_counter()
+        first: int | None = None
+        async with contextlib.aclosing(executor.events(self._order())) as events:  # type: ignore[type-var]
+            recorder.go()
             turn = time.perf_counter()
-        else:
-            recorder.seconds += time.perf_counter() - turn
-        return recorder.record()
+            async for event in events:
+                recorder.add(event)
+                now = time.perf_counter()
+                if now - turn < _TURN:
+                    continue
+                recorder.rest()
+                if first is None:
+                    first = recorder.step
+                if self.wish:
+                    return False
+                if now - published > _PUBLISH_EVERY and recorder.evaluated:
+                    pace = (recorder.step - first) / (now - start)
+                    self._publish(recorder, pace)
+                    published = now
+                if now - saved > environment().checkpoint_seconds and recorder.evaluated:
+                    self._save_soon(recorder)
+                    saved = now
+                await asyncio.sleep(0)
+                recorder.go()
+                turn = time.perf_counter()
+        recorder.rest()
+        return True
 
+    def _publish(self, recorder: Recorder, pace: float) -> None:
+        curves = recorder.curves()
+        self.show(
+            state="running",
+            step=recorder.step,
+            seconds=recorder.seconds - float(curves.seconds[0]),
+            left=(self._view.config.steps - recorder.step) / pace if pace else None,
+            loss=float(curves.losses[-1].mean()) if len(curves.losses) else None,
+            parameters=recorder.parameters,
+            curves=curves,
+        )
 
-def _save(record: Record) -> bool:
-    try:
-        store.save(record, store.runs_folder() / key(record.config))
-    except OSError:
-        log.exception("run %s could not be saved", key(record.config))
-        return False
-    return True
+    def _save_soon(self, recorder: Recorder) -> None:
+        """Leave a checkpoint, beside the training; one at a time."""
+        if self._written and not self._written.done():
+            return
+        record = recorder.record("running")
+
+        async def save() -> None:
+            try:
+                await asyncio.to_thread(store.write, record, self.folder, self.starter)
+            except OSError as error:  # the training itself needs no disk
+                log.warning("no checkpoint of %s: %s", self.key, error)
+
+        self._written = asyncio.create_task(save())
+
+    def _order(self) -> str:
+        config = self._view.config
+        if self.before:
+            return order(config, self.folder, self.before.curves.step)
+        if config.branch:
+            return order(config, store.find(config.branch.parent).folder, config.branch.step)
+        return order(config)
+
+    async def _origin(self) -> tuple[float, float]:
+        """Where a branch starts on the axes of tokens and seconds."""
+        branch = self._view.config.branch
+        if branch is None:
+            return 0.0, 0.0
+        curves = store.find(branch.parent).curves
+        at = branch.step - curves.first
+        if not 0 <= at < len(curves.tokens):
+            raise UnknownRun(f"Run {branch.parent} never took step {branch.step:,}. Train it to its end first.")
+        return float(curves.tokens[at]), float(curves.seconds[at])
 
 
 class JobService:
     """The trainings of this process: a thread whose event loop gives each job its turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, executor: Executor | None = None) -> None:
+        self._executor = executor or InThisProcess()
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._waiting: list[Job] = []  # touched by the worker only, as is what follows
+        self._running: dict[Job, asyncio.Task[None]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._places = asyncio.Semaphore(_SIDE_BY_SIDE)
+        self._closing = False
+        self._present: Counter[str] = Counter()  # open windows of each visitor
+        self._left: dict[str, float] = {}  # when a visitor's last window closed
+        self._born = time.monotonic()
 
-    def submit(self, config: RunConfig) -> Job:
-        """Train this configuration; one that waits or runs already is joined."""
+    # ---- what pages ask ----
+
+    def submit(self, config: RunConfig, visitor: str = "") -> Job:
+        """Train this configuration, or join whoever does; a stopped run is gone on with.
+
+        Raises InvalidSetting above a limit of this server, NotAllowed where a visitor has too many jobs.
+        """
+        limits.check(config)
         with self._lock:
             job = self._jobs.get(key(config))
             if job and not job.view().done:
+                job.interested.add(visitor)
                 return job
-            job = Job(config)
-            self._jobs[key(config)] = job
-            self._jobs.move_to_end(key(config))
-            while len(self._jobs) > _REMEMBERED and next(iter(self._jobs.values())).view().done:
-                self._jobs.popitem(last=False)
-            loop = self._running_loop()  # makes the places too
-            asyncio.run_coroutine_threadsafe(job.run(self._places), loop)
+            mine = sum(1 for other in self._jobs.values() if other.starter == visitor and not other.view().done)
+            most = environment().most_jobs
+            if visitor and mine >= most:
+                raise NotAllowed(f"You have {mine} trainings under way; {most} are possible. Stop some, or wait.")
+            job = Job(config, visitor)
+            self._enter(job)
             return job
-
-    def _running_loop(self) -> asyncio.AbstractEventLoop:
-        """The worker's loop, started when the first job comes."""
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._places = asyncio.Semaphore(_SIDE_BY_SIDE)
-            self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
-            self._thread.start()
-        return self._loop
 
     def find(self, run_key: str) -> Job | None:
         """The newest job of this key that this process remembers."""
         return self._jobs.get(run_key)
 
+    def views(self) -> list[View]:
+        """Every job that is remembered, the newest first."""
+        return [job.view() for job in reversed(list(self._jobs.values()))]
+
+    def interested(self, run_key: str) -> frozenset[str]:
+        """Who asked for a job, or looks at it."""
+        job = self._jobs.get(run_key)
+        return frozenset(job.interested) if job else frozenset()
+
+    def stop(self, run_key: str, visitor: str = "", operator: bool = False) -> None:
+        """End a training; it keeps what it had. Raises UnknownRun, or NotAllowed for anyone but its starter."""
+        job = self._jobs.get(run_key)
+        if job is None:
+            raise UnknownRun(f"No training of run {run_key} is remembered here.")
+        if not operator and visitor != job.starter:
+            raise NotAllowed("Somebody else started this training; only they can stop it. Leave the page: it goes on.")
+        job.wish = "stop"
+        if self._loop:
+            self._loop.call_soon_threadsafe(self._look)
+
+    def resume(self, run_key: str, visitor: str = "", operator: bool = False) -> Job:
+        """Go on with a stopped training. Raises UnknownRun, or NotAllowed for anyone but its starter."""
+        job = self._jobs.get(run_key)
+        config, starter = (job.view().config, job.starter) if job else _stopped(run_key)
+        if not operator and visitor != starter:
+            raise NotAllowed("Somebody else started this training; Train on its page makes it yours as well.")
+        return self.submit(config, starter)
+
+    def arrive(self, visitor: str) -> None:
+        """A window of this visitor is open."""
+        with self._lock:
+            self._present[visitor] += 1
+
+    def leave(self, visitor: str) -> None:
+        """One is closed, or its connection is lost; it may come back."""
+        with self._lock:
+            self._present[visitor] -= 1
+            if self._present[visitor] <= 0:
+                del self._present[visitor]
+                self._left[visitor] = time.monotonic()
+
+    def restore(self) -> None:
+        """Take up what was under way when the process last ended."""
+        for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
+            try:
+                told = json.loads((folder / "job.json").read_text())
+                config = parse(told["config"])
+                if key(config) == folder.name:
+                    job = Job(config, str(told["starter"]))
+                    job.interested |= {str(visitor) for visitor in told["interested"]}
+                    with self._lock:
+                        self._enter(job)
+                    continue
+            except (OSError, ValueError, KeyError, TypeError, LineageError):
+                log.exception("the job in %s cannot be taken up", folder)
+            with contextlib.suppress(OSError):
+                store.remove(folder)
+
     def close(self) -> None:
-        """Stop everything that waits or runs, and wait until it has ended. The service may be used again."""
+        """Let everything rest, ready to be restored, and wait until it does. The service may be used again."""
         with self._lock:
             loop, thread, self._loop = self._loop, self._thread, None
-            jobs = [job for job in self._jobs.values() if not job.view().done]
         if loop is None or thread is None:
             return
-        for job in jobs:
-            job.stop()
-        asyncio.run_coroutine_threadsafe(_ended(), loop).result()
+        asyncio.run_coroutine_threadsafe(self._rest(), loop).result()
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
+    # ---- the worker ----
 
-async def _ended() -> None:
-    """Wait for every other task of this loop."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    await asyncio.gather(*others, return_exceptions=True)
+    def _enter(self, job: Job) -> None:
+        """Take a job on. Called under the lock."""
+        self._jobs[job.key] = job
+        self._jobs.move_to_end(job.key)
+        while len(self._jobs) > _REMEMBERED and next(iter(self._jobs.values())).view().done:
+            self._jobs.popitem(last=False)
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
+            self._thread.start()
+            asyncio.run_coroutine_threadsafe(self._keep_looking(), self._loop)
+
+        def enter() -> None:
+            self._waiting.append(job)
+            self._look()
+
+        self._loop.call_soon_threadsafe(enter)
+
+    async def _keep_looking(self) -> None:
+        while True:
+            await asyncio.sleep(_LOOK_EVERY)
+            self._look()
+
+    def _look(self) -> None:
+        """Give free places to those who wait, and take some back where that is fair."""
+        if self._closing:
+            return
+        for job in [job for job in self._waiting if job.wish == "stop"]:
+            self._waiting.remove(job)
+            self._start(job)  # it ends at once, and is kept as it is
+        while self._waiting and len(self._running) < environment().jobs_at_once:
+            job = min(self._waiting, key=self._rank)
+            self._waiting.remove(job)
+            self._start(job)
+        if self._waiting and (holder := self._who_may_rest(min(self._waiting, key=self._rank))):
+            holder.wish = holder.wish or "rest"
+
+    def _rank(self, job: Job) -> tuple[bool, int]:
+        """Lower goes first: who is there before who has vanished, first jobs before second ones; then by arrival."""
+        return self._vanished(job), sum(other.starter == job.starter for other in self._running)
+
+    def _who_may_rest(self, first: Job) -> Job | None:
+        """A running job whose place another one deserves more."""
+        if self._vanished(first) or any(job.wish for job in self._running):
+            return None
+        for job in self._running:
+            if self._vanished(job):
+                return job
+        held = Counter(job.starter for job in self._running)
+        if held[first.starter]:
+            return None
+        several = [job for job in self._running if held[job.starter] > 1]
+        return several[-1] if several else None
+
+    def _vanished(self, job: Job) -> bool:
+        """Whether everybody who asked for a job has been gone for a while. The terminal ("") never is."""
+        past = time.monotonic() - environment().grace_seconds
+        return all(
+            visitor and not self._present[visitor] and self._left.get(visitor, self._born) < past
+            for visitor in list(job.interested)
+        )
+
+    def _start(self, job: Job) -> None:
+        task = asyncio.get_running_loop().create_task(self._run(job))
+        self._running[job] = task
+        task.add_done_callback(lambda _: self._ended(job))
+
+    def _ended(self, job: Job) -> None:
+        del self._running[job]
+        if job.wish == "rest" and not job.view().done and not self._closing:
+            job.wish = ""
+            self._waiting.append(job)
+        self._look()
+
+    async def _run(self, job: Job) -> None:
+        """Train until it ends or rests, and keep what there is."""
+        try:
+            if job.before is None:
+                await asyncio.to_thread(_prepare, job)
+            record = job.before if job.wish == "stop" else await job.train(self._executor)
+            if record and record.finished:
+                job.show(repeated=await asyncio.to_thread(_repeated, record))
+            elif job.wish == "rest":
+                await asyncio.to_thread(_leave_checkpoint, job, record)
+                return
+            saved, problem = await asyncio.to_thread(_keep, job, record)
+            if record is None:
+                job.show(state="stopped", left=None)
+                return
+            _show_record(job, record)
+            job.show(
+                state="stopped" if record.state == "running" else record.state,
+                left=None,
+                saved=saved,
+                problem=record.problem or problem,
+            )
+        except LineageError as error:  # a branch without its parent, a checkpoint that does not fit
+            job.show(state="failed", left=None, problem=str(error))
+            _forget(job)
+        except Exception:  # the outermost edge of the worker: log it, tell the visitor, serve the next
+            log.exception("training %s failed", job.key)
+            job.show(state="failed", left=None, problem=_BROKE_OFF)
+            _forget(job)
+
+    async def _rest(self) -> None:
+        """Ask every job to rest, and wait for it; those that wait have left their order on disk already."""
+        self._closing = True
+        for job in self._running:
+            job.wish = job.wish or "rest"
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        self._waiting.clear()
+        for job in list(self._jobs.values()):
+            if not job.view().done:
+                job.show(state="stopped")
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.get_running_loop().shutdown_default_executor()
+        self._closing = False
+
+
+def _stopped(run_key: str) -> tuple[RunConfig, str]:
+    """The configuration and the owner of a run that was not trained to its end. Raises UnknownRun."""
+    run = store.find(run_key)
+    if run.card.finished:
+        raise UnknownRun(f"Run {run_key} is finished; there is nothing to go on with. Train trains it again.")
+    return run.config, run.card.owner
+
+
+def _prepare(job: Job) -> None:
+    """Leave the order on disk, and find what there is to go on from: a checkpoint, or a stopped run."""
+    config = job.view().config
+    try:
+        told = {"config": to_json(config), "starter": job.starter, "interested": sorted(job.interested)}
+        store.put(job.folder / "job.json", store.as_json(told))
+    except OSError as error:
+        log.warning("job %s would not survive a restart: %s", job.key, error)
+    for folder in (job.folder, store.place_of(config)):
+        try:
+            run = store.load(folder)
+            if run.config != config or (run.card.finished and folder != job.folder) or run.card.state == "diverged":
+                continue
+            before = run.record()
+            if before.curves.step not in before.snapshots:
+                continue
+            if folder != job.folder:
+                store.write(replace(before, state="running"), job.folder, job.starter)
+        except (LineageError, OSError):
+            continue
+        job.before = before
+        _show_record(job, before)
+        return
+    _clear(job.folder)
+
+
+def _clear(folder: Path) -> None:
+    """Take away what cannot be gone on from, except the order."""
+    for file in folder.glob("**/*"):
+        if file.is_file() and file.name != "job.json":
+            file.unlink()
+
+
+def _show_record(job: Job, record: Record) -> None:
+    job.show(step=record.curves.step, seconds=record.seconds, parameters=record.parameters, curves=record.curves)
+
+
+def _repeated(record: Record) -> bool | None:
+    """Whether the curve came out as the stored one; None where there is none."""
+    before = store.find_config(record.config)
+    return np.array_equal(before.curves.losses, record.curves.losses) if before else None
+
+
+def _leave_checkpoint(job: Job, record: Record | None) -> None:
+    """A job that rests goes on from here, in this process or the next."""
+    if record:
+        job.before = replace(record, state="running")
+        _show_record(job, record)
+        try:
+            store.write(job.before, job.folder, job.starter)
+        except OSError as error:  # then it will begin anew
+            log.warning("job %s could not leave a checkpoint: %s", job.key, error)
+            job.before = None
+    job.show(state="waiting", left=None)
+
+
+def _keep(job: Job, record: Record | None) -> tuple[bool, str]:
+    """Put a run where runs are kept; one that was stopped never replaces a finished one."""
+    from explorer.training import library  # needs the database, which the first page must not wait for
+
+    if record is None or (not record.finished and store.find_config(record.config)):
+        _forget(job)
+        return False, ""
+    if record.state == "running":
+        record = replace(record, state="stopped")
+    try:
+        store.write(record, job.folder, job.starter)
+        (job.folder / "job.json").unlink(missing_ok=True)
+        library.keep(job.folder)
+    except (OSError, StoreError, DamagedRun) as error:
+        log.warning("run %s could not be saved: %s", job.key, error)
+        _forget(job)
+        return False, str(error) if isinstance(error, LineageError) else "The server's disk took no more."
+    return True, ""
+
+
+def _forget(job: Job) -> None:
+    with contextlib.suppress(OSError):
+        store.remove(job.folder)
 
 
 service = JobService()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from explorer.catalogue import MODELS
 from explorer.training.config import RunConfig, changed, default
+from explorer.training.record import Record
 
 SEEDS = 8
 WORLDS: dict[str, dict[str, object]] = {
@@ -25,3 +28,12 @@ def recipes() -> dict[str, RunConfig]:
             if model == "transformer":
                 runs[f"negation-{world}-{model}-usual-start"] = changed(run, {"start": 1.0})
     return runs
+
+
+def trimmed(name: str, record: Record) -> Record:
+    """A run as it ships: weights for looking only, and through training only in the first world.
+
+    To go on from a step of a shipped run one trains it anew, in seconds, to the same curve.
+    """
+    steps = record.snapshots if name.startswith("negation-single-") else [record.config.steps]
+    return replace(record, snapshots={step: replace(record.snapshots[step], optimiser=None) for step in steps})

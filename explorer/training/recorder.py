@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -16,66 +17,153 @@ from torch import Tensor
 
 from explorer.tasks.negation import CLASSES, Negation
 from explorer.training.config import RunConfig
-from explorer.training.events import Evaluation, Event, Snapshot, Started, Step
-from explorer.training.record import Curves, Record
+from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
+from explorer.training.record import Curves, Record, State, Weights
 from explorer.training.train import train
 
 
 class Recorder:
-    """Collects the events of one training."""
+    """Collects the events of one training; with `before`, goes on from where that record ends.
 
-    def __init__(self, config: RunConfig) -> None:
+    `origin` is where a branch starts on the other axes: tokens read and seconds trained by its parent.
+    """
+
+    def __init__(
+        self, config: RunConfig, before: Record | None = None, origin: tuple[float, float] = (0.0, 0.0)
+    ) -> None:
         self.config = config
-        self.parameters = 0
-        self.seconds = 0.0  # spent on the training so far; kept by whoever drives it
-        self.step = 0
+        self.parameters = before.parameters if before else 0
+        self.step = config.first_step
+        self._known = before.curves if before else _nothing(config, origin)
+        self._snapshots = {} if before is None else dict(before.snapshots)
+        self._checkpoint: Checkpoint | None = None
         self._losses: list[Tensor] = []
+        self._tokens: list[float] = []
+        self._seconds: list[float] = []
         self._evaluations: list[Evaluation] = []
-        self._snapshots: dict[int, dict[str, ndarray]] = {}
+        self._spent = float(self._known.seconds[-1])
+        self._since: float | None = None
+
+    def go(self) -> None:
+        """The training has its turn: its time runs."""
+        self._since = time.perf_counter()
+
+    def rest(self) -> None:
+        """Others have theirs: it stands still."""
+        self._spent, self._since = self.seconds, None
+
+    @property
+    def seconds(self) -> float:
+        """Spent on this training."""
+        return self._spent + (time.perf_counter() - self._since if self._since is not None else 0.0)
 
     def add(self, event: Event) -> None:
         match event:
-            case Step(step, losses):
+            case Step(step, losses, tokens):
                 self.step = step
                 self._losses.append(losses)
+                self._tokens.append(tokens)
+                self._seconds.append(self.seconds)
             case Evaluation():
                 self._evaluations.append(event)
-            case Snapshot(step, weights):
-                self._snapshots[step] = {name: value.numpy() for name, value in weights.items()}
+            case Checkpoint():
+                self._checkpoint = event
+                if event.kept:
+                    self._snapshots[event.step] = _as_arrays(event)
             case Started(parameters):
                 self.parameters = parameters
 
     @property
     def evaluated(self) -> bool:
         """Whether there is anything to draw."""
-        return bool(self._evaluations)
+        return bool(self._evaluations or len(self._known.evaluated))
 
     def curves(self) -> Curves:
-        """Everything so far; costs a pass over all evaluations."""
-        replicas = self.config.replicas
-        losses = torch.stack(self._losses).numpy() if self._losses else np.zeros((0, replicas), np.float32)
-        logits = torch.stack([e.logits for e in self._evaluations])
-        metrics = measure(logits, self.config)
-        sustain = logits.softmax(dim=-1)[..., CLASSES.index("sustain")].numpy()
-        epochs = np.array([e.epoch for e in self._evaluations])
-        return Curves(losses, epochs, metrics, sustain)
+        """Everything so far."""
+        if self._losses or self._evaluations:
+            self._known = self._known.followed_by(self._news())
+            self._losses, self._tokens, self._seconds, self._evaluations = [], [], [], []
+        return self._known
 
-    def record(self) -> Record:
-        """The training as it stands."""
-        finished = self.step == self.config.steps
-        return Record(self.config, self.parameters, self.seconds, self.curves(), self._snapshots, finished)
+    def _news(self) -> Curves:
+        """What came since somebody asked last."""
+        known, config = self._known, self.config
+        losses = torch.stack(self._losses).numpy() if self._losses else np.zeros((0, config.replicas), np.float32)
+        metrics: dict[str, ndarray] = {}
+        sustain = np.zeros((0, config.replicas, 0), np.float32)
+        if self._evaluations:
+            logits = torch.stack([e.logits for e in self._evaluations])
+            metrics = measure(logits, config)
+            sustain = logits.softmax(dim=-1)[..., CLASSES.index("sustain")].numpy()
+        return Curves(
+            known.step,
+            losses,
+            np.cumsum([known.tokens[-1], *self._tokens]),
+            np.array([known.seconds[-1], *self._seconds]),
+            np.array([e.step for e in self._evaluations], dtype=int),
+            metrics,
+            sustain,
+        )
+
+    def record(self, state: State = "finished", problem: str = "") -> Record:
+        """The training as it stands; one that is not finished stands at its last checkpoint."""
+        curves, snapshots = self.curves(), dict(self._snapshots)
+        if state != "finished":
+            last = self._checkpoint
+            if last and last.step not in snapshots:
+                snapshots[last.step] = _as_arrays(last)
+            curves = curves.until(last.step if last else max(snapshots, default=self.config.first_step))
+        seconds = float(curves.seconds[-1] - curves.seconds[0])
+        return Record(self.config, self.parameters, seconds, curves, snapshots, state, problem)
 
 
-def record_run(config: RunConfig, listen: Callable[[Event], None] | None = None) -> Record:
-    """Train to the end in this thread."""
-    recorder = Recorder(config)
-    start = time.perf_counter()
-    for event in train(config):
+def _nothing(config: RunConfig, origin: tuple[float, float]) -> Curves:
+    tokens, seconds = np.array([origin[0]]), np.array([origin[1]])
+    none = np.zeros((0, config.replicas), np.float32)
+    return Curves(config.first_step, none, tokens, seconds, np.zeros(0, int), {}, np.zeros((0, config.replicas, 0)))
+
+
+def _as_arrays(checkpoint: Checkpoint) -> Weights:
+    weights = {name: value.numpy() for name, value in checkpoint.weights.items()}
+    return Weights(weights, {name: value.numpy() for name, value in checkpoint.optimiser.items()})
+
+
+def as_checkpoint(step: int, kept: Weights) -> Checkpoint:
+    """Stored weights as a checkpoint to go on from; whether they fit is for `train` to say."""
+    return Checkpoint(
+        step,
+        {name: torch.tensor(value) for name, value in kept.weights.items()},
+        {name: torch.tensor(value) for name, value in (kept.optimiser or {}).items()},
+        kept=True,
+    )
+
+
+def record_run(
+    config: RunConfig, listen: Callable[[Event], None] | None = None, before: Record | None = None
+) -> Record:
+    """Train to the end in this thread, or from where `before` ends."""
+    recorder = Recorder(config, before)
+    last = max(before.snapshots) if before else 0
+    recorder.go()
+    for event in train(config, as_checkpoint(last, before.snapshots[last]) if before else None):
         recorder.add(event)
         if listen:
             listen(event)
-    recorder.seconds = time.perf_counter() - start
+    recorder.rest()
     return recorder.record()
+
+
+@lru_cache(maxsize=32)
+def _drawn(config: RunConfig) -> tuple[Float[Tensor, "replicas sentences"], Float[Tensor, "replicas sentences"]]:
+    """How often each sentence was drawn for training, and for the test."""
+    task = Negation(config.task)
+
+    def counts(split: str) -> Tensor:
+        size = len(task.labels)
+        drawn = [task.sample("train" if split == "train" else "test", seed) for seed in config.seeds]
+        return torch.stack([torch.bincount(torch.tensor(d), minlength=size) for d in drawn]).double()
+
+    return counts("train"), counts("test")
 
 
 def measure(
@@ -96,12 +184,7 @@ def measure(
         weights = weights if chosen is None else weights * chosen
         return ((values * weights).sum(-1) / weights.sum(-1)).numpy()
 
-    def counts(split: str) -> Float[Tensor, "replicas sentences"]:
-        size = len(labels)
-        drawn = [task.sample("train" if split == "train" else "test", seed) for seed in config.seeds]
-        return torch.stack([torch.bincount(torch.tensor(d), minlength=size) for d in drawn]).double()
-
-    train_counts, test_counts = counts("train"), counts("test")
+    train_counts, test_counts = _drawn(config)
     chance = torch.tensor([s.probability for s in task.sentences], dtype=torch.float64)
     metrics = {
         "train_loss": mean(surprise, train_counts),

@@ -1,51 +1,55 @@
 """Runs on disk: a run is a folder. Needs no torch.
 
     config.json                       the whole configuration
-    events.parquet                    a row for each (step, replica): batch loss, and where an epoch ended
-                                      its evaluation
+    events.parquet                    a row for each (step, replica): batch loss, tokens read, seconds, and
+                                      where the model was evaluated what came of it
     snapshots/STEP.safetensors        weights, each with a leading replica axis
-    card.json                         what came out: parameters, seconds, metrics, versions, tags, note
+    optimiser/STEP.safetensors        what a training needs besides to go on from that step
+    card.json                         what came out (parameters, seconds, metrics, versions) and what people
+                                      say of it (name, tags, note)
 
-`pretrained/NAME` and `LINEAGE_HOME/runs/KEY` have this same format. A folder appears whole or not at
-all: it is written under another name and then renamed.
+`pretrained/NAME` (without optimiser/), `LINEAGE_HOME/runs/KEY` and the checkpoint of a training under way,
+`LINEAGE_HOME/jobs/KEY`, have this same format. The card is written last and names the step up to which the
+rest can be trusted; every file is written under another name, synced, then renamed. So a folder can be read
+whatever was pulled out of the wall, and when.
 """
 
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import logging
 import os
-import re
 import tempfile
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import platformdirs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pydantic
 from numpy import ndarray
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
+from explorer.environment import environment
 from explorer.errors import DamagedRun, LineageError, UnknownRun, shortened
-from explorer.training.config import RunConfig, key, parse, to_json
-from explorer.training.record import Curves, Record
+from explorer.training.config import KEY, RunConfig, key, parse, to_json
+from explorer.training.record import Curves, Record, State, Weights
 
 log = logging.getLogger(__name__)
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
+FORMAT = 2
 _METRIC = "metric."
-_KEY = re.compile("[a-z2-7]{12}")  # see `key` in config.py
 
 
 class Metric(pydantic.BaseModel, frozen=True):
-    """One figure of a finished run: its mean over the seeds, and each seed's value."""
+    """One figure of a run: its mean over the seeds, and each seed's value."""
 
     mean: float | None  # None where no seed has it
     values: list[float | None]
@@ -54,15 +58,26 @@ class Metric(pydantic.BaseModel, frozen=True):
 class Card(pydantic.BaseModel, frozen=True):
     """What is to be known of a run without reading its curves."""
 
+    format: int = FORMAT
     key: str
     parameters: int
     seconds: float
-    finished: bool
+    state: State
+    step: int  # up to which the run can be trusted, and gone on from
+    problem: str = ""
     metrics: dict[str, Metric]
     created: str
     torch: str
-    tags: list[str] = []
+    # What people say of it.
+    name: str = ""
+    tags: tuple[str, ...] = ()
     note: str = ""
+    pinned: bool = False
+    owner: str = ""  # whose run it is; empty: the operator's
+
+    @property
+    def finished(self) -> bool:
+        return self.state == "finished"
 
 
 @dataclass(frozen=True)
@@ -83,10 +98,18 @@ class StoredRun:
         """What names this very training to a cache: a run that is trained again is another one."""
         return str(self.folder), self.card.created
 
+    @property
+    def shipped(self) -> bool:
+        """Whether it came with the program: nobody changes it."""
+        return self.folder.parent == PRETRAINED
+
     def snapshot_steps(self) -> list[int]:
         """At which steps there are weights."""
-        files = (self.folder / "snapshots").glob("*.safetensors")
-        return sorted(int(file.stem) for file in files if file.stem.isdecimal())
+        return _steps_in(self.folder / "snapshots", self.card.step)
+
+    def checkpoint_steps(self) -> list[int]:
+        """From which steps a training can go on."""
+        return _steps_in(self.folder / "optimiser", self.card.step)
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
         """The weights after so many steps, or the last ones. Raises DamagedRun."""
@@ -94,20 +117,30 @@ class StoredRun:
         if not steps or (step is not None and step not in steps):
             missing = "weights" if step is None else f"weights of step {step}"
             raise DamagedRun(f"Run {self.key} has no {missing}. Train it again.")
-        file = self.folder / "snapshots" / _snapshot_name(steps[-1] if step is None else step)
+        return self._tensors("snapshots", steps[-1] if step is None else step)
+
+    def checkpoint(self, step: int) -> Weights:
+        """Everything to go on with after so many steps. Raises DamagedRun."""
+        if step not in self.checkpoint_steps():
+            raise DamagedRun(
+                f"Run {self.key} keeps nothing to go on from at step {step:,}. Train it here first: then it does."
+            )
+        return Weights(self.weights(step), self._tensors("optimiser", step))
+
+    def record(self) -> Record:
+        """The run as a training that can be gone on with. Raises DamagedRun."""
+        card = self.card
+        kept = {step: self.checkpoint(step) for step in self.checkpoint_steps()}
+        return Record(self.config, card.parameters, card.seconds, self.curves, kept, card.state, card.problem)
+
+    def _tensors(self, what: str, step: int) -> dict[str, ndarray]:
         try:
-            return dict(load_file(file))
+            return dict(load_file(self.folder / what / _file_of(step)))
         except (OSError, SafetensorError) as error:
             raise DamagedRun(f"The weights of run {self.key} cannot be read. Train it again.") from error
 
 
-def runs_folder() -> Path:
-    """Where this machine keeps its own runs (`LINEAGE_HOME/runs`)."""
-    home = os.environ.get("LINEAGE_HOME")
-    return (Path(home) if home else Path(platformdirs.user_data_dir("lineage", appauthor=False))) / "runs"
-
-
-def summary(metrics: dict[str, ndarray]) -> dict[str, Metric]:
+def summary(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
     """Mean and values over the replicas. JSON knows no NaN: what a sample does not hold is None."""
     found = {}
     for name, values in metrics.items():
@@ -117,56 +150,102 @@ def summary(metrics: dict[str, ndarray]) -> dict[str, Metric]:
     return found
 
 
-def save(record: Record, folder: Path) -> StoredRun:
-    """Write a run; a run that stood there before is replaced."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+def write(record: Record, folder: Path, owner: str = "") -> None:
+    """Bring a run folder up to a record. What was there and is still true is not written again."""
     card = Card(
         key=key(record.config),
         parameters=record.parameters,
         seconds=round(record.seconds, 3),
-        finished=record.finished,
+        state=record.state,
+        step=record.curves.step,
+        problem=record.problem,
         metrics=summary({name: values[-1] for name, values in record.curves.metrics.items()}),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
         torch=version("torch"),
+        owner=owner,
     )
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".writing-") as work:
-        new = Path(work) / "run"
-        (new / "snapshots").mkdir(parents=True)
-        _write_json(new / "config.json", to_json(record.config))
-        _write_json(new / "card.json", card.model_dump())
-        events = _to_table(record.curves, record.config.steps_per_epoch)
-        pq.write_table(events, new / "events.parquet", compression="zstd")
-        for step, weights in record.snapshots.items():
-            save_file(weights, new / "snapshots" / _snapshot_name(step))
-        old = Path(work) / "old"
-        if folder.exists():
-            folder.rename(old)
-        new.rename(folder)
-    _open.cache_clear()
-    return StoredRun(folder, record.config, card, record.curves)
+    for step, kept in record.snapshots.items():
+        _once(folder / "snapshots" / _file_of(step), partial(save, dict(kept.weights)))
+        if kept.optimiser:
+            _once(folder / "optimiser" / _file_of(step), partial(save, dict(kept.optimiser)))
+    _once(folder / "config.json", lambda: as_json(to_json(record.config)))
+    table = io.BytesIO()
+    pq.write_table(_to_table(record.curves), table, compression="zstd")
+    put(folder / "events.parquet", table.getvalue())
+    put(folder / "card.json", as_json(card.model_dump()))
+    for what in ("snapshots", "optimiser"):
+        for file in (folder / what).glob("*.safetensors"):
+            if file.stem.isdecimal() and int(file.stem) not in record.snapshots:
+                file.unlink()  # a checkpoint that a later one has replaced
+
+
+def settle(folder: Path, place: Path) -> StoredRun:
+    """Move a whole run folder to its place. A run that stood there is replaced; what people said of it stays."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if (place / "card.json").is_file():
+        try:
+            before, new = _card(place), _card(folder)
+            said = {name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")}
+            put(folder / "card.json", as_json(new.model_copy(update=said).model_dump()))
+        except LineageError:
+            log.warning("the card of %s could not be read; what was said of it is lost", place)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".old-") as old:
+        if place.exists():
+            place.rename(Path(old) / "run")
+        folder.rename(place)
+    _sync(place.parent)
+    return load(place)
+
+
+def save_run(record: Record, place: Path, owner: str = "") -> StoredRun:
+    """Write a run whole, then put it in its place."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".writing-") as work:
+        write(record, Path(work) / "run", owner)
+        return settle(Path(work) / "run", place)
+
+
+def say(run: StoredRun, **words: Any) -> StoredRun:
+    """What people say of a run, changed: name, tags, note, pinned."""
+    card = Card.model_validate(run.card.model_dump() | words)
+    put(run.folder / "card.json", as_json(card.model_dump()))
+    return load(run.folder)
 
 
 def load(folder: Path) -> StoredRun:
     """Open a run folder; what it holds is checked. Raises UnknownRun or DamagedRun."""
-    if not (folder / "config.json").is_file():
+    try:
+        changed = (folder / "card.json").stat().st_mtime_ns
+    except OSError:
+        changed = 0
+    if not changed and not (folder / "config.json").is_file():
         raise UnknownRun(f"There is no run in {folder}.")
-    return _open(folder)
+    return _open(folder, changed)
 
 
 @lru_cache(maxsize=128)
-def _open(folder: Path) -> StoredRun:
+def _open(folder: Path, changed: int) -> StoredRun:
     damaged = f"The run in {folder.name} cannot be read"
     try:
         config = parse(json.loads((folder / "config.json").read_text()))
-        card = Card.model_validate_json((folder / "card.json").read_text())
-        curves = _from_table(pq.read_table(folder / "events.parquet"), config.replicas)
+        card = _card(folder)
+        curves = _from_table(_read_table(folder / "events.parquet", config), config).until(card.step)
+        if not config.first_step <= card.step <= config.steps or curves.step != card.step:
+            raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
     except LineageError as error:
         raise DamagedRun(f"{damaged}: {error}") from error
-    except (OSError, ValueError, KeyError, RecursionError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
     if card.key != key(config):
         raise DamagedRun(f"{damaged}: its card names another run. Train it again.")
     return StoredRun(folder, config, card, curves)
+
+
+def _card(folder: Path) -> Card:
+    try:
+        return Card.model_validate_json((folder / "card.json").read_text())
+    except (OSError, ValueError) as error:
+        raise DamagedRun(f"The card of the run in {folder.name} cannot be read. Train it again.") from error
 
 
 @lru_cache
@@ -181,50 +260,110 @@ def pretrained() -> dict[str, str]:
     return found
 
 
+def place_of(config: RunConfig) -> Path:
+    """Where this machine keeps the run of a configuration."""
+    return environment().runs / key(config)
+
+
 def find(name: str) -> StoredRun:
     """A run by its key, or the name of a shipped one. Raises UnknownRun or DamagedRun."""
     shipped = pretrained()
     if name in shipped.values():
         return load(PRETRAINED / name)
-    if _KEY.fullmatch(name) and (runs_folder() / name / "config.json").is_file():
-        return load(runs_folder() / name)
+    if KEY.fullmatch(name) and (environment().runs / name / "config.json").is_file():
+        return load(environment().runs / name)
     if name in shipped:
         return load(PRETRAINED / shipped[name])
     raise UnknownRun(f"There is no run “{shortened(name)}” on this machine; a run's key has twelve letters and digits.")
 
 
-def find_config(config: RunConfig, without: Container[tuple[str, str]] = ()) -> StoredRun | None:
+def find_config(
+    config: RunConfig, without: Container[tuple[str, str]] = (), unfinished: bool = False
+) -> StoredRun | None:
     """The stored run of exactly this configuration, this machine's own before a shipped one.
 
     A damaged folder is as good as none; `without` holds the stamps of runs that are known to be damaged.
     """
-    for folder in (runs_folder() / key(config), PRETRAINED / pretrained().get(key(config), "-")):
+    for folder in (place_of(config), PRETRAINED / pretrained().get(key(config), "-")):
         try:
             run = load(folder)
         except LineageError:
             continue
-        if run.config == config and run.stamp not in without:
+        if run.config == config and run.stamp not in without and (run.card.finished or unfinished):
             return run
     return None
 
 
-def _snapshot_name(step: int) -> str:
+def folders() -> Iterable[Path]:
+    """Every run folder of this machine and of the program, damaged ones too."""
+    for place in (environment().runs, PRETRAINED):
+        yield from sorted(file.parent for file in place.glob("*/config.json"))
+
+
+def size(folder: Path) -> int:
+    """Bytes that a run takes on disk."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def remove(folder: Path) -> None:
+    """Take a folder away, whole: under its name nothing half is ever seen."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".old-") as old:
+        folder.rename(Path(old) / "run")
+
+
+def _file_of(step: int) -> str:
     return f"{step:08d}.safetensors"
 
 
-def _write_json(file: Path, data: Any) -> None:
-    file.write_text(json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+def _steps_in(folder: Path, last: int) -> list[int]:
+    steps = (int(file.stem) for file in folder.glob("*.safetensors") if file.stem.isdecimal())
+    return sorted(step for step in steps if step <= last)
 
 
-def _to_table(curves: Curves, steps_per_epoch: int) -> pa.Table:
-    """Rows by step and replica; step 0 is before the first one and has no batch loss."""
-    steps, replicas = curves.losses.shape[0] + 1, curves.losses.shape[1]
-    evaluations = len(curves.epochs)
-    row_of = np.full(steps, evaluations)  # which evaluation stands at a step; the last index means none
-    row_of[curves.epochs * steps_per_epoch] = np.arange(evaluations)
+def as_json(data: Any) -> bytes:
+    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _once(file: Path, make: Callable[[], bytes]) -> None:
+    """Write what never changes, if it is not there yet."""
+    if not file.is_file():
+        put(file, make())
+
+
+def put(file: Path, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(f".{file.name}.new")
+    try:
+        with new.open("wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+    _sync(file.parent)
+
+
+def _sync(folder: Path) -> None:
+    """Let a folder's names reach the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _to_table(curves: Curves) -> pa.Table:
+    """Rows by step and replica; the first is before any step and has no batch loss."""
+    moments, replicas = len(curves.losses) + 1, curves.losses.shape[1]
+    steps = curves.first + np.arange(moments)
+    row_of = np.full(moments, len(curves.evaluated))  # which evaluation stands at a step; the last index means none
+    row_of[curves.evaluated - curves.first] = np.arange(len(curves.evaluated))
     rows = np.repeat(row_of, replicas)
-    replica = np.tile(np.arange(replicas), steps)
-    evaluated = rows < evaluations
+    replica = np.tile(np.arange(replicas), moments)
+    evaluated = rows < len(curves.evaluated)
 
     def spread(values: ndarray) -> ndarray:
         """Values of evaluations laid out over all rows, with NaN in between."""
@@ -233,10 +372,12 @@ def _to_table(curves: Curves, steps_per_epoch: int) -> pa.Table:
         return out
 
     columns: dict[str, pa.Array] = {
-        "step": pa.array(np.repeat(np.arange(steps), replicas), pa.int32()),
+        "step": pa.array(np.repeat(steps, replicas), pa.int32()),
         "replica": pa.array(replica, pa.int16()),
         "loss": pa.array(np.concatenate([np.full((1, replicas), np.nan, np.float32), curves.losses]).ravel()),
-        "epoch": pa.array(np.concatenate([curves.epochs, [0]])[rows], pa.int32(), mask=~evaluated),
+        "tokens": pa.array(np.repeat(curves.tokens, replicas), pa.float64()),
+        "seconds": pa.array(np.repeat(curves.seconds, replicas), pa.float64()),
+        "evaluated": pa.array(evaluated),
     }
     columns |= {_METRIC + name: pa.array(spread(values)) for name, values in curves.metrics.items()}
     sentences = spread(curves.sustain)
@@ -244,21 +385,35 @@ def _to_table(curves: Curves, steps_per_epoch: int) -> pa.Table:
     return pa.table(columns)
 
 
-def _from_table(table: pa.Table, replicas: int) -> Curves:
+def _read_table(file: Path, config: RunConfig) -> pa.Table:
+    """The events of a run, if there are not more of them than its configuration allows."""
+    with pq.ParquetFile(file) as parquet:
+        rows = parquet.metadata.num_rows
+        if rows > (config.steps - config.first_step + 1) * config.replicas:
+            raise DamagedRun(f"it has {rows:,} rows of events, more than its configuration allows.")
+        return parquet.read()
+
+
+def _from_table(table: pa.Table, config: RunConfig) -> Curves:
+    replicas = config.replicas
+    evaluated = table["evaluated"].to_numpy()
+    steps = table["step"].to_numpy()
+
     def column(name: str, rows: ndarray | slice) -> ndarray:
         values: ndarray = table[name].to_numpy()
         return values[rows].reshape(-1, replicas)
 
-    evaluated = table["epoch"].is_valid().to_numpy()
+    sentences = [column(name, evaluated) for name in table.column_names if name.startswith("sustain.")]
     return Curves(
+        first=int(steps[0]),
         losses=column("loss", slice(replicas, None)),
-        epochs=table["epoch"].filter(table["epoch"].is_valid()).to_numpy()[::replicas],
+        tokens=table["tokens"].to_numpy()[::replicas],
+        seconds=table["seconds"].to_numpy()[::replicas],
+        evaluated=steps[evaluated][::replicas].astype(int),
         metrics={
             name.removeprefix(_METRIC): column(name, evaluated)
             for name in table.column_names
             if name.startswith(_METRIC)
         },
-        sustain=np.stack(
-            [column(name, evaluated) for name in table.column_names if name.startswith("sustain.")], axis=-1
-        ),
+        sustain=np.stack(sentences, axis=-1) if sentences else np.zeros((0, replicas, 0), np.float32),
     )

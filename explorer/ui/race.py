@@ -103,7 +103,7 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     panels = []
     for i, (model, lane) in enumerate(lanes.items()):
         values = known.get(model, np.zeros((0, lane.config.replicas)))
-        epochs = lane.curves.epochs if lane.curves else np.zeros(0, int)
+        epochs = lane.epochs
         figure = learning_curve(
             epochs,
             values,
@@ -143,7 +143,7 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
 def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
     live = any(lane.live for lane in lanes.values())
     took = sum(lane.seconds or 0.0 for lane in lanes.values())
-    reached = max((int(lane.curves.epochs[-1]) for lane in lanes.values() if lane.curves), default=0)
+    reached = max((int(lane.epochs[-1]) for lane in lanes.values() if len(lane.epochs)), default=0)
     return Playback(
         run=f"{'.'.join(key(lane.config) for lane in lanes.values())}/{session.races}",
         end=last_epoch,

@@ -53,6 +53,13 @@ class Lane:
         return self.stored.curves if self.stored else None
 
     @property
+    def epochs(self) -> Float[ndarray, " evaluations"]:
+        """Where the model was evaluated."""
+        if self.curves is None:
+            return np.zeros(0)
+        return self.curves.along("epoch", self.curves.evaluated, self.config.steps_per_epoch)
+
+    @property
     def seconds(self) -> float | None:
         return self.job.seconds if self.job else self.stored.card.seconds if self.stored else None
 

@@ -1,0 +1,29 @@
+"""What one visitor may ask of this server: the ceilings of `environment.py`, each named where it refuses."""
+
+from __future__ import annotations
+
+from explorer.environment import environment
+from explorer.errors import InvalidSetting
+from explorer.training.config import RunConfig
+
+
+def check(config: RunConfig) -> RunConfig:
+    """The same configuration, if this server trains it. Raises InvalidSetting that names the limit."""
+    most = environment()
+    model = config.model
+    asked = (
+        ("optimiser steps", config.steps, "most_steps", "fewer epochs, fewer sentences or larger batches"),
+        ("sentences to see", config.epochs * config.task.train_size, "most_draws", "fewer epochs or fewer sentences"),
+        ("numbers in a layer", max(getattr(model, n, 0) for n in ("width", "hidden")), "most_width", "narrower layers"),
+        ("layers", getattr(model, "layers", 1), "most_layers", "fewer layers"),
+        ("sentences in a batch", config.batch_size, "most_batch", "smaller batches"),
+        ("seeds side by side", config.replicas, "most_replicas", "fewer seeds"),
+    )
+    for what, count, name, cure in asked:
+        limit = getattr(most, name)
+        if count > limit:
+            raise InvalidSetting(
+                f"These settings ask for {count:,} {what}; this server allows {limit:,} (LINEAGE_{name.upper()}). "
+                f"Take {cure}."
+            )
+    return config
