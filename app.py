@@ -16,12 +16,13 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from explorer.environment import environment
 from explorer.training.jobs import service
-from explorer.ui import warmup
+from explorer.ui import trainings, visitors, warmup
 
 log = logging.getLogger("lineage")
 OURS = Path(__file__).parent / "explorer" / "ui" / "assets"
@@ -43,6 +44,8 @@ class Assets(StaticFiles):
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
+    environment()  # a setting that is not possible is said now, not to the first visitor
+    service.restore()
     warmup.start()
     yield {}
     service.close()
@@ -60,7 +63,9 @@ app = st.App(
     routes=[
         Mount("/assets/lineage", Assets(OURS, "no-cache")),  # asked for each time, sent only when changed
         Mount("/assets/plotly", Assets(PLOTLY, "max-age=86400")),
+        Route("/operator", visitors.operator, methods=["GET", "POST"]),
+        *trainings.ROUTES,
     ],
-    middleware=[Middleware(GZipMiddleware, minimum_size=10_000)],
+    middleware=[Middleware(visitors.Visitors), Middleware(GZipMiddleware, minimum_size=10_000)],
     on_script_error=log_error,
 )

@@ -150,6 +150,8 @@ TASKS = {row.name: row for row in (TaskRow("negation", "Negation", NegationConfi
 PAGES = (
     PageRow("home.py", "", "Lineage"),
     PageRow("negation.py", "negation", "Negation"),
+    PageRow("compare.py", "compare", "Compare"),
+    PageRow("runs.py", "runs", "Runs"),
 )
 
 

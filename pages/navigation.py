@@ -7,7 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.catalogue import PAGES
-from explorer.ui.session import remember_page
+from explorer.ui.components import jobs_panel
+from explorer.ui.session import arrived, focus, remember_page
+from explorer.ui.visitors import forget_deleted, window
 
 # A file of ours: Streamlit fetches emoji and icons for the tab from elsewhere.
 ICON = Path(__file__).parents[1] / "explorer" / "ui" / "assets" / "icon.svg"
@@ -20,4 +22,10 @@ for index, row in enumerate(PAGES):
     sections.setdefault(row.section, []).append(page)
 chosen = st.navigation(sections, position="top")
 remember_page(chosen.url_path)
+if "run" in st.query_params:
+    focus(st.query_params["run"])
+here = window()
+if arrived():
+    forget_deleted(here)
+jobs_panel(key="jobs")
 chosen.run()

@@ -132,6 +132,14 @@ def to_json(config: RunConfig) -> dict[str, Any]:
     }
 
 
+def differing(config: RunConfig) -> dict[str, object]:
+    """The settings that are not as released for this model and task, each by its own name."""
+    whole = to_json(config)
+    usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
+    found = {k: v for part in _PARTS for k, v in whole[part].items() if v != usual[part].get(k)}
+    return found | {name: whole[name] for name in _OWN if whole[name] != usual[name]}
+
+
 @lru_cache(maxsize=4096)
 def key(config: RunConfig) -> str:
     """Twelve letters that name the run: made of the task, the model and what differs from their defaults."""
@@ -217,7 +225,8 @@ def changed(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
         else:
             raise InvalidSetting(_unknown("setting", name, [*own, *(k for p in parts.values() for k in p)]))
     built = {part: validated(type(getattr(config, part)), values) for part, values in parts.items()}
-    return RunConfig(**built, **_checked(RunConfig, own), branch=config.branch)
+    new = RunConfig(**built, **_checked(RunConfig, own))
+    return _branched(new, dataclasses.asdict(config.branch)) if config.branch else new
 
 
 def validated(kind: type[Any], values: Mapping[str, object]) -> Any:

@@ -115,8 +115,8 @@ class Job:
 
     async def _follow(self, executor: Executor, recorder: Recorder) -> bool:
         """Take every event in, in turns with the other jobs. Whether it came to its end."""
-        start = published = saved = time.perf_counter()
-        first: int | None = None
+        published = saved = time.perf_counter()
+        told, pace = 0, 0.0  # steps at the last view, and steps a second as it goes now
         async with contextlib.aclosing(executor.events(self._order())) as events:  # type: ignore[type-var]
             recorder.go()
             turn = time.perf_counter()
@@ -126,14 +126,14 @@ class Job:
                 if now - turn < _TURN:
                     continue
                 recorder.rest()
-                if first is None:
-                    first = recorder.step
                 if self.wish:
                     return False
                 if now - published > _PUBLISH_EVERY and recorder.evaluated:
-                    pace = (recorder.step - first) / (now - start)
+                    if told:
+                        lately = (recorder.step - told) / (now - published)
+                        pace = 0.7 * pace + 0.3 * lately if pace else lately
                     self._publish(recorder, pace)
-                    published = now
+                    published, told = now, recorder.step
                 if now - saved > environment().checkpoint_seconds and recorder.evaluated:
                     self._save_soon(recorder)
                     saved = now
@@ -238,6 +238,11 @@ class JobService:
         """Who asked for a job, or looks at it."""
         job = self._jobs.get(run_key)
         return frozenset(job.interested) if job else frozenset()
+
+    def watch(self, run_key: str, visitor: str) -> None:
+        """This visitor has a job on the screen: while they are here it keeps its place."""
+        if job := self._jobs.get(run_key):
+            job.interested.add(visitor)
 
     def stop(self, run_key: str, visitor: str = "", operator: bool = False) -> None:
         """End a training; it keeps what it had. Raises UnknownRun, or NotAllowed for anyone but its starter."""

@@ -33,8 +33,8 @@ class Recorder:
     ) -> None:
         self.config = config
         self.parameters = before.parameters if before else 0
-        self.step = config.first_step
         self._known = before.curves if before else _nothing(config, origin)
+        self.step = self._known.step
         self._snapshots = {} if before is None else dict(before.snapshots)
         self._checkpoint: Checkpoint | None = None
         self._losses: list[Tensor] = []
@@ -64,8 +64,9 @@ class Recorder:
                 self._losses.append(losses)
                 self._tokens.append(tokens)
                 self._seconds.append(self.seconds)
-            case Evaluation():
-                self._evaluations.append(event)
+            case Evaluation(step):
+                if step not in self._known.evaluated:  # a branch that broke off where it begins tells that step again
+                    self._evaluations.append(event)
             case Checkpoint():
                 self._checkpoint = event
                 if event.kept:
@@ -107,12 +108,14 @@ class Recorder:
 
     def record(self, state: State = "finished", problem: str = "") -> Record:
         """The training as it stands; one that is not finished stands at its last checkpoint."""
-        curves, snapshots = self.curves(), dict(self._snapshots)
+        curves, last = self.curves(), self._checkpoint
+        at = last.step if last else max(self._snapshots, default=self.config.first_step)
+        wanted = {*self.config.snapshot_steps, at}  # not the checkpoints that only an earlier part went on from
+        snapshots = {step: kept for step, kept in self._snapshots.items() if step in wanted}
         if state != "finished":
-            last = self._checkpoint
             if last and last.step not in snapshots:
                 snapshots[last.step] = _as_arrays(last)
-            curves = curves.until(last.step if last else max(snapshots, default=self.config.first_step))
+            curves = curves.until(at)
         seconds = float(curves.seconds[-1] - curves.seconds[0])
         return Record(self.config, self.parameters, seconds, curves, snapshots, state, problem)
 

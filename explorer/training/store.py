@@ -113,11 +113,10 @@ class StoredRun:
 
     def weights(self, step: int | None = None) -> dict[str, ndarray]:
         """The weights after so many steps, or the last ones. Raises DamagedRun."""
-        steps = self.snapshot_steps()
-        if not steps or (step is not None and step not in steps):
-            missing = "weights" if step is None else f"weights of step {step}"
-            raise DamagedRun(f"Run {self.key} has no {missing}. Train it again.")
-        return self._tensors("snapshots", steps[-1] if step is None else step)
+        wanted = self.card.step if step is None else step
+        if wanted not in self.snapshot_steps():
+            raise DamagedRun(f"Run {self.key} has no weights of step {wanted:,}. Train it again.")
+        return self._tensors("snapshots", wanted)
 
     def checkpoint(self, step: int) -> Weights:
         """Everything to go on with after so many steps. Raises DamagedRun."""
@@ -173,7 +172,7 @@ def write(record: Record, folder: Path, owner: str = "") -> None:
     pq.write_table(_to_table(record.curves), table, compression="zstd")
     put(folder / "events.parquet", table.getvalue())
     put(folder / "card.json", as_json(card.model_dump()))
-    for what in ("snapshots", "optimiser"):
+    for what in ("optimiser", "snapshots"):  # in this order: without its weights nothing can be gone on from
         for file in (folder / what).glob("*.safetensors"):
             if file.stem.isdecimal() and int(file.stem) not in record.snapshots:
                 file.unlink()  # a checkpoint that a later one has replaced
@@ -190,9 +189,15 @@ def settle(folder: Path, place: Path) -> StoredRun:
         except LineageError:
             log.warning("the card of %s could not be read; what was said of it is lost", place)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=".old-") as old:
+        before_it = Path(old) / "run"
         if place.exists():
-            place.rename(Path(old) / "run")
-        folder.rename(place)
+            place.rename(before_it)
+        try:
+            folder.rename(place)
+        except OSError:
+            if before_it.exists():
+                before_it.rename(place)
+            raise
     _sync(place.parent)
     return load(place)
 
@@ -215,22 +220,24 @@ def say(run: StoredRun, **words: Any) -> StoredRun:
 def load(folder: Path) -> StoredRun:
     """Open a run folder; what it holds is checked. Raises UnknownRun or DamagedRun."""
     try:
-        changed = (folder / "card.json").stat().st_mtime_ns
+        card = (folder / "card.json").stat()
+        changed = card.st_mtime_ns, card.st_ino  # each card is a new file, and a clock may be coarse
     except OSError:
-        changed = 0
+        changed = None
     if not changed and not (folder / "config.json").is_file():
         raise UnknownRun(f"There is no run in {folder}.")
     return _open(folder, changed)
 
 
 @lru_cache(maxsize=128)
-def _open(folder: Path, changed: int) -> StoredRun:
+def _open(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     damaged = f"The run in {folder.name} cannot be read"
     try:
         config = parse(json.loads((folder / "config.json").read_text()))
         card = _card(folder)
         curves = _from_table(_read_table(folder / "events.parquet", config), config).until(card.step)
-        if not config.first_step <= card.step <= config.steps or curves.step != card.step:
+        within = config.first_step <= card.step <= config.steps
+        if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
     except LineageError as error:
         raise DamagedRun(f"{damaged}: {error}") from error

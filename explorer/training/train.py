@@ -44,7 +44,9 @@ def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event
     shares = _shares(task, config)[first:]  # (steps, replicas, rows)
     # Cross-entropy is the sum of -share * log p(label): the targets of every step, made once.
     targets = -shares[..., None] * F.one_hot(row_labels(task), len(CLASSES))
-    tokens = (shares @ _row_lengths(task)).mean(dim=-1) * _batch_sizes(config)[first:]
+    # Rounded, since they are whole numbers: so a sum over more or fewer steps gives the same.
+    read_by_each = (shares @ _row_lengths(task)) * _batch_sizes(config)[first:, None]
+    tokens = read_by_each.round().mean(dim=-1)
     if config.replicas > 1:
         ids = ids.expand(config.replicas, *ids.shape)
     else:
@@ -58,12 +60,14 @@ def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event
     def rests(step: int, logits: Tensor) -> Iterator[Event]:
         """What is told between two steps. `logits` are of every row, so an evaluation needs no other forward."""
         kept = step in config.snapshot_steps
-        if kept or step % config.steps_per_epoch == 0:
-            if not logits.isfinite().all():
-                raise Diverged(_why(config, step))
+        evaluated = kept or step % config.steps_per_epoch == 0
+        resumable = kept or (step - config.first_step) % every == 0
+        if (evaluated or resumable) and not logits.isfinite().all():
+            raise Diverged(_why(config, step))
+        if evaluated:
             every_row = logits.detach().view(config.replicas, *ids.shape[-2:-1], len(CLASSES))
             yield Evaluation(step, every_row[:, asked])
-        if kept or (step - config.first_step) % every == 0:
+        if resumable:
             yield _checkpoint(model, optimiser, config.replicas, step, kept)
 
     for step, (target, read) in enumerate(zip(targets.unbind(), tokens.tolist(), strict=True), start=first):

@@ -7,8 +7,10 @@ draws. Visitors' text goes in as data and is shown as text, never as markup.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import plotly.graph_objects as go
@@ -39,7 +41,25 @@ def _register(name: str) -> Any:
     )
 
 
-_frame, _verdicts, _table, _timeline = (_register(name) for name in ("frame", "verdicts", "table", "timeline"))
+_frame, _verdicts, _table, _timeline, _jobs = map(_register, ("frame", "verdicts", "table", "timeline", "jobs"))
+
+
+def heard(key: str, name: str) -> Any:
+    """What the visitor last did with an instrument, told once; None if nothing since.
+
+    A page that must know before it draws the instrument may ask first: then the instrument's own
+    function has nothing to add, and draws what the page hands it.
+    """
+    return st.session_state.pop(f"{key}: {name}", None)
+
+
+def _ears(key: str, *names: str) -> dict[str, Callable[[], None]]:
+    """Callbacks that keep what is said until a run asks for it: the one it was said in may be interrupted."""
+
+    def keep(name: str) -> None:
+        st.session_state[f"{key}: {name}"] = st.session_state[key][name]
+
+    return {f"on_{name}_change": partial(keep, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -48,6 +68,9 @@ class Panel:
 
     `track` names the traces (line, low, high) whose values are read in the title while the pointer
     moves or the playback runs; `token_axis` the axis on which tokens stand, `token_offset` where the first.
+    `tracks` are several such lines, read in a list below: trace, title, colour and perhaps low, high, digits.
+    `target` is a height that can be dragged, with the traces of which the list says where they reach it:
+    value, low, high, label, lines of trace, title, colour; rising, unit and digits of the places.
     """
 
     name: str
@@ -58,6 +81,8 @@ class Panel:
     value: str | None = None
     caption: str | None = None
     track: tuple[int, int, int] | None = None
+    tracks: Sequence[Mapping[str, object]] | None = None
+    target: Mapping[str, object] | None = None
     token_axis: str | None = None
     token_offset: int = 0
     token_count: int | None = None
@@ -69,6 +94,8 @@ class Panel:
             **{name: getattr(self, name) for name in ("name", "alt", "title", "colour", "value", "caption")},
             "plot": {"data": plot["data"], "layout": plot["layout"]},
             "track": {**track, "digits": 3} if track else None,
+            "tracks": [{"digits": 3, **line} for line in self.tracks] if self.tracks else None,
+            "target": dict(self.target) if self.target else None,
             "token_axis": self.token_axis,
             "token_offset": self.token_offset,
             "token_count": self.token_count,
@@ -96,8 +123,15 @@ def frame(
     narrow_height: int | None = None,
     columns: int | None = None,
     playback: Playback | None = None,
-) -> None:
-    """Draw plotly figures side by side; see `assets/frame.js`."""
+) -> float | None:
+    """Draw plotly figures side by side; see `assets/frame.js`.
+
+    Returns where the visitor has just put the target, for the page to keep and to hand in next time.
+    """
+    said = heard(key, "target")
+    moved = float(said) if isinstance(said, int | float) and math.isfinite(said) else None
+    if moved is not None:
+        panels = [replace(p, target={**p.target, "value": moved}) if p.target else p for p in panels]
     data = {
         "figures": [panel.data() for panel in panels],
         "columns": columns,
@@ -106,12 +140,22 @@ def frame(
         "file": key,
         "playback": vars(playback) if playback else None,
     }
-    _frame(data=data, key=key)
+    _frame(data=data, key=key, **_ears(key, "target"))
+    return moved
 
 
 def verdicts(data: Mapping[str, object], key: str) -> None:
     """What every model says about one sentence; see `assets/verdicts.js`."""
     _verdicts(data=dict(data), key=key)
+
+
+@dataclass(frozen=True)
+class TableState:
+    """What the visitor made of a table: the page keeps it and hands it in next time."""
+
+    chosen: tuple[str, ...]
+    sort: str | None
+    opened: str | None  # the row that was just pressed
 
 
 def table(
@@ -121,13 +165,46 @@ def table(
     key: str,
     label: str,
     caption: str | None = None,
-) -> None:
-    """A table with dot strips and verdicts; see `assets/table.js`."""
-    data = {"columns": list(columns), "rows": list(rows), "caption": caption, "file": key, "label": label}
-    _table(data=data, key=key)
+    chosen: Sequence[str] | None = None,
+    most: int | None = None,
+    sort: str | None = None,
+) -> TableState:
+    """A table with dot strips and verdicts, and rows to choose, sort and open; see `assets/table.js`.
+
+    `chosen` are the keys of the rows that are chosen, None if there is nothing to choose, `most` how many
+    may be; `sort` is the key of a column, with a minus for downwards.
+    """
+    said = heard(key, "chosen")
+    if chosen is not None and isinstance(said, list):
+        known = {row.get("key") for row in rows} | set(chosen)
+        chosen = [one for one in said if isinstance(one, str) and one in known][:most]
+    said = heard(key, "sort")
+    if isinstance(said, str) and any(c.get("sort") and c["key"] == said.removeprefix("-") for c in columns):
+        sort = said
+    said = heard(key, "open")
+    opened = said if isinstance(said, str) and any(row.get("key") == said for row in rows) else None
+    data = {
+        "columns": list(columns),
+        "rows": list(rows),
+        "select": None if chosen is None else {"chosen": list(chosen), "most": most},
+        "sort": sort,
+        "caption": caption,
+        "file": key,
+        "label": label,
+    }
+    _table(data=data, key=key, **_ears(key, "chosen", "sort", "open"))
+    return TableState(tuple(chosen or ()), sort, opened)
 
 
 def timeline(stations: Sequence[Mapping[str, object]], key: str) -> str | None:
     """The stations of the lineage; returns the page that was asked for by a click; see `assets/timeline.js`."""
     result = _timeline(data={"stations": list(stations)}, key=key, on_open_change=lambda: None)
     return cast("str | None", result.open)
+
+
+def jobs_panel(key: str, here: str = "") -> None:
+    """What this server is training, in a corner of every page; `here` is the key of the run on this page.
+
+    It asks the server by itself and takes no room; see `assets/jobs.js`.
+    """
+    _jobs(data={"here": here}, key=key)

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from explorer.catalogue import MODELS, model_row
+from explorer.catalogue import MODELS
 from explorer.errors import InvalidSetting, LineageError, shortened
 from explorer.tasks.negation import NegationConfig
-from explorer.training import store
-from explorer.training.config import RunConfig, changed, default
+from explorer.training import limits
+from explorer.training.config import Adam, RunConfig, changed, default
+from explorer.ui.known import config_of
 
 LEADS = ("bag_of_words", "feedforward", "rnn", "transformer")
 LONGEST_IN_ADDRESS = 300  # characters of a sentence; a longer one stays in its box only
@@ -43,10 +44,13 @@ class Lab:
     look: int = 0  # which replica the insides are of
     layer: int = 0
     head: int = 0
+    run: str = ""  # the key of a run that was asked for by name
+    asked: RunConfig | None = None  # its configuration; it may hold more than this page can set
 
     def config(self, model: str) -> RunConfig:
-        """The run of one model under these settings."""
-        return changed(default("negation", model), {**USUAL, **self.shared, **self.own.get(model, {})})
+        """The run of one model under these settings; the run that was asked for, while they are still its own."""
+        made = changed(default("negation", model), {**USUAL, **self.shared, **self.own.get(model, {})})
+        return self.asked if self.asked and made == plain(self.asked) else made
 
     @cached_property
     def configs(self) -> dict[str, RunConfig]:
@@ -56,6 +60,11 @@ class Lab:
     @property
     def task(self) -> NegationConfig:
         return self.config("bag_of_words").task
+
+    @property
+    def shows_asked(self) -> bool:
+        """Whether the run that was asked for is still among those of this page."""
+        return self.asked is not None and self.config(self.asked.model_name) == self.asked
 
     def value(self, name: str, model: str | None = None) -> Any:
         """The value of a shared setting, or of one model's own."""
@@ -102,7 +111,7 @@ class Lab:
         }
         kept = replace(self, shared=kept_shared, own={m: v for m, v in kept_own.items() if v})
         for model in MODELS:
-            kept.config(model)  # every model must stay trainable, whichever is chosen next
+            limits.check(kept.config(model))  # every model must stay trainable, whichever is chosen next
         return replace(
             kept,
             look=min(self.look, kept.value("replicas") - 1),
@@ -111,10 +120,17 @@ class Lab:
         )
 
 
+def plain(config: RunConfig) -> RunConfig:
+    """What this page can set of a configuration; the rest as released."""
+    optimiser = Adam(config.optimiser.learning_rate)
+    usual = {name: getattr(RunConfig, name) for name in ("threads", "order", "snapshots", "branch")}
+    return dataclasses.replace(config, optimiser=optimiser, **usual)
+
+
 def write(lab: Lab) -> dict[str, str]:
-    """The address of a lab: what differs from the defaults."""
-    usual = Lab()
-    address: dict[str, str] = {}
+    """The address of a lab: what differs from the defaults, or from the run that was asked for."""
+    usual = _around(lab.run, lab.asked) if lab.asked and lab.shows_asked else Lab()
+    address: dict[str, str] = {"run": lab.run} if usual.run else {}
     if lab.say != usual.say and len(lab.say) <= LONGEST_IN_ADDRESS:
         address["say"] = lab.say
     if lab.models != usual.models:
@@ -122,9 +138,12 @@ def write(lab: Lab) -> dict[str, str]:
     for name in ("metric", "look", "layer", "head"):
         if getattr(lab, name) != getattr(usual, name):
             address[name] = _text(getattr(lab, name))
-    address |= {name: _text(value) for name, value in lab.shared.items()}
-    for model, values in lab.own.items():
-        address |= {f"{model}.{name}": _text(value) for name, value in values.items()}
+    if not usual.run:
+        address |= {name: _text(value) for name, value in lab.shared.items()}
+    for model in {**lab.own, **usual.own}:
+        for name in {**lab.own.get(model, {}), **usual.own.get(model, {})}:
+            if lab.value(name, model) != usual.value(name, model):
+                address[f"{model}.{name}"] = _text(lab.value(name, model))
     return address
 
 
@@ -151,15 +170,22 @@ def read(address: Mapping[str, str]) -> tuple[Lab, tuple[str, ...]]:
 
 
 def of_run(name: str) -> Lab:
-    """The settings of a stored run. Raises UnknownRun, DamagedRun, or InvalidSetting where the page cannot show it."""
-    config = store.find(name).config
-    model = model_row(config.model).name
+    """The settings of a run. Raises UnknownRun, DamagedRun or InvalidSetting."""
+    config = config_of(name)
+    return _around(name, config)
+
+
+def _around(name: str, config: RunConfig) -> Lab:
+    """The lab in which a run stands."""
+    model = config.model_name
     shared = {**dataclasses.asdict(config.task), **{n: getattr(config, n) for n in ("batch_size", "seed", "replicas")}}
-    own = {**dataclasses.asdict(config.model), "epochs": config.epochs, **dataclasses.asdict(config.optimiser)}
-    lab = Lab().with_models((*LEADS, model)).with_shared(**shared).with_own(model, **own)
-    if lab.config(model) != config:
-        raise InvalidSetting(f"Run {shortened(name)} was trained with {config.threads} threads; this page shows one.")
-    return lab
+    own = {
+        **dataclasses.asdict(config.model),
+        "epochs": config.epochs,
+        "learning_rate": config.optimiser.learning_rate,
+    }
+    lab = Lab(run=name, asked=config).with_models((*LEADS, model))
+    return lab.with_shared(**shared).with_own(model, **own)
 
 
 def _home(name: str) -> str | None:

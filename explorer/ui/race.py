@@ -10,17 +10,20 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
+from explorer.errors import LineageError
 from explorer.figures.race import HIGH, LOW, MEAN, learning_curve
 from explorer.tasks.ceiling import ceiling
 from explorer.tasks.negation import Negation
+from explorer.training import estimate
 from explorer.training.config import key
 from explorer.training.jobs import service
-from explorer.ui import runs
+from explorer.ui import runs, warmup
 from explorer.ui.components import Panel, Playback, frame
 from explorer.ui.findings import duration, listed, number, seeds
 from explorer.ui.lab import own_settings
-from explorer.ui.runs import Lane, expected_seconds
+from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession
+from explorer.ui.visitors import visitor
 
 _LABELS = {
     "width": "Width of the embeddings",
@@ -36,27 +39,75 @@ OWN_LABELS = {model: {name: _LABELS[name] for name in own_settings(model)} for m
 
 
 def start(session: LabSession) -> None:
-    """Train what is on the screen; what runs already is joined."""
-    configs = session.lab.configs.values()
-    session.raced = {service.submit(config).view().key for config in configs}
+    """Train what is on the screen; what runs already is joined, what was stopped is gone on with."""
+    asked = set()
+    try:
+        for config in session.lab.configs.values():
+            asked.add(service.submit(config, visitor().id).key)
+        session.problems = ()
+    except LineageError as error:  # a limit of this server; what it took trains
+        session.problems = (str(error),)
+    session.raced = asked
     session.races += 1
 
 
+def start_elsewhere(session: LabSession) -> None:
+    """The same question to seeds that were not asked yet."""
+    lab = session.lab
+    session.change(lambda lab: lab.with_shared(seed=lab.value("seed") + lab.value("replicas")))
+    if session.lab is not lab:
+        start(session)
+
+
 def stop(session: LabSession) -> None:
-    """End the trainings of this race; they keep what they had."""
-    for run in session.raced:
-        if job := service.find(run):
-            job.stop()
+    """End those of these trainings that this visitor started; they keep what they had."""
+    me = visitor()
+    for config in session.lab.configs.values():
+        job = service.find(key(config))
+        if job and not job.view().done and me.owns(job.starter):
+            service.stop(job.key, me.id, me.operator)
 
 
 def train_button(session: LabSession) -> None:
     """Train, or while it runs, Stop, in the same place."""
-    if any(lane.live for lane in runs.lanes(session.lab.configs, session.raced).values()):
-        st.button("Stop", icon=":material/stop:", on_click=stop, args=(session,), key="stop", width=150)
-    else:
-        again = all(lane.stored for lane in runs.lanes(session.lab.configs).values())
-        label = "Train again" if again else "Train"
-        st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train", width=150)
+    lanes = list(runs.lanes(session.lab.configs, session.raced).values())
+    if any(lane.live for lane in lanes):
+        _stop_button(session, lanes, "stop")
+        return
+    again = all(lane.stored for lane in runs.lanes(session.lab.configs).values())
+    stopped = any(_stopped(lane) for lane in lanes)
+    label = "Go on" if stopped else "Train again" if again else "Train"
+    st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train", width=150)
+    if again:
+        st.button(
+            "With another seed",
+            icon=":material/casino:",
+            on_click=start_elsewhere,
+            args=(session,),
+            key="another-seed",
+            help="The same settings, with the next seeds: another start, another order of batches.",
+        )
+
+
+def _stopped(lane: Lane) -> bool:
+    """Whether a training was broken off that can be gone on with."""
+    return bool(not lane.stored and (lane.stopped or (lane.job and lane.job.state == "stopped" and lane.job.step)))
+
+
+def _stop_button(session: LabSession, lanes: Sequence[Lane], name: str) -> None:
+    """Stop, for those who started it; the others read why they cannot."""
+    mine = any(lane.live and lane.job and visitor().owns(lane.job.starter) for lane in lanes)
+    why = "Somebody else started this training, and you watch it: only they can stop it. Leave, and it goes on."
+    st.button(
+        "Stop" if mine else "Training",
+        icon=":material/stop:" if mine else ":material/group:",
+        on_click=stop,
+        args=(session,),
+        key=name,
+        width=150,
+        disabled=not mine,
+        help=None if mine else why,
+    )
 
 
 def call_to_train(session: LabSession, lanes: Mapping[str, Lane]) -> None:
@@ -70,11 +121,25 @@ def call_to_train(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if live:
             st.markdown(f"Training {what}: “The race” below shows it live, and their answers follow.")
-            st.button("Stop", icon=":material/stop:", on_click=stop, args=(session,), key="stop-missing")
+            _stop_button(session, list(lanes.values()), "stop-missing")
         else:
-            seconds = max(expected_seconds(lane.config for lane in lanes.values()), 0.5)
-            st.markdown(f"No run of {who} with these settings yet. Training {what} takes about {duration(seconds)}.")
-            st.button("Train", icon=":material/play_arrow:", on_click=start, args=(session,), key="train-missing")
+            st.markdown(f"No finished run of {who} with these settings yet. Training {what} takes {cost(lanes)}.")
+            label = "Go on" if any(_stopped(lane) for lane in lanes.values()) else "Train"
+            st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train-missing")
+
+
+def cost(lanes: Mapping[str, Lane]) -> str:
+    """What these trainings take, before they are asked for."""
+    taken = max(sum(estimate.seconds(lane.config) for lane in lanes.values()), 0.5)
+    others = sum(
+        not view.done and view.key not in {key(lane.config) for lane in lanes.values()} for view in service.views()
+    )
+    taken *= 1 + others / len(lanes)  # everybody has turns
+    text = f"about {duration(taken)}"
+    if warmup.ready():
+        count = sum(estimate.parameters(lane.config) for lane in lanes.values())
+        text += f" ({count:,} parameters a seed)"
+    return text + (f", beside {number(others)} other training{'s' if others > 1 else ''}" if others else "")
 
 
 def live_panel(session: LabSession) -> None:
@@ -149,38 +214,56 @@ def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -
         end=last_epoch,
         available=reached,
         live=live,
-        say=_progress(lanes) if live else f"trained in {duration(took)}" if reached else "not trained yet",
+        say=_progress(lanes) if live else _told(lanes, took) if reached else "not trained yet",
         autoplay=session.races > 0,
     )
+
+
+def _told(lanes: Mapping[str, Lane], took: float) -> str:
+    """How long it took, and whether that was now."""
+    now = any(lane.job for lane in lanes.values())
+    return f"trained in {duration(took)}" if now else f"trained earlier, in {duration(took)}"
 
 
 def _progress(lanes: Mapping[str, Lane]) -> str:
     """How far a training is, and how long it will still take at this pace."""
     steps = sum(lane.config.steps for lane in lanes.values())
     done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
-    running = [lane.job for lane in lanes.values() if lane.live and lane.job and lane.job.step]
+    running = [lane.job.left for lane in lanes.values() if lane.live and lane.job and lane.job.left is not None]
     if not running:
-        return "training"
-    left = max(job.seconds / job.step * (job.config.steps - job.step) for job in running)
-    return f"training, {done / steps:.0%}, about {duration(left)} left"
+        return (
+            "waiting for its turn"
+            if all(lane.job.state == "waiting" for lane in lanes.values() if lane.job)
+            else "training"
+        )
+    return f"training, {done / steps:.0%}, about {duration(max(running))} left"
 
 
 def _outcome(lanes: Mapping[str, Lane]) -> str:
     """What is worth knowing of a training that is over."""
     jobs = [lane.job for lane in lanes.values() if lane.job]
+    if not jobs and any(lane.stopped for lane in lanes.values()):
+        ends = [
+            f"{lane.row.title} at step {lane.stopped.card.step:,} of {lane.config.steps:,}"
+            for lane in lanes.values()
+            if lane.stopped
+        ]
+        return f"Stopped earlier: {listed(ends)}. Go on takes it up from there, to the same end."
     if not jobs or any(lane.live for lane in lanes.values()):
         return ""
-    if any(job.state == "failed" for job in jobs):
-        return "A training broke off; its cause is in the server's log, the other runs are untouched. Train again."
+    troubles = list(dict.fromkeys(job.problem for job in jobs if job.state in ("failed", "diverged")))
+    if troubles:
+        return " ".join(troubles)
     if any(job.state == "stopped" for job in jobs):
-        return "Stopped: the curves end where it was. Train runs to the end."
+        return "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
     if all(job.repeated for job in jobs):
         return "Trained once more, and every curve came out as before, bit for bit."
     if any(job.repeated is False for job in jobs):
         return "Trained once more; on this machine the curves differ in their last bits from the stored ones."
     if all(job.saved for job in jobs):
         return "Saved; the address of this page holds these runs."
-    return "Trained, but this server could not save the runs to disk."
+    why = next((job.problem for job in jobs if job.problem), "")
+    return f"Trained, but not saved. {why}"
 
 
 def _span(curves: Sequence[Float[ndarray, "_ replicas"]], accuracy: bool) -> tuple[float, float]:

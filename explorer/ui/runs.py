@@ -19,10 +19,11 @@ from explorer.catalogue import ModelRow, model_row
 from explorer.errors import DamagedRun
 from explorer.tasks.negation import Negation
 from explorer.training import store
-from explorer.training.config import RunConfig, changed, default, key
+from explorer.training.config import RunConfig, key
 from explorer.training.jobs import View, service
 from explorer.training.record import Curves
 from explorer.training.store import StoredRun
+from explorer.ui.visitors import visitor
 
 if TYPE_CHECKING:
     from explorer.inspection import sentences
@@ -36,6 +37,7 @@ class Lane:
     config: RunConfig
     stored: StoredRun | None  # finished, with weights that can be asked
     job: View | None  # trained, or being trained, by this process
+    stopped: StoredRun | None = None  # not trained to its end, if there is nothing better
 
     @property
     def row(self) -> ModelRow:
@@ -47,10 +49,11 @@ class Lane:
 
     @property
     def curves(self) -> Curves | None:
-        """The job's while there is one, otherwise the stored run's."""
+        """The job's while there is one, otherwise the kept run's."""
         if self.job and self.job.state != "failed":
             return self.job.curves
-        return self.stored.curves if self.stored else None
+        kept = self.stored or self.stopped
+        return kept.curves if kept else None
 
     @property
     def epochs(self) -> Float[ndarray, " evaluations"]:
@@ -61,7 +64,8 @@ class Lane:
 
     @property
     def seconds(self) -> float | None:
-        return self.job.seconds if self.job else self.stored.card.seconds if self.stored else None
+        kept = self.stored or self.stopped
+        return self.job.seconds if self.job else kept.card.seconds if kept else None
 
     @property
     def parameters(self) -> int | None:
@@ -71,31 +75,25 @@ class Lane:
 
 
 def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[str, Lane]:
-    """A lane for each configuration; jobs count where this visitor asked for them (`raced`: run keys)."""
-    raced = set(raced)
+    """A lane for each configuration. A job counts where this visitor asked for it (`raced`: run keys, in this
+    window; or in another one, while it is under way), and where there is nothing else to show."""
+    raced, me = set(raced), visitor().id
     found = {}
     for model, config in configs.items():
-        view = None
+        run = key(config)
         stored = store.find_config(config, without=_broken)
-        job = service.find(key(config))
-        if job and (key(config) in raced or stored is None):
+        view = stopped = None
+        if job := service.find(run):
             view = job.view()
-        found[model] = Lane(config, stored, view)
+            mine = run in raced or (not view.done and me in service.interested(run))
+            if not mine and stored:
+                view = None
+            elif not view.done:
+                service.watch(run, me)
+        if stored is None and view is None:
+            stopped = store.find_config(config, without=_broken, unfinished=True)
+        found[model] = Lane(config, stored, view, stopped)
     return found
-
-
-def expected_seconds(configs: Iterable[RunConfig]) -> float:
-    """About how long these trainings take: the shipped run's time a step, times the steps asked for.
-
-    Fewer seeds save little, since a step costs mostly its calls. Larger layers are not reckoned with.
-    """
-    total = 0.0
-    for config in configs:
-        row = model_row(config.model)
-        shipped = store.find_config(changed(default("negation", row.name), {"replicas": 8}))
-        if shipped:
-            total += shipped.card.seconds / shipped.config.steps * config.steps * (0.6 + 0.4 * config.replicas / 8)
-    return total
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

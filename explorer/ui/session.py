@@ -1,16 +1,18 @@
-"""One visitor's state on the negation page, kept between gestures and written into the address.
+"""One visitor's state on a page, kept between gestures and written into the address.
 
-The lab (`Lab`) is the truth; widgets show it and change it through their callbacks, so one setting may
-stand in two places of the page. Streamlit forgets a widget when its page is left; this does not.
+The state (of the negation page: `Lab`) is the truth; widgets show it and change it through their callbacks,
+so one setting may stand in two places of the page. Streamlit forgets a widget when its page is left; this
+does not.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
@@ -18,32 +20,44 @@ from explorer.catalogue import model_row
 from explorer.errors import LineageError
 from explorer.tasks.negation import VOCABULARY, NegationConfig
 from explorer.training.config import Adam, RunConfig
-from explorer.ui import lab as address
+from explorer.ui import address, lab
 from explorer.ui.lab import Lab
 
+State = TypeVar("State")
 _KEY = "lineage.negation"
 _ECHO = 1.0  # seconds; nobody types the old value again in that time
-_PAGE, _STAYED = "lineage.page", "lineage.stayed"
+_PAGE, _STAYED, _RUN = "lineage.page", "lineage.stayed", "lineage.run"
 
 
 @dataclass
-class LabSession:
-    """What this visitor has on the screen."""
+class PageSession(Generic[State]):
+    """What a visitor has on the screen of one page."""
 
-    lab: Lab = field(default_factory=Lab)
+    state: State
     problems: tuple[str, ...] = ()  # about the address, or the last change
-    raced: set[str] = field(default_factory=set)  # keys of the runs this visitor asked to train
-    races: int = 0  # how often Train was pressed: each is a playback of its own
-    spoken: tuple[str, ...] = VOCABULARY.split(Lab.say)  # the last sentence that every model could read
     written: dict[str, str] | None = None  # the address as this page last wrote it
     echoes: dict[str, tuple[object, float]] = field(default_factory=dict)  # by widget: an old value, and until when
 
-    def change(self, make: Callable[[Lab], Lab]) -> None:
-        """Change the lab, or keep it and say why not."""
+    def change(self, make: Callable[[State], State]) -> None:
+        """Change the state, or keep it and say why not."""
         try:
-            self.lab, self.problems = make(self.lab), ()
+            self.state, self.problems = make(self.state), ()
         except LineageError as error:
             self.problems = (str(error),)
+
+
+@dataclass
+class LabSession(PageSession[Lab]):
+    """What a visitor has on the screen of the negation lab."""
+
+    state: Lab = field(default_factory=Lab)
+    raced: set[str] = field(default_factory=set)  # keys of the runs asked for in this window
+    races: int = 0  # how often Train was pressed: each is a playback of its own
+    spoken: tuple[str, ...] = VOCABULARY.split(Lab.say)  # the last sentence that every model could read
+
+    @property
+    def lab(self) -> Lab:
+        return self.state
 
 
 def remember_page(page: str) -> None:
@@ -52,30 +66,64 @@ def remember_page(page: str) -> None:
     st.session_state[_PAGE] = page
 
 
+def arrived() -> bool:
+    """Whether the visitor has just come to this page from another one."""
+    return not st.session_state.get(_STAYED)
+
+
+def run_in_focus() -> str:
+    """The run that the visitor last asked for by name, on whichever page; empty if none."""
+    return str(st.session_state.get(_RUN, ""))
+
+
+def focus(run: str) -> None:
+    """Remember a run for the other pages."""
+    st.session_state[_RUN] = run
+
+
 def lab_session() -> LabSession:
-    """This visitor's state; an address that this page did not write is read anew.
+    """This visitor's state of the lab; the run that was asked for on another page is shown here too."""
+    session: LabSession = st.session_state.setdefault(_KEY, LabSession())
+    if arrived() and not st.query_params and run_in_focus() not in ("", session.lab.run):
+        session.state, session.problems = lab.read({"run": run_in_focus(), "say": session.lab.say})
+    follow_address(session, lab.read, lab.write)
+    focus(session.lab.run if session.lab.shows_asked else "")
+    return session
+
+
+def page_session(name: str, kind: type[State]) -> PageSession[State]:
+    """This visitor's state of a page that is one flat dataclass; see `address.py`."""
+    session: PageSession[State] = st.session_state.setdefault(f"lineage.{name}", PageSession(kind()))
+    follow_address(session, partial(address.read, kind), address.write)
+    return session
+
+
+def follow_address(
+    session: PageSession[State],
+    read: Callable[[Mapping[str, str]], tuple[State, tuple[str, ...]]],
+    write: Callable[[State], dict[str, str]],
+) -> None:
+    """Let an address that this page did not write change its state, then let it hold what is on the screen.
 
     Whoever comes from another page brings an empty address and finds everything as it was left; an
     address emptied on this page (the browser's back button) means the defaults.
     """
-    session: LabSession = st.session_state.setdefault(_KEY, LabSession())
     here = st.query_params.to_dict()
-    if here != session.written and (here or st.session_state.get(_STAYED)):
-        session.lab, session.problems = address.read(here)
-    write_address(session)
-    return session
+    if here != session.written and (here or not arrived()):
+        session.state, session.problems = read(here)
+    write_address(session, write)
 
 
-def write_address(session: LabSession) -> None:
+def write_address(session: PageSession[State], write: Callable[[State], dict[str, str]] = address.write) -> None:
     """Let the address hold what is on the screen."""
-    wanted = address.write(session.lab)
+    wanted = write(session.state)
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
     session.written = wanted
 
 
-def bound(session: LabSession, key: str, value: object, make: Callable[[Lab, Any], Lab]) -> dict[str, Any]:
-    """The arguments that tie a widget to the lab: it shows `value`, and `make` says what its change means.
+def bound(session: PageSession[State], key: str, value: object, make: Callable[[State, Any], State]) -> dict[str, Any]:
+    """The arguments that tie a widget to the state: it shows `value`, and `make` says what its change means.
 
     A browser that has not yet been shown a new value sends the old one with its next gesture. That is an
     echo and no change, so for a moment what the widget held before is not taken for a wish.
@@ -89,7 +137,7 @@ def bound(session: LabSession, key: str, value: object, make: Callable[[Lab, Any
         new = st.session_state[key]
         echo, until = session.echoes.get(key, (None, 0.0))
         if new != echo or time.monotonic() > until:
-            session.change(lambda lab: make(lab, new))
+            session.change(lambda state: make(state, new))
 
     return {"key": key, "on_change": changed}
 

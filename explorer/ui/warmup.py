@@ -30,6 +30,10 @@ def _warm_up() -> None:
         torch.set_num_threads(1)  # on a server there is always other work for the second core
         import explorer.inspection.sentences
         import explorer.training.recorder  # noqa: F401
+        from explorer.training import index, library
+
+        library.empty_trash()  # nobody is left who could ask anything back
+        index.refresh()
 
         go.Figure()  # the first figure loads plotly's validators
         gc.collect()

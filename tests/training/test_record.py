@@ -1,27 +1,57 @@
-"""Curves while a training goes on."""
+"""Curves while a training goes on, and what is left of one that was broken off."""
 
 from __future__ import annotations
 
-import numpy as np
+import time
+from collections.abc import Iterator
+from itertools import count
 
-from explorer.training.config import changed, default
-from explorer.training.recorder import Recorder
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from explorer.catalogue import MODELS
+from explorer.errors import Diverged
+from explorer.training.config import branched, changed, default
+from explorer.training.events import Checkpoint, Evaluation, Event, Step
+from explorer.training.record import Curves, Record
+from explorer.training.recorder import Recorder, as_checkpoint, record_run
 from explorer.training.train import train
+from tests.training.alike import STEPS, assert_alike, broken_off, checkpoints, short, told, whole
 
 CONFIG = changed(default("negation", "rnn"), {"epochs": 3, "train_size": 211, "replicas": 2})
 
 
-def test_a_training_that_was_stopped_keeps_what_it_had() -> None:
-    recorder = Recorder(CONFIG)
-    for event in train(CONFIG):
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, in a list so that a test can set it."""
+    now = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now
+
+
+def recorded(events: tuple[Event, ...] | list[Event], ask: Iterator[bool] | None = None) -> Recorder:
+    """A recorder that took these events in, and was asked for its curves in between."""
+    recorder = Recorder(short(replicas=2))
+    for event in events:
         recorder.add(event)
-        if recorder.step == 7:
-            break
-    record = recorder.record()
-    assert not record.finished
-    assert record.curves.losses.shape == (7, 2)
-    assert record.curves.epochs.tolist() == [0, 1]
-    assert not record.snapshots
+        if ask and next(ask):
+            recorder.curves()
+    return recorder
+
+
+def assert_same_curves(one: Curves, other: Curves) -> None:
+    assert one.first == other.first
+    for name in ("losses", "tokens", "seconds", "evaluated", "sustain"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert one.metrics.keys() == other.metrics.keys()
+    for name, values in one.metrics.items():
+        np.testing.assert_array_equal(values, other.metrics[name], err_msg=name)
+
+
+# ---- while it goes on
 
 
 def test_curves_before_the_first_step_are_empty() -> None:
@@ -29,21 +59,293 @@ def test_curves_before_the_first_step_are_empty() -> None:
     events = train(CONFIG)
     recorder.add(next(events))
     assert not recorder.evaluated
+    assert recorder.curves().step == 0
     recorder.add(next(events))
     assert recorder.evaluated
     assert recorder.curves().losses.shape == (0, 2)
     assert recorder.curves().sustain.shape == (1, 2, 6)
+    assert recorder.curves().tokens.tolist() == [0]
 
 
 def test_what_was_handed_out_is_never_changed() -> None:
     recorder = Recorder(CONFIG)
     events = train(CONFIG)
-    for _ in range(9):
+    for _ in range(15):
         recorder.add(next(events))
-    early = recorder.curves()
-    kept = early.losses.copy(), early.sustain.copy()
+    early, record = recorder.curves(), recorder.record("running")
+    parts = ("losses", "sustain", "tokens", "seconds", "evaluated")
+    kept = [getattr(early, part).copy() for part in parts]
+    metrics = {name: values.copy() for name, values in early.metrics.items()}
+    weights = {
+        step: {name: value.copy() for name, value in (*snapshot.weights.items(), *(snapshot.optimiser or {}).items())}
+        for step, snapshot in record.snapshots.items()
+    }
     for event in events:
         recorder.add(event)
-    np.testing.assert_array_equal(early.losses, kept[0])
-    np.testing.assert_array_equal(early.sustain, kept[1])
-    np.testing.assert_array_equal(recorder.curves().losses[: len(early.losses)], early.losses)
+    for part, before in zip(parts, kept, strict=True):
+        np.testing.assert_array_equal(getattr(early, part), before)
+        np.testing.assert_array_equal(getattr(recorder.curves(), part)[: len(before)], before)
+    for name, before in metrics.items():
+        np.testing.assert_array_equal(early.metrics[name], before)
+    assert sorted(record.snapshots) == sorted(weights)
+    for step, snapshot in record.snapshots.items():
+        for name, value in (*snapshot.weights.items(), *(snapshot.optimiser or {}).items()):
+            np.testing.assert_array_equal(value, weights[step][name])
+
+
+@settings(max_examples=25)
+@given(st.lists(st.booleans(), min_size=80, max_size=80))
+def test_asking_often_or_once_gives_the_same_curves(asked: list[bool]) -> None:
+    events = whole(short(replicas=2))
+    assert_same_curves(recorded(events, iter(asked)).curves(), recorded(events).curves())
+
+
+def test_time_stands_still_between_two_turns(clock: list[float]) -> None:
+    recorder = Recorder(CONFIG)
+    step = torch.zeros(2)
+    assert recorder.seconds == 0
+    recorder.go()
+    clock[0] += 3
+    recorder.add(Step(1, step, 5.0))
+    recorder.rest()
+    clock[0] += 1_000
+    assert recorder.seconds == 3
+    recorder.add(Step(2, step, 5.0))
+    recorder.go()
+    clock[0] += 4
+    recorder.add(Step(3, step, 7.0))
+    recorder.rest()
+    recorder.rest()
+    assert recorder.curves().seconds.tolist() == [0, 3, 3, 7]
+    assert recorder.curves().tokens.tolist() == [0, 5, 10, 17]
+    assert recorder.record().seconds == 7
+
+
+def test_time_and_tokens_go_on_from_the_record_before(clock: list[float]) -> None:
+    config = short()
+    recorder = Recorder(config)
+    recorder.go()
+    clock[0] += 5
+    before = broken_off(recorder, train(config), 20)
+    clock[0] += 1_000
+    assert before.seconds == 5
+    again = Recorder(config, before)
+    assert (again.step, again.seconds, again.parameters) == (20, 5, before.parameters)
+    again.go()
+    clock[0] += 2
+    for event in train(config, as_checkpoint(20, before.snapshots[20])):
+        again.add(event)
+    assert again.record().seconds == 7
+    assert again.curves().seconds.tolist() == [0, *[5] * 20, *[7] * 12]
+    np.testing.assert_array_equal(again.curves().tokens, record_run(config).curves.tokens)
+
+
+# ---- broken off and gone on with
+
+
+def test_a_training_that_was_stopped_stands_at_its_last_checkpoint() -> None:
+    config = short(replicas=2)
+    recorder = Recorder(config)
+    for event in train(config):
+        recorder.add(event)
+        if recorder.step == 27:
+            break
+    record = recorder.record("stopped")
+    assert (record.state, record.finished, record.curves.step) == ("stopped", False, 20)
+    assert sorted(record.snapshots) == [0, 1, 3, 10, 20]
+    assert record.curves.losses.shape == (20, 2)
+    assert record.curves.tokens.shape == record.curves.seconds.shape == (21,)
+    assert record.curves.evaluated.tolist() == [0, 1, 3, 4, 8, 10, 12, 16, 20]
+    assert all(values.shape == (9, 2) for values in record.curves.metrics.values())
+    assert recorder.curves().step == 27  # what is on the screen is not cut
+    assert recorder.record("stopped").curves.step == 20
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_training_in_three_parts_has_the_record_of_one_in_one(model: str, replicas: int) -> None:
+    config = short(model, replicas=replicas)
+    first = broken_off(Recorder(config), train(config), 10)
+    recorder = Recorder(config, first)
+    second = broken_off(recorder, train(config, as_checkpoint(10, first.snapshots[10])), 20)
+    assert second.curves.step == 20
+    assert_alike(record_run(config, before=second), record_run(config))
+
+
+def test_it_may_be_broken_off_anywhere() -> None:
+    config = short(replicas=2)
+    events, complete = whole(config), recorded(whole(config)).record()
+    for many in range(3, len(events), 4):  # whatever came, from the first checkpoint on
+        before = recorded(events[: many + 1]).record("stopped")
+        assert before.curves.step == max(before.snapshots)
+        assert_alike(record_run(config, before=before), complete)
+
+
+def test_a_finished_record_that_is_gone_on_with_is_finished() -> None:
+    config = short(replicas=2)
+    complete = record_run(config)
+    again = record_run(config, before=complete)
+    assert again.finished
+    assert_alike(again, complete)
+
+
+def test_a_checkpoint_that_a_later_one_replaced_is_not_kept() -> None:
+    config = short()
+    before = broken_off(Recorder(config), train(config), 20)
+    assert sorted(before.snapshots) == [0, 1, 3, 10, 20]
+    recorder = Recorder(config, before)
+    later = broken_off(recorder, train(config, as_checkpoint(20, before.snapshots[20])), 30)
+    assert sorted(later.snapshots) == [0, 1, 3, 10, 30]
+
+
+def test_a_training_that_is_stopped_again_before_its_next_checkpoint_stands_where_it_stood() -> None:
+    config = short()
+    before = broken_off(Recorder(config), train(config), 20)
+    recorder = Recorder(config, before)
+    for event in train(config, as_checkpoint(20, before.snapshots[20])):
+        recorder.add(event)
+        if recorder.step == 25:
+            break
+    assert_alike(recorder.record("stopped"), before)
+
+
+def test_a_listener_hears_every_event_of_what_is_left() -> None:
+    config, heard = short(), []
+    before = broken_off(Recorder(config), train(config), 20)
+    record_run(config, heard.append, before)
+    assert told(heard) == told(whole(config), after=20)
+
+
+# ---- branches
+
+
+def branch_of(parent: Record, step: int, **changes: object) -> tuple[Recorder, list[Event]]:
+    config = branched(parent.config, step, changes)
+    at = step - parent.curves.first
+    origin = float(parent.curves.tokens[at]), float(parent.curves.seconds[at])
+    return Recorder(config, origin=origin), list(train(config, as_checkpoint(step, parent.snapshots[step])))
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_branch_goes_on_from_its_parents_tokens_and_seconds(replicas: int, clock: list[float]) -> None:
+    parent = record_run(short(replicas=replicas), lambda _: clock.__setitem__(0, clock[0] + 1))
+    recorder, events = branch_of(parent, 10)
+    recorder.go()
+    for event in events:
+        recorder.add(event)
+        clock[0] += 1
+    child = recorder.record()
+    assert (child.curves.first, child.curves.step) == (10, 32)
+    np.testing.assert_array_equal(child.curves.losses, parent.curves.losses[10:])
+    np.testing.assert_array_equal(child.curves.tokens, parent.curves.tokens[10:])
+    assert child.curves.seconds[0] == parent.curves.seconds[10] > 0
+    assert (np.diff(child.curves.seconds) > 0).all()
+    assert child.seconds == child.curves.seconds[-1] - child.curves.seconds[0]
+    assert child.curves.evaluated[0] == 10
+    at = parent.curves.evaluated.tolist().index(10)
+    for name, values in parent.curves.metrics.items():
+        np.testing.assert_array_equal(child.curves.metrics[name][0], values[at])
+        np.testing.assert_array_equal(child.curves.last(name), parent.curves.last(name))
+    np.testing.assert_array_equal(child.curves.sustain[0], parent.curves.sustain[at])
+
+
+@pytest.mark.parametrize("step", [10, 11, 13, 20])  # its first step, two that it keeps, and one only to go on from
+def test_a_branch_that_was_broken_off_ends_as_in_one_go(step: int) -> None:
+    parent = record_run(short(replicas=2))
+    recorder, events = branch_of(parent, 10, order=2)
+    for event in events:
+        recorder.add(event)
+    other, again = branch_of(parent, 10, order=2)
+    before = broken_off(other, again, step)
+    assert before.curves.step == step
+    assert_alike(record_run(before.config, before=before), recorder.record())
+
+
+# ---- divergence
+
+
+@pytest.mark.parametrize("batch_size", [64, 7])
+def test_what_came_before_a_divergence_is_kept(batch_size: int) -> None:
+    config = short(replicas=2, batch_size=batch_size)
+    healthy = broken_off(Recorder(config), train(config), 10)
+    checkpoint = as_checkpoint(10, healthy.snapshots[10])
+    checkpoint.weights["embedding.weight"][0] = torch.inf
+    recorder = Recorder(config, healthy)
+    with pytest.raises(Diverged) as raised:
+        for event in train(config, checkpoint):
+            recorder.add(event)
+    assert recorder.step > 10
+    record = recorder.record("diverged", str(raised.value))
+    assert (record.state, record.problem) == ("diverged", str(raised.value))
+    assert_same_curves(record.curves, healthy.curves)
+    assert all(np.isfinite(v).all() for kept in record.snapshots.values() for v in kept.weights.values())
+
+
+def test_a_training_that_diverges_at_once_leaves_an_empty_record() -> None:
+    parent = short()
+    checkpoint = checkpoints(whole(parent))[10]
+    weights = {name: torch.full_like(value, torch.nan) for name, value in checkpoint.weights.items()}
+    branch = branched(parent, 10, {})
+    recorder = Recorder(branch)
+    with pytest.raises(Diverged, match="step 10"):
+        for event in train(branch, Checkpoint(10, weights, checkpoint.optimiser, kept=True)):
+            recorder.add(event)
+    record = recorder.record("diverged", "why")
+    assert (record.curves.step, len(record.curves.evaluated), record.snapshots) == (10, 0, {})
+
+
+# ---- curves
+
+
+@pytest.mark.parametrize("first", [0, 10])
+def test_steps_lie_along_each_axis(first: int) -> None:
+    moments = 4
+    curves = Curves(
+        first,
+        np.zeros((moments - 1, 2), np.float32),
+        np.array([100.0, 110, 130, 160]),
+        np.array([1.5, 2, 2, 4]),
+        np.array([first, first + 3]),
+        {},
+        np.zeros((2, 2, 6), np.float32),
+    )
+    steps = first + np.array([0, 2, 3])
+    assert curves.along("step", steps, 4).tolist() == steps.tolist()
+    assert curves.along("epoch", steps, 4).tolist() == [step / 4 for step in steps]
+    assert curves.along("tokens", steps, 4).tolist() == [100, 130, 160]
+    assert curves.along("seconds", steps, 4).tolist() == [1.5, 2, 4]
+    assert curves.along("tokens", curves.evaluated, 4).tolist() == [100, 160]
+    assert all(curves.along(axis, steps, 4).dtype == float for axis in ("step", "epoch", "tokens", "seconds"))
+
+
+def part(curves: Curves, step: int) -> Curves:
+    """What came after a step, as a training that went on from there tells it."""
+    later = curves.evaluated > step
+    metrics = {name: values[later] for name, values in curves.metrics.items()}
+    at = step - curves.first
+    rest = (curves.losses[at:], curves.tokens[at:], curves.seconds[at:], curves.evaluated[later])
+    return Curves(step, *rest, metrics, curves.sustain[later])
+
+
+def test_cutting_curves_and_putting_them_together_are_inverse() -> None:
+    curves = record_run(short(replicas=2)).curves
+    for step in range(33):
+        early = curves.until(step)
+        assert early.step == step
+        assert (early.evaluated <= step).all()
+        assert_same_curves(early.followed_by(part(curves, step)), curves)
+        assert_same_curves(early.until(step), early)
+
+
+def test_curves_without_any_evaluation_can_be_followed() -> None:
+    curves = recorded(whole(short(replicas=2))).curves()
+    empty = recorded([]).curves()
+    assert_same_curves(empty.followed_by(curves), curves)
+    silent = [event for event in whole(short(replicas=2)) if not isinstance(event, Evaluation)]
+    assert_same_curves(curves.until(0).followed_by(recorded(silent).curves().until(0)), curves.until(0))
+
+
+def test_the_last_value_of_a_metric_is_that_of_the_last_evaluation() -> None:
+    curves = recorded(whole(short(replicas=2)), (step % 3 == 0 for step in count())).curves()
+    np.testing.assert_array_equal(curves.last("test_loss"), curves.metrics["test_loss"][-1])
+    assert tuple(sorted({*STEPS} - {*curves.evaluated.tolist()})) == (30,)

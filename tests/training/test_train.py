@@ -12,13 +12,15 @@ import pytest
 import torch
 
 from explorer.catalogue import MODELS
+from explorer.errors import Diverged, InvalidSetting
 from explorer.tasks.ceiling import ceiling
 from explorer.tasks.negation import Negation
-from explorer.training.config import RunConfig, changed, default
-from explorer.training.events import Evaluation, Snapshot, Started, Step
-from explorer.training.record import Record
-from explorer.training.recorder import record_run
+from explorer.training.config import RunConfig, branched, changed, default, key
+from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
+from explorer.training.record import Record, Weights
+from explorer.training.recorder import as_checkpoint, record_run
 from explorer.training.train import train
+from tests.training.alike import STEPS, bits, checkpoints, short, told, whole
 
 SHORT: dict[str, object] = {"epochs": 3, "train_size": 211, "test_size": 53}  # four batches an epoch, the last of 19
 
@@ -136,27 +138,47 @@ def test_between_two_events_torch_is_as_it_was() -> None:
 
 def test_closing_the_generator_stops_the_training() -> None:
     events = train(run("rnn", epochs=2_000))
-    seen = [next(events) for _ in range(7)]
+    seen = [next(events) for _ in range(8)]
     events.close()
-    assert [type(event) for event in seen] == [Started, Evaluation, *[Step] * 5]
+    assert [type(event) for event in seen] == [Started, *[Evaluation, Checkpoint, Step] * 2, Step]
     with pytest.raises(StopIteration):
         next(events)
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_events_tell_the_whole_training(replicas: int) -> None:
-    config = run("bag_of_words", **SHORT, replicas=replicas)
+    config = run("bag_of_words", **SHORT, replicas=replicas, snapshots=2)
     events = list(train(config))
     assert events[0] == Started(parameters=24)  # 11 tokens and a bias, for two classes
     assert [e.step for e in events if isinstance(e, Step)] == list(range(1, 13))
-    assert [(e.step, e.epoch) for e in events if isinstance(e, Evaluation)] == [(0, 0), (4, 1), (8, 2), (12, 3)]
-    (snapshot,) = (e for e in events if isinstance(e, Snapshot))
-    assert snapshot.step == 12
-    assert {name: tuple(value.shape) for name, value in snapshot.weights.items()} == {
+    assert [e.step for e in events if isinstance(e, Evaluation)] == [0, 4, 8, 12]
+    assert [(e.step, e.kept) for e in events if isinstance(e, Checkpoint)] == [(0, True), (10, False), (12, True)]
+    last = events[-1]
+    assert isinstance(last, Checkpoint)
+    assert {name: tuple(value.shape) for name, value in last.weights.items()} == {
         "readout.weight": (replicas, 2, 11),
         "readout.bias": (replicas, 2),
     }
+    assert {name: tuple(value.shape) for name, value in last.optimiser.items()} == {
+        "mean": (24 * replicas,),
+        "square": (24 * replicas,),
+    }
     assert all(e.logits.shape == (replicas, 6, 2) for e in events if isinstance(e, Evaluation))
+
+
+def test_tokens_are_those_that_were_read() -> None:
+    config = run("bag_of_words", **SHORT, padding="eos", batch_size=211)  # one batch an epoch: every sentence
+    task = Negation(config.task)
+    drawn = [task.sentences[i] for i in task.sample("train", 0)]
+    lengths = {s.text: max(len(s.text.split()) for s in drawn) + 2 for s in drawn}  # <BOS>, <EOS>; filled up with it
+    assert {e.tokens for e in train(config) if isinstance(e, Step)} == {sum(lengths[s.text] for s in drawn)}
+
+
+def test_a_snapshot_is_evaluated_where_it_is_kept() -> None:
+    config = short()
+    kept = [e.step for e in whole(config) if isinstance(e, Checkpoint) and e.kept]
+    assert tuple(kept) == config.snapshot_steps == (0, 1, 3, 10, 32)
+    assert {*kept} <= {e.step for e in whole(config) if isinstance(e, Evaluation)}
 
 
 def test_metrics_worked_out_from_the_samples() -> None:
@@ -184,3 +206,186 @@ def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
     curves = record_run(run("bag_of_words", p_not=0.0)).curves
     assert np.isnan(curves.last("test_accuracy_negated")).all()
     assert curves.last("exact_accuracy").tolist() == [1.0]
+
+
+# ---- broken off and gone on with
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("model", MODELS)
+def test_going_on_from_any_checkpoint_tells_the_same_bit_for_bit(model: str, replicas: int) -> None:
+    config = short(model, replicas=replicas)
+    kept = checkpoints(whole(config))
+    assert tuple(kept) == STEPS
+    for step, checkpoint in kept.items():
+        assert told(train(config, checkpoint)) == told(whole(config), after=step), step
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_going_on_twice_in_a_row_tells_the_same_bit_for_bit(replicas: int) -> None:
+    config = short("transformer", replicas=replicas)
+    once = list(train(config, checkpoints(whole(config))[3]))
+    twice = list(train(config, checkpoints(once)[20]))
+    assert told(twice) == told(whole(config), after=20)
+
+
+def test_going_on_at_the_last_step_tells_nothing_new() -> None:
+    config = short()
+    assert list(train(config, checkpoints(whole(config))[32])) == [whole(config)[0]]
+
+
+def test_a_checkpoint_is_not_changed_by_going_on_from_it() -> None:
+    config = short()
+    checkpoint = checkpoints(whole(config))[10]
+    before = told([checkpoint])
+    list(train(config, checkpoint))
+    assert told([checkpoint]) == before
+
+
+@pytest.mark.parametrize(
+    "other",
+    [short("gru"), short(hidden=7), short(replicas=3), short("bag_of_words")],
+    ids=["another model", "another width", "more replicas", "fewer layers"],
+)
+def test_a_checkpoint_of_another_model_is_refused(other: RunConfig) -> None:
+    checkpoint = checkpoints(whole(other))[10]
+    with pytest.raises(InvalidSetting, match=r"checkpoint of step 10 does not fit this run's model. Train it from its"):
+        list(train(short(), checkpoint))
+
+
+def test_weights_without_the_averages_of_adam_are_refused() -> None:
+    weights = {name: value.numpy() for name, value in checkpoints(whole(short()))[10].weights.items()}
+    with pytest.raises(InvalidSetting, match="does not fit"):
+        list(train(short(), as_checkpoint(10, Weights(weights, None))))
+
+
+# ---- branches
+
+
+def from_parent(parent: RunConfig, step: int, **changes: object) -> list[Event]:
+    return list(train(branched(parent, step, changes), checkpoints(whole(parent))[step]))
+
+
+def steps_of(events: list[Event]) -> list[object]:
+    return told(event for event in events if isinstance(event, Step))
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str, replicas: int) -> None:
+    parent = short(model, replicas=replicas)
+    parents = list(whole(parent))
+    asked = {event.step: told([event]) for event in parents if isinstance(event, Evaluation)}
+    for step in (0, 3, 20):
+        events = from_parent(parent, step)
+        assert steps_of(events) == [e for e in steps_of(parents) if e[1] > step]
+        assert isinstance(events[1], Evaluation) and events[1].step == step
+        again = {event.step: told([event]) for event in events if isinstance(event, Evaluation)}
+        assert all(again[s] == asked[s] for s in again.keys() & asked.keys())
+        assert told([checkpoints(events)[32]]) == told([checkpoints(parents)[32]])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"learning_rate": 0.01},
+        {"schedule": "linear"},
+        {"schedule": "cosine"},
+        {"warmup": 100},
+        {"order": 1},
+        {"epochs": 16, "schedule": "linear"},
+    ],
+    ids=str,
+)
+def test_a_branch_with_another_setting_differs_after_its_step_and_only_after(changes: dict[str, object]) -> None:
+    parent = short(replicas=2)
+    events, parents = from_parent(parent, 10, **changes), list(whole(parent))
+    asked = {e.step: told([e]) for e in parents if isinstance(e, Evaluation)}
+    assert told([events[1]]) == asked[10]
+    assert bits(checkpoints(events)[10].weights) == bits(checkpoints(parents)[10].weights)
+    mine, theirs = steps_of(events), [e for e in steps_of(parents) if e[1] > 10]
+    same_batches = "order" not in changes
+    assert (mine[0] == theirs[0]) == same_batches  # the loss of a batch is taken before its step
+    assert all(one != other for one, other in zip(mine[1:], theirs[1:], strict=False))
+
+
+def test_a_branch_with_more_epochs_goes_on_where_its_parent_ended() -> None:
+    parent = short(replicas=2)
+    longer = from_parent(parent, 10, epochs=12)
+    assert steps_of(longer)[:22] == [e for e in steps_of(list(whole(parent))) if e[1] > 10]
+    assert steps_of(longer)[-1][1] == 48
+    assert steps_of(from_parent(parent, 32, epochs=12)) == steps_of(longer)[22:]
+    assert steps_of(longer) == [e for e in steps_of(list(whole(short(replicas=2, epochs=12)))) if e[1] > 10]
+
+
+def test_a_branch_of_a_branch_equals_the_first_parent() -> None:
+    parent = short(replicas=2)
+    child = branched(parent, 3, {})
+    children = list(train(child, checkpoints(whole(parent))[3]))
+    grandchild = branched(child, 13, {})
+    assert (grandchild.branch.parent, grandchild.branch.step) == (key(child), 13)
+    events = list(train(grandchild, checkpoints(children)[13]))
+    assert steps_of(events) == [e for e in steps_of(list(whole(parent))) if e[1] > 13]
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_branch_is_gone_on_with_like_any_run(replicas: int) -> None:
+    parent = short("gru", replicas=replicas)
+    branch = branched(parent, 10, {"order": 3, "learning_rate": 0.01})
+    events = list(train(branch, checkpoints(whole(parent))[10]))
+    later = [step for step in checkpoints(events) if step > 10]
+    assert later
+    for step in later:
+        assert told(train(branch, checkpoints(events)[step])) == told(events, after=step)
+
+
+def test_a_branch_without_its_parents_checkpoint_is_refused() -> None:
+    parent = short()
+    with pytest.raises(InvalidSetting) as raised:
+        list(train(branched(parent, 10, {})))
+    assert str(raised.value) == f"This branch needs step 10 of run {key(parent)}. Train that run first."
+
+
+@pytest.mark.parametrize(
+    "changes", [{"schedule": "linear"}, {"schedule": "cosine"}, {"warmup": 5}, {"order": 1}], ids=str
+)
+def test_schedule_warmup_and_order_change_the_curve(changes: dict[str, object]) -> None:
+    usual, other = losses(short()), losses(short(**changes))
+    assert not np.array_equal(usual, other)
+    np.testing.assert_array_equal(other, losses(short(**changes)))
+
+
+# ---- divergence
+
+
+def poisoned(config: RunConfig, step: int) -> Checkpoint:
+    checkpoint = checkpoints(whole(config))[step]
+    weights = {name: value.clone() for name, value in checkpoint.weights.items()}
+    weights["readout.weight"][-1, 0, 0] = torch.inf  # one number of the last replica
+    return Checkpoint(step, weights, checkpoint.optimiser, kept=True)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_numbers_without_bound_are_said_at_the_next_rest(model: str) -> None:
+    config = short(model, replicas=2, learning_rate=default("negation", model).optimiser.learning_rate)
+    with pytest.raises(Diverged) as raised:
+        list(train(config, poisoned(config, 10)))
+    assert str(raised.value) == (
+        "The training diverged by step 12: its logits are no numbers any more. The likely cause is weights that grew "
+        "without bound. Take a smaller learning rate, or another seed."
+    )
+
+
+def test_a_large_learning_rate_is_named_as_the_cause() -> None:
+    config = short(learning_rate=0.3)
+    with pytest.raises(Diverged, match=r"step 12: .* the learning rate of 0.3 is 100 times the usual 0.003. Take a sm"):
+        list(train(config, poisoned(config, 10)))
+
+
+def test_no_checkpoint_is_made_of_what_is_no_number() -> None:
+    config = short(batch_size=7, epochs=1)  # 31 steps in one epoch: nothing else is asked between 10 and 20
+    events = train(config, poisoned(config, 10))
+    seen: list[Event] = []
+    with pytest.raises(Diverged, match="by step 20"):
+        seen.extend(events)
+    assert not any(isinstance(event, Checkpoint) for event in seen)

@@ -5,12 +5,14 @@
        name, title, colour, value, alt, caption,
        plot,          // plotly's JSON, or its text as fig.to_json() gives it; template "none", colours by name (theme.js)
        track: {trace, low, high, digits} | null,    // a line whose value is read in the title: indices of traces
+       tracks: [{trace, low, high, digits, title, colour}] | null,    // or several, read in a list below
+       target: {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits} | null,    // see target.js
        token_axis: "x" | "y" | "xy" | null, token_offset, token_count,   // index on the axis = token + offset
      }],
      columns: null | 1 | 2 | 3, height, narrow_height, file,
      playback: null | {unit, end, available, step, seconds, live, run, say, autoplay},
    }
-   Hover shows, a click keeps it until the next click or Esc. */
+   Hover shows, a click keeps it until the next click or Esc. The trigger "target" says where a target was let go. */
 
 import { node, Panel } from "./panel.js";
 import { Playback } from "./playback.js";
@@ -34,8 +36,9 @@ function loadPlotly() {
 
 const frames = new WeakMap();
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   if (!frames.has(parentElement)) frames.set(parentElement, new Frame(parentElement));
+  frames.get(parentElement).report = setTriggerValue;
   frames.get(parentElement).update(data);
   return () => {
     frames.get(parentElement)?.unmount();

@@ -2,6 +2,7 @@
 
 import { cut, fluid, nearest, valueAt } from "./playback.js";
 import { element } from "./save.js";
+import { reaches, Readout, spots, Target } from "./target.js";
 
 const config = ({ dragmode }) => ({ displayModeBar: false, scrollZoom: false, doubleClick: dragmode ? "reset" : false, showTips: false, responsive: false });
 let count = 0;
@@ -26,6 +27,7 @@ export class Panel {
     this.hair = element("div", "frame-hair");
     this.pen = element("div", "frame-pen");
     this.lights = ["x", "y"].map((axis) => Object.assign(element("div", "frame-light"), { axis }));
+    this.dots = element("div", "frame-spots");
     this.over = element("div", "frame-over");
     this.veil = node("rect", { x: -99, y: -99, width: 9999, height: 9999 });
     this.veilName = `lineage-cut-${count++}`;
@@ -33,15 +35,16 @@ export class Panel {
     clip.append(this.veil);
     defs.append(clip);
     for (const mark of [this.hair, this.pen, ...this.lights]) mark.hidden = true;
-    this.over.append(this.hair, this.pen, ...this.lights, defs);
+    this.over.append(this.hair, this.pen, ...this.lights, this.dots, defs);
     this.area = element("div", "frame-area");
     this.area.append(this.plot, this.over);
+    this.readout = new Readout();
     this.caption = element("figcaption", "lineage-caption");
-    this.root.append(this.title, this.area, this.caption);
+    this.root.append(this.title, this.area, this.readout.root, this.caption);
     frame.grid.append(this.root);
     this.plot.addEventListener("pointermove", (event) => this.point(event));
     this.plot.addEventListener("pointerdown", (event) => this.point(event));
-    this.plot.addEventListener("pointerleave", () => this.figure.track && !frame.kept && frame.read(null));
+    this.plot.addEventListener("pointerleave", () => this.tracked && !frame.kept && frame.read(null));
     this.plot.addEventListener("click", (event) => this.press(event));
   }
 
@@ -57,7 +60,20 @@ export class Panel {
     this.name.textContent = figure.title ?? "";
     this.caption.textContent = figure.caption ?? "";
     this.caption.hidden = !figure.caption;
+    this.aim(figure.target);
+    this.readout.reserve(Math.max(figure.target?.lines.length ?? 0, figure.tracks?.length ?? 0));
     this.say();
+  }
+
+  aim(target) {
+    if (target && !this.target) {
+      this.target = new Target(() => { this.say(); this.lay(); }, (value) => this.frame.report("target", value));
+      this.over.append(this.target.line, this.target.grip);
+    } else if (!target && this.target) {
+      for (const part of [this.target, this.target.line, this.target.grip]) part.remove();
+      this.target = null;
+    }
+    this.target?.update(target);
   }
 
   tellTrouble(sentence) {
@@ -73,7 +89,7 @@ export class Panel {
     const { data, layout } = theme.paint(JSON.parse(this.source));
     const template = theme.template({ zoomable: Boolean(layout.dragmode) });
     // A box at the pointer would hide the curve: a tracked figure speaks in its title line.
-    const quiet = this.figure.track ? { hovermode: false } : {};
+    const quiet = this.tracked ? { hovermode: false } : {};
     return this.painted = { look, data, layout: { uirevision: this.figure.name, ...layout, ...quiet, template, autosize: false } };
   }
 
@@ -125,19 +141,21 @@ export class Panel {
     this.plot.on("plotly_click", ({ points }) => { this.clicked = points; });
   }
 
+  get tracked() { return Boolean(this.figure.track || this.figure.tracks); }
+
   get axes() { const { xaxis, yaxis } = this.plot._fullLayout ?? {}; return { xaxis, yaxis }; }
 
   /* ---- reading a line ---- */
 
   point(event) {
     const { xaxis } = this.axes;
-    if (!this.figure.track || !xaxis || this.frame.kept) return;
+    if (!this.tracked || !xaxis || this.frame.kept) return;
     const pixel = event.clientX - this.plot.getBoundingClientRect().left - xaxis._offset;
     this.frame.read(xaxis.p2d(Math.min(Math.max(pixel, 0), xaxis._length)));
   }
 
   press(event) {
-    if (this.figure.track) { // plotly lays a cover over the page while a button is down, which looks like leaving
+    if (this.tracked) { // plotly lays a cover over the page while a button is down, which looks like leaving
       const { kept } = this.frame;
       if (kept) this.frame.keep(null);
       this.point(event);
@@ -153,7 +171,7 @@ export class Panel {
   }
 
   read(at) {
-    if (!this.figure.track) return;
+    if (!this.tracked) return;
     this.at = at;
     this.say();
     this.lay();
@@ -169,27 +187,65 @@ export class Panel {
       if (now !== null) shown = number(now, track.digits);
       if (now !== null && this.at !== null) {
         const [low, high] = [track.low, track.high].map((i) => (data[i] ? valueAt(data[i], at) : null));
-        const unit = this.frame.data.playback?.unit ?? text(this.painted.layout.xaxis?.title) ?? "";
         const range = low === null || high === null ? [] : [`${number(low, track.digits)} to ${number(high, track.digits)}`];
-        detail = [...range, `${unit} ${at}`.trim()].join(", ");
+        detail = [...range, this.place(at)].join(", ");
         this.spot = [at, now];
       }
     }
     if (this.value.textContent !== shown) this.value.textContent = shown;
     if (this.detail.textContent !== detail) this.detail.textContent = detail;
+    if (data) this.list(data);
+  }
+
+  /* A place on the x axis in words. */
+  place(at) {
+    const unit = this.frame.data.playback?.unit ?? text(this.painted.layout.xaxis?.title) ?? "";
+    return `${unit} ${Number.isInteger(at) ? at : Number(at.toPrecision(4))}`.trim();
+  }
+
+  /* The list below the figure: every line at the hairline, or else who reaches the target first. */
+  list(data) {
+    const { target, tracks } = this.figure, limit = this.cursor ?? Infinity;
+    this.marks = []; // [x, y, colour]
+    let rows = [];
+    if (tracks && (this.at !== null || !target) && !this.target?.held) {
+      const { at } = this, here = at === null ? null : closest(tracks.map(({ trace }) => nearest(data[trace], at, limit)), at);
+      if (here !== null) this.spot = [here, null];
+      rows = tracks.map((line) => this.track(data, line, here ?? last(data[line.trace], limit), here !== null));
+      this.hair.dataset.at = here === null ? "" : this.place(here);
+    } else if (target) {
+      const found = reaches(target.lines, data, this.target.value, target.rising, limit);
+      this.marks = found.filter(({ x }) => x !== null).map(({ x, colour }) => [x, this.target.value, colour]);
+      rows = found.map(({ title, colour, x }) => ({
+        title, colour, value: x === null ? "not reached" : `${number(x, target.digits ?? 1)} ${target.unit ?? ""}`.trim(),
+      }));
+    }
+    this.readout.show(rows);
+  }
+
+  track(data, { trace, low, high, title, colour, digits }, at, mark) {
+    const [now, from, to] = [trace, low, high].map((i) => (data[i] && at !== null ? valueAt(data[i], at) : null));
+    if (mark && now !== null) this.marks.push([at, now, colour]);
+    const more = from === null || to === null ? "" : `(${number(from, digits)} to ${number(to, digits)})`;
+    return { title, colour, value: now === null ? "–" : number(now, digits), more };
   }
 
   /* Whatever lies over the drawing and must follow its axes. */
   lay() {
     const { xaxis, yaxis } = this.axes;
-    this.hair.hidden = this.pen.hidden = !this.spot || !xaxis;
+    this.hair.hidden = !this.spot || !xaxis;
+    this.pen.hidden = this.hair.hidden || this.spot[1] === null;
     if (!xaxis) return;
     this.veil.setAttribute("width", this.cursor === null ? 9999 : 99 + Math.max(0, xaxis.d2p(this.cursor)));
     if (this.spot) {
       const left = xaxis._offset + xaxis.d2p(this.spot[0]);
       place(this.hair, left, yaxis._offset, 0, yaxis._length);
-      place(this.pen, left, yaxis._offset + yaxis.d2p(this.spot[1]), 0, 0);
+      if (this.spot[1] !== null) place(this.pen, left, yaxis._offset + yaxis.d2p(this.spot[1]), 0, 0);
     }
+    this.target?.lay(xaxis, yaxis);
+    const marks = (this.marks ?? []).map(([x, y, colour]) => [xaxis.d2p(x), yaxis.d2p(y), colour])
+      .filter(([left, top]) => left >= 0 && left <= xaxis._length && top >= 0 && top <= yaxis._length);
+    spots(this.dots, marks.map(([left, top, colour]) => [xaxis._offset + left, yaxis._offset + top, colour]));
     const { token_axis: along, token_offset: offset = 0 } = this.figure;
     for (const light of this.lights) {
       const axis = light.axis === "x" ? xaxis : yaxis;
@@ -245,12 +301,10 @@ export class Panel {
     svg.setAttribute("x", box.left - from.left);
     svg.setAttribute("y", box.top - from.top);
     svg.setAttribute("overflow", "visible"); // as on the screen
-    const dot = this.dot.getBoundingClientRect();
-    return [
-      svg,
-      ...(dot.width ? [node("circle", { r: dot.width / 2, cx: dot.left + dot.width / 2 - from.left, cy: dot.top + dot.height / 2 - from.top, fill: getComputedStyle(this.dot).backgroundColor })] : []),
-      ...[this.name, this.value, this.detail, this.caption].flatMap((place) => lines(place, from)),
-    ];
+    const dots = [this.dot, ...this.dots.children, ...this.readout.root.querySelectorAll("i")].flatMap((dot) => disc(dot, from));
+    const said = [this.name, this.value, this.detail, ...this.readout.root.querySelectorAll("span"), this.caption];
+    const line = this.target ? [rule(this.target.line, from), ...lines(this.target.label, from)] : [];
+    return [svg, ...line, ...dots, ...said.flatMap((place) => lines(place, from))];
   }
 
   rows() {
@@ -266,6 +320,7 @@ export class Panel {
 
   remove() {
     this.tell(null);
+    this.target?.remove();
     if (this.drawn) this.drawn.purge(this.plot);
     this.root.remove();
   }
@@ -309,6 +364,17 @@ function lines(place, from) {
   });
 }
 
+function disc(dot, from) {
+  const { left, top, width, height } = dot.getBoundingClientRect(), style = getComputedStyle(dot);
+  if (!width || style.visibility === "hidden") return [];
+  return [node("circle", { r: width / 2, cx: left + width / 2 - from.left, cy: top + height / 2 - from.top, fill: style.backgroundColor })];
+}
+
+function rule(line, from) {
+  const { left, top, width } = line.getBoundingClientRect();
+  return node("path", { d: `M${left - from.left} ${top - from.top}h${width}`, stroke: getComputedStyle(line).color, "stroke-width": 1.5, "stroke-dasharray": "5 4" });
+}
+
 export function node(tag, attributes) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -319,5 +385,7 @@ function place({ style }, left, top, width, height) {
   Object.assign(style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
 }
 
+const closest = (places, at) => nearest({ x: places, y: places }, at);
+const last = ({ x, y }, limit) => x.findLast((v, i) => v <= limit && y[i] !== null) ?? null;
 const text = (title) => (typeof title === "string" ? title : title?.text);
 const number = (value, digits = 3) => value.toFixed(digits).replace("-", "−");

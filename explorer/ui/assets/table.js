@@ -1,18 +1,48 @@
 /*
 A table: results with a strip of seeds, or answers sentence by sentence.
 
-data = { columns: [{ key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono",
-                     align: "left" | "right", range: [low, high] of a strip, colour: "--m-rnn" if the column is a model }],
-         rows: [{ cells: { key: { text, colour, values, mark, tone: "sustain" | "collapse", wrong } },
-                  rule: true for a strong line above }],
+data = { columns: [{ key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" | "tags",
+                     align: "left" | "right", range: [low, high] of a strip, colour: "--m-rnn" if the column is a model,
+                     sort: true if rows may be sorted by it }],
+         rows: [{ cells: { key: { text, colour, values, mark, tone: "sustain" | "collapse", wrong,
+                                  detail: a second line of "open", tags: [text], sort: what to sort by instead of the text } },
+                  key: needed to choose or to open the row, rule: true for a strong line above, faded: true for soft text }],
+         select: { chosen: [key], most: number | null } | null, sort: "key" | "-key" | null,
          caption, file, label: accessible name }
+Triggers: "chosen" = keys, "sort" = "key" or "-key", "open" = key of the row. The page on the server is told and need not
+answer: rows are chosen and sorted here at once.
 */
 import { icon, saveMenu, toCsv } from "./save.js";
+import { Shared } from "./shared.js";
 import { instrument, node, tinted } from "./svg.js";
 
 const hidden = (text) => node("span", { class: "unseen" }, text);
 const place = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " mono" : ""}`;
 const number = (value) => String(value).replace("-", "−");
+const rowKey = (row, i) => row.key ?? String(i);
+
+/** The rows in the order of `sort`; what has nothing to be sorted by stands last, whichever way. */
+export function ordered(rows, sort) {
+  if (!sort) return rows;
+  const key = sort.replace(/^-/, ""), way = sort === key ? 1 : -1;
+  const by = (row) => row.cells[key]?.sort ?? row.cells[key]?.text ?? "";
+  const empty = (value) => value === "" || Number.isNaN(value);
+  return [...rows].sort((one, other) => {
+    const a = by(one), b = by(other);
+    if (empty(a) || empty(b)) return empty(a) - empty(b);
+    return way * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
+  });
+}
+
+/** The keys chosen once `changed` are all on or all off: in the order of the rows, then those whose rows are not here. */
+export function choose(chosen, keys, changed, on, most) {
+  const now = new Set(chosen);
+  for (const key of changed) {
+    if (!on) now.delete(key);
+    else if (now.size < (most ?? Infinity)) now.add(key);
+  }
+  return [...keys.filter((key) => now.has(key)), ...chosen.filter((key) => now.has(key) && !keys.includes(key))];
+}
 
 function along([low, high], value) {
   const share = (value - low) / (high - low);
@@ -39,19 +69,32 @@ function verdict(cell) {
   return chip;
 }
 
-function content(cell, column, row) {
+function link(cell, press) {
+  const button = tinted(node("button", { type: "button", class: cell.colour ? "open dotted" : "open" }, cell.text ?? ""), cell.colour);
+  button.onclick = press;
+  return cell.detail ? node("span", { class: "two" }, button, node("span", { class: "detail" }, cell.detail)) : button;
+}
+
+function content(cell, column, row, press) {
   if (!cell) return "";
   if (column.kind === "strip" && cell.values?.length) {
     return strip(cell, column.range ?? [0, 1], Object.values(row.cells).find((other) => other.colour)?.colour);
   }
   if (column.kind === "verdict") return verdict(cell);
+  if (column.kind === "open") return link(cell, press);
+  if (column.kind === "tags") return node("span", { class: "tags" }, ...(cell.tags ?? []).map((tag) => node("span", { class: "tag" }, tag)));
   return cell.text ?? "";
 }
 
-function heading(column) {
+function heading(column, press) {
   const cell = node("th", { scope: "col", class: place(column) });
   const label = tinted(node("span", { class: column.colour ? "dotted" : "" }, column.label), column.colour);
-  cell.append(column.label ? label : hidden(column.key));
+  const words = column.label ? label : hidden(column.key);
+  if (column.sort) {
+    const button = node("button", { type: "button", class: "sort" }, words, icon("arrow_upward"));
+    button.onclick = press;
+    cell.append(button);
+  } else cell.append(words);
   if (column.kind === "strip") {
     const ends = (column.range ?? [0, 1]).map((end) => node("span", {}, number(end)));
     cell.append(node("span", { class: "strip", "aria-hidden": "true" },
@@ -60,19 +103,47 @@ function heading(column) {
   return cell;
 }
 
-function line(row, columns) {
-  return node("tr", { class: row.rule ? "ruled" : null }, ...columns.map((column, i) => {
-    const cell = row.cells[column.key];
-    const box = node(i ? "td" : "th", { class: place(column), scope: i ? null : "row" });
-    const inner = content(cell, column, row);
-    const dotted = column.kind === "model";
-    box.append(dotted || !i ? tinted(node("span", { class: dotted ? "dotted" : "lead" }, inner), cell?.colour) : inner);
-    return box;
-  }));
+/** A cell with a native checkbox, the whole of which can be pressed. */
+function tick(tag, press) {
+  const box = node("input", { type: "checkbox" });
+  box.onchange = () => press(box.checked);
+  return { box, element: node(tag, { class: "choose", scope: tag === "th" ? "col" : null }, node("label", {}, box)) };
+}
+
+/** A row that stays the same node while its cells change: who is about to press something in it must not miss. */
+class Line {
+  element = node("tr");
+  cells = new Map(); // column -> { source, box }
+
+  constructor(key, table) {
+    if (table.select) {
+      this.tick = tick("td", (on) => table.choose([key], on));
+      this.element.append(this.tick.element);
+    }
+    this.open = () => table.open(key);
+  }
+
+  fill(row, columns) {
+    this.element.classList.toggle("ruled", Boolean(row.rule));
+    this.element.classList.toggle("faded", Boolean(row.faded));
+    if (this.tick) this.tick.box.ariaLabel = row.cells[columns[0].key]?.text ?? "";
+    columns.forEach((column, i) => {
+      const cell = row.cells[column.key], source = JSON.stringify(column.kind === "strip" ? row.cells : cell);
+      const known = this.cells.get(column.key);
+      if (known && known.source === source) return;
+      const box = known?.box ?? this.element.appendChild(node(i ? "td" : "th", { class: place(column), scope: i ? null : "row" }));
+      const inner = content(cell, column, row, () => this.open());
+      const dotted = column.kind === "model";
+      const focused = box.contains(document.activeElement);
+      box.replaceChildren(dotted || !i ? tinted(node("span", { class: dotted ? "dotted" : "lead" }, inner), cell?.colour) : inner);
+      if (focused) box.querySelector("button")?.focus({ preventScroll: true });
+      this.cells.set(column.key, { source, box });
+    });
+  }
 }
 
 /** A strip gives one column for its number and one for each seed. */
-function csv({ columns, rows }) {
+function csv(columns, rows) {
   const seeds = ({ key }) => Math.max(0, ...rows.map((row) => row.cells[key]?.values?.length ?? 0));
   const each = (column, make) => Array.from({ length: seeds(column) }, (_, seed) => make(seed));
   const plain = (text) => text?.replace("−", "-").replace(/(?<=\d),(?=\d{3})/g, "");
@@ -82,17 +153,19 @@ function csv({ columns, rows }) {
   });
   return toCsv(head, rows.map((row) => columns.flatMap((column) => {
     const cell = row.cells[column.key];
-    const text = ["number", "strip"].includes(column.kind) ? plain(cell?.text) : cell?.text;
+    const text = ["number", "strip"].includes(column.kind) ? plain(cell?.text) : cell?.tags?.join("; ") ?? cell?.text;
     return [text, ...each(column, (seed) => cell?.values?.[seed])];
   })));
 }
 
 export default instrument((root) => {
-  const scroller = node("div", { class: "scroller" });
+  const scroller = node("div", { class: "scroller", role: "region" });
   const caption = node("p");
   const foot = node("div", { class: "foot" }, caption);
   const frame = node("div", { class: "frame" }, scroller);
   root.replaceChildren(frame, foot);
+  const chosen = new Shared(), sort = new Shared();
+  let data, trigger, shape, body, all, heads, lines;
 
   /* Says at which side the table goes on, and gives the keyboard a way to go there. */
   function edges() {
@@ -101,27 +174,102 @@ export default instrument((root) => {
     frame.classList.toggle("more-right", scroller.scrollLeft < rest - 1);
     if (rest > 1) scroller.tabIndex = 0;
     else scroller.removeAttribute("tabindex");
-    const first = scroller.querySelector("th");
-    if (first) frame.style.setProperty("--first", `${first.offsetWidth}px`);
+    const first = scroller.querySelector("thead th:not(.choose)");
+    if (first) frame.style.setProperty("--first", `${first.offsetWidth + (all?.element.offsetWidth ?? 0)}px`);
   }
   const watch = new ResizeObserver(edges);
-  watch.observe(scroller);
   scroller.addEventListener("scroll", edges, { passive: true });
 
+  const keys = () => data.rows.map(rowKey);
+  const table = {
+    get select() { return data.select; },
+    open: (key) => trigger("open", key),
+    choose(changed, on) {
+      chosen.say(choose(chosen.now ?? [], keys(), changed, on, data.select.most));
+      mark();
+      trigger("chosen", chosen.now);
+    },
+    sort(key) {
+      sort.say(sort.now === key ? `-${key}` : key);
+      arrange();
+      trigger("sort", sort.now);
+    },
+  };
+
+  /* An empty table: the rows come by themselves. */
+  function build() {
+    lines = new Map();
+    heads = new Map(data.columns.map((column) => [column.key, heading(column, () => table.sort(column.key))]));
+    all = data.select ? tick("th", (on) => table.choose(shown().map(({ key }) => key), on)) : null;
+    if (all) all.box.ariaLabel = "all rows";
+    body = node("tbody");
+    const element = node("table", {},
+      node("caption", { class: "unseen" }, data.label ?? ""),
+      node("thead", {}, node("tr", {}, all?.element, ...heads.values())), body);
+    watch.disconnect();
+    scroller.replaceChildren(element);
+    watch.observe(scroller);
+    watch.observe(element);
+  }
+
+  const shown = () => ordered(data.rows.map((row, i) => ({ ...row, key: rowKey(row, i) })), sort.now);
+
+  function arrange() {
+    for (const [key, head] of heads) {
+      const way = sort.now === key ? "ascending" : sort.now === `-${key}` ? "descending" : null;
+      const button = head.querySelector(".sort");
+      if (!button) continue;
+      head.ariaSort = way ?? "none";
+      button.lastChild.textContent = way === "descending" ? "arrow_downward" : "arrow_upward";
+    }
+    const focused = document.activeElement, at = scroller.scrollLeft;
+    shown().forEach(({ key }, i) => {
+      const { element } = lines.get(key);
+      if (body.children[i] !== element) body.insertBefore(element, body.children[i] ?? null);
+    });
+    scroller.scrollLeft = at;
+    if (body.contains(focused)) focused.focus({ preventScroll: true }); // a row that moved has lost it
+  }
+
+  function mark() {
+    if (!all) return;
+    const now = new Set(chosen.now), full = now.size >= (data.select.most ?? Infinity);
+    for (const [key, { tick, element }] of lines) {
+      tick.box.checked = now.has(key);
+      tick.box.disabled = full && !now.has(key);
+      element.classList.toggle("chosen", now.has(key));
+    }
+    const here = keys().filter((key) => now.has(key)).length;
+    all.box.checked = here > 0 && (here === lines.size || full);
+    all.box.indeterminate = here > 0 && !all.box.checked;
+    all.box.disabled = !lines.size || (full && !here);
+  }
+
   return {
-    show(data) {
-      const table = node("table", {},
-        node("caption", { class: "unseen" }, data.label ?? ""),
-        node("thead", {}, node("tr", {}, ...data.columns.map(heading))),
-        node("tbody", {}, ...data.rows.map((row) => line(row, data.columns))));
-      scroller.setAttribute("role", "region");
-      scroller.setAttribute("aria-label", data.label ?? "table");
-      watch.disconnect();
-      scroller.replaceChildren(table);
-      watch.observe(scroller);
-      watch.observe(table);
+    show(next, { setTriggerValue }) {
+      data = next;
+      trigger = setTriggerValue;
+      scroller.ariaLabel = data.label ?? "table";
+      chosen.hear(data.select?.chosen);
+      sort.hear(data.sort);
+      const now = JSON.stringify([data.columns, data.label, Boolean(data.select)]);
+      if (now !== shape) build();
+      shape = now;
+      const here = new Set(keys());
+      for (const [key, { element }] of lines) {
+        if (here.has(key)) continue;
+        element.remove();
+        lines.delete(key);
+      }
+      data.rows.forEach((row, i) => {
+        const key = rowKey(row, i);
+        if (!lines.has(key)) lines.set(key, new Line(key, table));
+        lines.get(key).fill(row, data.columns);
+      });
+      arrange();
+      mark();
       caption.textContent = data.caption ?? "";
-      saveMenu(foot, { csv: () => csv(data), file: data.file });
+      saveMenu(foot, { csv: () => csv(data.columns, shown()), file: data.file });
     },
     close: () => watch.disconnect(),
   };

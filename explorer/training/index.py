@@ -1,0 +1,607 @@
+"""The index over the run folders: a table to search them by. Needs no torch.
+
+The folders are the truth: the index can be thrown away at any time and is made again from them. It lies in
+LINEAGE_HOME/index.db (SQLite), or in the database of LINEAGE_DATABASE_URL (SQLite or PostgreSQL); a database
+belongs to one LINEAGE_HOME. Every function may be called from any thread, and raises StoreError while the
+database does not answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import fcntl
+import logging
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+from sqlalchemy import (
+    JSON,
+    URL,
+    BigInteger,
+    ColumnElement,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    ForeignKeyConstraint,
+    NullPool,
+    Text,
+    TypeDecorator,
+    create_engine,
+    delete,
+    event,
+    func,
+    make_url,
+    select,
+)
+from sqlalchemy.exc import ArgumentError, ProgrammingError, SQLAlchemyError
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+
+from explorer.environment import environment
+from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shortened
+from explorer.training import store
+from explorer.training.config import KEY, RunConfig, default, to_json
+
+log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_FRESH = 2.0  # seconds for which what a refresh has found is taken as it is
+_PATIENCE = 2.0  # seconds to wait for somebody else's transaction
+_WRITERS = 0x11EA6E  # names the lock that writers to a PostgreSQL database take in turn
+_BETWEEN = "\x1f"  # stands between the texts of `words`, and in none of them
+_NO_ANSWER = (
+    "The list of runs cannot be read now: the database does not answer. "
+    "The runs themselves are safe; try again in a moment."
+)
+_NOT_OURS = (
+    "The database of LINEAGE_DATABASE_URL is damaged, or a newer version of this program made it. "
+    "The runs themselves are safe: give an empty database, and the list is made again."
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the index knows of a run."""
+
+    key: str
+    shipped: bool
+    folder: str  # its name, not its path
+    task: str
+    model: str
+    title: str  # of the model
+    state: str
+    step: int
+    steps: int
+    created: datetime.datetime  # in UTC
+    seconds: float
+    parameters: int
+    replicas: int
+    seed: int
+    owner: str
+    name: str
+    note: str
+    pinned: bool
+    parent: str  # the key of the run that this one branched off; empty: none
+    bytes: int
+    changed: int  # when the card was written, in nanoseconds
+    accuracy: float | None  # the mean of `exact_accuracy`
+    metrics: dict[str, dict[str, Any]]  # by name: "mean" and "values", as on the card
+    settings: dict[str, Any]  # what differs from the default, as `config.changed` takes it
+    tags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Which runs are asked for; what is left as it is narrows nothing."""
+
+    text: str = ""  # somewhere in the name, title, key, note or a tag; capitals are the same as small letters
+    models: tuple[str, ...] = ()  # one of these
+    tasks: tuple[str, ...] = ()  # one of these
+    tags: tuple[str, ...] = ()  # all of these
+    since: datetime.datetime | None = None
+    owner: str | None = None  # None: anybody's
+    shipped: bool = True  # also those that come with the program
+    unfinished: bool = True  # also those that were stopped or diverged
+    order: str = "-created"  # one of ORDERS; with "-" the other way round
+    most: int = 500
+
+
+Utc: TypeAlias = datetime.datetime
+
+
+class _Utc(TypeDecorator[Utc]):
+    """A moment, the same on every database: SQLite forgets the time zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: Utc | None, dialect: Dialect) -> Utc | None:
+        return value and _utc(value)
+
+    def process_result_value(self, value: Utc | None, dialect: Dialect) -> Utc | None:
+        return value and _utc(value)
+
+
+class _Base(DeclarativeBase):
+    type_annotation_map = {  # noqa: RUF012  # SQLAlchemy's own name for it
+        str: Text().with_variant(Text(collation="C"), "postgresql"),  # sorted as SQLite does
+        datetime.datetime: _Utc,
+        dict[str, Any]: JSON,
+        dict[str, dict[str, Any]]: JSON,
+    }
+
+
+class _Run(_Base):
+    """A row for each run folder; see Entry. A change here needs a new file in migrations/versions/."""
+
+    __tablename__ = "runs"
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    shipped: Mapped[bool] = mapped_column(primary_key=True)
+    folder: Mapped[str]
+    task: Mapped[str]
+    model: Mapped[str] = mapped_column(index=True)
+    title: Mapped[str]
+    state: Mapped[str]
+    step: Mapped[int] = mapped_column(BigInteger)
+    steps: Mapped[int] = mapped_column(BigInteger)
+    created: Mapped[datetime.datetime] = mapped_column(index=True)
+    seconds: Mapped[float]
+    parameters: Mapped[int] = mapped_column(BigInteger)
+    replicas: Mapped[int]
+    seed: Mapped[int] = mapped_column(BigInteger)
+    owner: Mapped[str] = mapped_column(index=True)
+    name: Mapped[str]
+    note: Mapped[str]
+    pinned: Mapped[bool]
+    parent: Mapped[str]
+    bytes: Mapped[int] = mapped_column(BigInteger)
+    changed: Mapped[int] = mapped_column(BigInteger)
+    accuracy: Mapped[float | None]
+    metrics: Mapped[dict[str, dict[str, Any]]]
+    settings: Mapped[dict[str, Any]]
+    words: Mapped[str]  # everything that a text is looked for in, in small letters
+    tags: Mapped[list[_Tag]] = relationship(lazy="selectin", passive_deletes=True)
+
+
+class _Tag(_Base):
+    __tablename__ = "tags"
+    __table_args__ = (ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),)
+
+    key: Mapped[str] = mapped_column(primary_key=True)
+    shipped: Mapped[bool] = mapped_column(primary_key=True)
+    tag: Mapped[str] = mapped_column(primary_key=True)
+
+
+_COLUMNS = tuple(f.name for f in dataclasses.fields(Entry) if f.name != "tags")
+_ORDERS: dict[str, Callable[[], ColumnElement[Any]]] = {
+    "created": lambda: _Run.created.expression,
+    "name": lambda: func.lower(func.nullif(_Run.name, "")),
+    "title": lambda: func.lower(_Run.title),
+    "seconds": lambda: _Run.seconds.expression,
+    "parameters": lambda: _Run.parameters.expression,
+    "bytes": lambda: _Run.bytes.expression,
+    "accuracy": lambda: _Run.accuracy.expression,
+}
+ORDERS = tuple(_ORDERS)
+
+
+def search(query: Query = Query()) -> list[Entry]:
+    """The runs that a query asks for, in its order; those without a name or an accuracy come last."""
+    most = environment().most_text
+    if len(query.text) > most:
+        raise InvalidSetting(f"A text to look for has at most {most:,} characters; this one has {len(query.text):,}.")
+    name = query.order.removeprefix("-")
+    if name not in ORDERS:
+        raise InvalidSetting(
+            f"Runs cannot be ordered by “{shortened(query.order)}”. There is {', '.join(ORDERS)}; "
+            "a minus in front turns the order round."
+        )
+    by = _ORDERS[name]()
+    first = (by.desc() if query.order.startswith("-") else by.asc()).nulls_last()
+    statement = (
+        select(_Run)
+        .where(*_conditions(query))
+        .order_by(first, _Run.created.desc(), _Run.key, _Run.shipped)
+        .limit(max(query.most, 0))
+    )
+    return _look_up(lambda session: [_as_entry(row) for row in session.scalars(statement)])
+
+
+def every_tag() -> list[str]:
+    """The tags that runs have."""
+    return sorted(_look_up(lambda session: session.scalars(select(_Tag.tag).distinct()).all()), key=str.casefold)
+
+
+def used_bytes() -> int:
+    """Bytes that this machine's own runs take on disk."""
+    total = select(func.coalesce(func.sum(_Run.bytes), 0)).where(_Run.shipped.is_(False))
+    return int(_look_up(lambda session: session.scalar(total)) or 0)
+
+
+def put(run: store.StoredRun) -> None:
+    """Enter a run, or what has changed of it."""
+    with _lock:
+        entry = _read(run.folder)
+        _ask(lambda session: _replace(session, [entry], [(entry.shipped, entry.folder)]), write=True)
+
+
+def drop(key: str) -> None:
+    """Strike out one of this machine's own runs."""
+    with _lock:
+        _ask(lambda session: _replace(session, [], [(False, key)]), write=True)
+
+
+def reindex() -> int:
+    """Make the index anew from the folders; how many runs it has then. Damaged ones are left out, and logged."""
+    with _lock:
+        _index().skipped.clear()
+        entries = _read_all(_folders())
+        _ask(lambda session: _replace(session, entries, None), write=True)
+        _index().refreshed = time.monotonic()
+        return len(entries)
+
+
+def refresh() -> None:
+    """Mend what has changed on disk since: names and times are compared, only what is new is read."""
+    with _lock:
+        rows = _ask(lambda session: session.execute(select(_Run.shipped, _Run.folder, _Run.changed, _Run.key)).all())
+        found = _folders()
+        known = {(shipped, folder): changed for shipped, folder, changed, _ in rows}
+        skipped = _index().skipped
+        news = {
+            place: (path, changed)
+            for place, (path, changed) in found.items()
+            if known.get(place) != changed and skipped.get(path) != changed
+        }
+        taken = {(key, shipped) for shipped, folder, _, key in rows if (shipped, folder) in found.keys() - news.keys()}
+        entries = _read_all(news, taken)
+        old = [place for place in known if place not in found or place in news]
+        if entries or old:
+            _ask(lambda session: _replace(session, entries, old), write=True)
+        _index().refreshed = time.monotonic()
+
+
+def _look_up(read: Callable[[Session], _T]) -> _T:
+    """Read from an index that was refreshed not long ago."""
+    for _ in range(2):
+        if time.monotonic() - _index().refreshed > _FRESH:
+            with _lock:
+                if time.monotonic() - _index().refreshed > _FRESH:  # not done while we waited
+                    refresh()
+        before = _index()
+        found = _ask(read)
+        if _index() is before:
+            break  # if not, a damaged database was replaced just now, and is still empty
+    return found
+
+
+def _conditions(query: Query) -> Iterator[ColumnElement[bool]]:
+    if text := _plain(query.text).casefold().strip():
+        yield _Run.words.contains(text, autoescape=True)
+    if query.models:
+        yield _Run.model.in_(query.models)
+    if query.tasks:
+        yield _Run.task.in_(query.tasks)
+    for tag in query.tags:
+        yield _Run.tags.any(_Tag.tag == _plain(tag))
+    if query.since:
+        yield _Run.created >= query.since
+    if query.owner is not None:
+        yield _Run.owner == _plain(query.owner)
+    if not query.shipped:
+        yield _Run.shipped.is_(False)
+    if not query.unfinished:
+        yield _Run.state == "finished"
+
+
+def _as_entry(row: _Run) -> Entry:
+    return Entry(**{name: getattr(row, name) for name in _COLUMNS}, tags=_in_order(tag.tag for tag in row.tags))
+
+
+def _as_row(entry: Entry) -> _Run:
+    columns = {name: getattr(entry, name) for name in _COLUMNS}
+    words = _BETWEEN.join((entry.name, entry.title, entry.key, entry.note, *entry.tags)).casefold()
+    return _Run(**columns, words=words, tags=[_Tag(tag=tag) for tag in entry.tags])
+
+
+def _replace(session: Session, entries: Iterable[Entry], old: Iterable[tuple[bool, str]] | None) -> None:
+    """Take the rows of some folders out (None: of all), then put new ones in."""
+    if old is None:
+        session.execute(delete(_Run))
+    for shipped, folder in old or ():
+        session.execute(delete(_Run).where(_Run.shipped.is_(shipped), _Run.folder == folder))
+    session.add_all(map(_as_row, entries))
+
+
+def _folders() -> dict[tuple[bool, str], tuple[Path, int]]:
+    """Every run folder with a card, and when its card was written, by what a row knows it by."""
+    found = {}
+    for shipped, place in ((False, environment().runs), (True, store.PRETRAINED)):
+        try:
+            names = sorted(item.name for item in os.scandir(place))
+        except OSError:
+            continue  # nothing was kept there yet
+        for name in names:
+            if (not name.startswith(".")) if shipped else KEY.fullmatch(name):
+                try:
+                    found[shipped, name] = (place / name, (place / name / "card.json").stat().st_mtime_ns)
+                except OSError:
+                    continue  # not a run, or gone by now
+    return found
+
+
+def _read_all(folders: dict[tuple[bool, str], tuple[Path, int]], taken: Iterable[tuple[str, bool]] = ()) -> list[Entry]:
+    """What is known of run folders. Those that cannot be read are logged and left alone until they change."""
+    entries, taken = [], set(taken)
+    for path, changed in folders.values():
+        try:
+            entry = _read(path)
+            if (entry.key, entry.shipped) in taken:
+                raise DamagedRun(f"The run in {path.name} is the same as that of another folder.")
+        except RunError as error:
+            log.warning("%s It is not listed.", error)
+            _index().skipped[path] = changed
+        else:
+            entries.append(entry)
+            taken.add((entry.key, entry.shipped))
+    return entries
+
+
+def _read(folder: Path) -> Entry:
+    """What is known of a run folder. Raises UnknownRun or DamagedRun."""
+    try:
+        changed = (folder / "card.json").stat().st_mtime_ns  # before it is read: a later change is seen next time
+        run = store.load(folder)
+        size = store.size(folder)
+        created = _utc(datetime.datetime.fromisoformat(run.card.created))
+    except (OSError, ValueError, OverflowError) as error:
+        raise DamagedRun(f"The run in {folder.name} cannot be read: {shortened(error, 200)}.") from error
+    card, config = run.card, run.config
+    if not run.shipped and run.key != folder.name:
+        raise DamagedRun(f"The run in {folder.name} has the key {run.key}.")
+    if not (0 <= card.parameters < 2**63 and 0 <= card.seconds < math.inf):
+        raise DamagedRun(f"The run in {folder.name} has figures on its card that are not possible.")
+    metrics: dict[str, dict[str, Any]] = {
+        name: {"mean": _number(metric.mean), "values": [_number(value) for value in metric.values]}
+        for name, metric in card.metrics.items()
+    }
+    return Entry(
+        key=run.key,
+        shipped=run.shipped,
+        folder=folder.name,
+        task=to_json(config)["task"]["name"],
+        model=config.model_name,
+        title=config.title,
+        state=card.state,
+        step=card.step,
+        steps=config.steps,
+        created=created,
+        seconds=card.seconds,
+        parameters=card.parameters,
+        replicas=config.replicas,
+        seed=config.seed,
+        owner=_plain(card.owner)[:200],  # what has an index may not be long in PostgreSQL
+        name=_plain(card.name),
+        note=_plain(card.note),
+        pinned=card.pinned,
+        parent=config.branch.parent if config.branch else "",
+        bytes=size,
+        changed=changed,
+        accuracy=metrics.get("exact_accuracy", {}).get("mean"),
+        metrics=metrics,
+        settings=_settings(config),
+        tags=_in_order({_plain(tag)[:200] for tag in card.tags}),
+    )
+
+
+def _settings(config: RunConfig) -> dict[str, Any]:
+    """What differs from the default; a name that two parts have comes with its part, as in `task.seed`."""
+    whole = to_json(config)
+    usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
+    parts = {name: value for name, value in usual.items() if isinstance(value, dict)}
+    different = {name: whole[name] for name in usual.keys() - parts.keys() if whole[name] != usual[name]}
+    for part, before in parts.items():
+        for name in before.keys() - {"name", "version"}:
+            if whole[part][name] != before[name]:
+                homes = (name in usual) + sum(name in other for other in parts.values())
+                different[name if homes == 1 else f"{part}.{name}"] = whole[part][name]
+    return dict(sorted(different.items()))
+
+
+def _plain(text: str) -> str:
+    """Text that every database takes."""
+    return text.translate({0: None, ord(_BETWEEN): None}).encode(errors="replace").decode()
+
+
+def _in_order(tags: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(tags, key=lambda tag: (tag.casefold(), tag)))
+
+
+def _number(value: float | None) -> float | None:
+    """JSON knows neither NaN nor infinity."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _utc(moment: Utc) -> Utc:
+    return moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment.astimezone(datetime.UTC)
+
+
+# ---- The database ----
+
+
+@dataclass
+class _Index:
+    """A database that is ready to be asked, and what this process remembers of it."""
+
+    engine: Engine
+    refreshed: float = -math.inf
+    skipped: dict[Path, int] = field(default_factory=dict)  # folders that cannot be read, as of when
+
+
+class _Damaged(Exception):
+    """The database file has lost something."""
+
+
+_lock = threading.RLock()
+
+
+def _ask(work: Callable[[Session], _T], write: bool = False) -> _T:
+    """Do something in one transaction. Raises StoreError."""
+    try:
+        return _once(work, write)
+    except SQLAlchemyError as error:
+        if not _is_damage(error):
+            raise StoreError(_NO_ANSWER) from error
+    forget()  # so that it is looked at, and made again if need be
+    try:
+        return _once(work, write)
+    except SQLAlchemyError as error:
+        raise StoreError(_NO_ANSWER) from error
+
+
+def _once(work: Callable[[Session], _T], write: bool) -> _T:
+    with Session(_index().engine, expire_on_commit=False) as session, session.begin():
+        session.connection(execution_options={"writes": write})
+        return work(session)
+
+
+def forget() -> None:
+    """Leave the database; who asks next opens it again."""
+    with _lock:
+        _index().engine.dispose()
+        _open.cache_clear()
+
+
+def _index() -> _Index:
+    settings = environment()
+    with _lock:
+        return _open(settings.database_url, settings.home)
+
+
+@lru_cache(maxsize=8)
+def _open(given: str, home: Path) -> _Index:
+    """The database of an address, brought to this version of the program. Raises StoreError or InvalidSetting."""
+    file = home / "index.db"
+    url = _checked(given) if given else URL.create("sqlite", database=str(file))
+    engine = _engine(url)
+    try:
+        if not given:
+            home.mkdir(parents=True, exist_ok=True)
+        try:
+            _prepare(engine)
+        except (SQLAlchemyError, CommandError, _Damaged) as error:
+            if not _is_damage(error):
+                raise
+            if given:
+                engine.dispose()
+                raise StoreError(_NOT_OURS) from error
+            _replace_file(engine, file)
+    except (SQLAlchemyError, CommandError, _Damaged, OSError) as error:
+        engine.dispose()
+        raise StoreError(_NO_ANSWER) from error
+    return _Index(engine)
+
+
+def _checked(given: str) -> URL:
+    """The address of a database as an operator gave it; a password in it is never repeated."""
+    possible = "Give postgresql+psycopg://USER:PASSWORD@HOST/NAME or sqlite:////PATH/TO/FILE, or unset it."
+    try:
+        url = make_url(given)
+    except (ArgumentError, ValueError):
+        raise InvalidSetting(f"LINEAGE_DATABASE_URL is not the address of a database. {possible}") from None
+    shown = shortened(url.set(query={}).render_as_string(hide_password=True), 100)
+    in_memory = url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:")
+    if url.get_backend_name() not in ("sqlite", "postgresql") or in_memory:
+        raise InvalidSetting(f"LINEAGE_DATABASE_URL = {shown} is not possible. {possible}")
+    try:
+        url.get_dialect().import_dbapi()
+    except (ArgumentError, ImportError):
+        raise InvalidSetting(f"LINEAGE_DATABASE_URL = {shown} needs a driver that is not here. {possible}") from None
+    return url
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, poolclass=NullPool)  # to open a file takes no time, and it may be replaced
+
+        @event.listens_for(engine, "connect")
+        def connected(connection: Any, _: object) -> None:
+            connection.isolation_level = None  # transactions are begun below, not by the driver
+            connection.execute(f"PRAGMA busy_timeout = {round(_PATIENCE * 1000)}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+
+        @event.listens_for(engine, "begin")
+        def begun(connection: Connection) -> None:
+            writes = connection.get_execution_options().get("writes")
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    else:
+        engine = create_engine(url.update_query_dict({"connect_timeout": "5"} | dict(url.query)), pool_pre_ping=True)
+
+        @event.listens_for(engine, "begin")
+        def begun(connection: Connection) -> None:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_PATIENCE * 1000)}")
+            if connection.get_execution_options().get("writes"):
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
+
+    return engine
+
+
+def _prepare(engine: Engine) -> None:
+    """Bring a database to this version of the program; who comes second waits, and finds it done."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        sqlite = engine.dialect.name == "sqlite"
+        if sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
+            raise _Damaged
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        for table in _Base.metadata.sorted_tables:
+            connection.execute(table.select().limit(1))  # has the columns that we ask for
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether a database holds what it should not, or lacks something; not: it is locked, or out of reach."""
+    if isinstance(error, (_Damaged, CommandError)):  # alembic: a revision that we do not know
+        return True
+    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, ProgrammingError) or code in (1, 11, 26)  # SQLITE_ERROR, _CORRUPT, _NOTADB
+
+
+def _replace_file(engine: Engine, file: Path) -> None:
+    """Move a damaged SQLite file out of the way and begin another; the next refresh fills it."""
+    with _alone(file.with_name("index.lock")):
+        try:
+            _prepare(engine)  # somebody else may have done it while we waited
+        except (SQLAlchemyError, CommandError, _Damaged) as error:
+            if not _is_damage(error):
+                raise
+            aside = f"{file.name}.damaged-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S%f}"
+            log.error("%s is damaged or of a newer version; it is now %s, and a new one is made", file, aside)
+            for end in ("-wal", "-shm", ""):
+                if (part := file.with_name(file.name + end)).exists():
+                    part.rename(file.with_name(aside + end))
+            _prepare(engine)
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """One process at a time."""
+    with file.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

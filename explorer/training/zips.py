@@ -1,0 +1,632 @@
+"""A run as one zip file, to carry it from one machine to another.
+
+It holds the run folder's files, and two for people: `metrics.csv` and `MODEL_CARD.md`. Unzipped into
+`LINEAGE_HOME/runs/KEY` it is a run. What comes in was made by anybody: everything is checked against what its
+configuration allows, and the store's own writer writes it anew. Nothing is extracted, and safetensors is the only
+format of weights that is read.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import math
+import re
+import shutil
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import safetensors.numpy
+from numpy import ndarray
+from safetensors import SafetensorError
+
+from explorer.catalogue import model_row, task_row
+from explorer.environment import environment
+from explorer.errors import DamagedRun, LineageError, RunError, StoreError, shortened
+from explorer.training import limits, store
+from explorer.training.config import RunConfig, default, key, parse, to_json
+from explorer.training.record import Curves, Record, Weights
+from explorer.training.store import Card, StoredRun
+
+_MOST_ENTRIES = 400  # two for each of 64 snapshots, and a few
+_MOST_NAME, _MOST_TAGS, _MOST_TAG = 80, 12, 30
+_MOST_HEADER = 1_000_000  # bytes of what describes data: config, card, the header of weights, the list of a zip
+_CHUNK = 1 << 16
+_STEP_FILE = re.compile(r"(snapshots|optimiser)/([0-9]{8})\.safetensors")
+_RUN_FILES = ("config.json", "card.json", "events.parquet")
+_FOR_PEOPLE = ("metrics.csv", "MODEL_CARD.md")
+_FOLDERS = ("", "snapshots/", "optimiser/")
+
+
+# ---- out
+
+
+def pack(run: StoredRun) -> bytes:
+    """A run as a zip file, the same bytes every time. Raises DamagedRun."""
+    steps = [("snapshots", step) for step in run.snapshot_steps()]
+    steps += [("optimiser", step) for step in run.checkpoint_steps()]
+    card = run.card.model_copy(update={"owner": "", "pinned": False})  # the business of this server
+    try:
+        files = {name: (run.folder / name).read_bytes() for name in ("config.json", "events.parquet")}
+        for what, step in steps:
+            name = f"{what}/{step:08d}.safetensors"
+            files[name] = (run.folder / name).read_bytes()
+    except OSError as error:
+        raise DamagedRun(f"Run {run.key} cannot be packed: its files have changed meanwhile. Try again.") from error
+    files["card.json"] = (json.dumps(card.model_dump(), indent=2, ensure_ascii=False) + "\n").encode()
+    files["metrics.csv"] = metrics_csv(run).encode()
+    files["MODEL_CARD.md"] = model_card(run).encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr = 3, 0o644 << 16
+            archive.writestr(info, files[name], zipfile.ZIP_DEFLATED, 6)
+    return out.getvalue()
+
+
+def metrics_csv(run: StoredRun) -> str:
+    """A row for each evaluation and seed, in full precision; what a sample does not hold is left empty."""
+    curves, config = run.curves, run.config
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["step", "epoch", "tokens", "seconds", "seed", *curves.metrics])
+    for row, step in enumerate(curves.evaluated.tolist()):
+        moment = step - curves.first
+        when = [step, step / config.steps_per_epoch, float(curves.tokens[moment]), float(curves.seconds[moment])]
+        for replica, seed in enumerate(config.seeds):
+            values = [float(each[row, replica]) for each in curves.metrics.values()]
+            table.writerow([*when, seed, *("" if math.isnan(v) else v for v in values)])
+    return out.getvalue()
+
+
+def model_card(run: StoredRun) -> str:
+    """What a person wants to know of a run, as Markdown. Words of visitors stand in code blocks: they are no markup."""
+    config, card = run.config, run.card
+    model, task = model_row(config.model), task_row(config.task)
+    data = to_json(config)
+    settings = [f"{part}.{k} = {_shown(v)}" for part in _PARTS for k, v in data[part].items() if k not in _NAMES]
+    settings += [f"{k} = {_shown(v)}" for k, v in data.items() if not isinstance(v, dict)]
+    said = [f"{what}: {text}" for what, text in (("name", card.name), ("tags", ", ".join(card.tags))) if text]
+    sections = [
+        f"# {model.title} on {task.title}",
+        f"Run `{card.key}` of Lineage, {card.state} at step {card.step:,} of {config.steps:,}: "
+        f"{card.parameters:,} parameters, {config.replicas} seed(s) trained side by side in {card.seconds:.2f} s.",
+        *(["What ended it:", _code([card.problem])] if card.problem else []),
+        *(
+            ["## What people say of it", _code([*said, *([""] if said else []), card.note])]
+            if said or card.note
+            else []
+        ),
+        "## What it was trained on",
+        f"The {task.name} task (version {task.version}), by these settings:",
+        _code(settings),
+        "## What came out",
+        _metrics_table(card),
+        "Each value, and those before the end, are in `metrics.csv`.",
+        "## Train it again",
+        _again(config),
+        f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
+        "## The model",
+        f"{model.paper}: <{model.link}>",
+        "## Versions",
+        _code(
+            [
+                f"{model.name} {model.version}, {task.name} {task.version}, format of the run {card.format}",
+                f"torch {card.torch}",
+                f"made {card.created}",
+            ]
+        ),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def command(config: RunConfig) -> str:
+    """What trains a configuration on the command line; a branch needs its parent besides."""
+    whole = to_json(config)
+    task, model = whole["task"]["name"], whole["model"]["name"]
+    usual = to_json(default(task, model))
+    words = [f"python -m explorer train --task {task} --model {model}"]
+    words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != usual[name]]
+    for name, value in whole.items():
+        if name in _PARTS:
+            words += [f"--set {name}.{k}={_shown(v)}" for k, v in value.items() if v != usual[name][k]]
+        elif name not in ("seed", "replicas", "branch") and value != usual[name]:
+            words.append(f"--set {name}={_shown(value)}")
+    return " ".join(words)
+
+
+def _again(config: RunConfig) -> str:
+    if config.branch is None:
+        return _code([command(config)])
+    return (
+        f"It is a branch: it goes on from step {config.branch.step:,} of run `{config.branch.parent}`, which has to be "
+        "there first. Branch off from that run at this step, with the settings above."
+    )
+
+
+def _metrics_table(card: Card) -> str:
+    lines = ["| metric | mean | lowest seed | highest seed |", "|---|---|---|---|"]
+    for name, metric in card.metrics.items():
+        known = [v for v in metric.values if v is not None]
+        shown = [f"{v:.4f}" for v in (metric.mean, min(known), max(known)) if v is not None] if known else ["none"] * 3
+        lines.append(f"| {name.replace('_', ' ')} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _code(texts: Iterable[str]) -> str:
+    """Lines as an indented code block, in which Markdown knows no markup."""
+    lines = [line for text in texts for line in text.splitlines() or [""]]
+    return "\n".join("    " + "".join(c if c.isprintable() else " " for c in line) for line in lines).rstrip()
+
+
+_PARTS = ("task", "model", "optimiser")
+_NAMES = ("name", "version")
+
+
+# ---- in
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An open file: what `open(…, "rb")`, `io.BytesIO` and an upload are."""
+
+    def read(self, size: int = ..., /) -> bytes: ...
+
+    def seek(self, offset: int, whence: int = ..., /) -> int: ...
+
+    def tell(self) -> int: ...
+
+    def seekable(self) -> bool: ...
+
+
+def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
+    """Check a zip file and write its run to `place`, a folder that is not there yet.
+
+    Whatever is wrong, nothing is left there. Raises DamagedRun in one sentence; StoreError where the disk is full.
+    """
+    if place.exists():
+        raise FileExistsError(place)
+    record, said = _checked(_files(content))
+    try:
+        store.write(record, place, owner)
+        run = store.say(store.load(place), **said.model_dump(exclude={"owner", "pinned"}))
+        _compare(run, record, said.model_copy(update={"owner": owner, "pinned": False}))
+    except RunError as error:
+        shutil.rmtree(place, ignore_errors=True)
+        raise error if str(error).startswith(_NOTHING) else _refused(error) from error
+    except OSError as error:
+        shutil.rmtree(place, ignore_errors=True)
+        raise StoreError(f"{_NOTHING}the run cannot be written ({error.strerror}).") from error
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+    return place
+
+
+def _refused(why: object) -> DamagedRun:
+    return DamagedRun(f"{_NOTHING}{why}")
+
+
+_NOTHING = "Nothing was imported: "
+
+
+class _Source:
+    """A file of which nobody reads much at once, whatever a header says."""
+
+    def __init__(self, file: Readable) -> None:
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        return self._file.read(size if 0 <= size < _MOST_HEADER else _MOST_HEADER)
+
+
+def _files(content: bytes | Path | Readable) -> dict[str, bytes]:
+    """The run's files in a zip, by name. What a header says of a size or a name is not believed."""
+    if isinstance(content, Path):
+        try:
+            with content.open("rb") as opened:
+                return _files(opened)
+        except OSError as error:
+            raise _refused(f"{shortened(content.name)} cannot be read ({error.strerror}).") from error
+    file = io.BytesIO(content) if isinstance(content, bytes) else content
+    try:
+        archive = zipfile.ZipFile(_Source(file))
+    except _BROKEN as error:
+        raise _refused("this is no zip file, or only a part of one.") from error
+    with archive:
+        wanted = _wanted(archive.infolist())
+        room, files = environment().most_upload, {}
+        for name, info in wanted.items():
+            files[name] = _content(archive, info, name, room)
+            room -= len(files[name])
+    for name in _RUN_FILES:
+        if name not in files:
+            raise _refused(f"the zip holds no {name}, so it is no run that Lineage exported.")
+    return files
+
+
+def _wanted(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """The entries of the run's files, by name. Raises DamagedRun for anything that has no place in a run."""
+    if len(entries) > _MOST_ENTRIES:
+        raise _refused(f"the zip has {len(entries):,} entries; a run has at most {_MOST_ENTRIES}.")
+    most = environment().most_upload
+    if sum(info.file_size for info in entries) > most:
+        raise _too_large(most)
+    for info in entries:
+        name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
+        if "\\" in name or "\0" in name or name.startswith("/") or ":" in name or ".." in name.split("/"):
+            raise _refused(f"the name “{shortened(name)}” in the zip leads out of the run's folder.")
+        if kind not in (0, stat.S_IFDIR if name.endswith("/") else stat.S_IFREG):
+            raise _refused(f"“{shortened(name)}” in the zip is a link or a device, not a file.")
+        if info.flag_bits & 0x2041:
+            raise _refused("the zip is encrypted. Make one without a password.")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise _refused(f"“{shortened(name)}” is compressed in an unusual way. Zip it with deflate.")
+    kept = [info for info in entries if not _of_a_mac(info.orig_filename)]
+    top = _top([info.orig_filename for info in kept])
+    wanted: dict[str, zipfile.ZipInfo] = {}
+    for info in kept:
+        name = info.orig_filename.removeprefix(top)
+        if name in _FOLDERS:
+            continue
+        if name not in _RUN_FILES and name not in _FOR_PEOPLE and not _STEP_FILE.fullmatch(name):
+            raise _refused(f"the zip holds “{shortened(name)}”, which is no file of a run.")
+        if name in wanted:
+            raise _refused(f"the zip holds “{name}” twice.")
+        wanted[name] = info
+    return {name: info for name, info in wanted.items() if name not in _FOR_PEOPLE}
+
+
+def _of_a_mac(name: str) -> bool:
+    return name.startswith("__MACOSX/") or name.rsplit("/", 1)[-1] == ".DS_Store"
+
+
+def _top(names: list[str]) -> str:
+    """The one folder that holds everything, if somebody zipped the folder and not what is in it."""
+    tops = {name.split("/", 1)[0] + "/" if "/" in name else "" for name in names}
+    return tops.pop() if len(tops) == 1 and not tops & set(_FOLDERS) else ""
+
+
+def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, room: int) -> bytes:
+    """A file of the zip, as long as there is room for it."""
+    parts: list[bytes] = []
+    try:
+        with archive.open(info) as file:
+            while part := file.read(_CHUNK):
+                room -= len(part)
+                if room < 0:
+                    raise _too_large(environment().most_upload)
+                parts.append(part)
+    except _BROKEN as error:
+        raise _refused(f"“{name}” in the zip is damaged.") from error
+    content = b"".join(parts)
+    if len(content) != info.file_size:
+        raise _refused(f"“{name}” in the zip is damaged.")
+    if name.endswith(".json") and len(content) > _MOST_HEADER:
+        raise _refused(f"{name} is larger than that of any run.")
+    return content
+
+
+def _too_large(most: int) -> DamagedRun:
+    return _refused(f"the zip unpacks to more than {most:,} bytes (LINEAGE_MOST_UPLOAD).")
+
+
+# What zipfile raises on a file that is none: mostly BadZipFile, on odd fields these.
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, LookupError, OverflowError
+)  # fmt: skip
+
+
+def _checked(files: Mapping[str, bytes]) -> tuple[Record, Card]:
+    """The run that the files hold, and what its card says. Raises DamagedRun."""
+    config = _config(files["config.json"])
+    card = _card(files["card.json"], config)
+    fits = _fitting(config)
+    if card.parameters != fits.parameters:
+        raise _refused(f"its card counts {card.parameters:,} parameters; its model has {fits.parameters:,}.")
+    curves = _curves(files["events.parquet"], config, card, fits)
+    snapshots = {
+        step: Weights(
+            _tensors(files, "snapshots", step, fits.weights, card.state == "diverged"),
+            _tensors(files, "optimiser", step, fits.optimiser, card.state == "diverged")
+            if _file_of("optimiser", step) in files
+            else None,
+        )
+        for step in _steps(files, config, card)
+    }
+    return Record(config, card.parameters, card.seconds, curves, snapshots, card.state, card.problem), card
+
+
+def _config(content: bytes) -> RunConfig:
+    try:
+        return limits.check(parse(json.loads(content)))
+    except LineageError as error:
+        raise _refused(error) from error
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+        raise _refused("its config.json cannot be read.") from error
+
+
+def _card(content: bytes, config: RunConfig) -> Card:
+    """The card, if it can be that of a run of this configuration."""
+    try:
+        card = Card.model_validate_json(content)
+    except ValueError as error:
+        raise _refused("its card.json cannot be read.") from error
+    if card.format != store.FORMAT:
+        raise _refused(f"it has format {shortened(card.format)}; this program reads format {store.FORMAT}.")
+    if card.key != key(config):
+        raise _refused(f"its card is that of run {shortened(card.key)}, its configuration that of run {key(config)}.")
+    if not config.first_step <= card.step <= config.steps or (card.finished and card.step != config.steps):
+        raise _refused(f"its card says {card.state} at step {shortened(card.step)} of {config.steps:,}.")
+    numbers = [card.seconds, *(v for m in card.metrics.values() for v in (m.mean, *m.values) if v is not None)]
+    if not all(map(math.isfinite, numbers)) or card.seconds < 0:
+        raise _refused("its card holds numbers that are not possible.")
+    try:
+        if datetime.datetime.fromisoformat(card.created).tzinfo is None or len(card.created) > 40:
+            raise ValueError(card.created)
+    except ValueError as error:
+        raise _refused(f"its card names no date of its making, but {shortened(repr(card.created))}.") from error
+    if not re.fullmatch(r"[\w.+-]{1,40}", card.torch, re.ASCII):
+        raise _refused(f"its card names no version of torch, but {shortened(repr(card.torch))}.")
+    _check_words(card)
+    return card.model_copy(update={"state": "stopped"}) if card.state == "running" else card
+
+
+def _check_words(card: Card) -> None:
+    """What people say of a run stays within what they may say here."""
+    most = environment().most_text
+    if len(card.tags) > _MOST_TAGS:
+        raise _refused(f"its card has {len(card.tags)} tags; {_MOST_TAGS} are possible.")
+    for what, text, length, lines in (
+        ("name", card.name, _MOST_NAME, False),
+        *(("tag", tag, _MOST_TAG, False) for tag in card.tags),
+        ("note", card.note, most, True),
+        ("problem", card.problem, most, True),
+    ):
+        if len(text) > length:
+            raise _refused(f"its card has a {what} of {len(text):,} characters; {length:,} are possible.")
+        plain = re.sub(r"[\n\r\t\u2028\u2029]", "", text) if lines else text
+        if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in plain):
+            raise _refused(f"the {what} on its card holds characters that are no text.")
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """What a configuration asks of the files beside it."""
+
+    parameters: int
+    weights: dict[str, tuple[tuple[int, ...], str]]  # shape and type by name
+    optimiser: dict[str, tuple[tuple[int, ...], str]]
+    metrics: tuple[str, ...]
+    sentences: int
+
+
+def _fitting(config: RunConfig) -> _Fitting:
+    import torch  # only here: packing needs none
+
+    from explorer.tasks.negation import CLASSES, Negation
+    from explorer.training.building import build
+    from explorer.training.recorder import measure
+
+    model = build(replace(config, replicas=1))  # a layer draws its own seed, so torch's meta device cannot build it
+    parameters = sum(p.numel() for p in model.parameters())
+    sentences = len(Negation(config.task).sentences)
+    nothing = torch.zeros(1, config.replicas, sentences, len(CLASSES))
+    return _Fitting(
+        parameters,
+        {n: ((config.replicas, *v.shape), str(v.dtype).removeprefix("torch.")) for n, v in model.state_dict().items()},
+        {name: ((config.replicas * parameters,), "float32") for name in ("mean", "square")},
+        tuple(measure(nothing, config)),
+        sentences,
+    )
+
+
+def _file_of(what: str, step: int) -> str:
+    return f"{what}/{step:08d}.safetensors"
+
+
+def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[int]:
+    """At which steps there are weights."""
+    found: dict[str, set[int]] = {"snapshots": set(), "optimiser": set()}
+    for name in files:
+        if match := _STEP_FILE.fullmatch(name):
+            found[match[1]].add(int(match[2]))
+    for step in sorted(found["snapshots"]):
+        if not config.first_step <= step <= card.step:
+            raise _refused(f"it holds weights of step {step:,}; it went from {config.first_step:,} to {card.step:,}.")
+    if card.step not in found["snapshots"]:
+        raise _refused(f"the zip holds no {_file_of('snapshots', card.step)}, the weights at the run's end.")
+    for step in sorted(found["optimiser"] - found["snapshots"]):
+        raise _refused(f"the zip holds {_file_of('optimiser', step)}, but no weights of this step.")
+    return sorted(found["snapshots"])
+
+
+def _tensors(
+    files: Mapping[str, bytes], what: str, step: int, fits: dict[str, tuple[tuple[int, ...], str]], diverged: bool
+) -> dict[str, ndarray]:
+    """One file of weights or averages, if it holds exactly what fits."""
+    name = _file_of(what, step)
+    content = files[name]
+    if int.from_bytes(content[:8], "little") > min(len(content), _MOST_HEADER):  # the header of safetensors
+        raise _refused(f"“{name}” is no safetensors file.")
+    try:
+        tensors: dict[str, ndarray] = safetensors.numpy.load(content)
+    except (SafetensorError, ValueError, TypeError, LookupError) as error:
+        raise _refused(f"“{name}” is no safetensors file.") from error
+    if {n: (value.shape, str(value.dtype)) for n, value in tensors.items()} != fits:
+        raise _refused(f"“{name}” does not hold the numbers of this run's model: {_difference(tensors, fits)}.")
+    if not diverged and not all(np.isfinite(value).all() for value in tensors.values()):
+        raise _refused(f"“{name}” holds numbers that are not finite.")
+    return tensors
+
+
+def _difference(tensors: Mapping[str, ndarray], fits: Mapping[str, tuple[tuple[int, ...], str]]) -> str:
+    """The first thing that does not fit."""
+    for name in fits:
+        if name not in tensors:
+            return f"{name} is missing"
+    for name, value in tensors.items():
+        if name not in fits:
+            return f"{shortened(name)} is unknown"
+        if (value.shape, str(value.dtype)) != fits[name]:
+            return f"{name} is {value.dtype} {list(value.shape)}, not {fits[name][1]} {list(fits[name][0])}"
+    return ""
+
+
+def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Curves:
+    """The events up to the card's step, every column checked. Raises DamagedRun."""
+    if set(card.metrics) != set(fits.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
+        raise _refused("the metrics on its card are not those of this task and these seeds.")
+    try:
+        table = _table(content, config, fits)
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        raise _refused("its events.parquet cannot be read.") from error
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    moments = len(table) // config.replicas
+    if moments <= card.step - config.first_step:
+        raise _refused(f"its events do not reach step {card.step:,}.")
+
+    def per_moment(name: str) -> ndarray:
+        """What is the same for all replicas."""
+        values: ndarray = columns[name].reshape(moments, config.replicas)
+        if not (values == values[:, :1]).all():
+            raise _refused(f"the {name} of its events differ between the seeds of one step.")
+        return values[:, 0]
+
+    steps = config.first_step + np.arange(moments)
+    if not np.array_equal(per_moment("step"), steps) or not np.array_equal(
+        columns["replica"], np.tile(np.arange(config.replicas), moments)
+    ):
+        raise _refused("the steps of its events are not one after the other.")
+    for name in ("tokens", "seconds"):
+        values = per_moment(name)
+        if not np.isfinite(values).all() or (values < 0).any() or (np.diff(values) < 0).any():
+            raise _refused(f"the {name} of its events are no numbers that grow from zero on.")
+    if not per_moment("evaluated")[: card.step - config.first_step + 1].any():
+        raise _refused("its events hold no evaluation.")
+    curves = store._from_table(table, config).until(card.step)
+    if card.state != "diverged" and not np.isfinite(curves.losses).all():
+        raise _refused("its events hold losses that are not finite.")
+    if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
+        raise _refused("its events hold metrics that are not finite.")
+    if not ((curves.sustain >= 0) & (curves.sustain <= 1)).all():
+        raise _refused("its events hold probabilities that are none.")
+    _check_summary(card, curves)
+    return curves
+
+
+def _table(content: bytes, config: RunConfig, fits: _Fitting) -> pa.Table:
+    """The events as a table, read only if it is no larger than the configuration allows."""
+    sustain = [f"sustain.{i}" for i in range(fits.sentences)]
+    types = {"step": pa.int32(), "replica": pa.int16(), "loss": pa.float32(), "tokens": pa.float64()}
+    types |= {"seconds": pa.float64(), "evaluated": pa.bool_()}
+    types |= {name: pa.float32() for name in (*(f"metric.{m}" for m in fits.metrics), *sustain)}
+    with pq.ParquetFile(io.BytesIO(content)) as parquet:
+        schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
+        groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
+        names = [n for n in schema.names if n.startswith("sustain.")]
+        if len(schema) != len(types) or dict(zip(schema.names, schema.types, strict=True)) != types or names != sustain:
+            raise _refused("the columns of its events are not those of this task.")
+        if rows != sum(group.num_rows for group in groups) or rows % config.replicas or rows < 0:
+            raise _refused("its events do not have one row for each step and seed.")
+        if rows > (config.steps - config.first_step + 1) * config.replicas:
+            raise _refused(f"it has {rows:,} rows of events, more than its configuration allows.")
+        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+        if sum(_unpacked(content, column) for column in columns) > environment().most_upload:
+            raise _too_large(environment().most_upload)
+        table = parquet.read()
+    if len(table) != rows or any(column.null_count for column in table.columns):
+        raise _refused("its events do not have one row for each step and seed.")
+    return table
+
+
+def _unpacked(content: bytes, column: Any) -> int:
+    """Bytes that a column's pages unpack to: parquet's footer may lie about them, the header of a page cannot."""
+    starts = (column.dictionary_page_offset, column.data_page_offset)
+    at = min(start for start in starts if start)
+    end, size = at + column.total_compressed_size, 0
+    if not 0 < at <= end <= len(content):
+        raise ValueError("a column outside its file")
+    while at < end:
+        fields, at = _thrift(content, at)
+        unpacked, packed = fields[2], fields[3]
+        if unpacked < 0 or packed < 0:
+            raise ValueError("a page of negative size")
+        size, at = size + unpacked, at + packed
+    return size
+
+
+def _thrift(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, int], int]:
+    """The whole numbers in a structure of Thrift's compact protocol, and where it ends; the rest is skipped."""
+    fields: dict[int, int] = {}
+    last = 0
+    while head := content[at]:
+        at, kind, last = at + 1, head & 15, last + (head >> 4)
+        if not head >> 4 or depth > 4:
+            raise ValueError("no header of a page")
+        if kind in (4, 5, 6, 8):  # i16, i32, i64; bytes with their length
+            number = shift = 0
+            while content[at] > 127:
+                number, shift, at = number | (content[at] & 127) << shift, shift + 7, at + 1
+                if shift > 63:
+                    raise ValueError("no number")
+            number, at = number | content[at] << shift, at + 1
+            fields[last] = number >> 1 ^ -(number & 1)
+            at += number if kind == 8 else 0
+        elif kind in (3, 7):  # a byte, a double
+            at += 1 if kind == 3 else 8
+        elif kind == 12:
+            at = _thrift(content, at, depth + 1)[1]
+        elif kind not in (1, 2):  # true, false
+            raise ValueError("no header of a page")
+    return fields, at + 1
+
+
+def _check_summary(card: Card, curves: Curves) -> None:
+    """The card says what the last evaluation says; curves are kept in single precision."""
+    for name, metric in card.metrics.items():
+        with np.errstate(over="ignore"):
+            values = np.array([math.nan if v is None else v for v in metric.values]).astype(np.float32)
+        known = [v for v in metric.values if v is not None]
+        mean = sum(known) / len(known) if known else None
+        if not np.array_equal(values, curves.last(name), equal_nan=True) or (
+            (metric.mean is None) != (mean is None)
+            or (metric.mean is not None and mean is not None and not math.isclose(metric.mean, mean, abs_tol=1e-9))
+        ):
+            raise _refused(f"the {name} on its card is not what its events say.")
+
+
+def _compare(run: StoredRun, record: Record, card: Card) -> None:
+    """What was written is what was checked."""
+    one, other = run.curves, record.curves
+    pairs: list[tuple[Any, Any]] = [(getattr(one, n), getattr(other, n)) for n in _ARRAYS]
+    pairs += [(one.metrics[name], values) for name, values in other.metrics.items()]
+    for step, kept in record.snapshots.items():
+        weights = run.weights(step)
+        pairs += [(weights[name], value) for name, value in kept.weights.items()]
+        if kept.optimiser:
+            averages = run.checkpoint(step).optimiser or {}
+            pairs += [(averages[name], value) for name, value in kept.optimiser.items()]
+    same = run.config == record.config and run.card == card and run.snapshot_steps() == list(record.snapshots)
+    if not same or not all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
+        raise _refused("what was written is not what the zip holds.")
+
+
+_ARRAYS = ("losses", "tokens", "seconds", "evaluated", "sustain")

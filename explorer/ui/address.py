@@ -1,0 +1,80 @@
+"""The address of a page whose state is one flat dataclass: each field by its own name, if it is not at its default.
+
+Everything in an address is checked on the way in: a bad part is named in one sentence and the rest is kept.
+(The negation lab's address is richer; see `lab.py`.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar, get_args, get_origin
+
+import pydantic
+
+from explorer.errors import InvalidSetting, LineageError, shortened
+
+State = TypeVar("State")
+_LONGEST = 600  # characters of one part
+
+
+def write(state: object) -> dict[str, str]:
+    """What differs from the defaults."""
+    usual = type(state)()
+    names = [f.name for f in dataclasses.fields(state)]  # type: ignore[arg-type]  # every state is a dataclass
+    given = {name: _text(getattr(state, name)) for name in names if getattr(state, name) != getattr(usual, name)}
+    return {name: text for name, text in given.items() if len(text) <= _LONGEST}
+
+
+def read(kind: type[State], address: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
+    """A state, and a sentence for every part of an address that could not be used.
+
+    A field's metadata may hold `low` and `high`, both allowed, or a `check` that raises LineageError.
+    """
+    fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    hints = typing.get_type_hints(kind)
+    kept: dict[str, object] = {}
+    problems = []
+    for name, text in address.items():
+        try:
+            if name not in fields:
+                raise InvalidSetting(f"This page has no “{shortened(name)}”; that part of the address was left out.")
+            kept[name] = _value(name, text, hints[name], fields[name].metadata)
+        except LineageError as error:
+            problems.append(str(error))
+    return kind(**kept), tuple(problems)
+
+
+def _value(name: str, text: str, hint: Any, about: Mapping[str, Any]) -> object:
+    if get_origin(hint) is tuple:
+        given: object = tuple(part for part in text[:_LONGEST].split(",") if part)
+    else:
+        given = text
+    limits = pydantic.Field(ge=about.get("low"), le=about.get("high"))
+    try:
+        value: object = pydantic.TypeAdapter(typing.Annotated[hint, limits]).validate_python(given)
+    except pydantic.ValidationError:
+        raise InvalidSetting(
+            f"{shortened(name)} = {shortened(text)} is not possible. Give {_possible(hint, about)}."
+        ) from None
+    if "check" in about:
+        about["check"](value)
+    return value
+
+
+def _possible(hint: Any, about: Mapping[str, Any]) -> str:
+    kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
+    if get_origin(hint) is Literal:
+        return "one of " + ", ".join(map(str, get_args(hint)))
+    if bool in kinds:
+        return "true or false"
+    if float in kinds or int in kinds:
+        return f"a number from {about['low']:g} to {about['high']:g}" if "low" in about else "a number"
+    return "text"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else f"{value:.6g}" if isinstance(value, float) else str(value)

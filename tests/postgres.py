@@ -1,0 +1,70 @@
+"""A real PostgreSQL for tests: a server of its own in a temporary folder, over a unix socket only."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import psycopg
+
+_numbers = itertools.count()
+
+
+@cache
+def _binaries() -> Path | None:
+    """Where PostgreSQL's programs are; Debian does not put them on the path."""
+    found = shutil.which("initdb")
+    places = [Path(found).resolve().parent] if found else []
+    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
+
+
+@cache
+def _server() -> Path:
+    """The folder of a running server's socket; it is stopped when the tests are over."""
+    folder = Path(tempfile.mkdtemp(prefix="lineage-pg-", dir="/tmp"))  # a socket's path must be short
+    binaries = _binaries()
+    assert binaries
+    # Nobody may run PostgreSQL as root.
+    who = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if who:
+        shutil.chown(folder, "postgres")
+
+    def run(*command: str) -> None:
+        done = subprocess.run([*who, *command], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode:
+            log = folder / "log"
+            raise RuntimeError(f"{command[0]}: {done.stdout}\n{log.read_text() if log.exists() else ''}")
+
+    def stop() -> None:
+        try:
+            run(f"{binaries}/pg_ctl", "stop", "-D", f"{folder}/data", "-m", "immediate", "-w")
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    run(f"{binaries}/initdb", "-D", f"{folder}/data", "-U", "lineage", "-A", "trust", "-E", "UTF8", "--no-sync")
+    atexit.register(stop)
+    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off -c max_connections=50"
+    run(f"{binaries}/pg_ctl", "start", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o", options)
+    return folder
+
+
+def missing() -> str:
+    """Why there is no PostgreSQL here; empty: there is."""
+    if _binaries():
+        return ""
+    return "no PostgreSQL here (initdb is neither on the path nor in /usr/lib/postgresql/*/bin)"
+
+
+def fresh_database() -> str:
+    """The address of an empty database, for LINEAGE_DATABASE_URL."""
+    name = f"lineage_{next(_numbers)}"
+    with psycopg.connect(host=str(_server()), user="lineage", dbname="postgres", autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")
+    return f"postgresql+psycopg://lineage@/{name}?host={_server()}"

@@ -1,0 +1,83 @@
+"""Short runs, and how two of them are compared: bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import numpy as np
+from torch import Tensor
+
+from explorer.training.config import RunConfig, changed, default
+from explorer.training.events import Checkpoint, Evaluation, Event, Step
+from explorer.training.record import Record
+from explorer.training.recorder import Recorder
+from explorer.training.train import train
+
+# 32 steps, four an epoch, the last of 19 sentences; kept: 0, 1, 3, 10, 32; only to go on from: 20, 30.
+SHORT: dict[str, object] = {"epochs": 8, "train_size": 211, "test_size": 53, "snapshots": 5}
+STEPS = (0, 1, 3, 10, 20, 30, 32)
+
+
+def short(model: str = "rnn", **changes: object) -> RunConfig:
+    return changed(default("negation", model), {**SHORT, **changes})
+
+
+def bits(tensors: dict[str, Tensor]) -> dict[str, bytes]:
+    return {name: value.numpy().tobytes() for name, value in tensors.items()}
+
+
+def told(events: Iterable[Event], after: int = -1) -> list[object]:
+    """What events say beyond a step, as something that compares bit for bit."""
+    found: list[object] = []
+    for event in events:
+        match event:
+            case Step(step, losses, tokens) if step > after:
+                found.append(("step", step, losses.numpy().tobytes(), tokens))
+            case Evaluation(step, logits) if step > after:
+                found.append(("evaluation", step, logits.numpy().tobytes()))
+            case Checkpoint(step, weights, optimiser, kept) if step > after:
+                found.append(("checkpoint", step, bits(weights), bits(optimiser), kept))
+    return found
+
+
+@cache
+def whole(config: RunConfig) -> tuple[Event, ...]:
+    """An uninterrupted training."""
+    return tuple(train(config))
+
+
+def checkpoints(events: Iterable[Event]) -> dict[int, Checkpoint]:
+    return {event.step: event for event in events if isinstance(event, Checkpoint)}
+
+
+def broken_off(recorder: Recorder, events: Iterable[Event], step: int) -> Record:
+    """What is left of a training that is stopped right after a step's checkpoint."""
+    for event in events:
+        recorder.add(event)
+        if isinstance(event, Checkpoint) and event.step >= step:
+            break
+    return recorder.record("stopped")
+
+
+def assert_alike(one: Record, other: Record, from_disk: bool = False) -> None:
+    """Everything but the time taken is equal; on disk, metrics have 32 bits."""
+    assert (one.config, one.parameters, one.state) == (other.config, other.parameters, other.state)
+    for name in ("losses", "tokens", "evaluated", "sustain"):
+        np.testing.assert_array_equal(getattr(one.curves, name), getattr(other.curves, name), err_msg=name)
+    assert one.curves.metrics.keys() == other.curves.metrics.keys()
+    for name, values in one.curves.metrics.items():
+        mine, theirs = values, other.curves.metrics[name]
+        if from_disk:
+            mine, theirs = mine.astype(np.float32), theirs.astype(np.float32)
+        np.testing.assert_array_equal(mine, theirs, err_msg=name)
+    assert len(one.curves.seconds) == len(other.curves.seconds) == len(one.curves.losses) + 1
+    assert sorted(one.snapshots) == sorted(other.snapshots)
+    for step, kept in one.snapshots.items():
+        for mine, theirs in (
+            (kept.weights, other.snapshots[step].weights),
+            (kept.optimiser, other.snapshots[step].optimiser),
+        ):
+            assert mine is not None and theirs is not None and mine.keys() == theirs.keys()
+            for name, value in mine.items():
+                np.testing.assert_array_equal(value, theirs[name], err_msg=f"{step} {name}")
