@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -173,6 +174,59 @@ def pretrain(
         # The first steps of a process are slower: keep them off the card.
         record_run(changed(known[name], {"epochs": 1}))
         _finish(known[name], store.PRETRAINED / name, as_json, partial(trimmed, name))
+
+
+@app.command("export")
+def export_run(run: Run, file: Annotated[Path, typer.Argument(help="The zip to write.")], as_json: Json = False) -> None:
+    """A run as one zip: configuration, metrics as CSV, weights as safetensors, model card."""
+    from explorer.training import zips
+
+    stored = _stored(run)
+    try:
+        file.write_bytes(zips.pack(stored))
+    except OSError as error:
+        raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
+    if as_json:
+        _say({"kind": "exported", "run": stored.key, "file": str(file), "bytes": file.stat().st_size})
+        return
+    print(f"{file}, {file.stat().st_size:,} bytes")
+
+
+@app.command("import")
+def import_run(file: Annotated[Path, typer.Argument(help="A zip from export.")], as_json: Json = False) -> None:
+    """Take a run in from a zip; everything in it is checked."""
+    from explorer.training import library, zips
+
+    try:
+        with file.open("rb") as content, tempfile.TemporaryDirectory(prefix="lineage-") as work:
+            kept = library.keep(zips.unpack(content, Path(work) / "run", owner=""))
+    except OSError as error:
+        raise InvalidSetting(f"{file} cannot be read: {error.strerror}. Give another file.") from error
+    if as_json:
+        _say({"kind": "imported", "run": kept.key})
+        return
+    print(f"kept as {kept.folder}")
+
+
+@app.command()
+def delete(runs: Annotated[list[str], typer.Argument(help="Keys of this machine's runs.")]) -> None:
+    """Delete runs for good."""
+    from explorer.training import library
+
+    library.delete(runs, "", operator=True)
+    library.purge(runs)
+
+
+@app.command()
+def reindex(as_json: Json = False) -> None:
+    """Make the index of the runs anew from their folders."""
+    from explorer.training import index
+
+    count = index.reindex()
+    if as_json:
+        _say({"kind": "reindexed", "runs": count})
+        return
+    print(f"{count} runs")
 
 
 def _stored(run: str) -> store.StoredRun:

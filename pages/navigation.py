@@ -7,8 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.catalogue import PAGES
+from explorer.training.jobs import service
 from explorer.ui.components import jobs_panel
-from explorer.ui.session import arrived, focus, remember_page
+from explorer.ui.session import arrived, focus, remember_page, run_in_focus
 from explorer.ui.visitors import forget_deleted, window
 
 # A file of ours: Streamlit fetches emoji and icons for the tab from elsewhere.
@@ -27,5 +28,5 @@ if "run" in st.query_params:
 here = window()
 if arrived():
     forget_deleted(here)
-jobs_panel(key="jobs")
+jobs_panel(key="jobs", here=run_in_focus(), news=service.asked)
 chosen.run()

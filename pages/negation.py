@@ -185,6 +185,8 @@ def results_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
         st.subheader(findings.held_out_finding(session.lab.task.held_out, pair), anchor=False)
     else:
         st.subheader(findings.race_finding(ends, best), anchor=False)
+    if verdict := findings.seeds_finding(ends):
+        st.markdown(f"{verdict} In brackets: the interval that 19 of 20 draws of seeds hold.")
     results_table(lanes, best)
 
 

@@ -66,7 +66,7 @@ def actions(session: PageSession[Shelf]) -> None:
             disabled=not 1 <= len(picked) <= MOST,
             help=None if len(picked) <= MOST else f"At most {MOST} at once.",
         ):
-            st.switch_page("pages/compare.py", query_params={"runs": ",".join(picked)})
+            st.switch_page("compare.py", query_params={"runs": ",".join(picked)})
         one = picked[0] if len(picked) == 1 else ""
         st.download_button(
             "Export",
@@ -89,6 +89,7 @@ def actions(session: PageSession[Shelf]) -> None:
             disabled=not mine,
             help=None if mine or not picked else "Among them are runs of somebody else, or such as ship.",
         )
+        import_box(session)
         if deleted:
             count = f"{findings.number(len(deleted))} run{'' if len(deleted) == 1 else 's'}"
             st.button(f"Undo: bring back {count}", icon=":material/undo:", on_click=shelf.undelete, args=(session,))
@@ -125,16 +126,25 @@ def closed() -> None:
     focus("")
 
 
-@st.dialog("Run", width="large", on_dismiss=closed)
-def details(key: str) -> None:
-    """Everything about one run, and what can be said of it."""
+def open_run(key: str) -> None:
+    """One run in front of the others."""
     try:
         run = store.find(key)
     except LineageError as error:
         problems([str(error)])
         return
+    title = plain(run.card.name or run.config.title)
+    st.dialog(title, width="large", on_dismiss=closed)(details)(key)
+
+
+def details(key: str) -> None:
+    """Everything about one run, and what can be said of it."""
+    try:
+        run = store.find(key)
+    except LineageError as error:  # deleted in the meantime
+        problems([str(error)])
+        return
     card, mine = run.card, may_change(key)
-    st.subheader(plain(card.name or run.config.title), anchor=False)
     st.caption(f"{key} · {shelf.STATE_WORDS[card.state]}")
     with st.container(horizontal=True):
         for name, value in shelf.facts(run):
@@ -146,9 +156,9 @@ def details(key: str) -> None:
     elif card.note or card.tags:
         st.text("\n".join([*(["tags: " + ", ".join(card.tags)] if card.tags else []), card.note]))
     with st.container(horizontal=True):
-        st.page_link("pages/negation.py", label="Open in the lab", query_params={"run": key}, icon=":material/science:")
+        st.page_link("negation.py", label="Open in the lab", query_params={"run": key}, icon=":material/science:")
         st.page_link(
-            "pages/compare.py",
+            "compare.py",
             label="Compare, or branch from it",
             query_params={"runs": key},
             icon=":material/stacked_line_chart:",
@@ -200,21 +210,21 @@ def disk() -> None:
 def page(session: PageSession[Shelf]) -> None:
     """The whole screen."""
     page_head("What has been trained here, and what came of it?")
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        lead("Open a run by its name, or tick several and compare them. What you trained is yours to name and delete.")
-        import_box(session)
+    lead("Open a run by its name, or tick several and compare them. What you trained is yours to name and delete.")
     problems(session.problems)
     filters(session)
     entries = shelf.found(session.state, visitor())
-    actions(session)
+    above = st.container()  # filled when the table has said what is ticked
     if entries:
         shelf.runs_table(session, entries, visitor())
     else:
         empty_panel("No run is like that. Take a filter away, or train one in the negation lab.", 240)
+    with above:
+        actions(session)
     disk()
     if session.state.run:
         focus(session.state.run)
-        details(session.state.run)
+        open_run(session.state.run)
 
 
 session = page_session("runs", Shelf)

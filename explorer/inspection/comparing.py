@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
-from scipy.special import stdtrit
 
 from explorer.training.config import RunConfig
 from explorer.training.record import Axis, Curves
@@ -101,6 +100,8 @@ class Difference:
 
 def difference(first: Float[ndarray, " first"], second: Float[ndarray, " second"], paired: bool) -> Difference | None:
     """Student's t interval, of the pairs or after Welch (1947); None where fewer than two seeds tell."""
+    from scipy.special import stdtrit  # takes 0.4 s to import: the first page must not wait for it
+
     if paired:
         both = ~np.isnan(first) & ~np.isnan(second)
         apart = second[both] - first[both]

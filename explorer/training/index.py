@@ -56,6 +56,7 @@ from explorer.training.config import KEY, RunConfig, default, to_json
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
+_Folder: TypeAlias = tuple[bool, str]  # whether it is among those that ship, and its name there
 _FRESH = 2.0  # seconds for which what a refresh has found is taken as it is
 _PATIENCE = 2.0  # seconds to wait for somebody else's transaction
 _WRITERS = 0x11EA6E  # names the lock that writers to a PostgreSQL database take in turn
@@ -261,14 +262,15 @@ def refresh() -> None:
         known = {(shipped, folder): changed for shipped, folder, changed, _ in rows}
         skipped = _index().skipped
         news = {
-            place: (path, changed)
-            for place, (path, changed) in found.items()
-            if known.get(place) != changed and skipped.get(path) != changed
+            place: changed
+            for place, changed in found.items()
+            if known.get(place) != changed and skipped.get(place) != changed
         }
-        taken = {(key, shipped) for shipped, folder, _, key in rows if (shipped, folder) in found.keys() - news.keys()}
+        taken = {(key, shipped) for shipped, folder, _, key in rows if (shipped, folder) in found}
+        taken -= {(key, shipped) for shipped, folder, _, key in rows if (shipped, folder) in news}
         entries = _read_all(news, taken)
-        old = [place for place in known if place not in found or place in news]
-        if entries or old:
+        old = [*(place for place in known if place not in found), *news]  # another process may have entered some
+        if old:
             _ask(lambda session: _replace(session, entries, old), write=True)
         _index().refreshed = time.monotonic()
 
@@ -316,7 +318,7 @@ def _as_row(entry: Entry) -> _Run:
     return _Run(**columns, words=words, tags=[_Tag(tag=tag) for tag in entry.tags])
 
 
-def _replace(session: Session, entries: Iterable[Entry], old: Iterable[tuple[bool, str]] | None) -> None:
+def _replace(session: Session, entries: Iterable[Entry], old: Iterable[_Folder] | None) -> None:
     """Take the rows of some folders out (None: of all), then put new ones in."""
     if old is None:
         session.execute(delete(_Run))
@@ -325,34 +327,39 @@ def _replace(session: Session, entries: Iterable[Entry], old: Iterable[tuple[boo
     session.add_all(map(_as_row, entries))
 
 
-def _folders() -> dict[tuple[bool, str], tuple[Path, int]]:
-    """Every run folder with a card, and when its card was written, by what a row knows it by."""
+def _place(shipped: bool) -> Path:
+    return store.PRETRAINED if shipped else environment().runs
+
+
+def _folders() -> dict[_Folder, int]:
+    """Every run folder with a card, and when its card was written."""
     found = {}
-    for shipped, place in ((False, environment().runs), (True, store.PRETRAINED)):
+    for shipped in (False, True):
+        place = str(_place(shipped))  # texts, and no Path for each of thousands
         try:
-            names = sorted(item.name for item in os.scandir(place))
+            names = sorted(os.listdir(place))
         except OSError:
             continue  # nothing was kept there yet
         for name in names:
             if (not name.startswith(".")) if shipped else KEY.fullmatch(name):
                 try:
-                    found[shipped, name] = (place / name, (place / name / "card.json").stat().st_mtime_ns)
+                    found[shipped, name] = os.stat(f"{place}/{name}/card.json").st_mtime_ns
                 except OSError:
                     continue  # not a run, or gone by now
     return found
 
 
-def _read_all(folders: dict[tuple[bool, str], tuple[Path, int]], taken: Iterable[tuple[str, bool]] = ()) -> list[Entry]:
+def _read_all(folders: dict[_Folder, int], taken: Iterable[tuple[str, bool]] = ()) -> list[Entry]:
     """What is known of run folders. Those that cannot be read are logged and left alone until they change."""
     entries, taken = [], set(taken)
-    for path, changed in folders.values():
+    for (shipped, name), changed in folders.items():
         try:
-            entry = _read(path)
+            entry = _read(_place(shipped) / name)
             if (entry.key, entry.shipped) in taken:
-                raise DamagedRun(f"The run in {path.name} is the same as that of another folder.")
+                raise DamagedRun(f"The run in {name} is the same as that of another folder.")
         except RunError as error:
             log.warning("%s It is not listed.", error)
-            _index().skipped[path] = changed
+            _index().skipped[shipped, name] = changed
         else:
             entries.append(entry)
             taken.add((entry.key, entry.shipped))
@@ -447,7 +454,7 @@ class _Index:
 
     engine: Engine
     refreshed: float = -math.inf
-    skipped: dict[Path, int] = field(default_factory=dict)  # folders that cannot be read, as of when
+    skipped: dict[_Folder, int] = field(default_factory=dict)  # folders that cannot be read, as of when
 
 
 class _Damaged(Exception):

@@ -193,6 +193,7 @@ class JobService:
     """The trainings of this process: a thread whose event loop gives each job its turn."""
 
     def __init__(self, executor: Executor | None = None) -> None:
+        self.asked = 0  # jobs taken on so far
         self._executor = executor or InThisProcess()
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -308,6 +309,7 @@ class JobService:
 
     def _enter(self, job: Job) -> None:
         """Take a job on. Called under the lock."""
+        self.asked += 1
         self._jobs[job.key] = job
         self._jobs.move_to_end(job.key)
         while len(self._jobs) > _REMEMBERED and next(iter(self._jobs.values())).view().done:

@@ -207,14 +207,12 @@ def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
         store.write(record, place, owner)
         run = store.say(store.load(place), **said.model_dump(exclude={"owner", "pinned"}))
         _compare(run, record, said.model_copy(update={"owner": owner, "pinned": False}))
-    except RunError as error:
+    except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
-        raise error if str(error).startswith(_NOTHING) else _refused(error) from error
-    except OSError as error:
-        shutil.rmtree(place, ignore_errors=True)
-        raise StoreError(f"{_NOTHING}the run cannot be written ({error.strerror}).") from error
-    except BaseException:
-        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise StoreError(f"{_NOTHING}the run cannot be written ({error.strerror}).") from error
+        if isinstance(error, RunError) and not str(error).startswith(_NOTHING):
+            raise _refused(error) from error
         raise
     return place
 

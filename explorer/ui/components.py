@@ -202,9 +202,10 @@ def timeline(stations: Sequence[Mapping[str, object]], key: str) -> str | None:
     return cast("str | None", result.open)
 
 
-def jobs_panel(key: str, here: str = "") -> None:
+def jobs_panel(key: str, here: str = "", news: int = 0) -> None:
     """What this server is training, in a corner of every page; `here` is the key of the run on this page.
+    With another number of `news` it asks at once.
 
     It asks the server by itself and takes no room; see `assets/jobs.js`.
     """
-    _jobs(data={"here": here}, key=key)
+    _jobs(data={"here": here, "news": news}, key=key)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.inspection.comparing import difference
 from explorer.tasks.negation import CLASSES
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -173,6 +174,30 @@ def race_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceilin
             parts.append(f"{title} ends between {values.min():.3f} and {values.max():.3f}, depending on the seed.")
     if lucky:
         parts.append(f"It depends on the seed: everything right for {_lucky(lucky)}.")
+    return " ".join(parts)
+
+
+def seeds_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> str:
+    """Which differences at the end the seeds alone could have made: everybody against the best, seed by seed."""
+    if len(ends) < 2 or len(ends[0][1]) < 2:
+        return ""
+    best, top = max(ends, key=lambda end: float(np.nanmean(end[1])))
+    noise, behind = [], []
+    for title, values in ends:
+        if title == best:
+            continue
+        found = difference(values, top, paired=True)
+        if found is None:
+            continue
+        if found.noise:
+            noise.append(title)
+        else:
+            behind.append(f"{title} by {found.mean:.3f} ({found.low:.3f} to {found.high:.3f})")
+    parts = []
+    if noise:
+        parts.append(f"Between {best} and {listed(noise)} the difference is within the noise of the seeds.")
+    if behind:
+        parts.append(f"Behind {best}, by more than the seeds explain: {listed(behind)}.")
     return " ".join(parts)
 
 

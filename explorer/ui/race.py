@@ -236,7 +236,7 @@ def _progress(lanes: Mapping[str, Lane]) -> str:
             if all(lane.job.state == "waiting" for lane in lanes.values() if lane.job)
             else "training"
         )
-    return f"training, {done / steps:.0%}, about {duration(max(running))} left"
+    return f"{done / steps:.0%}, about {duration(max(running))} left"
 
 
 def _outcome(lanes: Mapping[str, Lane]) -> str:

@@ -25,6 +25,7 @@ def ready() -> bool:
 def _warm_up() -> None:
     try:
         import plotly.graph_objects as go
+        import scipy.special  # noqa: F401
         import torch
 
         torch.set_num_threads(1)  # on a server there is always other work for the second core

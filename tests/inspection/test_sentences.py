@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from explorer.catalogue import MODELS
+from explorer.environment import environment
 from explorer.inspection.opening import OpenedModel, open_model
 from explorer.inspection.sentences import (
     attention,
@@ -56,7 +57,7 @@ def test_every_replica_answers_as_it_does_alone(model: str) -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_a_run_of_one_replica_can_be_asked_too(model: str) -> None:
     config = changed(default("negation", model), {"epochs": 1})
-    opened = open_model(store.save(record_run(config), store.runs_folder() / "one"))
+    opened = open_model(store.save_run(record_run(config), environment().runs / "one"))
     assert sustain_probabilities(opened, WORDS) == pytest.approx([answer(opened, tokens_of(WORDS), 0)], abs=1e-6)
 
 
@@ -119,7 +120,7 @@ def test_attention_equals_the_recorded_weights_and_hides_padding() -> None:
 def test_attention_has_a_map_for_every_layer_and_head_and_ends_with_the_window() -> None:
     changes = {"epochs": 1, "layers": 2, "heads": 4, "window": 5}
     config = changed(default("negation", "transformer"), changes)
-    opened = open_model(store.save(record_run(config), store.runs_folder() / "deep"))
+    opened = open_model(store.save_run(record_run(config), environment().runs / "deep"))
     view = attention(opened, WORDS, 0)
     assert view.tokens == tokens_of(WORDS)[:5]
     assert view.weights.shape == (2, 4, 5, 5)
@@ -150,7 +151,7 @@ def test_embedding_map_keeps_a_share_and_no_more_than_there_is(model: str) -> No
 
 def test_embedding_map_of_a_plane_keeps_every_distance() -> None:
     config = changed(default("negation", "rnn"), {"epochs": 1, "width": 2})
-    opened = open_model(store.save(record_run(config), store.runs_folder() / "flat"))
+    opened = open_model(store.save_run(record_run(config), environment().runs / "flat"))
     found = embedding_map(opened, 0)
     vectors = opened.alone(0).get_parameter("embedding.weight")[[VOCABULARY.id(t) for t in found.tokens]]
     assert found.share == pytest.approx(1)
@@ -165,7 +166,7 @@ def test_embedding_map_of_a_plane_keeps_every_distance() -> None:
 
 def test_embedding_map_of_a_line_is_a_line() -> None:
     config = changed(default("negation", "rnn"), {"epochs": 1, "width": 1})
-    found = embedding_map(open_model(store.save(record_run(config), store.runs_folder() / "thin")), 0)
+    found = embedding_map(open_model(store.save_run(record_run(config), environment().runs / "thin")), 0)
     assert not found.points[:, 1].any()
     assert found.share == pytest.approx(1)
 

@@ -117,3 +117,49 @@ def test_start_is_the_same_for_ever_and_draws_from_no_global_generator(name: str
     ids = padded_ids(BATCH)
     assert torch.equal(one(ids), again(ids))
     assert not torch.equal(one(ids), other(ids))
+
+
+# ---- what two models of one seed share at their start
+
+
+def start(name: str, **changes: object) -> dict[str, Tensor]:
+    return build(changed(default("negation", name), {**SMALL[name], **changes})).state_dict()
+
+
+def shared(one: dict[str, Tensor], other: dict[str, Tensor]) -> set[str]:
+    """The parameters that start alike."""
+    return {name for name in one.keys() & other.keys() if torch.equal(one[name], other[name])}
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "bag_of_words"])
+def test_layers_that_keep_their_shape_start_alike_beside_one_of_another_width(name: str, replicas: int) -> None:
+    one, other = start(name, replicas=replicas), start(name, replicas=replicas, hidden=7)
+    same_shape = {parameter for parameter in one if one[parameter].shape == other[parameter].shape}
+    assert "embedding.weight" in same_shape
+    assert same_shape < one.keys()
+    exceptions = {"readout.bias"} if name != "transformer" else {f"blocks.{i}.contract.bias" for i in range(2)}
+    assert same_shape - shared(one, other) == exceptions  # within 1 / sqrt(fan-in): another width, another bound
+
+
+def test_everything_behind_a_wider_embedding_starts_alike() -> None:
+    one, other = start("rnn", width=3), start("rnn", width=5)
+    assert shared(one, other) == {
+        f"{layer}.{part}" for layer in ("cell.recurrent", "readout") for part in ("weight", "bias")
+    }
+
+
+@pytest.mark.parametrize(("one", "other"), [("rnn", "lstm"), ("rnn", "gru"), ("lstm", "gru")])
+def test_recurrent_networks_of_one_seed_share_embedding_and_readout(one: str, other: str) -> None:
+    outside = {"embedding.weight", "readout.weight", "readout.bias"}
+    assert outside <= shared(start(one), start(other))
+    assert not outside & shared(start(one), start(other, seed=1))
+
+
+def test_a_transformer_of_two_blocks_starts_as_one_of_one_block_with_another_block_on_top() -> None:
+    one, two = start("transformer", layers=1), start("transformer", layers=2)
+    assert shared(one, two) == one.keys()
+    second = {name for name in two if name.startswith("blocks.1.")}
+    assert two.keys() - one.keys() == second
+    drawn = {name for name in second if "norm" not in name}
+    assert all(not torch.equal(two[name], two[name.replace("blocks.1.", "blocks.0.")]) for name in drawn)

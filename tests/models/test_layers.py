@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Generator, nn
 
-from explorer.models.layers import Embedding, LayerNorm, Linear, replica, stack
+from explorer.models.layers import Embedding, LayerNorm, Linear, own, replica, stack
 
 
 def made(seed: int) -> Generator:
@@ -105,3 +105,25 @@ def test_layers_draw_only_from_the_generator_they_are_given() -> None:
     for layer in LAYERS:
         models(layer)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("layer", ["linear", "linear without bias", "embedding"])
+def test_a_layer_takes_one_number_however_large_it_is(layer: str) -> None:
+    kinds = {
+        "linear": lambda size, generator: Linear(size, 7, generator),
+        "linear without bias": lambda size, generator: Linear(size, 7, generator, bias=False),
+        "embedding": lambda size, generator: Embedding(13, size, generator),
+    }
+    after = made(1)
+    own(after)
+    for size in (1, 2, 64):
+        generator = made(1)
+        kinds[layer](size, generator)
+        assert torch.equal(generator.get_state(), after.get_state())
+
+
+def test_layers_of_one_generator_start_differently() -> None:
+    generator = made(1)
+    one, other = Linear(5, 7, generator), Linear(5, 7, generator)
+    assert not torch.equal(one.weight, other.weight)
+    assert not torch.equal(one.weight.flatten()[:7], one.bias)

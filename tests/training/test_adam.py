@@ -44,6 +44,47 @@ def test_building_it_changes_no_weight() -> None:
         assert torch.equal(value, before), name
 
 
+def steps_on(model: nn.Module, adam: Adam, first: int, last: int) -> None:
+    for step in range(first, last):
+        adam.gradient.copy_(torch.randn(adam.gradient.shape, generator=Generator().manual_seed(step)))
+        adam.learning_rate = 0.01 / (step + 1)
+        adam.step()
+
+
+def test_going_on_from_its_state_equals_never_having_stopped() -> None:
+    whole, part, rest = network(), network(), network()
+    adam = Adam(whole, learning_rate=0.01)
+    steps_on(whole, adam, 0, 9)
+    before, after = Adam(part, learning_rate=0.01), Adam(rest, learning_rate=0.5)
+    steps_on(part, before, 0, 4)
+    rest.load_state_dict(part.state_dict())
+    after.restore(before.state(), steps=4)
+    steps_on(rest, after, 4, 9)
+    assert torch.equal(adam.weights, after.weights)
+    assert all(torch.equal(value, after.state()[name]) for name, value in adam.state().items())
+
+
+def test_a_state_that_was_handed_out_never_changes() -> None:
+    model = network()
+    adam = Adam(model, learning_rate=0.01)
+    steps_on(model, adam, 0, 2)
+    state = adam.state()
+    kept = {name: value.clone() for name, value in state.items()}
+    steps_on(model, adam, 2, 4)
+    adam.restore(state, steps=2)
+    steps_on(model, adam, 2, 4)
+    assert state.keys() == {"mean", "square"}
+    assert all(torch.equal(value, kept[name]) and value.any() for name, value in state.items())
+
+
+def test_parameters_stay_views_of_one_vector() -> None:
+    model = network()
+    adam = Adam(model, learning_rate=0.01)
+    for value in model.state_dict().values():  # as a checkpoint is taken up
+        value.copy_(torch.full_like(value, 0.25))
+    assert (adam.weights == 0.25).all()
+
+
 @pytest.mark.parametrize("steps", [1, 2])
 def test_gradients_add_up_until_they_are_cleared(steps: int) -> None:
     model = nn.Linear(2, 1, bias=False)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -12,15 +13,27 @@ from hypothesis import strategies as st
 from explorer.catalogue import MODELS
 from explorer.errors import InvalidSetting
 from explorer.models.configs import TransformerEncoderConfig
-from explorer.training.config import MOST_STEPS, RunConfig, changed, default, key, parse, to_json, validated
+from explorer.training.config import (
+    BRANCH_SETTINGS,
+    Adam,
+    Branch,
+    RunConfig,
+    branched,
+    changed,
+    default,
+    key,
+    parse,
+    to_json,
+    validated,
+)
 
 KEYS = {
-    "bag_of_words": "v5xroqb65wqw",
-    "feedforward": "sde7fmiocjxw",
-    "rnn": "72dry5wn6nrg",
-    "lstm": "f3wvqyt2p22e",
-    "gru": "36p27lbeq7ev",
-    "transformer": "7undsppk6bcr",
+    "bag_of_words": "eccas73xnenq",
+    "feedforward": "hvri2g663mss",
+    "rnn": "lxcurxkm6ubn",
+    "lstm": "4hdkd6twvvgn",
+    "gru": "frdxchnraxkd",
+    "transformer": "ggsvhae4piuu",
 }
 
 
@@ -51,10 +64,13 @@ def configs(draw: st.DrawFn) -> RunConfig:
     chosen = draw(st.sets(st.sampled_from(sorted(every))))
     changes = {name: draw(value_of(*every[name])) for name in sorted(chosen)}
     try:
-        return changed(usual, changes)
+        config = changed(usual, changes)
     except InvalidSetting:
         assume(False)
         raise
+    if not draw(st.booleans()):
+        return config
+    return branched(config, draw(st.integers(0, config.steps - 1)), {"order": draw(st.integers(0, 3))})
 
 
 def test_defaults_are_the_notebooks() -> None:
@@ -72,7 +88,7 @@ def test_keys_of_the_defaults_are_the_same_for_ever(name: str) -> None:
 
 def test_key_of_a_changed_run_is_the_same_for_ever() -> None:
     changes = {"replicas": 8, "p_not": 0.5, "padding": "eos", "learning_rate": 0.01, "hidden": 7}
-    assert key(changed(default("negation", "rnn"), changes)) == "7efv5zghhuz4"
+    assert key(changed(default("negation", "rnn"), changes)) == "e7mamwavwext"
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -95,9 +111,11 @@ def test_key_changes_with_every_setting(name: str) -> None:
 def test_key_does_not_depend_on_a_field_given_its_default() -> None:
     usual = default("negation", "transformer")
     given = {"p_not": "0.35", "layers": 1, "learning_rate": "3e-3", "fresh_data": "true", "seed": "0", "epochs": 30}
+    given |= {"order": 0, "snapshots": "12", "schedule": "constant", "warmup": "0"}
     assert key(changed(usual, given)) == key(usual)
     whole = to_json(usual)
     del whole["model"]["start"], whole["task"]["padding"], whole["threads"]  # fields that came later
+    del whole["order"], whole["snapshots"], whole["optimiser"]["schedule"], whole["optimiser"]["warmup"]
     assert parse(whole) == usual
 
 
@@ -181,11 +199,6 @@ def test_two_settings_that_do_not_fit_are_refused_together() -> None:
     assert validated(TransformerEncoderConfig, {"heads": 3, "width": 15}).heads == 3
 
 
-def test_too_many_steps_are_refused() -> None:
-    with pytest.raises(InvalidSetting, match=f"at most {MOST_STEPS:,} are possible"):
-        changed(default("negation", "rnn"), {"epochs": 2000, "batch_size": 1})
-
-
 @pytest.mark.parametrize(
     "data",
     [
@@ -200,8 +213,8 @@ def test_too_many_steps_are_refused() -> None:
         {**to_json(default("negation", "rnn")), "colour": "red"},
         {**to_json(default("negation", "rnn")), "epochs": None},
         {**to_json(default("negation", "rnn")), "optimiser": {"name": "sgd"}},
-        {**to_json(default("negation", "rnn")), "model": {"name": "rnn", "version": 2}},
-        {**to_json(default("negation", "rnn")), "model": {"name": "rnn", "version": 1, "heads": 2}},
+        {**to_json(default("negation", "rnn")), "model": {"name": "rnn", "version": 3}},
+        {**to_json(default("negation", "rnn")), "model": {"name": "rnn", "version": 2, "heads": 2}},
         {**to_json(default("negation", "rnn")), "task": {"name": "negation", "version": 1, "p_not": math.nan}},
     ],
     ids=range(14),
@@ -215,7 +228,7 @@ def test_what_is_no_configuration_is_refused(data: object) -> None:
 def test_an_older_version_is_named() -> None:
     old = to_json(default("negation", "rnn"))
     old["model"]["version"] = 0
-    with pytest.raises(InvalidSetting, match="made with version 0 of “rnn”; this program has version 1"):
+    with pytest.raises(InvalidSetting, match="made with version 0 of “rnn”; this program has version 2"):
         parse(old)
 
 
@@ -223,6 +236,173 @@ def test_replicas_have_seeds_in_a_row() -> None:
     assert list(changed(default("negation", "rnn"), {"seed": 5, "replicas": 3}).seeds) == [5, 6, 7]
 
 
-def test_more_sentences_than_memory_holds_are_refused() -> None:
-    with pytest.raises(InvalidSetting, match="2,000 epochs of 20,000 sentences"):
-        changed(default("negation", "rnn"), {"epochs": 2000, "train_size": 20_000, "batch_size": 2048})
+# ---- where weights are kept
+
+
+@given(configs(), st.integers(2, 64))
+def test_weights_are_kept_first_last_and_ever_further_apart_between(config: RunConfig, snapshots: int) -> None:
+    config = changed(config, {"snapshots": snapshots})
+    steps = config.snapshot_steps
+    assert (steps[0], steps[-1]) == (config.first_step, config.steps)
+    assert all(one < other for one, other in pairwise(steps))
+    assert len(steps) <= snapshots
+    if snapshots > 2:  # each so many times as far from the first as the one before it, up to rounding
+        factor = (config.steps - config.first_step) ** (1 / (snapshots - 2))
+        after = [step - config.first_step for step in steps[1:]]
+        assert after[0] == 1
+        assert all(b <= factor * (a + 0.5) + 0.5 + 1e-6 for a, b in pairwise(after))
+        apart = [b - a for a, b in pairwise(after)]
+        assert all(b >= a - 2 for a, b in pairwise(apart))
+
+
+def test_steps_at_which_weights_are_kept_worked_by_hand() -> None:
+    config = changed(default("negation", "rnn"), {"epochs": 16, "train_size": 64, "snapshots": 6, "batch_size": 4})
+    assert config.snapshot_steps == (0, 1, 4, 16, 64, 256)
+    assert changed(config, {"snapshots": 2}).snapshot_steps == (0, 256)
+    assert changed(config, {"snapshots": 3}).snapshot_steps == (0, 1, 256)
+    assert branched(config, 240, {"snapshots": 6}).snapshot_steps == (240, 241, 242, 244, 248, 256)
+    assert branched(config, 255, {}).snapshot_steps == (255, 256)
+
+
+# ---- step sizes
+
+
+@pytest.mark.parametrize(
+    ("schedule", "first", "middle", "last"),
+    [("constant", 0.5, 0.5, 0.5), ("linear", 0.5, 0.25, 0.005), ("cosine", 0.5, 0.25, 0.5 * 0.00024671981713)],
+)
+def test_a_schedule_starts_at_the_learning_rate_and_ends_near_its_goal(
+    schedule: Any, first: float, middle: float, last: float
+) -> None:
+    adam = Adam(0.5, schedule)
+    assert adam.rate(1, 100) == first
+    assert adam.rate(51, 100) == pytest.approx(middle)
+    assert adam.rate(100, 100) == pytest.approx(last)
+
+
+def test_warmup_rises_in_even_steps_to_the_learning_rate() -> None:
+    adam = Adam(0.5, warmup=4)
+    assert [adam.rate(step, 100) for step in range(1, 8)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5])
+    assert Adam(0.5, "linear", 4).rate(3, 100) == pytest.approx(0.5 * 0.98 * 0.6)
+
+
+@given(
+    st.sampled_from(["constant", "linear", "cosine"]),
+    st.integers(0, 10_000),
+    st.integers(1, 50_000),
+    st.floats(1e-6, 1.0),
+    st.data(),
+)
+def test_every_step_has_a_size_and_none_is_above_the_learning_rate(
+    schedule: Any, warmup: int, steps: int, rate: float, data: st.DataObject
+) -> None:
+    adam = Adam(rate, schedule, warmup)
+    step = data.draw(st.integers(1, steps))
+    assert 0 < adam.rate(step, steps) <= rate
+    if step > warmup + 1:
+        assert adam.rate(step, steps) <= adam.rate(step - 1, steps)
+
+
+# ---- branches
+
+PARENT = changed(default("negation", "rnn"), {"replicas": 3, "epochs": 5, "learning_rate": 0.01})  # 65 steps
+
+
+def test_a_branch_counts_on_from_its_parent() -> None:
+    branch = branched(PARENT, 26, {"epochs": "7", "schedule": "cosine"})
+    assert branch.branch == Branch(key(PARENT), 26)
+    assert (branch.first_step, branch.steps) == (26, 7 * 13)
+    assert (PARENT.first_step, PARENT.branch) == (0, None)
+    assert (branch.task, branch.model, branch.seeds) == (PARENT.task, PARENT.model, PARENT.seeds)
+    assert (branch.optimiser.learning_rate, branch.optimiser.schedule) == (0.01, "cosine")
+
+
+def test_a_branch_goes_through_json_and_back() -> None:
+    branch = branched(branched(PARENT, 26, {"order": 1}), 39, {})
+    whole = to_json(branch)
+    assert whole["branch"] == {"parent": key(branched(PARENT, 26, {"order": 1})), "step": 39}
+    assert parse(json.loads(json.dumps(whole))) == branch
+    assert "branch" not in to_json(PARENT)
+    assert parse(to_json(PARENT) | {"branch": None}) == PARENT
+
+
+def test_a_branch_has_a_key_of_its_own() -> None:
+    other = changed(PARENT, {"seed": 1})
+    branches = [branched(PARENT, step, {}) for step in (0, 1, 26)] + [branched(PARENT, 0, {"order": 1})]
+    alike = parse(to_json(PARENT) | {"branch": {"parent": key(other), "step": 0}})
+    assert len({key(config) for config in [PARENT, other, alike, *branches]}) == 7
+    assert key(branched(PARENT, 26, {"order": 0, "epochs": 5, "snapshots": "12"})) == key(branches[2])
+    assert key(branches[2]) == "3ein35qxbhy3"  # the same for ever
+
+
+def test_a_branch_keeps_what_its_parent_learns_and_from_which_seeds() -> None:
+    refused = [name for name in fields(PARENT) if name not in BRANCH_SETTINGS]
+    assert {"p_not", "train_size", "hidden", "width", "seed", "replicas", "batch_size", "threads"} <= {*refused}
+    for name in [*refused, "task.p_not", "branch", "nonsense", "x" * 500]:
+        with pytest.raises(InvalidSetting, match="A branch keeps the task, the model and the seeds") as raised:
+            branched(PARENT, 26, {name: 1})
+        assert "\n" not in str(raised.value)
+        assert len(str(raised.value)) < 250
+    for name in BRANCH_SETTINGS:
+        assert name in fields(PARENT)
+    with pytest.raises(InvalidSetting, match=r"epochs = 0 is not possible\. Give a whole number from 1 to 2,000"):
+        branched(PARENT, 26, {"epochs": 0})
+
+
+@pytest.mark.parametrize("step", [-1, 65, 66, 10**30, True, False, None, 1.0, 1.5, "3", [], {}, math.nan])
+def test_a_branch_from_an_impossible_step_is_refused(step: Any) -> None:
+    for make in (
+        lambda: _untyped(branched)(PARENT, step, {}),
+        lambda: parse(to_json(PARENT) | {"branch": {"parent": key(PARENT), "step": step}}),
+    ):
+        with pytest.raises(InvalidSetting, match="whole number from 0 to 64, or more epochs") as raised:
+            make()
+        assert "\n" not in str(raised.value)
+
+
+def _untyped(function: Any) -> Any:
+    """Without the type checker of these tests: what comes from outside has any type."""
+    return getattr(function, "__wrapped__", function)
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        {},
+        [],
+        0,
+        False,
+        "",
+        "abcdefghijkl",
+        ["abcdefghijkl", 3],
+        {"parent": "a" * 12},
+        {"step": 3},
+        {"parent": "a" * 12, "step": 3, "colour": "red"},
+        {"parent": "a" * 12, "step": 3, 7: 1},
+        {"parent": None, "step": 3},
+        {"parent": 7, "step": 3},
+        {"parent": ["a" * 12], "step": 3},
+        {"parent": "", "step": 3},
+        {"parent": "a" * 11, "step": 3},
+        {"parent": "a" * 13, "step": 3},
+        {"parent": "A" * 12, "step": 3},
+        {"parent": "a" * 11 + "\n", "step": 3},
+        {"parent": "a" * 12 + "\n", "step": 3},
+        {"parent": "../../../etc", "step": 3},
+        {"parent": "é" * 12, "step": 3},
+        {"parent": "x" * 10_000, "step": 3},
+    ],
+    ids=range(23),
+)
+def test_a_branch_that_is_none_is_refused_in_a_sentence(branch: object) -> None:
+    with pytest.raises(InvalidSetting) as raised:
+        parse(to_json(PARENT) | {"branch": branch})
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 200
+
+
+def test_a_branch_that_is_changed_stays_one_and_ends_after_its_step() -> None:
+    branch = branched(PARENT, 26, {})
+    assert changed(branch, {"epochs": 3}).branch == branch.branch
+    with pytest.raises(InvalidSetting, match=r"branch from step 26 is not possible\. Give a whole number from 0 to 25"):
+        changed(branch, {"epochs": 2})

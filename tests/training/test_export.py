@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.training.config import RunConfig, changed, default
+from explorer.training.config import RunConfig, branched, changed, default, key
 from explorer.training.events import Step
 from explorer.training.export import as_python
 from explorer.training.train import train
@@ -21,7 +21,18 @@ RUNS = {
     "lstm": {"seed": 5},
     "transformer": {"replicas": 2, "layers": 2, "heads": 2, "max_nots": 2},
 }
+SCHEDULES: dict[str, dict[str, object]] = {
+    "linear": {"schedule": "linear"},
+    "cosine": {"schedule": "cosine", "learning_rate": 0.0123},
+    "warmup": {"warmup": 5},
+    "linear_after_warmup": {"schedule": "linear", "warmup": 3, "replicas": 2},
+    "cosine_after_warmup": {"schedule": "cosine", "warmup": 3},
+    "another_order": {"order": 7, "replicas": 2},
+}
 CONFIGS = {model: changed(default("negation", model), {**SHORT, **changes}) for model, changes in RUNS.items()}
+CONFIGS |= {
+    name: changed(default("negation", "feedforward"), {**SHORT, **changes}) for name, changes in SCHEDULES.items()
+}
 RUN_ALL = """
 import json, runpy, sys
 from pathlib import Path
@@ -76,3 +87,17 @@ def test_the_file_is_plain_and_keeps_its_comments(model: str) -> None:
     assert "# Cross-entropy is the sum of" in text
     assert "type: ignore" not in text
     assert "SentenceTooLong" not in text
+
+
+def test_a_step_size_that_never_changes_is_set_once() -> None:
+    assert as_python(default("negation", "rnn")).count("learning_rate=") == 1
+    assert "optimiser.learning_rate" not in as_python(default("negation", "rnn"))
+
+
+def test_a_branch_is_exported_as_if_it_had_no_parent() -> None:
+    parent = CONFIGS["linear"]
+    branch = branched(parent, 3, {"order": 7})
+    alone = changed(parent, {"order": 7})
+    one, other = as_python(branch), as_python(alone)
+    assert key(branch) in one
+    assert one.replace(key(branch), key(alone)) == other

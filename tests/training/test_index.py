@@ -415,6 +415,19 @@ def test_processes_may_begin_at_once(database: str) -> None:
     assert said == [(f"['{run.key}']\n", "")] * 2
 
 
+def test_another_process_may_be_faster(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, original = kept(0), index._read_all
+
+    def read_and_be_overtaken(*folders: Any) -> list[index.Entry]:
+        entries = original(*folders)
+        index._ask(lambda session: index._replace(session, entries, []), write=True)
+        return entries
+
+    monkeypatch.setattr(index, "_read_all", read_and_be_overtaken)
+    index.refresh()
+    assert keys() == [run.key]
+
+
 def test_it_needs_no_torch_and_no_streamlit() -> None:
     script = "import sys, explorer.training.library; print({'torch', 'streamlit'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", script], cwd=ROOT, text=True) == "set()\n"

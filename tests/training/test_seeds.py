@@ -4,10 +4,12 @@ import torch
 
 from explorer.training.seeds import generator
 
+USES = ("start", "order", "order/1")
+
 
 def test_streams_of_another_seed_or_purpose_differ() -> None:
-    first = [torch.rand(5, generator=generator(seed, use)).tolist() for seed in range(3) for use in ("start", "order")]
-    assert len({tuple(numbers) for numbers in first}) == 6
+    first = [torch.rand(5, generator=generator(seed, use)).tolist() for seed in range(3) for use in USES]
+    assert len({tuple(numbers) for numbers in first}) == 9
 
 
 def test_a_stream_is_the_same_for_ever() -> None:

@@ -512,6 +512,21 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not left(tmp_path)
 
 
+@pytest.mark.parametrize("error", [DamagedRun("The run in after cannot be read."), KeyboardInterrupt()])
+def test_what_fails_after_writing_leaves_nothing(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        assert (tmp_path / "after" / "card.json").is_file()
+        raise error
+
+    monkeypatch.setattr(zips, "_compare", fail)
+    match = "Nothing was imported: The run in after" if isinstance(error, DamagedRun) else None
+    with pytest.raises(type(error), match=match):
+        zips.unpack(good(), tmp_path / "after", "me")
+    assert not left(tmp_path)
+
+
 def test_what_a_mac_adds_and_one_folder_around_everything_are_no_harm(tmp_path: Path) -> None:
     files = {"my run/": b"", "my run/snapshots/": b"", "__MACOSX/my run/._card.json": b"?", "my run/.DS_Store": b"?"}
     files |= {f"my run/{name}": content for name, content in contents(good()).items()}

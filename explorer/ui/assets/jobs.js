@@ -1,7 +1,7 @@
 /*
 What this server is training, in a corner of every page. It asks the server by itself, whatever the page does.
 
-data = { here: key of the run on this page }
+data = { here: key of the run on this page, news: a number; with another one there may be something to hear }
 GET /jobs answers { jobs: [{ key, title, detail, colour: "--m-rnn", state: "waiting" | "running" | "finished" | "stopped" | "diverged" | "failed",
                              step, steps, left: seconds | null, loss: number | null, mine, can_stop, can_resume, problem, href,
                              ahead: jobs before it while it waits }] } in the order to show, own ones first;
@@ -117,7 +117,7 @@ export default instrument((place) => {
   const region = node("section", { class: "corner", "aria-label": "Trainings on this server", hidden: "" }, pill, panel);
   place.replaceChildren(region);
   const rows = new Map();
-  let jobs = [], here = "", failures = 0, timer = 0, asked = 0, gone = false, shape;
+  let jobs = [], here = "", news = 0, failures = 0, timer = 0, asked = 0, gone = false, shape;
 
   function open(yes) {
     panel.hidden = !yes;
@@ -202,6 +202,8 @@ export default instrument((place) => {
   return {
     show(data) {
       here = data.here;
+      if (data.news !== news) ask();
+      news = data.news;
       show();
     },
     close() {
