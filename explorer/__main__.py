@@ -177,7 +177,9 @@ def pretrain(
 
 
 @app.command("export")
-def export_run(run: Run, file: Annotated[Path, typer.Argument(help="The zip to write.")], as_json: Json = False) -> None:
+def export_run(
+    run: Run, file: Annotated[Path, typer.Argument(help="The zip to write.")], as_json: Json = False
+) -> None:
     """A run as one zip: configuration, metrics as CSV, weights as safetensors, model card."""
     from explorer.training import zips
 

@@ -83,10 +83,8 @@ def curves(session: PageSession[Comparison]) -> None:
 def why_section(entrants: Sequence[Entrant]) -> None:
     """Why three axes may have three winners, with the numbers of these runs."""
     st.header("Why the three axes can disagree", anchor=False)
-    st.latex(
-        r"\text{seconds} = \text{steps} \times \frac{\text{seconds}}{\text{step}}"
-        r"\qquad \text{tokens} = \text{steps} \times \frac{\text{tokens}}{\text{step}}"
-    )
+    for line in comparing.price_formulas(entrants):
+        st.latex(line)
     explanation(
         plain(comparing.why_finding(entrants))
         + " Seconds are those of this machine, as they were when a run was trained; the turns of other trainings do "

@@ -60,7 +60,9 @@ def comparison(
             label |= {"y": height, "yref": "paper", "yanchor": "middle", "showarrow": False}
             annotations.append({**label, "font": {"size": 15, "color": paint(line.colour)}})
     low, high = y_range
-    y_axis: dict[str, Any] = {"type": "log", "range": [_log(low), _log(high)]} if log_y else {"range": [low, high]}
+    y_axis: dict[str, Any] = {"range": [low, high]}
+    if log_y:
+        y_axis = {"type": "log", "range": [_log(low), _log(high)], "exponentformat": "power"}
     return figure(
         *traces,
         xaxis={"title": {"text": x_title}, "nticks": 6, **({"type": "log"} if log_x else {"rangemode": "tozero"})},

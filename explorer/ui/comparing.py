@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -141,6 +142,9 @@ def _names(lanes: Mapping[str, Lane]) -> dict[str, str]:
     for run, lane in lanes.items():
         same = [other.config for other in lanes.values() if other.config.model_name == lane.config.model_name]
         apart = [f"{name} = {value}" for name, value in settings(lane.config).items() if _differs(name, same)]
+        apart = [part for part in apart if not part.startswith("branch ")]
+        if lane.config.branch:
+            apart.insert(0, f"branch at step {lane.config.branch.step:,}")
         card = lane.stored or lane.stopped
         named[run] = (card.card.name if card else "") or ", ".join([lane.row.title, *apart[:3]])
     return named
@@ -197,13 +201,13 @@ def courses(state: Comparison, entrants: Sequence[Entrant], axis: Axis | None = 
 
 
 def usual_target(state: Comparison, entrants: Sequence[Entrant]) -> float:
-    """A height that most runs reach: 0.95, or a loss a little above the second worst end."""
+    """A height that most runs reach: 0.95, or a loss a little above the worst end, of many runs the second worst."""
     if state.rising:
         return 0.95
     ends = sorted(float(np.nanmean(last)) for e in entrants if (last := e.last(state.y)) is not None)
     if not ends:
         return 0.1
-    return float(f"{max(ends[-2 if len(ends) > 1 else -1] * 1.2, 1e-4):.2g}")
+    return float(f"{max(ends[-2 if len(ends) > 2 else -1] * 1.2, 1e-6):.2g}")
 
 
 def draw(session: PageSession[Comparison], entrants: Sequence[Entrant], target: float) -> float | None:
@@ -250,12 +254,13 @@ def _line(entrant: Entrant, found: Course | None, dash: str) -> Line:
 
 def _dashes(entrants: Sequence[Entrant]) -> dict[str, str]:
     """Runs of one model have one colour: the second and the third of them are told apart by their dashes."""
-    more = ("2px,3px", "10px,4px", "10px,3px,2px,3px")
-    found, seen = {}, dict.fromkeys((e.config.model_name for e in entrants), 0)
+    found: dict[str, str] = {}
+    seen: Counter[str] = Counter()
     for entrant in entrants:
-        count = seen[entrant.config.model_name]
-        found[entrant.key] = entrant.lane.row.dash if count == 0 else more[(count - 1) % len(more)]
-        seen[entrant.config.model_name] += 1
+        usual, model = entrant.lane.row.dash, entrant.config.model_name
+        others = [dash for dash in ("solid", "10px,4px", "2px,4px", "10px,3px,2px,3px") if dash != usual]
+        found[entrant.key] = [usual, *others][seen[model] % (len(others) + 1)]
+        seen[model] += 1
     return found
 
 
@@ -303,15 +308,15 @@ def winners_finding(state: Comparison, entrants: Sequence[Entrant], target: floa
         if there:
             firsts[axis] = min(there, key=lambda a: a.at or 0.0)
     if not firsts:
-        return f"No run's mean is ever at {target:.4g}. Drag the target to where they are."
+        return f"No run's mean is ever at {shown(target, state.rising)}. Drag the target to where they are."
     names = {first.entrant.key: first.entrant.name for first in firsts.values()}
     if len(names) == 1:
         one, found = next(iter(names.values())), listed([amount(first.at, axis) for axis, first in firsts.items()])
         if len(entrants) == 1:
-            return f"{one} is at {target:.4g} after {found}."
-        return f"{one} is at {target:.4g} first, whatever one counts: after {found}."
+            return f"{one} is at {shown(target, state.rising)} after {found}."
+        return f"{one} is at {shown(target, state.rising)} first, whatever one counts: after {found}."
     parts = [f"{first.entrant.name} {AXES[axis]} ({amount(first.at, axis)})" for axis, first in firsts.items()]
-    return f"First at {target:.4g}: {listed(parts)}."
+    return f"First at {shown(target, state.rising)}: {listed(parts)}."
 
 
 def amount(value: float | None, axis: Axis) -> str:
@@ -333,6 +338,21 @@ def price(entrant: Entrant) -> tuple[float, float] | None:
     steps = len(curves.losses)
     seconds, tokens = curves.seconds[-1] - curves.seconds[0], curves.tokens[-1] - curves.tokens[0]
     return 1000 * float(seconds) / steps, float(tokens) / steps
+
+
+def price_formulas(entrants: Sequence[Entrant]) -> list[str]:
+    """Seconds are steps times the price of a step: in words, then with the numbers of the cheapest and the dearest."""
+    lines = [r"\text{seconds} = \text{steps} \times \text{seconds a step}"]
+    priced = sorted(((p[0], e) for e in entrants if (p := price(e))), key=lambda pair: pair[0])
+    for cost, entrant in priced[:: max(len(priced) - 1, 1)][:2]:
+        curves = entrant.curves
+        if curves is not None:
+            steps = len(curves.losses)
+            total = f"{cost * steps / 1000:.2f}"
+            lines.append(
+                rf"{total}\,\text{{s}} = {steps} \times {cost:.2f}\,\text{{ms}}\quad(\text{{run {entrant.label}}})"
+            )
+    return lines
 
 
 def why_finding(entrants: Sequence[Entrant]) -> str:
@@ -360,19 +380,24 @@ def verdict(first: Entrant, second: Entrant, state: Comparison) -> Difference | 
     return difference(np.asarray(one, float), np.asarray(other, float), paired(first.config, second.config))
 
 
-def verdict_words(found: Difference | None) -> str:
+def verdict_words(found: Difference | None, rising: bool) -> str:
     """A difference with its interval, and whether it is more than luck."""
     if found is None:
         return "one seed tells nothing of luck"
-    text = f"{_signed(found.mean)} ({_signed(found.low)} to {_signed(found.high)})"
-    if found.noise:
-        return f"{text}, within the noise of the seeds"
-    return text
+    text = f"{_signed(found.mean, rising)} ({_signed(found.low, rising)} to {_signed(found.high, rising)})"
+    return f"{text}, within the noise of the seeds" if found.noise else text
 
 
-def _signed(value: float) -> str:
-    text = f"{value:+.3f}"
-    return text.replace("-", "−") if float(text) else "0.000"
+def shown(value: float, rising: bool) -> str:
+    """An accuracy with three digits after the point, a loss with three that count."""
+    if rising:
+        return f"{value:.3f}"
+    return f"{value:.3f}" if abs(value) >= 0.1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0")
+
+
+def _signed(value: float, rising: bool) -> str:
+    text = shown(abs(value), rising)
+    return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
 
 
 def results(state: Comparison, entrants: Sequence[Entrant], target: float) -> None:
@@ -391,10 +416,8 @@ def results(state: Comparison, entrants: Sequence[Entrant], target: float) -> No
         seeds = "" if arrived.seeds in (0, count) else f" ({arrived.seeds} of {count} seeds)"
         cells: dict[str, object] = {
             "name": {"text": e.title, "colour": e.lane.row.colour},
-            "end": {"text": f"{np.mean(values):.3f}" if values else "–", "values": values},
-            "against": {
-                "text": "the measure of the others" if i == 0 else verdict_words(verdict(entrants[0], e, state))
-            },
+            "end": {"text": shown(float(np.mean(values)), state.rising) if values else "–", "values": values},
+            "against": {"text": verdict_words(verdict(entrants[0], e, state), state.rising) if i else "–"},
             "parameters": {"text": f"{e.lane.parameters:,}" if e.lane.parameters else "–"},
             "price": {"text": f"{cost[0]:.2f} ms" if cost else "–"},
         }
@@ -407,7 +430,7 @@ def results(state: Comparison, entrants: Sequence[Entrant], target: float) -> No
             {"key": "name", "label": "", "kind": "model", "align": "left"},
             {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range},
             {"key": "against", "label": f"against 1, {first}", "kind": "text", "align": "left"},
-            {"key": "step", "label": f"steps to {target:.4g}", "kind": "number", "align": "right"},
+            {"key": "step", "label": f"steps to {shown(target, state.rising)}", "kind": "number", "align": "right"},
             {"key": "tokens", "label": "tokens", "kind": "number", "align": "right"},
             {"key": "seconds", "label": "time", "kind": "number", "align": "right"},
             {"key": "price", "label": "a step", "kind": "number", "align": "right"},
