@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -181,11 +180,11 @@ def export_run(
     run: Run, file: Annotated[Path, typer.Argument(help="The zip to write.")], as_json: Json = False
 ) -> None:
     """A run as one zip: configuration, metrics as CSV, weights as safetensors, model card."""
-    from explorer.training import zips
+    from explorer.training.packing import pack
 
     stored = _stored(run)
     try:
-        file.write_bytes(zips.pack(stored))
+        file.write_bytes(pack(stored))
     except OSError as error:
         raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
     if as_json:
@@ -197,13 +196,9 @@ def export_run(
 @app.command("import")
 def import_run(file: Annotated[Path, typer.Argument(help="A zip from export.")], as_json: Json = False) -> None:
     """Take a run in from a zip; everything in it is checked."""
-    from explorer.training import library, zips
+    from explorer.training.unpacking import take_in
 
-    try:
-        with file.open("rb") as content, tempfile.TemporaryDirectory(prefix="lineage-") as work:
-            kept = library.keep(zips.unpack(content, Path(work) / "run", owner=""))
-    except OSError as error:
-        raise InvalidSetting(f"{file} cannot be read: {error.strerror}. Give another file.") from error
+    kept = take_in(file, owner="")
     if as_json:
         _say({"kind": "imported", "run": kept.key})
         return

@@ -114,7 +114,7 @@ def import_box(session: PageSession[Shelf]) -> None:
         most = environment().most_upload // 1_000_000
         given = st.file_uploader("A zip that was exported from Lineage", type="zip", max_upload_size=max(most, 1))
         if given is not None and st.button("Import it", icon=":material/upload:"):
-            if key := shelf.take_in(session, given.getvalue()):
+            if key := shelf.import_zip(session, given.getvalue()):
                 session.state = changed(session.state, "run", key)
                 st.rerun()
             problems(session.problems)

@@ -15,29 +15,58 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
+class Server:
+    """A port and a home; the process that serves them may end and begin again."""
+
+    def __init__(self, home: Path, **settings: str) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.home = home
+        self.settings = settings
+        self.process: subprocess.Popen[bytes] | None = None
+        home.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Begin, and wait until it answers."""
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)]
+        command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
+        environment = os.environ | {"LINEAGE_HOME": str(self.home), "PYTHONDONTWRITEBYTECODE": "1"} | self.settings
+        file = self.home / "server.log"
+        with file.open("a") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        until = time.monotonic() + 60
+        while not _answers(self.port):
+            if self.process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"the server did not start:\n{file.read_text()}")
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Let it come to its own end."""
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
+
+    def kill(self) -> None:
+        """As a power cut does."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+
 @contextmanager
 def serving(home: Path) -> Iterator[str]:
     """The address of a server that runs as long as the block."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    home.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
-    environment = os.environ | {"LINEAGE_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    with (home / "server.log").open("w+") as log:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        try:
-            until = time.monotonic() + 60
-            while not _answers(port):
-                if server.poll() is not None or time.monotonic() > until:
-                    log.seek(0)
-                    raise RuntimeError(f"the server did not start:\n{log.read()}")
-                time.sleep(0.05)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-            server.wait()
+    server = Server(home)
+    try:
+        server.start()
+        yield server.address
+    finally:
+        server.stop()
 
 
 def _answers(port: int) -> bool:

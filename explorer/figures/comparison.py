@@ -76,13 +76,16 @@ def comparison(
 def _apart(lines: Sequence[Line], span: tuple[float, float], log: bool) -> list[float]:
     """Heights of the labels, 0 to 1: where the lines end, pushed apart where they would cover each other."""
     low, high = (_log(span[0]), _log(span[1])) if log else span
-    ends = [float(line.mean[-1]) if len(line.mean) else low for line in lines]
+    ends = [next((float(v) for v in line.mean[::-1] if math.isfinite(v)), span[0]) for line in lines]
     wanted = [((_log(end) if log else end) - low) / (high - low) for end in ends]
-    gap, placed = 0.07, dict.fromkeys(range(len(lines)), 0.0)
-    ceiling = 1.0
-    for i in sorted(range(len(lines)), key=lambda i: (-wanted[i], i)):
+    order = sorted(range(len(lines)), key=lambda i: (-wanted[i], i))
+    gap, ceiling, floor, placed = 0.07, 1.0, 0.0, dict.fromkeys(order, 0.0)
+    for i in order:
         placed[i] = min(wanted[i], ceiling)
         ceiling = placed[i] - gap
+    for i in reversed(order):  # several at the bottom push each other up again
+        placed[i] = max(placed[i], floor)
+        floor = placed[i] + gap
     return [placed[i] for i in range(len(lines))]
 
 
@@ -92,4 +95,4 @@ def _log(value: float) -> float:
 
 def _short(value: float) -> float | None:
     """A number short enough to travel; plotly leaves a gap where there is none."""
-    return None if value != value else float(f"{value:.5g}")
+    return float(f"{value:.5g}") if math.isfinite(value) else None

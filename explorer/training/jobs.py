@@ -111,7 +111,8 @@ class Job:
                 await self._written
         if finished:
             return recorder.record()
-        return recorder.record("stopped") if recorder.evaluated else self.before
+        stopped = recorder.record("stopped")
+        return stopped if stopped.snapshots else self.before
 
     async def _follow(self, executor: Executor, recorder: Recorder) -> bool:
         """Take every event in, in turns with the other jobs. Whether it came to its end."""
@@ -164,6 +165,7 @@ class Job:
         async def save() -> None:
             try:
                 await asyncio.to_thread(store.write, record, self.folder, self.starter)
+                await asyncio.to_thread(_leave_order, self)  # others may have joined
             except OSError as error:  # the training itself needs no disk
                 log.warning("no checkpoint of %s: %s", self.key, error)
 
@@ -180,7 +182,7 @@ class Job:
     async def _origin(self) -> tuple[float, float]:
         """Where a branch starts on the axes of tokens and seconds."""
         branch = self._view.config.branch
-        if branch is None:
+        if branch is None or self.before:
             return 0.0, 0.0
         curves = store.find(branch.parent).curves
         at = branch.step - curves.first
@@ -253,13 +255,17 @@ class JobService:
         if not operator and visitor != job.starter:
             raise NotAllowed("Somebody else started this training; only they can stop it. Leave the page: it goes on.")
         job.wish = "stop"
-        if self._loop:
-            self._loop.call_soon_threadsafe(self._look)
+        with self._lock:
+            if self._loop:
+                self._loop.call_soon_threadsafe(self._look)
 
     def resume(self, run_key: str, visitor: str = "", operator: bool = False) -> Job:
         """Go on with a stopped training. Raises UnknownRun, or NotAllowed for anyone but its starter."""
         job = self._jobs.get(run_key)
-        config, starter = (job.view().config, job.starter) if job else _stopped(run_key)
+        if job and job.view().state != "finished":
+            config, starter = job.view().config, job.starter
+        else:
+            config, starter = _stopped(run_key)
         if not operator and visitor != starter:
             raise NotAllowed("Somebody else started this training; Train on its page makes it yours as well.")
         return self.submit(config, starter)
@@ -289,7 +295,7 @@ class JobService:
                     with self._lock:
                         self._enter(job)
                     continue
-            except (OSError, ValueError, KeyError, TypeError, LineageError):
+            except (OSError, ValueError, KeyError, TypeError, RecursionError, LineageError):
                 log.exception("the job in %s cannot be taken up", folder)
             with contextlib.suppress(OSError):
                 store.remove(folder)
@@ -321,6 +327,7 @@ class JobService:
             asyncio.run_coroutine_threadsafe(self._keep_looking(), self._loop)
 
         def enter() -> None:
+            _leave_order(job)
             self._waiting.append(job)
             self._look()
 
@@ -377,8 +384,8 @@ class JobService:
 
     def _ended(self, job: Job) -> None:
         del self._running[job]
-        if job.wish == "rest" and not job.view().done and not self._closing:
-            job.wish = ""
+        if not job.view().done and not self._closing:
+            job.wish = "" if job.wish == "rest" else job.wish  # somebody may have stopped it meanwhile
             self._waiting.append(job)
         self._look()
 
@@ -405,19 +412,21 @@ class JobService:
                 problem=record.problem or problem,
             )
         except LineageError as error:  # a branch without its parent, a checkpoint that does not fit
-            job.show(state="failed", left=None, problem=str(error))
             _forget(job)
+            job.show(state="failed", left=None, problem=str(error))
         except Exception:  # the outermost edge of the worker: log it, tell the visitor, serve the next
             log.exception("training %s failed", job.key)
-            job.show(state="failed", left=None, problem=_BROKE_OFF)
             _forget(job)
+            job.show(state="failed", left=None, problem=_BROKE_OFF)
 
     async def _rest(self) -> None:
-        """Ask every job to rest, and wait for it; those that wait have left their order on disk already."""
+        """Ask every job to rest, and wait for it; all of them leave their order on disk."""
         self._closing = True
         for job in self._running:
             job.wish = job.wish or "rest"
         await asyncio.gather(*self._running.values(), return_exceptions=True)
+        for job in self._waiting:
+            _leave_order(job)
         self._waiting.clear()
         for job in list(self._jobs.values()):
             if not job.view().done:
@@ -438,30 +447,32 @@ def _stopped(run_key: str) -> tuple[RunConfig, str]:
     return run.config, run.card.owner
 
 
-def _prepare(job: Job) -> None:
-    """Leave the order on disk, and find what there is to go on from: a checkpoint, or a stopped run."""
-    config = job.view().config
+def _leave_order(job: Job) -> None:
+    """What the next process has to know to take a job up. Called where nothing else writes to its folder."""
     try:
-        told = {"config": to_json(config), "starter": job.starter, "interested": sorted(job.interested)}
+        told = {"config": to_json(job.view().config), "starter": job.starter, "interested": sorted(job.interested)}
         store.put(job.folder / "job.json", store.as_json(told))
     except OSError as error:
         log.warning("job %s would not survive a restart: %s", job.key, error)
+
+
+def _prepare(job: Job) -> None:
+    """Find what there is to go on from: a checkpoint, or a stopped run."""
+    config = job.view().config
     for folder in (job.folder, store.place_of(config)):
         try:
             run = store.load(folder)
-            if run.config != config or (run.card.finished and folder != job.folder) or run.card.state == "diverged":
-                continue
-            before = run.record()
-            if before.curves.step not in before.snapshots:
-                continue
-            if folder != job.folder:
-                store.write(replace(before, state="running"), job.folder, job.starter)
+            usable = run.config == config and run.card.state != "diverged"
+            before = run.record() if usable and (folder == job.folder or not run.card.finished) else None
+            if before and before.curves.step in before.snapshots:
+                if folder != job.folder:
+                    store.write(replace(before, state="running"), job.folder, job.starter)
+                job.before = before
+                _show_record(job, before)
+                return
         except (LineageError, OSError):
-            continue
-        job.before = before
-        _show_record(job, before)
-        return
-    _clear(job.folder)
+            pass
+        _clear(job.folder)
 
 
 def _clear(folder: Path) -> None:
@@ -491,6 +502,7 @@ def _leave_checkpoint(job: Job, record: Record | None) -> None:
         except OSError as error:  # then it will begin anew
             log.warning("job %s could not leave a checkpoint: %s", job.key, error)
             job.before = None
+    _leave_order(job)
     job.show(state="waiting", left=None)
 
 
@@ -505,8 +517,8 @@ def _keep(job: Job, record: Record | None) -> tuple[bool, str]:
         record = replace(record, state="stopped")
     try:
         store.write(record, job.folder, job.starter)
-        (job.folder / "job.json").unlink(missing_ok=True)
-        library.keep(job.folder)
+        kept = library.keep(job.folder)
+        (kept.folder / "job.json").unlink(missing_ok=True)  # not before: a crash in between would lose the run
     except (OSError, StoreError, DamagedRun) as error:
         log.warning("run %s could not be saved: %s", job.key, error)
         _forget(job)

@@ -74,6 +74,7 @@ class Card(pydantic.BaseModel, frozen=True):
     note: str = ""
     pinned: bool = False
     owner: str = ""  # whose run it is; empty: the operator's
+    imported: bool = False  # from a zip: nobody here saw it train
 
     @property
     def finished(self) -> bool:
@@ -235,7 +236,7 @@ def _open(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     try:
         config = parse(json.loads((folder / "config.json").read_text()))
         card = _card(folder)
-        curves = _from_table(_read_table(folder / "events.parquet", config), config).until(card.step)
+        curves = curves_from(_read_table(folder / "events.parquet", config), config).until(card.step)
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
@@ -285,18 +286,20 @@ def find(name: str) -> StoredRun:
 
 
 def find_config(
-    config: RunConfig, without: Container[tuple[str, str]] = (), unfinished: bool = False
+    config: RunConfig, without: Container[tuple[str, str]] = (), unfinished: bool = False, visitor: str = ""
 ) -> StoredRun | None:
     """The stored run of exactly this configuration, this machine's own before a shipped one.
 
-    A damaged folder is as good as none; `without` holds the stamps of runs that are known to be damaged.
+    A damaged folder is as good as none; `without` holds the stamps of runs that are known to be damaged. An
+    imported run answers only whoever imported it: to others it is not what this machine trained.
     """
     for folder in (place_of(config), PRETRAINED / pretrained().get(key(config), "-")):
         try:
             run = load(folder)
         except LineageError:
             continue
-        if run.config == config and run.stamp not in without and (run.card.finished or unfinished):
+        strange = run.card.imported and run.card.owner != visitor
+        if run.config == config and run.stamp not in without and not strange and (run.card.finished or unfinished):
             return run
     return None
 
@@ -401,7 +404,7 @@ def _read_table(file: Path, config: RunConfig) -> pa.Table:
         return parquet.read()
 
 
-def _from_table(table: pa.Table, config: RunConfig) -> Curves:
+def curves_from(table: pa.Table, config: RunConfig) -> Curves:
     replicas = config.replicas
     evaluated = table["evaluated"].to_numpy()
     steps = table["step"].to_numpy()

@@ -12,6 +12,7 @@ from numpy import ndarray
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.figures.race import HIGH, LOW, MEAN, learning_curve
+from explorer.inspection.comparing import thinned
 from explorer.tasks.ceiling import ceiling
 from explorer.tasks.negation import Negation
 from explorer.training import estimate
@@ -168,10 +169,10 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     panels = []
     for i, (model, lane) in enumerate(lanes.items()):
         values = known.get(model, np.zeros((0, lane.config.replicas)))
-        epochs = lane.epochs
+        kept = thinned(np.column_stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)]))
         figure = learning_curve(
-            epochs,
-            values,
+            lane.epochs[kept],
+            values[kept],
             lane.row.title,
             lane.row.colour,
             lane.row.dash,

@@ -81,7 +81,7 @@ def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[s
     found = {}
     for model, config in configs.items():
         run = key(config)
-        stored = store.find_config(config, without=_broken)
+        stored = store.find_config(config, without=_broken, visitor=me)
         view = stopped = None
         if job := service.find(run):
             view = job.view()
@@ -91,7 +91,7 @@ def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[s
             elif not view.done:
                 service.watch(run, me)
         if stored is None and view is None:
-            stopped = store.find_config(config, without=_broken, unfinished=True)
+            stopped = store.find_config(config, without=_broken, unfinished=True, visitor=me)
         found[model] = Lane(config, stored, view, stopped)
     return found
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import datetime
 import logging
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from explorer.catalogue import MODELS, TASKS, model_row
 from explorer.errors import LineageError
-from explorer.training import index, library, store, zips
+from explorer.training import index, library, store
 from explorer.training.config import differing
 from explorer.training.index import Entry, Query
+from explorer.training.packing import pack
+from explorer.training.unpacking import take_in
 from explorer.ui.components import table
 from explorer.ui.findings import duration
 from explorer.ui.session import PageSession
@@ -181,23 +181,17 @@ def change(session: PageSession[Shelf], key: str, **words: Any) -> None:
     attempt(session, lambda: library.change(key, me.id, me.operator, **words))
 
 
-def take_in(session: PageSession[Shelf], content: bytes) -> str:
+def import_zip(session: PageSession[Shelf], content: bytes) -> str:
     """Import a zip; returns the key of its run, or nothing if it was refused."""
     taken: list[str] = []
-
-    def act() -> None:
-        with tempfile.TemporaryDirectory(prefix="lineage-") as work:
-            folder = zips.unpack(content, Path(work) / "run", visitor().id)
-            taken.append(library.keep(folder).key)
-
-    attempt(session, act)
+    attempt(session, lambda: taken.append(take_in(content, visitor().id).key))
     return taken[0] if taken else ""
 
 
 def packed(key: str) -> bytes:
     """A run as a zip; empty if it is gone by now."""
     try:
-        return zips.pack(store.find(key))
+        return pack(store.find(key))
     except LineageError as error:
         log.warning("run %s could not be packed: %s", key, error)
         return b""

@@ -29,10 +29,14 @@ def _warm_up() -> None:
         import torch
 
         torch.set_num_threads(1)  # on a server there is always other work for the second core
-        import explorer.inspection.sentences
-        import explorer.training.recorder  # noqa: F401
+        import explorer.inspection.sentences  # noqa: F401
         from explorer.training import index, library
+        from explorer.training.config import changed, default
+        from explorer.training.recorder import record_run
 
+        record_run(
+            changed(default("negation", "rnn"), {"epochs": 1, "replicas": 2})
+        )  # a process's first steps are slow
         library.empty_trash()  # nobody is left who could ask anything back
         index.refresh()
 

@@ -23,7 +23,7 @@ FLAGS = [
     "--disable-sync",
 ]
 # Streamlit looks for its server under the page's own path first; on a cold deep link that is not there.
-PROBES = ("/negation/_stcore/health", "/negation/_stcore/host-config")
+PROBES = tuple(f"/{page}/_stcore/{what}" for page in ("negation", "compare", "runs") for what in ("health", "host-config"))
 Visit = Callable[..., Any]
 
 
@@ -47,34 +47,53 @@ def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 
 @pytest.fixture
 def visit(browser: Any, server: str) -> Iterator[Visit]:
-    """Opens an address as a visitor of its own; at the end says whatever went wrong meanwhile."""
+    """Opens an address as a visitor of its own; at the end says whatever went wrong meanwhile.
+
+    `beside` is a page of the visitor who opens one more, `at` a server of the test's own, `bearing` what is
+    no trouble there. What visitors train on the common server ends with their test.
+    """
     contexts, troubles = [], []
 
-    def opened(path: str, width: int = 1440, height: int = 900, scheme: str = "light") -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True
-        )
-        contexts.append(context)
-        context.set_default_timeout(30_000)
+    def opened(
+        path: str,
+        width: int = 1440,
+        height: int = 900,
+        scheme: str = "light",
+        beside: Any = None,
+        at: str = server,
+        bearing: tuple[str, ...] = (),
+    ) -> Any:
+        if beside:
+            context = beside.context
+        else:
+            context = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True
+            )
+            contexts.append(context)
+            context.set_default_timeout(30_000)
         page = context.new_page()
 
         def console(message: Any) -> None:
-            probe = message.location["url"].endswith(PROBES) and "404" in message.text
-            if message.type == "error" and not probe:
-                troubles.append(f"console: {message.text} {message.location['url']}")
+            where = message.location["url"]
+            probe = where.endswith(PROBES) and "404" in message.text
+            if message.type == "error" and not probe and not any(part in message.text for part in bearing):
+                troubles.append(f"console: {message.text} {where}")
 
         def request(asked: Any) -> None:
-            if not asked.url.startswith((server, server.replace("http", "ws"), "data:", f"blob:{server}")):
+            if not asked.url.startswith((at, at.replace("http", "ws"), "data:", f"blob:{at}")):
                 troubles.append(f"request to {asked.url}")
 
         page.on("console", console)
         page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
         page.on("request", request)
         page.on("websocket", request)
-        page.goto(server + path)
+        page.goto(at + path)
         return page
 
     yield opened
     for context in contexts:
+        for job in context.request.get(f"{server}/jobs").json()["jobs"]:
+            if job["can_stop"]:
+                context.request.post(f"{server}/jobs/{job['key']}/stop", headers={"X-Lineage": "1"})
         context.close()
     assert troubles == []

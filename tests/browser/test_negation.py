@@ -6,18 +6,11 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.steps import LONG, STOPPED, button, position, race, train
+
 HEADLINE = "Bag of words says sustain. The other three say collapse, and so does the grammar."
 # Two models and two seeds: a race of a blink, so that its playback is what one waits for.
 RACE = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=12&rnn.epochs=12"
-
-
-def race(page: Page) -> Locator:
-    """The frame that has the playback."""
-    return page.locator(".lineage-frame", has=page.locator(".frame-controls"))
-
-
-def position(page: Page) -> int:
-    return int(re.findall(r"\d+", page.locator(".frame-position").inner_text())[0])
 
 
 def type_sentence(page: Page, text: str) -> None:
@@ -80,7 +73,7 @@ def test_an_unknown_word_is_mended_with_a_click_and_markup_stays_text(visit: Any
 
 def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors(visit: Any) -> None:
     page = visit(RACE)
-    page.get_by_role("button", name="Train").first.click()
+    button(page, "Train").click()
     page.wait_for_function(
         "[...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
     )
@@ -124,23 +117,22 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
 
 
 def test_a_long_training_shows_its_progress_and_can_be_stopped(visit: Any) -> None:
-    page = visit("/negation?models=rnn&rnn.epochs=2000&seed=5")
-    page.get_by_role("button", name="Train").first.click()
-    expect(page.locator(".frame-say")).to_have_text(re.compile(r"training, [1-9]\d*%, about \d.* left,"))
-    page.get_by_role("button", name="Stop").first.click()
-    expect(page.get_by_text("Stopped: the curves end where it was. Train runs to the end.")).to_be_visible()
-    expect(page.get_by_role("button", name="Train").first).to_be_enabled()
+    page = visit(LONG + "5")
+    train(page)
+    button(page, "Stop").click()
+    expect(page.get_by_text(STOPPED)).to_be_visible()
+    expect(button(page, "Go on")).to_be_enabled()
 
 
 def test_two_visitors_do_not_disturb_each_other(visit: Any) -> None:
     one, two = visit(RACE + "&seed=40"), visit("/negation?say=human+destroy+nature")
-    one.get_by_role("button", name="Train").first.click()
+    button(one, "Train").click()
     type_sentence(two, "human not consume nature")
     expect(headline(two)).to_contain_text("sustain")
     expect(one.get_by_text("Saved; the address of this page holds these runs.")).to_be_visible()
     expect(one.get_by_label("Type a sentence")).to_have_value("human not preserve nature")
     expect(two.get_by_label("Type a sentence")).to_have_value("human not consume nature")
-    expect(two.locator(".frame-say")).to_have_text(re.compile("^trained in"))
+    expect(two.locator(".frame-say")).to_have_text(re.compile("^trained earlier, in"))
     assert "seed" not in two.url and "consume" not in one.url
 
 

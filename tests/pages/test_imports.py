@@ -11,7 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "pages").glob("*.py"))
 UI = sorted((ROOT / "explorer" / "ui").glob("*.py"))
-NEEDS_TORCH = {"torch", "explorer.inspection", "explorer.training.building", "explorer.training.recorder"}
+ON_THE_WAY = [*PAGES, *UI, ROOT / "app.py", ROOT / "explorer" / "inspection" / "comparing.py"]
+NEEDS_TORCH = {
+    "torch",
+    *(f"explorer.inspection.{name}" for name in ("evaluating", "opening", "sentences")),
+    *(f"explorer.training.{name}" for name in ("adam", "building", "recorder", "train")),
+    "explorer.models.layers",
+}
 
 
 def imported(nodes: Iterator[ast.AST]) -> set[str]:
@@ -33,7 +39,7 @@ def holds(module: str, packages: set[str]) -> bool:
     return any(module == package or module.startswith(package + ".") for package in packages)
 
 
-@pytest.mark.parametrize("file", [*PAGES, *UI, ROOT / "app.py"], ids=lambda file: file.name)
+@pytest.mark.parametrize("file", ON_THE_WAY, ids=lambda file: file.name)
 def test_nothing_on_the_way_to_the_first_page_imports_torch(file: Path) -> None:
     modules = imported(iter(ast.parse(file.read_text()).body))
     assert [module for module in modules if holds(module, NEEDS_TORCH)] == []

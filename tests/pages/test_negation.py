@@ -245,14 +245,20 @@ NONSENSE: dict[str, dict[str, str]] = {
 def test_a_nonsense_address_gives_one_sentence_and_a_page_that_works(case: str) -> None:
     at = negation_page(NONSENSE[case])
     assert len(at.warning) == 1
-    assert drawn(at, "verdicts") or "No run of" in said(at)
+    assert drawn(at, "verdicts") or "No finished run of" in said(at)
     assert set(address(at)) < set(NONSENSE[case]) or not address(at)
 
 
-def test_the_key_of_a_shipped_run_opens_its_settings() -> None:
-    at = negation_page({"run": store.find("negation-half-rnn").key})
+def test_the_key_of_a_run_stays_in_the_address_as_long_as_its_settings_are_on_the_page() -> None:
+    run = store.find("negation-half-rnn").key
+    at = negation_page({"run": run})
     assert not at.warning
-    assert address(at) == {"p_not": "0.5"}
+    assert address(at) == {"run": run}
+    assert at.slider(key="task.shared.p_not").value == 0.5
+    at = calm(at.selectbox(key="look").set_value(3).run())
+    assert address(at) == {"run": run, "look": "3"}
+    at = calm(at.slider(key="task.shared.p_not").set_value(0.35).run())
+    assert address(at) == {"look": "3"}
 
 
 def test_what_is_set_on_the_page_is_in_the_lab_and_in_the_address() -> None:
@@ -303,11 +309,11 @@ SMALL: Mapping[str, str] = {
 
 def test_settings_without_a_run_call_to_train_and_training_fills_the_page() -> None:
     at = negation_page(SMALL)
-    assert "No run of any model with these settings yet. Training two seeds of two models takes about" in said(at)
+    assert "No finished run of any model with these settings yet. Training two seeds of two models takes about" in said(at)
     assert "Nothing has been trained under these settings yet. Press Train." in said(at).replace("\\", "")
     assert not drawn(at, "verdicts")
     at = wait_for_training(at.button(key="train-missing").click().run())
-    assert "No run of" not in said(at)
+    assert "No finished run of" not in said(at)
     assert "Saved; the address of this page holds these runs." in said(at)
     assert address(at) == SMALL
     assert [len(row["values"]) for row in drawn(at, "verdicts")[0]["rows"]] == [2, 2]

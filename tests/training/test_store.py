@@ -421,6 +421,8 @@ def power_for(operations: int) -> Iterator[list[str]]:
     def limited(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
         def act(*arguments: Any, **options: Any) -> Any:
             if len(done) >= operations:
+                if name == "open" and "wb" in (*arguments, *options.values()):
+                    operation(*arguments, **options).close()  # what it would overwrite is gone by then
                 raise PowerCut
             done.append(name)
             return operation(*arguments, **options)

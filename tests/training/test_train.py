@@ -253,6 +253,15 @@ def test_a_checkpoint_of_another_model_is_refused(other: RunConfig) -> None:
         list(train(short(), checkpoint))
 
 
+@pytest.mark.parametrize("name", ["readout.weight", "readout.mass"])
+def test_a_checkpoint_with_as_many_numbers_under_another_name_or_shape_is_refused(name: str) -> None:
+    checkpoint = checkpoints(whole(short()))[10]
+    weights = dict(checkpoint.weights)
+    weights[name] = weights.pop("readout.weight").mT
+    with pytest.raises(InvalidSetting, match="does not fit"):
+        list(train(short(), Checkpoint(10, weights, checkpoint.optimiser, kept=True)))
+
+
 def test_weights_without_the_averages_of_adam_are_refused() -> None:
     weights = {name: value.numpy() for name, value in checkpoints(whole(short()))[10].weights.items()}
     with pytest.raises(InvalidSetting, match="does not fit"):

@@ -1,14 +1,11 @@
-"""A run as one zip file, to carry it from one machine to another.
+"""A run from a zip file that anybody may have made; `packing.py` makes the honest ones.
 
-It holds the run folder's files, and two for people: `metrics.csv` and `MODEL_CARD.md`. Unzipped into
-`LINEAGE_HOME/runs/KEY` it is a run. What comes in was made by anybody: everything is checked against what its
-configuration allows, and the store's own writer writes it anew. Nothing is extracted, and safetensors is the only
-format of weights that is read.
+Everything is checked against what its configuration allows, and the store's own writer writes it anew.
+Nothing is extracted, nothing is unpickled; safetensors is the only format of weights that is read.
 """
 
 from __future__ import annotations
 
-import csv
 import datetime
 import io
 import json
@@ -16,10 +13,11 @@ import math
 import re
 import shutil
 import stat
+import tempfile
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -31,155 +29,22 @@ import safetensors.numpy
 from numpy import ndarray
 from safetensors import SafetensorError
 
-from explorer.catalogue import model_row, task_row
 from explorer.environment import environment
 from explorer.errors import DamagedRun, LineageError, RunError, StoreError, shortened
-from explorer.training import limits, store
-from explorer.training.config import RunConfig, default, key, parse, to_json
+from explorer.training import library, limits, store
+from explorer.training.config import RunConfig, key, parse
+from explorer.training.parquet_pages import unpacked_bytes
 from explorer.training.record import Curves, Record, Weights
 from explorer.training.store import Card, StoredRun
 
 _MOST_ENTRIES = 400  # two for each of 64 snapshots, and a few
-_MOST_NAME, _MOST_TAGS, _MOST_TAG = 80, 12, 30
 _MOST_HEADER = 1_000_000  # bytes of what describes data: config, card, the header of weights, the list of a zip
 _CHUNK = 1 << 16
 _STEP_FILE = re.compile(r"(snapshots|optimiser)/([0-9]{8})\.safetensors")
 _RUN_FILES = ("config.json", "card.json", "events.parquet")
 _FOR_PEOPLE = ("metrics.csv", "MODEL_CARD.md")
 _FOLDERS = ("", "snapshots/", "optimiser/")
-
-
-# ---- out
-
-
-def pack(run: StoredRun) -> bytes:
-    """A run as a zip file, the same bytes every time. Raises DamagedRun."""
-    steps = [("snapshots", step) for step in run.snapshot_steps()]
-    steps += [("optimiser", step) for step in run.checkpoint_steps()]
-    card = run.card.model_copy(update={"owner": "", "pinned": False})  # the business of this server
-    try:
-        files = {name: (run.folder / name).read_bytes() for name in ("config.json", "events.parquet")}
-        for what, step in steps:
-            name = f"{what}/{step:08d}.safetensors"
-            files[name] = (run.folder / name).read_bytes()
-    except OSError as error:
-        raise DamagedRun(f"Run {run.key} cannot be packed: its files have changed meanwhile. Try again.") from error
-    files["card.json"] = (json.dumps(card.model_dump(), indent=2, ensure_ascii=False) + "\n").encode()
-    files["metrics.csv"] = metrics_csv(run).encode()
-    files["MODEL_CARD.md"] = model_card(run).encode()
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name in sorted(files):
-            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            info.create_system, info.external_attr = 3, 0o644 << 16
-            archive.writestr(info, files[name], zipfile.ZIP_DEFLATED, 6)
-    return out.getvalue()
-
-
-def metrics_csv(run: StoredRun) -> str:
-    """A row for each evaluation and seed, in full precision; what a sample does not hold is left empty."""
-    curves, config = run.curves, run.config
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["step", "epoch", "tokens", "seconds", "seed", *curves.metrics])
-    for row, step in enumerate(curves.evaluated.tolist()):
-        moment = step - curves.first
-        when = [step, step / config.steps_per_epoch, float(curves.tokens[moment]), float(curves.seconds[moment])]
-        for replica, seed in enumerate(config.seeds):
-            values = [float(each[row, replica]) for each in curves.metrics.values()]
-            table.writerow([*when, seed, *("" if math.isnan(v) else v for v in values)])
-    return out.getvalue()
-
-
-def model_card(run: StoredRun) -> str:
-    """What a person wants to know of a run, as Markdown. Words of visitors stand in code blocks: they are no markup."""
-    config, card = run.config, run.card
-    model, task = model_row(config.model), task_row(config.task)
-    data = to_json(config)
-    settings = [f"{part}.{k} = {_shown(v)}" for part in _PARTS for k, v in data[part].items() if k not in _NAMES]
-    settings += [f"{k} = {_shown(v)}" for k, v in data.items() if not isinstance(v, dict)]
-    said = [f"{what}: {text}" for what, text in (("name", card.name), ("tags", ", ".join(card.tags))) if text]
-    sections = [
-        f"# {model.title} on {task.title}",
-        f"Run `{card.key}` of Lineage, {card.state} at step {card.step:,} of {config.steps:,}: "
-        f"{card.parameters:,} parameters, {config.replicas} seed(s) trained side by side in {card.seconds:.2f} s.",
-        *(["What ended it:", _code([card.problem])] if card.problem else []),
-        *(
-            ["## What people say of it", _code([*said, *([""] if said else []), card.note])]
-            if said or card.note
-            else []
-        ),
-        "## What it was trained on",
-        f"The {task.name} task (version {task.version}), by these settings:",
-        _code(settings),
-        "## What came out",
-        _metrics_table(card),
-        "Each value, and those before the end, are in `metrics.csv`.",
-        "## Train it again",
-        _again(config),
-        f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
-        "## The model",
-        f"{model.paper}: <{model.link}>",
-        "## Versions",
-        _code(
-            [
-                f"{model.name} {model.version}, {task.name} {task.version}, format of the run {card.format}",
-                f"torch {card.torch}",
-                f"made {card.created}",
-            ]
-        ),
-    ]
-    return "\n\n".join(sections) + "\n"
-
-
-def command(config: RunConfig) -> str:
-    """What trains a configuration on the command line; a branch needs its parent besides."""
-    whole = to_json(config)
-    task, model = whole["task"]["name"], whole["model"]["name"]
-    usual = to_json(default(task, model))
-    words = [f"python -m explorer train --task {task} --model {model}"]
-    words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != usual[name]]
-    for name, value in whole.items():
-        if name in _PARTS:
-            words += [f"--set {name}.{k}={_shown(v)}" for k, v in value.items() if v != usual[name][k]]
-        elif name not in ("seed", "replicas", "branch") and value != usual[name]:
-            words.append(f"--set {name}={_shown(value)}")
-    return " ".join(words)
-
-
-def _again(config: RunConfig) -> str:
-    if config.branch is None:
-        return _code([command(config)])
-    return (
-        f"It is a branch: it goes on from step {config.branch.step:,} of run `{config.branch.parent}`, which has to be "
-        "there first. Branch off from that run at this step, with the settings above."
-    )
-
-
-def _metrics_table(card: Card) -> str:
-    lines = ["| metric | mean | lowest seed | highest seed |", "|---|---|---|---|"]
-    for name, metric in card.metrics.items():
-        known = [v for v in metric.values if v is not None]
-        shown = [f"{v:.4f}" for v in (metric.mean, min(known), max(known)) if v is not None] if known else ["none"] * 3
-        lines.append(f"| {name.replace('_', ' ')} | {' | '.join(shown)} |")
-    return "\n".join(lines)
-
-
-def _shown(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _code(texts: Iterable[str]) -> str:
-    """Lines as an indented code block, in which Markdown knows no markup."""
-    lines = [line for text in texts for line in text.splitlines() or [""]]
-    return "\n".join("    " + "".join(c if c.isprintable() else " " for c in line) for line in lines).rstrip()
-
-
-_PARTS = ("task", "model", "optimiser")
-_NAMES = ("name", "version")
-
-
-# ---- in
+_NOTHING = "Nothing was imported: "
 
 
 @runtime_checkable
@@ -195,6 +60,24 @@ class Readable(Protocol):
     def seekable(self) -> bool: ...
 
 
+def take_in(content: bytes | Path | Readable, owner: str) -> StoredRun:
+    """Keep the run of a zip file. What was trained here is never replaced by what somebody brings.
+
+    Raises DamagedRun in one sentence; StoreError where there is no room, or the run is here already.
+    """
+    home = environment().home  # on the same disk as the runs, so that one rename puts it in its place
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home, prefix=".importing-") as work:
+            folder = unpack(content, Path(work) / "run", owner)
+            run = store.load(folder).key
+            if run in store.pretrained() or (environment().runs / run).exists():
+                raise StoreError(f"{_NOTHING}run {run} is here already.")
+            return library.keep(folder)
+    except OSError as error:
+        raise StoreError(f"{_NOTHING}the disk refuses ({error.strerror}).") from error
+
+
 def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
     """Check a zip file and write its run to `place`, a folder that is not there yet.
 
@@ -205,8 +88,9 @@ def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
     record, said = _checked(_files(content))
     try:
         store.write(record, place, owner)
-        run = store.say(store.load(place), **said.model_dump(exclude={"owner", "pinned"}))
-        _compare(run, record, said.model_copy(update={"owner": owner, "pinned": False}))
+        here: dict[str, Any] = {"owner": owner, "pinned": False, "imported": True}
+        run = store.say(store.load(place), **said.model_dump() | here)
+        _compare(run, record, said.model_copy(update=here))
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, OSError):
@@ -219,9 +103,6 @@ def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
 
 def _refused(why: object) -> DamagedRun:
     return DamagedRun(f"{_NOTHING}{why}")
-
-
-_NOTHING = "Nothing was imported: "
 
 
 class _Source:
@@ -390,11 +271,11 @@ def _card(content: bytes, config: RunConfig) -> Card:
 def _check_words(card: Card) -> None:
     """What people say of a run stays within what they may say here."""
     most = environment().most_text
-    if len(card.tags) > _MOST_TAGS:
-        raise _refused(f"its card has {len(card.tags)} tags; {_MOST_TAGS} are possible.")
+    if len(card.tags) > library.MOST_TAGS:
+        raise _refused(f"its card has {len(card.tags)} tags; {library.MOST_TAGS} are possible.")
     for what, text, length, lines in (
-        ("name", card.name, _MOST_NAME, False),
-        *(("tag", tag, _MOST_TAG, False) for tag in card.tags),
+        ("name", card.name, library.MOST_NAME, False),
+        *(("tag", tag, library.MOST_TAG, False) for tag in card.tags),
         ("note", card.note, most, True),
         ("problem", card.problem, most, True),
     ):
@@ -519,7 +400,7 @@ def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Cu
             raise _refused(f"the {name} of its events are no numbers that grow from zero on.")
     if not per_moment("evaluated")[: card.step - config.first_step + 1].any():
         raise _refused("its events hold no evaluation.")
-    curves = store._from_table(table, config).until(card.step)
+    curves = store.curves_from(table, config).until(card.step)
     if card.state != "diverged" and not np.isfinite(curves.losses).all():
         raise _refused("its events hold losses that are not finite.")
     if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
@@ -547,54 +428,12 @@ def _table(content: bytes, config: RunConfig, fits: _Fitting) -> pa.Table:
         if rows > (config.steps - config.first_step + 1) * config.replicas:
             raise _refused(f"it has {rows:,} rows of events, more than its configuration allows.")
         columns = [group.column(i) for group in groups for i in range(group.num_columns)]
-        if sum(_unpacked(content, column) for column in columns) > environment().most_upload:
+        if sum(unpacked_bytes(content, column) for column in columns) > environment().most_upload:
             raise _too_large(environment().most_upload)
         table = parquet.read()
     if len(table) != rows or any(column.null_count for column in table.columns):
         raise _refused("its events do not have one row for each step and seed.")
     return table
-
-
-def _unpacked(content: bytes, column: Any) -> int:
-    """Bytes that a column's pages unpack to: parquet's footer may lie about them, the header of a page cannot."""
-    starts = (column.dictionary_page_offset, column.data_page_offset)
-    at = min(start for start in starts if start)
-    end, size = at + column.total_compressed_size, 0
-    if not 0 < at <= end <= len(content):
-        raise ValueError("a column outside its file")
-    while at < end:
-        fields, at = _thrift(content, at)
-        unpacked, packed = fields[2], fields[3]
-        if unpacked < 0 or packed < 0:
-            raise ValueError("a page of negative size")
-        size, at = size + unpacked, at + packed
-    return size
-
-
-def _thrift(content: bytes, at: int, depth: int = 0) -> tuple[dict[int, int], int]:
-    """The whole numbers in a structure of Thrift's compact protocol, and where it ends; the rest is skipped."""
-    fields: dict[int, int] = {}
-    last = 0
-    while head := content[at]:
-        at, kind, last = at + 1, head & 15, last + (head >> 4)
-        if not head >> 4 or depth > 4:
-            raise ValueError("no header of a page")
-        if kind in (4, 5, 6, 8):  # i16, i32, i64; bytes with their length
-            number = shift = 0
-            while content[at] > 127:
-                number, shift, at = number | (content[at] & 127) << shift, shift + 7, at + 1
-                if shift > 63:
-                    raise ValueError("no number")
-            number, at = number | content[at] << shift, at + 1
-            fields[last] = number >> 1 ^ -(number & 1)
-            at += number if kind == 8 else 0
-        elif kind in (3, 7):  # a byte, a double
-            at += 1 if kind == 3 else 8
-        elif kind == 12:
-            at = _thrift(content, at, depth + 1)[1]
-        elif kind not in (1, 2):  # true, false
-            raise ValueError("no header of a page")
-    return fields, at + 1
 
 
 def _check_summary(card: Card, curves: Curves) -> None:

@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from explorer.errors import DamagedRun, StoreError
-from explorer.training import store, zips
+from explorer.training import packing, store, unpacking
 from explorer.training.config import RunConfig, branched, changed, default, key
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
@@ -55,12 +55,12 @@ def good() -> bytes:
     """The zip of a small run of which people have said something."""
     with tempfile.TemporaryDirectory() as folder:
         run = store.save_run(record(), Path(folder) / "run", owner="somebody")
-        return zips.pack(store.say(run, name="a *small* run", tags=("one", "<b>two</b>"), note=NOTE, pinned=True))
+        return packing.pack(store.say(run, name="a *small* run", tags=("one", "<b>two</b>"), note=NOTE, pinned=True))
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> StoredRun:
-    return store.load(zips.unpack(good(), tmp_path / "good", "somebody"))
+    return store.load(unpacking.unpack(good(), tmp_path / "good", "somebody"))
 
 
 Files = dict[str, bytes]
@@ -405,7 +405,7 @@ def left(folder: Path) -> list[str]:
 def test_a_hostile_zip_is_refused_in_one_sentence(make: Callable[[], bytes], sentence: str, tmp_path: Path) -> None:
     content = make()
     with pytest.raises(DamagedRun, match=sentence) as raised:
-        zips.unpack(content, tmp_path / "place", "me")
+        unpacking.unpack(content, tmp_path / "place", "me")
     text = str(raised.value)
     assert text.startswith("Nothing was imported: ") and text.endswith(".")
     assert "\n" not in text and len(text) < 300
@@ -414,7 +414,7 @@ def test_a_hostile_zip_is_refused_in_one_sentence(make: Callable[[], bytes], sen
 
 @pytest.mark.parametrize("change", [lambda files: None, lambda files: files.pop("metrics.csv")])
 def test_a_zip_that_was_only_written_anew_is_not_refused(change: Callable[[Files], object], tmp_path: Path) -> None:
-    zips.unpack(edited(change)(), tmp_path / "place", "me")
+    unpacking.unpack(edited(change)(), tmp_path / "place", "me")
     assert left(tmp_path) == ["place"]
 
 
@@ -436,11 +436,11 @@ def test_a_run_comes_back_as_it_was_packed(model: str, replicas: int, world: dic
     )
     before = store.save_run(record_run(config), tmp_path / "before", owner="somebody")
     before = store.say(before, name="näme", tags=("a", "b"), note=NOTE, pinned=True)
-    place = zips.unpack(zips.pack(before), tmp_path / "after", "me")
+    place = unpacking.unpack(packing.pack(before), tmp_path / "after", "me")
     after = store.load(place)
     assert place == tmp_path / "after"
     assert after.config == config
-    assert after.card == before.card.model_copy(update={"owner": "me", "pinned": False})
+    assert after.card == before.card.model_copy(update={"owner": "me", "pinned": False, "imported": True})
     same_curves(before, after)
     assert after.snapshot_steps() == before.snapshot_steps() == list(config.snapshot_steps)
     assert after.checkpoint_steps() == before.checkpoint_steps() == list(config.snapshot_steps)
@@ -462,7 +462,7 @@ def test_a_run_that_was_stopped_comes_back_without_what_lay_beyond_its_card(run:
     stopped = store.load(run.folder)
     values = {name: value[-1] for name, value in stopped.curves.metrics.items()}
     stopped = store.say(stopped, metrics=store.summary(values))
-    after = store.load(zips.unpack(zips.pack(stopped), tmp_path / "after", "me"))
+    after = store.load(unpacking.unpack(packing.pack(stopped), tmp_path / "after", "me"))
     assert (after.card.state, after.card.step) == ("stopped", 1)
     assert after.snapshot_steps() == after.checkpoint_steps() == [0, 1]
     same_curves(stopped, after)
@@ -472,13 +472,13 @@ def test_only_a_diverged_run_may_hold_weights_that_are_no_numbers(tmp_path: Path
     nan = weights(lambda t: t["readout.bias"].fill(math.nan))()
     files = contents(nan)
     files["card.json"] = files["card.json"].replace(b'"finished"', b'"diverged"')
-    after = store.load(zips.unpack(zipped(files), tmp_path / "after", "me"))
+    after = store.load(unpacking.unpack(zipped(files), tmp_path / "after", "me"))
     assert np.isnan(after.weights()["readout.bias"]).all()
 
 
 def test_runs_without_averages_come_back(tmp_path: Path) -> None:
     files = {name: value for name, value in contents(good()).items() if not name.startswith("optimiser/")}
-    after = store.load(zips.unpack(zipped(files), tmp_path / "after", "me"))
+    after = store.load(unpacking.unpack(zipped(files), tmp_path / "after", "me"))
     assert after.checkpoint_steps() == [] and after.snapshot_steps() == [0, 1, 2]
 
 
@@ -487,18 +487,18 @@ def test_a_zip_is_taken_from_memory_from_a_path_or_an_open_file(kind: str, tmp_p
     (tmp_path / "run.zip").write_bytes(good())
     with (tmp_path / "run.zip").open("rb") as file:
         content = {"bytes": good(), "path": tmp_path / "run.zip", "file": file}[kind]
-        assert store.load(zips.unpack(content, tmp_path / "after", "me")).config == CONFIG
+        assert store.load(unpacking.unpack(content, tmp_path / "after", "me")).config == CONFIG
 
 
 def test_a_path_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(DamagedRun, match=r"Nothing was imported: run.zip cannot be read"):
-        zips.unpack(tmp_path / "run.zip", tmp_path / "after", "me")
+        unpacking.unpack(tmp_path / "run.zip", tmp_path / "after", "me")
 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "after").mkdir()
     with pytest.raises(FileExistsError):
-        zips.unpack(good(), tmp_path / "after", "me")
+        unpacking.unpack(good(), tmp_path / "after", "me")
     assert left(tmp_path) == ["after"]
 
 
@@ -508,7 +508,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(StoreError, match=r"Nothing was imported: .*No space left on device"):
-        zips.unpack(good(), tmp_path / "after", "me")
+        unpacking.unpack(good(), tmp_path / "after", "me")
     assert not left(tmp_path)
 
 
@@ -520,17 +520,17 @@ def test_what_fails_after_writing_leaves_nothing(
         assert (tmp_path / "after" / "card.json").is_file()
         raise error
 
-    monkeypatch.setattr(zips, "_compare", fail)
+    monkeypatch.setattr(unpacking, "_compare", fail)
     match = "Nothing was imported: The run in after" if isinstance(error, DamagedRun) else None
     with pytest.raises(type(error), match=match):
-        zips.unpack(good(), tmp_path / "after", "me")
+        unpacking.unpack(good(), tmp_path / "after", "me")
     assert not left(tmp_path)
 
 
 def test_what_a_mac_adds_and_one_folder_around_everything_are_no_harm(tmp_path: Path) -> None:
     files = {"my run/": b"", "my run/snapshots/": b"", "__MACOSX/my run/._card.json": b"?", "my run/.DS_Store": b"?"}
     files |= {f"my run/{name}": content for name, content in contents(good()).items()}
-    after = store.load(zips.unpack(zipped(files), tmp_path / "after", "me"))
+    after = store.load(unpacking.unpack(zipped(files), tmp_path / "after", "me"))
     assert after.config == CONFIG
     assert sorted(file.name for file in after.folder.iterdir()) == [
         "card.json",
@@ -550,15 +550,15 @@ def test_unzipped_by_hand_it_is_a_run(tmp_path: Path, run: StoredRun) -> None:
 
 
 def test_packing_gives_the_same_bytes_every_time(run: StoredRun, tmp_path: Path) -> None:
-    assert zips.pack(run) == zips.pack(run) == good()
-    other = store.load(zips.unpack(good(), tmp_path / "other", "somebody else"))
-    assert zips.pack(other) == good()
+    assert packing.pack(run) == packing.pack(run) == good()
+    other = store.load(unpacking.unpack(good(), tmp_path / "other", "somebody else"))
+    assert packing.pack(other) == good()
 
 
 def test_a_run_whose_files_are_gone_cannot_be_packed(run: StoredRun) -> None:
     (run.folder / "events.parquet").unlink()
     with pytest.raises(DamagedRun, match="cannot be packed"):
-        zips.pack(run)
+        packing.pack(run)
 
 
 # ---- what the limits of this server refuse
@@ -568,7 +568,7 @@ def test_limits_of_this_server_are_named(tmp_path: Path, monkeypatch: pytest.Mon
     content = good()
     monkeypatch.setenv("LINEAGE_MOST_WIDTH", "4")
     with pytest.raises(DamagedRun, match=r"Nothing was imported: .*LINEAGE_MOST_WIDTH"):
-        zips.unpack(content, tmp_path / "place", "me")
+        unpacking.unpack(content, tmp_path / "place", "me")
     assert not left(tmp_path)
 
 
@@ -595,7 +595,7 @@ def test_a_bomb_takes_no_memory(bomb: bytes, lies: bool, tmp_path: Path, monkeyp
         assert content != bomb
     tracemalloc.start()
     with pytest.raises(DamagedRun, match="is damaged" if lies else "more than 300,000 bytes .LINEAGE_MOST_UPLOAD"):
-        zips.unpack(content, tmp_path / "place", "me")
+        unpacking.unpack(content, tmp_path / "place", "me")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3_000_000
@@ -605,9 +605,9 @@ def test_a_bomb_takes_no_memory(bomb: bytes, lies: bool, tmp_path: Path, monkeyp
 def test_what_is_read_is_counted_whatever_was_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = good()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "20000")
-    monkeypatch.setattr(zips, "sum", lambda sizes: 0, raising=False)  # as if every header lied
+    monkeypatch.setattr(unpacking, "sum", lambda sizes: 0, raising=False)  # as if every header lied
     with pytest.raises(DamagedRun, match="more than 20,000 bytes"):
-        zips.unpack(content, tmp_path / "place", "me")
+        unpacking.unpack(content, tmp_path / "place", "me")
 
 
 def test_events_that_unpack_to_more_than_their_footer_says_take_no_memory(
@@ -635,7 +635,7 @@ def test_events_that_unpack_to_more_than_their_footer_says_take_no_memory(
     assert pq.read_metadata(io.BytesIO(content)).num_rows == true
     monkeypatch.setattr(pq.ParquetFile, "read", pytest.fail)
     with pytest.raises(DamagedRun, match="unpacks to more than 50,000,000 bytes"):
-        zips.unpack(zipped(files | {"events.parquet": content}), tmp_path / "place", "me")
+        unpacking.unpack(zipped(files | {"events.parquet": content}), tmp_path / "place", "me")
     assert not left(tmp_path)
 
 
@@ -646,7 +646,7 @@ def test_a_list_of_a_million_entries_is_not_read(tmp_path: Path) -> None:
     content = entry * count + end
     tracemalloc.start()
     with pytest.raises(DamagedRun, match="Nothing was imported"):
-        zips.unpack(content, tmp_path / "place", "me")
+        unpacking.unpack(content, tmp_path / "place", "me")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 40_000_000 + 2 * len(content)
@@ -675,7 +675,7 @@ def test_metrics_csv_holds_the_curves_to_the_last_digit(run: StoredRun) -> None:
 def test_metrics_csv_leaves_empty_what_a_sample_does_not_hold(tmp_path: Path) -> None:
     config = changed(CONFIG, {"p_not": 0.0})
     run = store.save_run(record_run(config), tmp_path / "run")
-    rows = list(csv.DictReader(io.StringIO(zips.metrics_csv(run))))
+    rows = list(csv.DictReader(io.StringIO(packing.metrics_csv(run))))
     assert {row["test_accuracy_negated"] for row in rows} == {""}
 
 
@@ -709,7 +709,7 @@ def test_the_model_card_shows_hostile_words_as_text() -> None:
 
 
 def test_the_model_card_says_what_is_to_be_known(run: StoredRun) -> None:
-    card = zips.model_card(run)
+    card = packing.model_card(run)
     for words in (
         key(CONFIG),
         "954 parameters, 2 seed(s)",
@@ -735,7 +735,7 @@ def test_the_model_card_says_what_is_to_be_known(run: StoredRun) -> None:
 )
 def test_the_command_in_the_model_card_names_the_same_run(changes: dict[str, object]) -> None:
     config = changed(default("negation", "rnn"), changes)
-    words = shlex.split(zips.command(config))
+    words = shlex.split(packing.command(config))
     assert words[:4] == ["python", "-m", "explorer", "train"]
     options = list(zip(words[4::2], words[5::2], strict=True))
     named = dict(options)
@@ -746,7 +746,7 @@ def test_the_command_in_the_model_card_names_the_same_run(changes: dict[str, obj
 
 def test_the_model_card_of_a_branch_names_its_parent(run: StoredRun) -> None:
     branch: RunConfig = branched(CONFIG, 1, {"learning_rate": 0.01})
-    card = zips.model_card(dataclasses.replace(run, config=branch))
+    card = packing.model_card(dataclasses.replace(run, config=branch))
     assert f"step 1 of run `{key(CONFIG)}`" in card
     assert "explorer train" not in card
 
@@ -768,7 +768,7 @@ def test_noise_is_refused_or_harmless(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         try:
-            zips.unpack(bytes(content[start:end]), place, "me")
+            unpacking.unpack(bytes(content[start:end]), place, "me")
         except DamagedRun:
             assert not list(Path(folder).iterdir())
         else:
@@ -796,9 +796,28 @@ def test_noise_under_a_true_checksum_raises_nothing_else(
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / "place"
         try:
-            zips.unpack(zipped(files), place, "me")
+            unpacking.unpack(zipped(files), place, "me")
         except DamagedRun as error:
             assert str(error).startswith("Nothing was imported: ")
             assert not list(Path(folder).iterdir())
         else:
             assert store.load(place).config == CONFIG
+
+
+def test_a_zip_never_takes_the_place_of_a_run_that_is_here(home: Path) -> None:
+    content = good()
+    kept = unpacking.take_in(content, "ada")
+    assert (kept.folder, kept.card.owner, kept.card.imported) == (home / "runs" / kept.key, "ada", True)
+    with pytest.raises(StoreError, match="is here already"):
+        unpacking.take_in(content, "eve")
+    shipped = packing.pack(store.find("negation-single-bag_of_words"))
+    with pytest.raises(StoreError, match="is here already"):
+        unpacking.take_in(shipped, "eve")
+    assert sorted(path.name for path in home.iterdir() if path.name.startswith(".importing")) == []
+
+
+def test_an_imported_run_answers_only_whoever_brought_it(home: Path) -> None:
+    kept = unpacking.take_in(good(), "ada")
+    assert store.find_config(kept.config, visitor="ada") is not None
+    assert store.find_config(kept.config, visitor="eve") is None
+    assert store.find(kept.key).key == kept.key  # by its key it can be looked at

@@ -1,0 +1,146 @@
+"""A run as one zip file, to carry it from one machine to another.
+
+It holds the run folder's files, and two for people: `metrics.csv` and `MODEL_CARD.md`. Unzipped into
+`LINEAGE_HOME/runs/KEY` it is a run; `unpacking.py` is the door for zips that come from elsewhere.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import zipfile
+from collections.abc import Iterable
+
+from explorer.catalogue import model_row, task_row
+from explorer.errors import DamagedRun
+from explorer.training.config import RunConfig, default, to_json
+from explorer.training.store import Card, StoredRun
+
+
+def pack(run: StoredRun) -> bytes:
+    """A run as a zip file, the same bytes every time. Raises DamagedRun."""
+    steps = [("snapshots", step) for step in run.snapshot_steps()]
+    steps += [("optimiser", step) for step in run.checkpoint_steps()]
+    card = run.card.model_copy(update={"owner": "", "pinned": False, "imported": False})  # this server's business
+    try:
+        files = {name: (run.folder / name).read_bytes() for name in ("config.json", "events.parquet")}
+        for what, step in steps:
+            name = f"{what}/{step:08d}.safetensors"
+            files[name] = (run.folder / name).read_bytes()
+    except OSError as error:
+        raise DamagedRun(f"Run {run.key} cannot be packed: its files have changed meanwhile. Try again.") from error
+    files["card.json"] = (json.dumps(card.model_dump(), indent=2, ensure_ascii=False) + "\n").encode()
+    files["metrics.csv"] = metrics_csv(run).encode()
+    files["MODEL_CARD.md"] = model_card(run).encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr = 3, 0o644 << 16
+            archive.writestr(info, files[name], zipfile.ZIP_DEFLATED, 6)
+    return out.getvalue()
+
+
+def metrics_csv(run: StoredRun) -> str:
+    """A row for each evaluation and seed, in full precision; what a sample does not hold is left empty."""
+    curves, config = run.curves, run.config
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["step", "epoch", "tokens", "seconds", "seed", *curves.metrics])
+    for row, step in enumerate(curves.evaluated.tolist()):
+        moment = step - curves.first
+        when = [step, step / config.steps_per_epoch, float(curves.tokens[moment]), float(curves.seconds[moment])]
+        for replica, seed in enumerate(config.seeds):
+            values = [float(each[row, replica]) for each in curves.metrics.values()]
+            table.writerow([*when, seed, *("" if math.isnan(v) else v for v in values)])
+    return out.getvalue()
+
+
+def model_card(run: StoredRun) -> str:
+    """What a person wants to know of a run, as Markdown. Words of visitors stand in code blocks: they are no markup."""
+    config, card = run.config, run.card
+    model, task = model_row(config.model), task_row(config.task)
+    data = to_json(config)
+    settings = [f"{part}.{k} = {_shown(v)}" for part in _PARTS for k, v in data[part].items() if k not in _NAMES]
+    settings += [f"{k} = {_shown(v)}" for k, v in data.items() if not isinstance(v, dict)]
+    said = [f"{what}: {text}" for what, text in (("name", card.name), ("tags", ", ".join(card.tags))) if text]
+    sections = [
+        f"# {model.title} on {task.title}",
+        f"Run `{card.key}` of Lineage, {card.state} at step {card.step:,} of {config.steps:,}: "
+        f"{card.parameters:,} parameters, {config.replicas} seed(s) trained side by side in {card.seconds:.2f} s.",
+        *(["What ended it:", _code([card.problem])] if card.problem else []),
+        *(
+            ["## What people say of it", _code([*said, *([""] if said else []), card.note])]
+            if said or card.note
+            else []
+        ),
+        "## What it was trained on",
+        f"The {task.name} task (version {task.version}), by these settings:",
+        _code(settings),
+        "## What came out",
+        _metrics_table(card),
+        "Each value, and those before the end, are in `metrics.csv`.",
+        "## Train it again",
+        _again(config),
+        f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
+        "## The model",
+        f"{model.paper}: <{model.link}>",
+        "## Versions",
+        _code(
+            [
+                f"{model.name} {model.version}, {task.name} {task.version}, format of the run {card.format}",
+                f"torch {card.torch}",
+                f"made {card.created}",
+            ]
+        ),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def command(config: RunConfig) -> str:
+    """What trains a configuration on the command line; a branch needs its parent besides."""
+    whole = to_json(config)
+    task, model = whole["task"]["name"], whole["model"]["name"]
+    usual = to_json(default(task, model))
+    words = [f"python -m explorer train --task {task} --model {model}"]
+    words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != usual[name]]
+    for name, value in whole.items():
+        if name in _PARTS:
+            words += [f"--set {name}.{k}={_shown(v)}" for k, v in value.items() if v != usual[name][k]]
+        elif name not in ("seed", "replicas", "branch") and value != usual[name]:
+            words.append(f"--set {name}={_shown(value)}")
+    return " ".join(words)
+
+
+def _again(config: RunConfig) -> str:
+    if config.branch is None:
+        return _code([command(config)])
+    return (
+        f"It is a branch: it goes on from step {config.branch.step:,} of run `{config.branch.parent}`, which has to be "
+        "there first. Branch off from that run at this step, with the settings above."
+    )
+
+
+def _metrics_table(card: Card) -> str:
+    lines = ["| metric | mean | lowest seed | highest seed |", "|---|---|---|---|"]
+    for name, metric in card.metrics.items():
+        known = [v for v in metric.values if v is not None]
+        shown = [f"{v:.4f}" for v in (metric.mean, min(known), max(known)) if v is not None] if known else ["none"] * 3
+        lines.append(f"| {name.replace('_', ' ')} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _shown(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _code(texts: Iterable[str]) -> str:
+    """Lines as an indented code block, in which Markdown knows no markup."""
+    lines = [line for text in texts for line in text.splitlines() or [""]]
+    return "\n".join("    " + "".join(c if c.isprintable() else " " for c in line) for line in lines).rstrip()
+
+
+_PARTS = ("task", "model", "optimiser")
+_NAMES = ("name", "version")

@@ -1,0 +1,71 @@
+"""What several of these tests do and look at."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+# Forty seconds and more of training, of which a test sees a part; each seed belongs to one test.
+LONG = "/negation?models=rnn&rnn.epochs=2000&seed="
+PROGRESS = re.compile(r"^\d+%, about \d.* left,")
+STOPPED = "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
+
+
+def race(page: Page) -> Locator:
+    """The frame that has the playback."""
+    return page.locator(".lineage-frame", has=page.locator(".frame-controls"))
+
+
+def position(page: Page) -> int:
+    """The epoch that the playback shows."""
+    return int(re.findall(r"\d+", page.locator(".frame-position").inner_text())[0])
+
+
+def button(page: Page, name: str) -> Locator:
+    """A button of the page; where there are two of one name they do the same."""
+    return page.get_by_role("button", name=name, exact=True).first
+
+
+def train(page: Page) -> None:
+    """Press Train, and wait until it does."""
+    button(page, "Train").click()
+    expect(page.locator(".frame-say")).to_have_text(PROGRESS)
+
+
+def go(page: Page, name: str) -> None:
+    """To another page, by the menu."""
+    page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
+
+
+def corner(page: Page) -> Locator:
+    """The panel of the trainings."""
+    return page.get_by_label("Trainings on this server")
+
+
+def jobs(page: Page, seed: int) -> list[dict[str, Any]]:
+    """What the server tells this visitor of the trainings of one seed."""
+    answer = page.request.get(f"{origin(page)}/jobs").json()
+    return [job for job in answer["jobs"] if f"seed = {seed}" in job["detail"].split(", ")]
+
+
+def until(what: Callable[[], Any], seconds: float = 60) -> Any:
+    """Ask until the answer is yes."""
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.1)
+    return found
+
+
+def wish(page: Page, key: str, verb: str, **headers: str) -> Any:
+    """What the panel's buttons ask of the server, with this visitor's cookie."""
+    return page.request.post(f"{origin(page)}/jobs/{key}/{verb}", headers=headers)
+
+
+def origin(page: Page) -> str:
+    """The server of a page."""
+    return "/".join(page.url.split("/", 3)[:3])

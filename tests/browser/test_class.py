@@ -1,0 +1,207 @@
+"""Several visitors on one server: who sees which training, who may stop it, and what outlives what."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import (
+    LONG,
+    PROGRESS,
+    STOPPED,
+    button,
+    corner,
+    go,
+    jobs,
+    position,
+    race,
+    train,
+    until,
+    wish,
+)
+from tests.serving import Server
+
+# What lies under the panel's pill and can be pressed, once the page is scrolled to its end.
+COVERED = """() => {
+    const main = document.querySelector("[data-testid=stMain]");
+    main.scrollTo(0, main.scrollHeight);
+    const pill = document.querySelector(".lineage-jobs .pill").getBoundingClientRect();
+    const meets = (box) => box.width && box.left < pill.right && box.right > pill.left
+        && box.top < pill.bottom && box.bottom > pill.top;
+    return [...document.querySelectorAll("a, button, input, select, textarea, [role=slider], summary")]
+        .filter((node) => !node.closest(".lineage-jobs") && meets(node.getBoundingClientRect()))
+        .map((node) => node.outerHTML.slice(0, 120));
+}"""
+# How far the race's section was from its first place, in each frame since.
+WATCH_RACE = """() => {
+    const head = [...document.querySelectorAll("h2")].find((node) => node.textContent === "The race");
+    const first = head.getBoundingClientRect().top;
+    window.moved = 0;
+    (function look() {
+        if (!window.watched) return;
+        window.moved = Math.max(window.moved, head.isConnected ? Math.abs(head.getBoundingClientRect().top - first) : 9999);
+        requestAnimationFrame(look);
+    })();
+}"""
+
+
+def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit: Any) -> None:
+    one = visit(LONG + "100")
+    train(one)
+    before = jobs(one, 100)[0]
+    one.reload()
+    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
+    assert jobs(one, 100)[0]["step"] > before["step"]
+
+    go(one, "Runs")
+    expect(one.get_by_role("heading", level=1)).to_contain_text("What has been trained here")
+    corner(one).get_by_role("button").first.click()
+    mine = corner(one).get_by_role("listitem").filter(has_text="seed = 100")
+    expect(mine.locator(".yours")).to_be_visible()
+    expect(mine.get_by_role("button", name="Stop RNN")).to_be_visible()
+    expect(mine.get_by_role("progressbar")).not_to_have_attribute("aria-valuenow", "0")
+
+    two = visit("/")
+    corner(two).get_by_role("button").first.click()
+    theirs = corner(two).get_by_role("listitem").filter(has_text="seed = 100")
+    expect(theirs.get_by_role("link", name="RNN")).to_be_visible()
+    expect(theirs.locator(".yours")).to_be_hidden()
+    expect(theirs.get_by_role("button")).to_have_count(0)
+    theirs.get_by_role("link", name="RNN").click()
+    expect(two).to_have_url(re.compile(r"/negation\?run="))
+    expect(two.locator(".frame-say")).to_have_text(PROGRESS)
+    here = position(two)
+    until(lambda: position(two) > here + 2)
+    race(two).get_by_role("button", name="Pause").click()
+    here, step = position(two), jobs(one, 100)[0]["step"]
+    until(lambda: jobs(one, 100)[0]["step"] > step)
+    assert position(two) == here, "a paused playback goes on"
+    expect(button(two, "Training")).to_be_disabled()
+    key = before["key"]
+    for page, headers in ((two, {"X-Lineage": "1"}), (one, {})):  # somebody else; a form of another site
+        refused = wish(page, key, "stop", **headers)
+        assert refused.status == 403
+        assert re.fullmatch(r"[A-Z].*\.", refused.json()["problem"])
+    assert jobs(one, 100)[0]["state"] == "running"
+
+    mine.get_by_role("button", name="Stop RNN").click()
+    expect(mine.locator(".words")).to_have_text(re.compile(r"^stopped at step [1-9]"))
+    step = jobs(one, 100)[0]["step"]
+    expect(two.get_by_text(STOPPED)).to_be_visible()
+    go(one, "Negation")
+    expect(one.get_by_text(STOPPED)).to_be_visible()
+    button(one, "Go on").click()
+    seen = []
+    until(lambda: seen.append(jobs(one, 100)[0]) or (seen[-1]["state"] == "running" and seen[-1]["step"] > step))
+    assert min(job["step"] for job in seen) >= step, "it began anew"
+    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
+
+
+def test_the_same_training_asked_for_by_two_and_twice_is_one(visit: Any) -> None:
+    one, two = visit(LONG + "110"), visit(LONG + "110")
+    button(one, "Train").dblclick()
+    expect(button(two, "Train")).to_be_visible()
+    button(two, "Train").click()
+    for page in (one, two):
+        expect(page.locator(".frame-say")).to_have_text(PROGRESS)
+        found = jobs(page, 110)
+        assert [(job["state"], job["mine"]) for job in found] == [("running", True)]
+    assert wish(one, found[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    expect(two.get_by_text(STOPPED)).to_be_visible()
+
+
+def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "cut", LINEAGE_CHECKPOINT_SECONDS="0.3")
+    try:
+        server.start()
+        page = visit(
+            "/negation?models=rnn&rnn.epochs=300&replicas=2&seed=120",
+            at=server.address,
+            bearing=("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "WebSocket", "ERR_EMPTY_RESPONSE"),
+        )
+        train(page)
+        kept = server.home / "jobs" / jobs(page, 120)[0]["key"]
+        until(lambda: (kept / "card.json").exists())
+        said = until(lambda: page.locator(".frame-say").inner_text())
+        server.kill()
+        server.start()
+        first = until(lambda: jobs(page, 120))[0]
+        assert first["mine"] and first["can_stop"], "the visitor is no longer the same"
+        expect(page.locator(".frame-say")).not_to_have_text(said, timeout=60_000)  # it has found the server again
+        seen = [first]
+        until(lambda: seen.append(jobs(page, 120)[0]) or seen[-1]["state"] == "finished", 120)
+        assert next(job["step"] for job in seen if job["step"]) > 13, "it began anew"
+        expect(page.locator(".frame-say")).to_have_text(re.compile("^trained"))
+        expect(page.locator(".frame-position")).to_have_text("epoch 300 of 300")
+        expect(page.locator(".lineage-verdicts .row")).to_have_count(1)
+    finally:
+        server.stop()
+
+
+def test_the_panel_is_there_while_something_trains(visit: Any, tmp_path: Path) -> None:
+    folder = Path(os.environ.get("LINEAGE_SCREENSHOTS") or tmp_path)
+    idle, narrow = visit("/"), visit(LONG + "130", 390, 844)
+    expect(corner(idle)).to_be_hidden()
+    train(narrow)
+    expect(corner(idle)).to_be_visible()
+    expect(idle.locator(".lineage-jobs .headline")).to_have_text(re.compile(r"^Training 1 · "))
+
+    pill = corner(narrow).get_by_role("button").first
+    panel = narrow.locator(".lineage-jobs .panel")
+    expect(pill).to_have_attribute("aria-expanded", "false")
+    pill.focus()
+    narrow.keyboard.press("Enter")
+    expect(pill).to_have_attribute("aria-expanded", "true")
+    expect(panel).to_be_visible()
+    box = panel.bounding_box()
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] >= 0
+    for scheme in ("light", "dark"):
+        narrow.emulate_media(color_scheme=scheme)
+        narrow.wait_for_timeout(100)
+        narrow.screenshot(path=folder / f"panel-narrow-{scheme}.png")
+    narrow.keyboard.press("Tab")
+    expect(panel.get_by_role("link")).to_be_focused()
+    narrow.keyboard.press("Escape")
+    expect(pill).to_have_attribute("aria-expanded", "false")
+    expect(pill).to_be_focused()
+    expect(panel).to_be_hidden()
+    for name, question in (("Negation", "only counts"), ("Compare", "fastest"), ("Runs", "trained here"), ("Lineage", "From")):
+        narrow.goto(narrow.url.split("/", 3)[0] + "//" + narrow.url.split("/", 3)[2] + ADDRESSES[name])
+        expect(narrow.get_by_role("heading", level=1)).to_contain_text(question)
+        expect(corner(narrow)).to_be_visible()
+        calm(narrow)
+        assert narrow.evaluate(COVERED) == [], f"the panel lies over what can be pressed on {name}"
+
+    assert wish(narrow, jobs(narrow, 130)[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    expect(corner(idle)).to_be_hidden()
+
+
+ADDRESSES = {"Lineage": "/", "Negation": "/negation", "Compare": "/compare", "Runs": "/runs"}
+
+
+def calm(page: Page) -> None:
+    """Until the page is all there."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
+
+
+@pytest.mark.parametrize("path", ["/negation?models=rnn&replicas=2&rnn.epochs=100&seed=140"])
+def test_nothing_moves_while_a_training_runs(visit: Any, path: str) -> None:
+    page = visit(path)
+    train(page)
+    page.evaluate("window.watched = true")
+    page.evaluate(WATCH_RACE)
+    expect(page.get_by_text(re.compile("^Saved; the address"))).to_be_visible(timeout=90_000)
+    while_new = page.evaluate("window.watched = false, window.moved")
+    calm(page)
+    page.evaluate("window.watched = true")
+    page.evaluate(WATCH_RACE)
+    button(page, "Train again").click()
+    expect(page.get_by_text("Trained once more, and every curve came out as before, bit for bit.")).to_be_visible()
+    while_known = page.evaluate("window.watched = false, window.moved")
+    assert (while_new, while_known) == (0, 0)

@@ -1,0 +1,26 @@
+"""Pages are read with AppTest, whose browsers bring no cookies: each is a visitor of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import streamlit as st
+
+from explorer.training.jobs import service
+
+
+@pytest.fixture(autouse=True)
+def cookies(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What the browser of a test sends; AppTest itself answers with a mock."""
+    sent: dict[str, str] = {}
+    monkeypatch.setattr(type(st.context), "cookies", property(lambda _: sent))
+    return sent
+
+
+@pytest.fixture(autouse=True)
+def no_jobs_of_others(home: object) -> Iterator[None]:
+    """A training ends with its test, and is forgotten."""
+    yield
+    service.close()
+    service._jobs.clear()
