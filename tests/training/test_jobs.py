@@ -22,7 +22,7 @@ from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownRun
 from explorer.training import index, jobs, library, store
 from explorer.training.adam import Adam
 from explorer.training.config import RunConfig, branched, changed, default, key, parse, to_json
-from explorer.training.events import Checkpoint, Evaluation, Event, Step
+from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.executor import Executor, InThisProcess
 from explorer.training.jobs import Job, JobService
 from explorer.training.record import Record
@@ -40,6 +40,7 @@ class Held(InThisProcess):
     def __init__(self) -> None:
         self.service = JobService(self)
         self.begun: list[tuple[str, int | None]] = []  # which trainings, and from which step they went on
+        self.holding = False
         self._held: dict[str, tuple[type, int]] = {}
 
     def hold(self, config: RunConfig, step: int = 13, what: type = Step) -> RunConfig:
@@ -62,20 +63,25 @@ class Held(InThisProcess):
             async for event in events:
                 yield event
                 while self._is_held(name, event):
+                    self.holding = True
                     await asyncio.sleep(0.001)
 
     def _is_held(self, name: str, event: Event) -> bool:
         what, step = self._held.get(name, (Step, 10**9))
         job = self.service.find(name)
-        return isinstance(event, what) and event.step >= step and job is not None and not job.wish
+        return isinstance(event, what) and getattr(event, "step", 0) >= step and job is not None and not job.wish
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every event is a turn, and every turn is shown."""
+def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Every event is a turn, every turn is shown, and no runs ship with the program: each home would list them."""
     monkeypatch.setattr(jobs, "_TURN", 0.0)
     monkeypatch.setattr(jobs, "_PUBLISH_EVERY", 0.0)
     monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.01)
+    monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
+    store.pretrained.cache_clear()
+    yield
+    store.pretrained.cache_clear()
 
 
 @pytest.fixture
@@ -421,16 +427,17 @@ def test_a_job_stopped_while_it_gives_its_place_back_is_not_lost(
     assert (second.view().state, kept(configs[1]).card.step) == ("stopped", 10)
 
 
-@pytest.mark.parametrize("what", [Evaluation, Checkpoint])
-def test_a_job_stopped_at_its_start_keeps_a_run_only_if_it_can_go_on_from_it(
-    what: type, held: Held, service: JobService
+@pytest.mark.parametrize("last", [Evaluation, Checkpoint])
+def test_a_job_stopped_at_its_start_is_kept_only_if_it_can_be_gone_on_with(
+    last: type, held: Held, service: JobService
 ) -> None:
-    job = service.submit(held.hold(short(), 0, what))
-    wait(lambda: job.view().state == "running")
+    before = {Evaluation: Started, Checkpoint: Evaluation}
+    job = service.submit(held.hold(short(), 0, before[last]))
+    wait(lambda: held.holding)
     service.stop(job.key)
     wait(lambda: ended(job))
-    assert (job.view().state, job.view().saved) == ("stopped", what is Checkpoint)
-    assert store.place_of(short()).exists() == (what is Checkpoint)
+    assert (job.view().state, job.view().saved) == ("stopped", last is Checkpoint)
+    assert store.place_of(short()).exists() == (last is Checkpoint)
 
 
 def test_a_job_stopped_before_its_model_stands_is_stopped_and_not_failed(service: JobService) -> None:
@@ -847,11 +854,14 @@ def test_a_branch_that_was_stopped_goes_on_even_without_its_parent(
 
 def test_a_branch_without_its_parents_checkpoint_fails_in_a_sentence(service: JobService) -> None:
     nowhere = branched(short(seed=77), 10, {})
-    shipped = branched(store.find("negation-single-rnn").config, 0, {"epochs": 21})
+    parent = alone(short(seed=78))
+    weights_only = {step: dataclasses.replace(kept, optimiser=None) for step, kept in parent.snapshots.items()}
+    store.save_run(dataclasses.replace(parent, snapshots=weights_only), store.PRETRAINED / "shipped")
+    shipped = branched(parent.config, 10, {"epochs": 9})
     submitted = [service.submit(config) for config in (shipped, nowhere, short())]
     wait(lambda: ended(*submitted))
     assert [job.view().state for job in submitted] == ["failed", "failed", "finished"]
-    assert "keeps nothing to go on from at step 0" in submitted[0].view().problem
+    assert "keeps nothing to go on from at step 10" in submitted[0].view().problem
     assert "There is no run" in submitted[1].view().problem
     assert_as_if_alone(short())
 
