@@ -201,9 +201,11 @@ def say(run: store.StoredRun, key: str) -> None:
 def disk() -> None:
     """How much room the runs take, and what happens when there is no more."""
     used, most = index.used_bytes(), environment().most_disk
+    sign_in = environment().operator_password and not visitor().operator
     st.caption(
         f"The runs of this server take {shelf.megabytes(used)} of {shelf.megabytes(most)}. When that is full, the "
         "oldest runs of visitors that are not pinned are deleted to make room for new ones."
+        + (" [Sign in as the operator](/operator)" if sign_in else "")
     )
 
 

@@ -31,7 +31,16 @@ def course(curves: Curves, config: RunConfig, measure: str, axis: Axis) -> Cours
     else:
         steps = curves.evaluated
         values = curves.metrics.get(measure, np.full((len(steps), config.replicas), np.nan))
-    return Course(curves.along(axis, steps, config.steps_per_epoch), np.asarray(values, dtype=float))
+    known = np.where(np.isfinite(values), values, np.nan)  # a diverged run may end in infinities
+    return Course(curves.along(axis, steps, config.steps_per_epoch), known.astype(float))
+
+
+def over_seeds(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
+    """Mean, lowest and highest of the seeds that have a value; NaN where none has."""
+    out, there = np.full((len(values), 3), np.nan), ~np.isnan(values).all(axis=1)
+    some = values[there]
+    out[there] = np.column_stack([np.nanmean(some, axis=1), np.nanmin(some, axis=1), np.nanmax(some, axis=1)])
+    return out
 
 
 def smoothed(course: Course, weight: float) -> Course:

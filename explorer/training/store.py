@@ -230,7 +230,7 @@ def load(folder: Path) -> StoredRun:
     return _open(folder, changed)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=64)
 def _open(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     damaged = f"The run in {folder.name} cannot be read"
     try:

@@ -6,7 +6,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ from explorer.inspection.comparing import (
     Difference,
     course,
     difference,
+    over_seeds,
     paired,
     reached,
     same_start,
@@ -184,37 +184,31 @@ def differences(entrants: Sequence[Entrant]) -> dict[str, list[str]]:
     return {name: values for name, values in rows.items() if len(set(values)) > 1}
 
 
-@lru_cache(maxsize=256)
-def _course(curves: _Same, config: RunConfig, measure: str, axis: Axis, smooth: float) -> Course:
-    return smoothed(course(curves.it, config, measure, axis), smooth)
-
-
-class _Same:
-    """Curves as the key of a cache: they never change, so the same object is the same curve."""
-
-    def __init__(self, it: Curves) -> None:
-        self.it = it
-
-    def __hash__(self) -> int:
-        return id(self.it)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.it is other.it
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _course(stamp: tuple[str, str], measure: str, axis: Axis, smooth: float, _run: store.StoredRun) -> Course:
+    return smoothed(course(_run.curves, _run.config, measure, axis), smooth)
 
 
 def courses(state: Comparison, entrants: Sequence[Entrant], axis: Axis | None = None) -> list[Course | None]:
     """The curve of every run as it is drawn."""
     x: Axis = axis or state.x
-    return [
-        _course(_Same(e.curves), e.config, state.y, x, state.smooth) if e.curves is not None else None for e in entrants
-    ]
+    found: list[Course | None] = []
+    for e in entrants:
+        if e.curves is None:
+            found.append(None)
+        elif e.lane.stored and e.curves is e.lane.stored.curves:  # it does not change any more
+            found.append(_course(e.lane.stored.stamp, state.y, x, state.smooth, e.lane.stored))
+        else:
+            found.append(smoothed(course(e.curves, e.config, state.y, x), state.smooth))
+    return found
 
 
 def usual_target(state: Comparison, entrants: Sequence[Entrant]) -> float:
     """A height that most runs reach: 0.95, or a loss a little above the worst end, of many runs the second worst."""
     if state.rising:
         return 0.95
-    ends = sorted(float(np.nanmean(last)) for e in entrants if (last := e.last(state.y)) is not None)
+    known = [last for e in entrants if (last := e.last(state.y)) is not None and np.isfinite(last).any()]
+    ends = sorted(float(np.mean(last[np.isfinite(last)])) for last in known)
     if not ends:
         return 0.1
     return float(f"{max(ends[-2 if len(ends) > 2 else -1] * 1.2, 1e-6):.2g}")
@@ -256,7 +250,7 @@ def _line(entrant: Entrant, found: Course | None, dash: str) -> Line:
     none = np.zeros(0)
     if found is None or not len(found.x):
         return Line(entrant.label, entrant.name, entrant.lane.row.colour, dash, none, none, none, none)
-    spread = np.column_stack([np.nanmean(found.values, 1), np.nanmin(found.values, 1), np.nanmax(found.values, 1)])
+    spread = over_seeds(found.values)
     kept = thinned(spread)
     mean, low, high = spread[kept].T
     return Line(entrant.label, entrant.name, entrant.lane.row.colour, dash, found.x[kept], mean, low, high)
@@ -303,7 +297,7 @@ def arrivals(state: Comparison, entrants: Sequence[Entrant], target: float, axis
         if c is None or not len(c.x):
             found.append(Arrival(entrant, None, 0))
             continue
-        mean = Course(c.x, np.nanmean(c.values, axis=1, keepdims=True))
+        mean = Course(c.x, over_seeds(c.values)[:, :1])
         at = float(reached(mean, target, state.rising)[0])
         there = int((~np.isnan(reached(c, target, state.rising))).sum())
         found.append(Arrival(entrant, None if np.isnan(at) else at, there))

@@ -1,0 +1,162 @@
+"""The Compare page in a browser: the target, the hairline, the axes, and runs that still train."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.steps import STOPPED, button, jobs, train, until, wish
+
+COUNT_FRAMES = """() => {
+    window.frames_sent = 0;
+    const { send } = WebSocket.prototype;
+    WebSocket.prototype.send = function (...words) { window.frames_sent += 1; return send.apply(this, words); };
+}"""
+
+
+def opened(page: Page, runs: int = 4) -> Page:
+    """The figure is drawn and the server has said all."""
+    expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
+    expect(said(page)).to_have_count(runs)
+    expect(page.get_by_role("heading", name="What differs")).to_be_attached()
+    calm(page)
+    return page
+
+
+def calm(page: Page) -> None:
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
+def said(page: Page) -> Locator:
+    return page.locator(".frame-readout li:visible")
+
+
+def headline(page: Page) -> Locator:
+    return page.get_by_role("heading", level=3).first
+
+
+def middle(place: Locator) -> tuple[float, float]:
+    box = place.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_the_target_answers_under_the_hand_and_the_page_when_it_is_let_go(visit: Any) -> None:
+    page = opened(visit("/compare"))
+    first = headline(page).inner_text()
+    grip = page.get_by_role("slider", name="target")
+    page.evaluate(COUNT_FRAMES)
+    x, y = middle(grip)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    told = [said(page).all_inner_texts()]
+    for lower in (40, 80, 120):
+        page.mouse.move(x, y + lower, steps=4)
+        told.append(said(page).all_inner_texts())
+    assert page.evaluate("window.frames_sent") == 0, "the server was asked during the drag"
+    assert len({str(words) for words in told}) == 4, "the list below did not follow"
+    value = grip.get_attribute("aria-valuenow")
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(rf"target={value}\b"))
+    expect(headline(page)).to_contain_text(f"at {value}")
+    assert first != headline(page).inner_text()
+    assert page.evaluate("window.frames_sent") >= 1
+
+    grip.press("Home")
+    grip.press("PageUp")
+    grip.press("ArrowUp")
+    assert grip.get_attribute("aria-valuenow") != value
+    value = grip.get_attribute("aria-valuenow")
+    expect(page).to_have_url(re.compile(rf"target={value}\b"))
+    expect(headline(page)).to_contain_text(value or "?")
+    calm(page)
+    assert grip.get_attribute("aria-valuenow") == value, "the server moved it"
+
+    other = opened(visit(page.url.split("/", 3)[3].join(["/", ""])))
+    expect(headline(other)).to_have_text(headline(page).inner_text())
+    assert said(other).all_inner_texts() == said(page).all_inner_texts()
+
+
+def test_the_hairline_reads_every_run_and_a_click_keeps_it(visit: Any) -> None:
+    page = opened(visit("/compare"))
+    reached = said(page).all_inner_texts()
+    box = page.locator(".frame-plot").first.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"])
+    here = said(page).all_inner_texts()
+    assert here != reached and all(re.search(r"\d\.\d{3}", words) for words in here)
+    expect(page.locator(".frame-hair").first).to_be_visible()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"])
+    there = said(page).all_inner_texts()
+    assert there != here
+    page.mouse.down()
+    page.mouse.up()
+    page.mouse.move(5, 5)
+    assert said(page).all_inner_texts() == there, "a click keeps what it shows"
+    page.keyboard.press("Escape")
+    assert said(page).all_inner_texts() == reached
+
+
+def test_the_axes_change_and_keep_what_was_chosen(visit: Any) -> None:
+    page = opened(visit("/compare?target=0.8"))
+    node = page.locator(".js-plotly-plot").first
+    node.evaluate("node => { node.mark = 'the same'; }")
+    words = headline(page).inner_text()
+    assert "at 0.8" in words
+    page.get_by_role("radio", name="by seconds").or_(page.get_by_role("button", name="by seconds")).first.click()
+    expect(page).to_have_url(re.compile(r"x=seconds"))
+    expect(page).to_have_url(re.compile(r"target=0\.8"))
+    expect(headline(page)).to_have_text(words)
+    expect(said(page).first).to_contain_text(re.compile(r"\d\.\d\d s$"))
+    for name in ("log x", "log y"):
+        page.get_by_text(name, exact=True).click()
+        expect(page).to_have_url(re.compile(f"{name.replace(' ', '_')}=true"))
+    page.wait_for_function(
+        "['xaxis', 'yaxis'].every(a => document.querySelector('.js-plotly-plot').layout[a].type === 'log')"
+    )
+    calm(page)
+    grip, plot = middle(page.get_by_role("slider", name="target")), page.locator(".frame-plot").first.bounding_box()
+    assert plot and plot["y"] < grip[1] < plot["y"] + plot["height"]
+    assert node.evaluate("node => node.mark") == "the same"
+    other = opened(visit("/compare?" + page.url.split("?")[1]))
+    expect(headline(other)).to_have_text(words)
+    assert said(other).all_inner_texts() == said(page).all_inner_texts()
+
+
+def test_the_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
+    page = opened(visit("/compare"))
+    frame = page.locator(".lineage-frame").first
+    files = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        frame.get_by_role("button", name="Save this figure").click()
+        with page.expect_download() as download:
+            frame.get_by_role("menuitem", name=kind).click()
+        assert download.value.suggested_filename == f"comparison.{kind.lower()}"
+        download.value.save_as(tmp_path / kind)
+        files[kind] = (tmp_path / kind).read_bytes()
+    assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
+    assert files["SVG"].startswith(b"<svg") and b"Transformer" in files["SVG"] and b"target 0.95" in files["SVG"]
+    lines = files["CSV"].decode().splitlines()
+    assert lines[0] == "figure,series,x,y"
+    assert len({line.split(",")[1] for line in lines}) > 4
+
+
+def test_a_run_that_trains_grows_in_place_and_settles(visit: Any) -> None:
+    page = visit("/negation?models=rnn&rnn.epochs=2000&seed=220")
+    train(page)
+    job = jobs(page, 220)[0]
+    curve = opened(visit(f"/compare?runs={job['key']}", beside=page), 1)
+    node = curve.locator(".js-plotly-plot").first
+    node.evaluate("node => { node.mark = 'the same'; }")
+    last = "Math.max(...document.querySelector('.js-plotly-plot').data.flatMap(trace => trace.x))"
+    first = curve.evaluate(last)
+    until(lambda: curve.evaluate(last) > first)
+    assert wish(page, job["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    expect(page.get_by_text(STOPPED)).to_be_visible()
+    curve.evaluate(COUNT_FRAMES)
+    until(lambda: curve.evaluate("window.frames_sent = 0") or curve.wait_for_timeout(1500) or not curve.evaluate("window.frames_sent"))
+    assert first < curve.evaluate(last) <= jobs(page, 220)[0]["step"]
+    assert node.evaluate("node => node.mark") == "the same", "the figure was made anew"

@@ -1,0 +1,156 @@
+"""The Runs page in a browser: sorting, choosing, naming, deleting, files in and out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.steps import button, go
+
+SMALL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=4&rnn.epochs=4&seed="
+SAVED = "Saved; the address of this page holds these runs."
+NAME = "<b>x</b> *y* & `z`"
+
+
+def trained(visit: Any, seed: int) -> Page:
+    """A visitor with two small runs of their own, on the Runs page, which shows these."""
+    page: Page = visit(f"{SMALL}{seed}")
+    button(page, "Train").click()
+    expect(page.get_by_text(SAVED)).to_be_visible()
+    page.goto(page.url.split("/negation")[0] + "/runs?whose=mine")
+    expect(rows(page)).to_have_count(2)
+    return page
+
+
+def rows(page: Page) -> Locator:
+    return page.locator(".lineage-table tbody tr")
+
+
+def tick(page: Page, row: Locator) -> None:
+    row.get_by_role("checkbox").check()
+    expect(page).to_have_url(re.compile("runs="))
+
+
+def import_file(page: Page, file: Path) -> None:
+    page.get_by_role("button", name="Import").first.click()
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("button", name="Import it").click()
+
+
+def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
+    page = visit("/runs")
+    expect(rows(page).nth(3)).to_be_visible()
+    head = page.get_by_role("columnheader", name="exact accuracy")
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    at_once = head.evaluate(
+        """head => {
+            head.querySelector("button").click();
+            return [head.ariaSort, ...[...head.closest("table").querySelectorAll("tbody .figure")].map(n => n.textContent)];
+        }"""
+    )
+    assert at_once[0] == "ascending"
+    assert len(at_once) > 30 and at_once[1:] == sorted(at_once[1:])
+    head.get_by_role("button").click()
+    expect(head).to_have_attribute("aria-sort", "descending")
+    expect(page).to_have_url(re.compile(r"sort=-accuracy"))
+    expect(rows(page).first.locator(".figure")).to_have_text("1.000")
+    keys = []
+    for i in (0, 5):
+        tick(page, rows(page).nth(i))
+        keys.append(rows(page).nth(i).locator(".detail").inner_text().split(", ")[-1])
+    compare = page.get_by_role("button", name="Compare two")
+    expect(compare).to_be_enabled()
+    compare.click()
+    expect(page).to_have_url(re.compile(r"/compare\?runs="))
+    assert sorted(re.findall(r"[a-z2-7]{12}", page.url.split("?")[1])) == sorted(keys)
+    expect(page.locator(".frame-readout li")).to_have_count(2)
+    page.go_back()
+    expect(page.get_by_role("checkbox", checked=True)).to_have_count(2)
+    expect(page.get_by_role("columnheader", name="exact accuracy")).to_have_attribute("aria-sort", "descending")
+
+
+def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_left(visit: Any) -> None:
+    page = trained(visit, 200)
+    row = rows(page).filter(has_text="RNN")
+    key = row.locator(".detail").inner_text().split(", ")[-1]
+    row.get_by_role("button", name="RNN").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text(f"{key} · trained to its end")).to_be_visible()
+    name = dialog.get_by_label("Name")
+    name.fill(NAME)
+    name.press("Enter")
+    expect(page.locator(".lineage-table .open", has_text=NAME)).to_be_visible()
+    tags = dialog.get_by_label("Tags")
+    tags.fill("my <i>tag</i>")
+    tags.press("Enter")
+    expect(page.locator(".lineage-table .tag")).to_have_text("my <i>tag</i>")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    row = rows(page).filter(has_text=key)
+    row.get_by_role("button", name=NAME).click()
+    expect(dialog.get_by_role("heading").or_(dialog.locator("h2")).first).to_have_text(NAME)
+    assert page.locator("[role=dialog] b, [role=dialog] em, .lineage-table i, .lineage-table b").filter(
+        has_text=re.compile("^(x|y|tag)$")
+    ).count() == 0
+
+    button(page, "Delete").and_(dialog.get_by_role("button")).or_(dialog.get_by_role("button", name="Delete")).first.click()
+    expect(rows(page)).to_have_count(1)
+    page.get_by_role("button", name="Undo: bring back one run").click()
+    expect(rows(page)).to_have_count(2)
+    tick(page, rows(page).filter(has_text=key))
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("Gone for good when you leave this page.")).to_be_visible()
+    go(page, "Lineage")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("From counting words")
+    go(page, "Runs")
+    expect(rows(page)).to_have_count(1)
+    expect(page.get_by_role("button", name=re.compile("^Undo"))).to_have_count(0)
+    expect(page.get_by_text(key)).to_have_count(0)
+
+
+def test_an_exported_run_comes_back_and_a_false_zip_gives_one_sentence(visit: Any, tmp_path: Path) -> None:
+    page = trained(visit, 210)
+    row = rows(page).filter(has_text="Bag of words")
+    key = row.locator(".detail").inner_text().split(", ")[-1]
+    tick(page, row)
+    export = page.get_by_role("button", name="Export")
+    expect(export).to_be_enabled()
+    with page.expect_download() as download:
+        export.click()
+    assert download.value.suggested_filename == f"lineage_{key}.zip"
+    file, false = tmp_path / "run.zip", tmp_path / "false.zip"
+    download.value.save_as(file)
+    assert file.read_bytes().startswith(b"PK")
+    page.get_by_role("button", name="Delete").click()
+    expect(rows(page)).to_have_count(1)
+
+    false.write_text("I am no zip.")
+    import_file(page, false)
+    warning = page.get_by_test_id("stAlertContainer")
+    expect(warning).to_have_count(1)
+    assert re.fullmatch(r"[A-Z][^\n]*\.", warning.inner_text().split("\n")[-1])
+    expect(rows(page)).to_have_count(1)
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_role("button", name="Import it").click()
+    expect(page.get_by_role("dialog").get_by_text(f"{key} · trained to its end")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(rows(page).filter(has_text=key)).to_have_count(1)
+
+
+def test_a_wide_table_scrolls_inside_its_own_frame_on_a_narrow_screen(visit: Any) -> None:
+    page = visit("/runs", 390, 844)
+    scroller = page.locator(".lineage-table .scroller")
+    expect(rows(page).nth(3)).to_be_visible()
+    scroller.evaluate("node => node.scrollTo(300, 0)")
+    wide = page.evaluate(
+        "['.lineage-table .scroller', '[data-testid=stMain]', 'html'].map(at => document.querySelector(at))"
+        ".map(node => node.scrollWidth - node.clientWidth)"
+    )
+    assert wide[0] > 300 and wide[1:] == [0, 0]
+    assert scroller.evaluate("node => node.scrollLeft") == 300
+    name = rows(page).first.get_by_role("button")
+    box = name.bounding_box()
+    assert box and 0 < box["x"] < 120, "the name stays beside its row"
