@@ -1,7 +1,8 @@
-"""What the server hands out besides Streamlit's own: two folders, and nothing else."""
+"""What the server hands out besides Streamlit's own: two folders, a cookie, the trainings, and nothing else."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 
@@ -16,11 +17,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def get(server: str, path: str, **headers: str) -> tuple[HTTPResponse, bytes]:
+def get(server: str, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
     """The answer to exactly this path: no client in between tidies it up."""
     connection = HTTPConnection(server.removeprefix("http://"), timeout=30)
     try:
-        connection.putrequest("GET", path, skip_accept_encoding=True)
+        connection.putrequest(method, path, skip_accept_encoding=True)
         for name, value in headers.items():
             connection.putheader(name.replace("_", "-"), value)
         connection.endheaders()
@@ -74,3 +75,25 @@ def test_the_source_of_the_app_is_not_served(server: str) -> None:
     for path in ("/app.py", "/pages/home.py", "/pretrained/negation-single-rnn/card.json", "/.streamlit/config.toml"):
         response, body = get(server, path)
         assert response.status != 200 or body == get(server, "/")[1]
+
+
+def test_a_page_brings_a_cookie_and_its_assets_bring_none(server: str) -> None:
+    page, _ = get(server, "/", Accept="text/html")
+    cookie, *about = page.headers["Set-Cookie"].split("; ")
+    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(about)
+    for path, headers in (("/", {"Accept": "text/html", "Cookie": cookie}), ("/assets/lineage/base.css", {})):
+        response, _ = get(server, path, **headers)
+        assert (response.status, response.headers["Set-Cookie"]) == (200, None)
+
+
+def test_the_trainings_are_json_and_only_the_panel_may_ask_for_something(server: str) -> None:
+    response, body = get(server, "/jobs")
+    assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
+    assert json.loads(body) == {"jobs": []}
+    for wish in ("stop", "resume"):
+        assert get(server, f"/jobs/aaaaaaaaaaaa/{wish}", "POST")[0].status == 403
+        assert get(server, f"/jobs/aaaaaaaaaaaa/{wish}", "POST", X_Lineage="1")[0].status == 404
+
+
+def test_there_is_no_operator_unless_a_password_is_set(server: str) -> None:
+    assert get(server, "/operator")[0].status == 404

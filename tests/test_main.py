@@ -13,6 +13,7 @@ import pytest
 
 from explorer import __main__ as command_line
 from explorer.catalogue import MODELS
+from explorer.environment import environment
 from explorer.training import store
 from explorer.training.config import changed, default, key
 from explorer.training.pretraining import recipes
@@ -47,7 +48,7 @@ def train(model: str, *more: str) -> tuple[str, ...]:
 def test_list_names_what_there_is(ask: Ask) -> None:
     code, out, _ = ask("list")
     assert code == 0
-    for name in [*MODELS, *recipes(), "negation", str(store.runs_folder())]:
+    for name in [*MODELS, *recipes(), "negation", str(environment().runs)]:
         assert name in out
 
 
@@ -216,3 +217,51 @@ assert not {"torch", "streamlit"} & set(sys.modules)
 """
     done = in_a_process("-c", code, home=home)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- what is kept
+
+
+def kept(ask: Ask) -> str:
+    ask(*train("rnn", "--json"))
+    return key(changed(default("negation", "rnn"), {"epochs": 2, "train_size": 211}))
+
+
+def test_an_exported_run_comes_back_with_import(ask: Ask, tmp_path: Path) -> None:
+    run, file = kept(ask), tmp_path / "run.zip"
+    code, out, err = ask("export", run, str(file), "--json")
+    assert (code, err, lines(out)[0]["run"]) == (0, "", run)
+    assert lines(out)[0]["bytes"] == file.stat().st_size
+    assert ask("delete", run)[0] == 0
+    assert list(environment().runs.iterdir()) == list(environment().trash.iterdir()) == []
+    code, out, err = ask("import", str(file), "--json")
+    assert (code, err, lines(out)) == (0, "", [{"kind": "imported", "run": run}])
+    assert store.find(run).card.owner == ""
+
+
+def test_the_index_can_be_made_anew(ask: Ask) -> None:
+    kept(ask)
+    code, out, _ = ask("reindex", "--json")
+    assert (code, lines(out)) == (0, [{"kind": "reindexed", "runs": len(recipes()) + 1}])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("export", "negation-single-rnn", "/nowhere/at/all.zip"), "cannot be written"),
+        (("import", "/nowhere/at/all.zip"), "cannot be read"),
+        (("delete", "negation-single-rnn"), "nobody changes or deletes it"),
+        (("delete", "aaaaaaaaaaaa"), "There is no run"),
+    ],
+)
+def test_a_mistake_with_kept_runs_is_one_sentence(words: tuple[str, ...], said: str, ask: Ask) -> None:
+    code, out, err = ask(*words)
+    assert (code, out) == (2, "")
+    assert said in err and "Traceback" not in err
+
+
+def test_no_zip_is_refused_and_leaves_nothing(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "run.zip").write_bytes(b"no zip")
+    code, out, err = ask("import", str(tmp_path / "run.zip"))
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert not environment().runs.exists()

@@ -396,7 +396,7 @@ def shown(value: float, rising: bool) -> str:
     """An accuracy with three digits after the point, a loss with three that count."""
     if rising:
         return f"{value:.3f}"
-    return f"{value:.3f}" if abs(value) >= 0.1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0")
+    return f"{value:.3f}" if abs(value) >= 0.1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0").rstrip(".")
 
 
 def _signed(value: float, rising: bool) -> str:
@@ -415,7 +415,7 @@ def results(state: Comparison, entrants: Sequence[Entrant], target: float) -> No
     rows = []
     for i, e in enumerate(entrants):
         last, cost = e.last(state.y), price(e)
-        values = [] if last is None else [round(float(v), 5) for v in last if not np.isnan(v)]
+        values = [] if last is None else [float(f"{v:.5g}") for v in last if np.isfinite(v)]
         arrived, count = by_axis["step"][i], e.config.replicas
         seeds = "" if arrived.seeds in (0, count) else f" ({arrived.seeds} of {count} seeds)"
         cells: dict[str, object] = {

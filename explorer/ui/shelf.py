@@ -94,7 +94,7 @@ def ago(moment: datetime.datetime) -> str:
     return "just now"
 
 
-def megabytes(count: float) -> str:
+def megabytes(count: int) -> str:
     """A size as one says it."""
     return f"{count / 1e6:.1f} MB" if count < 1e9 else f"{count / 1e9:.2f} GB"
 

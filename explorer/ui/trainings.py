@@ -82,8 +82,10 @@ async def wish(request: Request) -> Response:
     visitor, run = who(request.cookies), request.path_params["key"]
     if "x-lineage" not in request.headers:
         return JSONResponse({"problem": "This address is for the panel of this site."}, status_code=403)
+    act = {"stop": service.stop, "resume": service.resume}.get(request.path_params["wish"])
+    if act is None:
+        return JSONResponse({"problem": "A training can be stopped and resumed, nothing else."}, status_code=404)
     try:
-        act = service.stop if request.path_params["wish"] == "stop" else service.resume
         act(run, visitor.id, visitor.operator)
     except NotAllowed as error:
         return JSONResponse({"problem": str(error)}, status_code=403)

@@ -12,7 +12,7 @@ import pytest
 from tests.serving import serving
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
-sync_api.expect.set_options(timeout=30_000)  # a busy machine is slow; nothing here is about speed
+sync_api.expect.set_options(timeout=60_000)  # a busy machine is slow; nothing here is about speed
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -23,7 +23,9 @@ FLAGS = [
     "--disable-sync",
 ]
 # Streamlit looks for its server under the page's own path first; on a cold deep link that is not there.
-PROBES = tuple(f"/{page}/_stcore/{what}" for page in ("negation", "compare", "runs") for what in ("health", "host-config"))
+PROBES = tuple(
+    f"/{page}/_stcore/{what}" for page in ("negation", "compare", "runs") for what in ("health", "host-config")
+)
 Visit = Callable[..., Any]
 
 
@@ -70,7 +72,7 @@ def visit(browser: Any, server: str) -> Iterator[Visit]:
                 viewport={"width": width, "height": height}, color_scheme=scheme, accept_downloads=True
             )
             contexts.append(context)
-            context.set_default_timeout(30_000)
+            context.set_default_timeout(60_000)
         page = context.new_page()
 
         def console(message: Any) -> None:

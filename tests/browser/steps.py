@@ -46,13 +46,18 @@ def corner(page: Page) -> Locator:
     return page.get_by_label("Trainings on this server")
 
 
+def calm(page: Page) -> None:
+    """Until the server has said all it has to say."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+
 def jobs(page: Page, seed: int) -> list[dict[str, Any]]:
     """What the server tells this visitor of the trainings of one seed."""
     answer = page.request.get(f"{origin(page)}/jobs").json()
     return [job for job in answer["jobs"] if f"seed = {seed}" in job["detail"].split(", ")]
 
 
-def until(what: Callable[[], Any], seconds: float = 60) -> Any:
+def until(what: Callable[[], Any], seconds: float = 90) -> Any:
     """Ask until the answer is yes."""
     end = time.monotonic() + seconds
     while not (found := what()):

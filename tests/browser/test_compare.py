@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.steps import STOPPED, button, jobs, train, until, wish
+from tests.browser.steps import STOPPED, calm, jobs, train, until, wish
 
 COUNT_FRAMES = """() => {
     window.frames_sent = 0;
@@ -24,10 +24,6 @@ def opened(page: Page, runs: int = 4) -> Page:
     expect(page.get_by_role("heading", name="What differs")).to_be_attached()
     calm(page)
     return page
-
-
-def calm(page: Page) -> None:
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def said(page: Page) -> Locator:
@@ -157,6 +153,12 @@ def test_a_run_that_trains_grows_in_place_and_settles(visit: Any) -> None:
     assert wish(page, job["key"], "stop", **{"X-Lineage": "1"}).status == 204
     expect(page.get_by_text(STOPPED)).to_be_visible()
     curve.evaluate(COUNT_FRAMES)
-    until(lambda: curve.evaluate("window.frames_sent = 0") or curve.wait_for_timeout(1500) or not curve.evaluate("window.frames_sent"))
+    until(
+        lambda: (
+            curve.evaluate("window.frames_sent = 0")
+            or curve.wait_for_timeout(1500)
+            or not curve.evaluate("window.frames_sent")
+        )
+    )
     assert first < curve.evaluate(last) <= jobs(page, 220)[0]["step"]
     assert node.evaluate("node => node.mark") == "the same", "the figure was made anew"

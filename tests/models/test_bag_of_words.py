@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st, settings
 from torch import Generator
 
 from explorer.models.bag_of_words import BagOfWords
@@ -32,6 +32,7 @@ def test_counts_leave_padding_out() -> None:
     assert trace["counts"].tolist() == [[2, 0, 1, 0]]
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=11), st.data())
 def test_permuting_words_changes_nothing(one: list[int], data: st.DataObject) -> None:
     model = bag(vocabulary=7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,12 +22,19 @@ def home_page() -> AppTest:
     return calm(AppTest.from_file(MAP, default_timeout=60).run())
 
 
-def negation_page(address: Mapping[str, str] | None = None) -> AppTest:
-    """The lab as a link opens it."""
-    at = home_page().switch_page("negation.py")
+def page(file: str, address: Mapping[str, str] | None = None, me: str = "") -> AppTest:
+    """A page as a link opens it, for a visitor of this name."""
+    at = AppTest.from_file(MAP, default_timeout=60).switch_page(file)
+    if me:
+        at.session_state["lineage.visitor"] = me
     for name, value in (address or {}).items():
         at.query_params[name] = value
     return calm(at.run())
+
+
+def negation_page(address: Mapping[str, str] | None = None, me: str = "") -> AppTest:
+    """The lab as a link opens it."""
+    return page("negation.py", address, me)
 
 
 def calm(at: AppTest) -> AppTest:
@@ -59,6 +67,11 @@ def said(at: AppTest) -> str:
     """All prose of the screen."""
     parts = (*at.title, *at.header, *at.subheader, *at.markdown, *at.caption, *at.latex, *at.warning)
     return "\n".join(part.value for part in parts)
+
+
+def told(at: AppTest) -> list[str]:
+    """What could not be done, as it is read."""
+    return [re.sub(r"\\(.)", r"\1", warning.value) for warning in at.warning]
 
 
 def address(at: AppTest) -> dict[str, str]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,7 +12,12 @@ from explorer.catalogue import MODELS
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import Negation
 from explorer.training import store
+from explorer.training.config import RunConfig, branched, key
+from explorer.training.jobs import service
+from explorer.training.recorder import Recorder, as_checkpoint, record_run
 from explorer.training.store import StoredRun
+from explorer.training.train import train
+from explorer.ui import findings
 from explorer.ui.lab import LEADS, Lab, read, write
 from tests.pages.screen import (
     address,
@@ -20,10 +26,13 @@ from tests.pages.screen import (
     frame,
     headings,
     negation_page,
+    page,
     said,
     table,
+    told,
     wait_for_training,
 )
+from tests.training.alike import broken_off, short
 
 ALL = ",".join(MODELS)
 WORLDS: dict[str, tuple[dict[str, str], str]] = {
@@ -336,3 +345,140 @@ def test_one_seed_and_one_model_make_a_page_too() -> None:
     assert drawn(at, "verdicts")[0]["caption"] == "One seed."
     assert "Line: one seed." in said(at)
     assert "seeds" not in " ".join(headings(at))
+
+
+# ---- runs by their keys
+
+
+def kept(owner: str = "ada", model: str = "rnn", **changes: object) -> RunConfig:
+    """A run that was trained here, to its end."""
+    config = short(model, **{"replicas": 2, **changes})
+    store.save_run(record_run(config), store.place_of(config), owner)
+    return config
+
+
+def stopped_run() -> RunConfig:
+    """A run of Ada's that was broken off at its tenth step."""
+    config = short("rnn", replicas=2)
+    record = broken_off(Recorder(config), train(config), 10)
+    store.save_run(record, store.place_of(config), "ada")
+    return config
+
+
+def test_a_branch_is_opened_by_its_key() -> None:
+    parent = kept()
+    child = branched(parent, 10, {"learning_rate": 0.01, "schedule": "cosine"})
+    recorder = Recorder(child)
+    for event in train(child, as_checkpoint(10, store.find(key(parent)).checkpoint(10))):
+        recorder.add(event)
+    store.save_run(recorder.record(), store.place_of(child), "ada")
+    at = negation_page({"run": key(child)})
+    assert (address(at), told(at)) == ({"run": key(child)}, [])
+    panel = next(panel for panel in frame(at, "negation-race") if panel["title"] == "RNN")
+    assert panel["plot"]["data"][2]["x"][0] == 2.5  # epochs: step 10, at 4 an epoch
+    assert panel["value"] == three(store.find(key(child)).curves.last("test_accuracy"))
+
+
+def test_a_stopped_run_shows_where_it_stopped_and_goes_on_to_the_same_end() -> None:
+    config = stopped_run()
+    at = negation_page({"run": key(config), "models": "rnn"}, me="ada")
+    assert "Stopped earlier: RNN at step 10 of 32. Go on takes it up from there" in said(at)
+    assert at.button(key="train").label == at.button(key="train-missing").label == "Go on"
+    curve = next(p for p in frame(at, "negation-race") if p["title"] == "RNN")["plot"]["data"][2]
+    assert curve["x"][-1] == 2.5
+    at = wait_for_training(at.button(key="train").click().run())
+    assert_same_end(config)
+    assert at.button(key="train").label == "Train again"
+
+
+def assert_same_end(config: RunConfig) -> None:
+    """Gone on with, a run ends as if nobody had stopped it."""
+    run = store.find(key(config))
+    assert run.card.state == "finished"
+    np.testing.assert_array_equal(run.curves.losses, record_run(config).curves.losses)
+
+
+def long_job(starter: str) -> RunConfig:
+    """A training under way that no test waits for."""
+    config = short("rnn", replicas=2, epochs=2_000, train_size=197, batch_size=8)
+    job = service.submit(config, starter)
+    until = time.monotonic() + 60
+    while job.view().curves is None:
+        assert time.monotonic() < until and not job.view().done
+        time.sleep(0.01)
+    return config
+
+
+def test_whoever_watches_a_training_of_somebody_else_cannot_stop_it() -> None:
+    run = key(long_job("bob"))
+    at = negation_page({"run": run, "models": "rnn"}, me="ada")
+    assert address(at)["run"] == run
+    for name in ("stop", "stop-missing"):
+        assert (at.button(key=name).label, at.button(key=name).disabled) == ("Training", True)
+    at = negation_page({"run": run, "models": "rnn"}, me="bob")
+    assert (at.button(key="stop").label, at.button(key="stop").disabled) == ("Stop", False)
+    at.button(key="stop").click().run()
+    at = wait_for_training(at)
+    assert "Stopped: the curves end where it was." in said(at)
+    assert at.button(key="train").label == "Go on"
+
+
+def test_another_seed_asks_the_next_seeds() -> None:
+    for model in ("bag_of_words", "rnn"):
+        config = read(SMALL)[0].config(model)
+        store.save_run(record_run(config), store.place_of(config), "ada")
+    at = negation_page(SMALL)
+    at = wait_for_training(at.button(key="another-seed").click().run())
+    assert address(at) == {**SMALL, "seed": "2"}
+    assert store.find_config(read({**SMALL, "seed": "2"})[0].config("rnn")) is not None
+    assert told(at) == []
+
+
+def test_the_verdict_of_the_seeds_is_computed_from_them() -> None:
+    runs = runs_of("default")
+    ends = [(run.config.title, run.curves.last("exact_accuracy")) for run in runs.values()]
+    sentence = findings.seeds_finding(ends)
+    assert sentence and sentence in said(negation_page())
+    assert "Bag of words by 0.117 (0.117 to 0.117)" in sentence
+
+
+def test_more_steps_than_this_server_allows_are_refused_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = negation_page(SMALL)
+    monkeypatch.setenv("LINEAGE_MOST_STEPS", "2")
+    at = calm(at.button(key="train-missing").click().run())
+    assert any("this server allows 2 (LINEAGE_MOST_STEPS)" in sentence for sentence in told(at))
+
+
+# ---- between pages
+
+HOSTILE: list[dict[str, str]] = [
+    {"run": "<script>alert(1)</script>", "runs": "," * 500, "tags": "," * 50, "models": ",,,", "say": "\u202e$x$ **x**"},
+    {"run": "../../etc/passwd", "runs": "../..,<b>", "target": "nan", "smooth": "inf", "x": "", "y": "", "log_x": ""},
+    {"run": "\x00", "runs": "a" * 5_000, "text": "%_\\" * 900, "look": "9" * 4_400, "p_not": "nan", "rnn.hidden": "1e9"},
+    {"when": "1' OR 1=1 --", "whose": "null", "sort": "-__class__", "tags": "' OR 1", "text": "\x00\ud7ff", "run": ""},
+]
+
+
+@pytest.mark.parametrize("file", ["home.py", "negation.py", "runs.py", "compare.py"])
+def test_no_address_breaks_a_page(file: str) -> None:
+    for given in HOSTILE:
+        at = page(file, given)
+        assert at.title
+        assert len(told(at)) <= 2 * len(given) + 1
+        assert all("<script>" not in warning.value for warning in at.warning)
+
+
+def test_the_run_of_one_page_is_open_on_the_others() -> None:
+    run = store.find("negation-half-gru").key
+    at = negation_page({"run": run})
+    at.query_params.clear()
+    at = calm(at.switch_page("runs.py").run())
+    assert address(at) == {"run": run}
+    assert any(metric.label == "model" and metric.value == "GRU" for metric in at.metric)
+    at.query_params.clear()
+    at = calm(at.switch_page("compare.py").run())
+    assert address(at) == {"runs": run}
+    assert [row["name"]["text"] for row in table(at, "comparison-results")] == ["1 GRU"]
+    at.query_params.clear()
+    at = calm(at.switch_page("negation.py").run())
+    assert address(at) == {"run": run}

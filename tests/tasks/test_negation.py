@@ -3,8 +3,8 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, settings
+from hypothesis import strategies as st, settings
 
 from explorer.tasks.negation import CLASSES, OUTCOME, VOCABULARY, Negation, NegationConfig, grammar_says, pad
 
@@ -152,6 +152,7 @@ def test_nothing_to_train_on_is_refused() -> None:
         NegationConfig(p_not=1.0, held_out="consume")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(OUTCOME)), st.integers(0, 30))
 def test_each_not_flips_the_answer(verb: str, nots: int) -> None:
     one = grammar_says(["human", *["not"] * nots, verb, "nature"])

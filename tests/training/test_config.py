@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st, settings
 
 from explorer.catalogue import MODELS
 from explorer.errors import InvalidSetting
@@ -119,12 +119,14 @@ def test_key_does_not_depend_on_a_field_given_its_default() -> None:
     assert parse(whole) == usual
 
 
+@settings(deadline=None)
 @given(configs())
 def test_parsing_gives_the_written_configuration_back(config: RunConfig) -> None:
     assert parse(to_json(config)) == config
     assert parse(json.loads(json.dumps(to_json(config)))) == config
 
 
+@settings(deadline=None)
 @given(configs())
 def test_key_is_twelve_letters_and_follows_from_the_configuration(config: RunConfig) -> None:
     assert len(key(config)) == 12
@@ -154,6 +156,7 @@ def test_a_value_that_is_not_possible_is_refused_by_name(name: str) -> None:
             assert len(message) < 200
 
 
+@settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_as_a_setting_is_taken_or_refused_in_one_sentence(name: str, value: str) -> None:
     usual = default("negation", "gru")
@@ -239,6 +242,7 @@ def test_replicas_have_seeds_in_a_row() -> None:
 # ---- where weights are kept
 
 
+@settings(deadline=None)
 @given(configs(), st.integers(2, 64))
 def test_weights_are_kept_first_last_and_ever_further_apart_between(config: RunConfig, snapshots: int) -> None:
     config = changed(config, {"snapshots": snapshots})
@@ -286,6 +290,7 @@ def test_warmup_rises_in_even_steps_to_the_learning_rate() -> None:
     assert Adam(0.5, "linear", 4).rate(3, 100) == pytest.approx(0.5 * 0.98 * 0.6)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["constant", "linear", "cosine"]),
     st.integers(0, 10_000),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 import pickle
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -609,5 +610,5 @@ def test_what_ships_is_trimmed_of_what_a_training_needs() -> None:
 
 def test_nothing_of_ours_unpickles() -> None:
     for file in Path(store.__file__).parents[1].rglob("*.py"):
-        assert "pickle" not in file.read_text(), file
-        assert "torch.load" not in file.read_text(), file
+        found = re.findall(r"import \w*pickle|from \w*pickle|pickle\.\w|torch\.load|allow_pickle", file.read_text())
+        assert not found, file  # its docstring may say so

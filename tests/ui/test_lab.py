@@ -232,3 +232,22 @@ def test_back_to_the_defaults_keeps_the_sentence() -> None:
 def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:
     for model, row in MODELS.items():
         assert own_settings(model) == (*(f.name for f in dataclasses.fields(row.config)), *OWN)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(CHANGES, max_size=3),
+    st.sets(st.sampled_from(list(MODELS)), min_size=1),
+    st.sampled_from(["negation-half-gru", "negation-single-rnn", "negation-held-out-transformer-usual-start"]),
+)
+def test_an_address_that_names_a_run_gives_back_the_same_runs(
+    changes: list[tuple[str | None, str, object]], models: set[str], name: str
+) -> None:
+    lab, _ = read({"run": store.find(name).key})
+    for change in changes:
+        lab = changed(lab, *change)
+    lab = lab.with_models(models)
+    again, problems = read(write(lab))
+    assert problems == ()
+    assert again.configs == lab.configs
+    assert ("run" in write(lab)) == lab.shows_asked

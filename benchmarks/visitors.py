@@ -1,0 +1,164 @@
+"""Visitors without a browser: they speak Streamlit's own protocol, each with a cookie of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.request import Request, urlopen
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+_PATIENCE = 120.0  # seconds to wait for the answer to a gesture
+
+
+@dataclass
+class Visitor:
+    """One open page. `listen` must be running, as it is inside `visiting`."""
+
+    address: str  # http://HOST:PORT
+    query: str
+    cookie: str
+    socket: ClientConnection
+    ears: asyncio.Task[None] = field(init=False)
+    last: list[str] = field(default_factory=list)
+    widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
+    shown: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
+    exceptions: list[str] = field(default_factory=list)
+    polls: int = 0  # how often the live fragment was run
+    asked: int = 0  # jobs that the server has taken on, as the page knows it
+    _states: dict[str, WidgetState] = field(default_factory=dict)
+    _cached: dict[str, ForwardMsg] = field(default_factory=dict)
+    _typed: str | None = None  # the sentence whose answer is awaited
+    _seen: bool = False  # whether the page has shown it back
+    _answered: asyncio.Event = field(default_factory=asyncio.Event)
+    _timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+    async def type(self, text: str) -> float:
+        """Seconds from a typed sentence until the page that answers it is whole."""
+        name = self.widgets["say"]
+        self._states[name] = WidgetState(id=name, string_value=text)
+        self._typed, self._seen = text, False
+        return await self._run()
+
+    async def press(self, button: str) -> float:
+        """Seconds until the page has answered to a press of a button."""
+        name = self.widgets[button]
+        self.shown.clear()
+        return await self._run(WidgetState(id=name, trigger_value=True))
+
+    async def jobs(self) -> list[dict[str, Any]]:
+        """What the panel of trainings is told."""
+        return list(json.loads(await asyncio.to_thread(_get, self.address + "/jobs", self.cookie))["jobs"])
+
+    async def _run(self, *triggers: WidgetState) -> float:
+        self._answered.clear()
+        start = time.perf_counter()
+        await self._send(triggers=triggers)
+        answer = asyncio.create_task(self._answered.wait())
+        await asyncio.wait((answer, self.ears), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            answer.cancel()
+            raise RuntimeError(f"no answer; the connection is {self.ears}, and last came {self.last}")
+        return time.perf_counter() - start
+
+    async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:
+        message = BackMsg()
+        rerun = message.rerun_script
+        rerun.query_string, rerun.page_name = self.query, "negation"
+        rerun.fragment_id, rerun.is_auto_rerun = fragment, bool(fragment)
+        rerun.widget_states.widgets.extend([*self._states.values(), *triggers])
+        rerun.cached_message_hashes.extend(self._cached)
+        rerun.context_info.url = f"{self.address}/negation"
+        await self.socket.send(message.SerializeToString())
+
+    async def listen(self) -> None:
+        """Take in what the server says, and do what a browser does about it."""
+        async for data in self.socket:
+            message = ForwardMsg.FromString(data)  # type: ignore[arg-type]  # the server sends bytes
+            self.last = [*self.last[-60:], str(message)[:300] if message.WhichOneof("type") != "delta" else "d"]
+            if message.ref_hash:
+                message = self._cached.get(message.ref_hash, message)
+            elif message.metadata.cacheable:
+                self._cached[message.hash] = message
+            match message.WhichOneof("type"):
+                case "delta":
+                    self._look_at(message.delta.new_element)
+                case "page_info_changed":
+                    self.query = message.page_info_changed.query_string
+                case "new_session" if not message.metadata.run.fragment_ids:
+                    self._stop_timers()
+                case "auto_rerun":
+                    name, interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
+                    if name not in self._timers:
+                        self._timers[name] = asyncio.create_task(self._poll(name, interval))
+                case "script_finished" if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+                    if self._typed is None or self._seen:
+                        self._typed = None
+                        self._answered.set()
+
+    def _look_at(self, element: Any) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
+        elif kind == "text_input":
+            self.widgets[_key(element.text_input.id)] = element.text_input.id
+            self._seen |= element.text_input.value == self._typed
+        elif kind == "button":
+            self.widgets[_key(element.button.id)] = element.button.id
+        elif kind == "markdown":
+            self.shown.add(element.markdown.body)
+        elif kind == "alert":
+            self.shown.add(element.alert.body)
+        elif kind == "bidi_component" and '"news"' in element.bidi_component.json:
+            self.asked = json.loads(element.bidi_component.json)["news"]
+
+    async def _poll(self, fragment: str, interval: float) -> None:
+        while True:
+            await asyncio.sleep(interval)
+            self.polls += 1
+            await self._send(fragment)
+
+    def _stop_timers(self) -> None:
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+
+
+def _key(widget: str) -> str:
+    """The key that a page gave to a widget: $$ID-hash-key."""
+    return widget.split("-", 2)[-1]
+
+
+def _get(url: str, cookie: str) -> bytes:
+    with urlopen(Request(url, headers={"Cookie": cookie}), timeout=60) as answer:
+        return bytes(answer.read())
+
+
+def _new_cookie(address: str) -> str:
+    with urlopen(Request(f"{address}/negation", headers={"Accept": "text/html"}), timeout=60) as answer:
+        return str(answer.headers["set-cookie"]).partition(";")[0]
+
+
+@asynccontextmanager
+async def visiting(address: str, query: str = "") -> AsyncIterator[Visitor]:
+    """Somebody new who has the negation page open, until they leave."""
+    cookie = await asyncio.to_thread(_new_cookie, address)
+    url = address.replace("http://", "ws://") + "/_stcore/stream"
+    async with connect(url, additional_headers={"Cookie": cookie}, max_size=None, proxy=None) as socket:
+        visitor = Visitor(address, query, cookie, socket)
+        visitor.ears = asyncio.create_task(visitor.listen())
+        try:
+            await visitor._run()
+            yield visitor
+        finally:
+            visitor._stop_timers()
+            visitor.ears.cancel()
+            await asyncio.gather(visitor.ears, return_exceptions=True)

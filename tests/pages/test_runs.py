@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.training import index, library, store
+from explorer.training.config import RunConfig
+from explorer.training.packing import pack
+from explorer.training.recorder import record_run
+from tests.pages.screen import address, calm, drawn, page, said, told
+from tests.training.alike import short
+
+TINY: dict[str, object] = {"epochs": 1, "train_size": 8, "test_size": 8}
+
+
+def runs_page(given: Mapping[str, str] | None = None, me: str = "ada") -> AppTest:
+    return page("runs.py", given, me)
+
+
+def kept(owner: str = "ada", model: str = "bag_of_words", **changes: object) -> str:
+    """A tiny run on the shelf."""
+    config: RunConfig = short(model, **{**TINY, **changes})
+    return store.save_run(record_run(config), store.place_of(config), owner).key
+
+
+def rows(at: AppTest) -> dict[str, Any]:
+    tables = [data for data in drawn(at, "table") if data["file"] == "runs-table"]
+    return {row["key"]: row["cells"] for row in tables[0]["rows"]} if tables else {}
+
+
+def press(at: AppTest, label: str) -> AppTest:
+    return calm(next(b for b in at.button if b.label.startswith(label)).click().run())
+
+
+def test_every_run_that_ships_and_every_kept_one_has_a_row_with_what_its_card_says() -> None:
+    mine, foreign = kept("ada"), kept("bob", "rnn", seed=7)
+    shown = rows(runs_page())
+    assert len(shown) == 37
+    for run, whose in ((mine, "yours"), (foreign, "a visitor's"), (store.find("negation-half-gru").key, "ships")):
+        card = store.find(run).card
+        mean = card.metrics["exact_accuracy"].mean
+        assert shown[run]["owner"]["text"] == whose
+        assert shown[run]["accuracy"]["text"] == f"{mean:.3f}"
+        assert shown[run]["accuracy"]["values"] == pytest.approx(card.metrics["exact_accuracy"].values, abs=1e-4)
+        assert run in shown[run]["title"]["detail"]
+    assert shown[store.find("negation-half-gru").key]["settings"]["text"] == "p_not = 0.5"
+
+
+FILTERS: dict[str, tuple[dict[str, str], int]] = {
+    "a model's name": ({"text": "lstm"}, 5),
+    "several models": ({"models": "rnn,gru"}, 11),
+    "mine": ({"whose": "mine"}, 1),
+    "what ships": ({"whose": "shipped"}, 35),
+    "lately": ({"when": "today", "whose": "mine"}, 1),
+    "a tag": ({"tags": "wide"}, 1),
+    "a tag and another model": ({"tags": "wide", "models": "gru"}, 0),
+    "a name": ({"text": "MY FIRST"}, 1),
+    "a wildcard is a letter": ({"text": "%"}, 0),
+}
+
+
+@pytest.mark.parametrize("case", FILTERS)
+def test_a_filter_in_the_address_narrows_the_rows_and_stays_there(case: str) -> None:
+    given, count = FILTERS[case]
+    run = kept("ada", "rnn")
+    library.change(run, "ada", False, name="my first", tags=["wide"])
+    at = runs_page(given)
+    assert (len(rows(at)), address(at), len(at.warning)) == (count, given, 0)
+    if not count:
+        assert "No run is like that." in said(at).replace("\\", "")
+
+
+def test_a_filter_on_the_page_goes_into_the_address() -> None:
+    at = runs_page()
+    at = calm(at.text_input(key="runs.text").input(" lstm ").run())
+    at = calm(at.selectbox(key="runs.whose").set_value("shipped").run())
+    at = calm(at.multiselect(key="runs.models").set_value(["lstm", "gru"]).run())
+    assert address(at) == {"text": "lstm", "whose": "shipped", "models": "lstm,gru"}
+    assert len(rows(at)) == 5
+
+
+def test_what_is_ticked_and_sorted_comes_from_the_address_and_unknown_keys_do_no_harm() -> None:
+    run = store.find("negation-half-gru").key
+    at = runs_page({"runs": f"{run},abcdefghijkl", "sort": "-accuracy"})
+    (data,) = [data for data in drawn(at, "table") if data["file"] == "runs-table"]
+    assert (data["select"]["chosen"], data["sort"]) == ([run], "-accuracy")
+    assert address(at) == {"runs": run, "sort": "-accuracy"}
+
+
+def test_an_open_run_shows_its_facts_and_leads_to_the_lab_and_to_the_comparison() -> None:
+    run = store.find("negation-half-gru")
+    at = runs_page({"run": run.key})
+    facts = {metric.label: metric.value.replace("\\", "") for metric in at.metric}
+    assert facts["model"] == "GRU" and facts["p_not"] == "0.5"
+    assert facts["parameters"] == f"{run.card.parameters:,}"
+    assert facts["steps"] == f"{run.config.steps:,} of {run.config.steps:,}"
+    assert address(at) == {"run": run.key}
+    assert f"{run.key} · trained to its end" in said(at)
+    links = [(link.proto.page, link.proto.query_string) for link in at.get("page_link")]
+    assert ("negation", f"run={run.key}") in links and ("compare", f"runs={run.key}") in links
+    assert not [box for box in at.text_input if box.label == "Name"]
+    assert not [button for button in at.button if button.key == "delete-open"]
+
+
+def test_what_is_said_of_ones_own_run_is_kept_on_disk_at_once() -> None:
+    run = kept()
+    at = runs_page({"run": run})
+    at = calm(at.text_input(key=f"say.{run}.name").input("my first").run())
+    at = calm(at.text_area(key=f"say.{run}.note").input("two\nlines").run())
+    at = calm(at.multiselect(key=f"say.{run}.tags").set_value(["wide", "odd"]).run())
+    at = calm(at.toggle(key=f"say.{run}.pinned").set_value(True).run())
+    card = json.loads((store.find(run).folder / "card.json").read_text())
+    assert (card["name"], card["note"], card["tags"], card["pinned"]) == ("my first", "two\nlines", ["wide", "odd"], True)
+    assert rows(at)[run]["title"]["text"] == "my first"
+    assert rows(at)[run]["owner"]["text"] == "yours, pinned"
+
+
+def test_a_name_or_tag_that_is_too_long_is_refused_in_one_sentence_where_it_is_typed() -> None:
+    run = kept()
+    at = runs_page({"run": run})
+    at = calm(at.multiselect(key=f"say.{run}.tags").set_value(["a, b"]).run())
+    assert store.find(run).card.tags == ()
+    assert any("has a comma in it" in sentence for sentence in told(at))
+
+
+def test_a_run_of_somebody_else_is_read_and_not_changed() -> None:
+    run = kept("bob")
+    library.change(run, "bob", False, name="bob's", note="mine", tags=["b"])
+    at = runs_page({"run": run, "runs": run})
+    assert any("mine" in text.value and "tags: b" in text.value for text in at.text)
+    assert not [box for box in at.text_input if box.label == "Name"]
+    assert next(b for b in at.button if b.label == "Delete").disabled
+
+
+HOSTILE = "<script>alert(1)</script> **bold** [x](javascript:alert(1)) $\\frac{1}{0}$ `c` :red[x]"
+
+
+def test_hostile_words_are_shown_as_they_are() -> None:
+    run = kept("bob")
+    library.change(run, "bob", False, name=HOSTILE[:80], note=HOSTILE, tags=["<b>", "**t**"])
+    at = runs_page({"run": run})
+    assert rows(at)[run]["title"]["text"] == HOSTILE[:80]  # data, which the table shows as text
+    assert rows(at)[run]["tags"]["tags"] == ["**t**", "<b>"]
+    for prose in (*at.markdown, *at.caption, *at.warning, *at.header, *at.subheader):
+        assert "<script>" not in prose.value and "javascript:alert(1))" not in prose.value
+    dialog = next(block.proto.dialog.title for block in _blocks(at) if block.type == "dialog")
+    assert "<script>" not in dialog and "\\<script\\>" in dialog
+
+
+def _blocks(at: AppTest) -> list[Any]:
+    found, left = [], list(at._tree.children.values())
+    while left:
+        block = left.pop()
+        if hasattr(block, "children"):
+            found.append(block)
+            left += block.children.values()
+    return [block for block in found if getattr(block, "proto", None) is not None and hasattr(block, "type")]
+
+
+def test_a_deleted_run_is_asked_back_as_long_as_the_page_is_open() -> None:
+    run = kept()
+    at = press(runs_page({"runs": run}), "Delete")
+    assert run not in rows(at) and address(at) == {}
+    assert not store.place_of(short("bag_of_words", **TINY)).exists()
+    at = press(at, "Undo: bring back one run")
+    assert run in rows(at)
+    assert store.find(run).card.owner == "ada"
+
+
+def test_a_deleted_run_is_gone_for_good_when_another_page_is_opened(home: Path) -> None:
+    run = kept()
+    at = press(runs_page({"runs": run}), "Delete")
+    assert (home / "trash" / run).is_dir()
+    at = calm(at.switch_page("home.py").run())
+    assert not (home / "trash" / run).exists()
+    at.query_params.clear()
+    at = calm(at.switch_page("runs.py").run())
+    assert not [b for b in at.button if b.label.startswith("Undo")]
+
+
+def test_the_open_run_is_deleted_from_its_own_window() -> None:
+    run = kept()
+    at = calm(runs_page({"run": run}).button(key="delete-open").click().run())
+    assert run not in rows(at) and "run" not in address(at)
+
+
+def test_a_run_that_is_not_here_is_one_sentence() -> None:
+    for run in ("abcdefghijkl", "../../etc/passwd", "<script>"):
+        at = runs_page({"run": run})
+        assert len(told(at)) == 1 and "no run" in told(at)[0]
+        assert len(rows(at)) == 35
+
+
+def test_a_database_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LINEAGE_DATABASE_URL", "sqlite:////proc/nope/x.db")
+    for file in ("runs.py", "compare.py"):
+        at = page(file)
+        assert len(told(at)) == 1 and "the database does not answer" in told(at)[0]
+    assert told(page("negation.py")) == []
+
+
+def brought(content: bytes) -> AppTest:
+    """The page after somebody imported a file."""
+    at = runs_page(me="bob")
+    at.file_uploader[0].upload("run.zip", content, "application/zip").run()
+    return press(at, "Import it")
+
+
+def test_a_zip_is_imported_and_opened() -> None:
+    run = store.find(kept())
+    content = pack(run)
+    library.delete([run.key], "ada", False)
+    library.purge([run.key])
+    at = brought(content)
+    assert address(at) == {"run": run.key}
+    assert rows(at)[run.key]["owner"]["text"] == "yours"
+    assert store.find(run.key).card.owner == "bob"
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no zip"])
+def test_what_is_no_run_is_refused_in_one_sentence(content: bytes, home: Path) -> None:
+    at = brought(content)
+    assert told(at) and len(set(told(at))) == 1
+    assert len(rows(at)) == 35 and not list(home.glob("runs/*"))
+
+
+def test_the_actions_fit_what_is_ticked() -> None:
+    def disabled(at: AppTest) -> dict[str, bool]:
+        return {b.label: b.disabled for b in at.button if b.label.startswith(("Compare", "Delete"))}
+
+    mine, shipped = kept(), [e.key for e in index.search(index.Query(most=9)) if e.shipped]
+    assert disabled(runs_page()) == {"Compare": True, "Delete": True}
+    assert disabled(runs_page({"runs": mine})) == {"Compare one": False, "Delete": False}
+    assert disabled(runs_page({"runs": f"{mine},{shipped[0]}"})) == {"Compare two": False, "Delete": True}
+    assert disabled(runs_page({"runs": ",".join([mine, *shipped])}))["Compare nine"]
+
+
+def test_the_ticked_runs_are_compared_in_their_order() -> None:
+    keys = [store.find(f"negation-single-{model}").key for model in ("gru", "rnn")]
+    at = press(runs_page({"runs": ",".join(keys)}), "Compare two")
+    assert [row["cells"]["name"]["text"] for data in drawn(at, "table") if data["file"] == "comparison-results"
+            for row in data["rows"]] == ["1 GRU", "2 RNN"]  # fmt: skip
+
+
