@@ -41,7 +41,7 @@ SENTENCES = (
 )
 PAUSE = 3.0  # seconds between two sentences of a visitor
 LONGEST = 600.0  # seconds after which nobody waits for a training any more
-SAID_AT_THE_END = ("Saved; ", "Trained once more, ")
+SAID_AT_THE_END = ("Saved; ", "Trained once more")
 
 
 class Part(StrEnum):

@@ -11,6 +11,7 @@ Some runs are trained again over a finished one, whose name must stay.
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -25,7 +26,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-import explorer.training.recorder
+import explorer.training.recorder  # noqa: F401  # every life would import it
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.training import index, library, store
@@ -150,20 +151,20 @@ def suffer(kills: int, seed: int, folder: Path) -> tuple[Counter[str], list[str]
     """Kill so often, and count what came of it."""
     random_moment = random.Random(seed)
     home, calm = folder / "home", folder / "calm"
-    _, whole, ending = life(calm, 0, True, float("inf"), float("inf"))  # nobody disturbs these
-    for other in range(1, SEEDS):
-        life(calm, other, True, float("inf"), float("inf"))
+    _, whole, ending = life(calm, 0, True, math.inf, math.inf)  # nobody disturbs this one
     shutil.copytree(calm / "runs" / key(config(0)), home / "runs" / key(config(0)))
     worries = [f"{worry} (before any kill)" for worry in found(inspect, home, calm, [], 0)]
     count, finished = Counter(dict.fromkeys(("kills", "kills in the last moments", "runs"), 0)), [0]
     while count["kills"] < kills:
         run = (count["runs"] + 1) % SEEDS  # from the second on, over a finished one
         job = home / "jobs" / key(config(run))
+        if not (calm / "runs" / job.name).exists():
+            life(calm, run, True, math.inf, math.inf)
         asked, killed = False, True
         while killed:
             disturbed = count["kills"] < kills
-            after = random_moment.uniform(0, whole) if disturbed else float("inf")
-            late = random_moment.uniform(0, 2 * ending) if disturbed else float("inf")
+            after = random_moment.uniform(0, whole) if disturbed else math.inf
+            late = random_moment.uniform(0, 2 * ending) if disturbed else math.inf
             killed, _, ended = life(home, run, not asked, after, late)
             asked = asked or (job / "job.json").is_file()
             if killed:

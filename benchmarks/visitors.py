@@ -28,7 +28,6 @@ class Visitor:
     cookie: str
     socket: ClientConnection
     ears: asyncio.Task[None] = field(init=False)
-    last: list[str] = field(default_factory=list)
     widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
     shown: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
     exceptions: list[str] = field(default_factory=list)
@@ -66,7 +65,9 @@ class Visitor:
         await asyncio.wait((answer, self.ears), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             answer.cancel()
-            raise RuntimeError(f"no answer; the connection is {self.ears}, and last came {self.last}")
+            if self.ears.done():
+                await self.ears  # what ended it is the cause
+            raise TimeoutError(f"no answer within {_PATIENCE:.0f} s")
         return time.perf_counter() - start
 
     async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:
@@ -83,7 +84,6 @@ class Visitor:
         """Take in what the server says, and do what a browser does about it."""
         async for data in self.socket:
             message = ForwardMsg.FromString(data)  # type: ignore[arg-type]  # the server sends bytes
-            self.last = [*self.last[-60:], str(message)[:300] if message.WhichOneof("type") != "delta" else "d"]
             if message.ref_hash:
                 message = self._cached.get(message.ref_hash, message)
             elif message.metadata.cacheable:
@@ -152,7 +152,9 @@ async def visiting(address: str, query: str = "") -> AsyncIterator[Visitor]:
     """Somebody new who has the negation page open, until they leave."""
     cookie = await asyncio.to_thread(_new_cookie, address)
     url = address.replace("http://", "ws://") + "/_stcore/stream"
-    async with connect(url, additional_headers={"Cookie": cookie}, max_size=None, proxy=None) as socket:
+    async with connect(
+        url, additional_headers={"Cookie": cookie}, max_size=None, ping_interval=None, proxy=None
+    ) as socket:
         visitor = Visitor(address, query, cookie, socket)
         visitor.ears = asyncio.create_task(visitor.listen())
         try:

@@ -284,12 +284,14 @@ class JobService:
                 self._left[visitor] = time.monotonic()
 
     def restore(self) -> None:
-        """Take up what was under way when the process last ended."""
+        """Take up what was under way when the process last ended, and keep what had ended by then."""
         for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
             try:
                 told = json.loads((folder / "job.json").read_text())
                 config = parse(told["config"])
                 if key(config) == folder.name:
+                    if _put_away(folder):
+                        continue
                     job = Job(config, str(told["starter"]))
                     job.interested |= {str(visitor) for visitor in told["interested"]}
                     with self._lock:
@@ -454,6 +456,24 @@ def _leave_order(job: Job) -> None:
         store.put(job.folder / "job.json", store.as_json(told))
     except OSError as error:
         log.warning("job %s would not survive a restart: %s", job.key, error)
+
+
+def _put_away(folder: Path) -> bool:
+    """Whether a job was over already, and only its run not at its place; now it is, as it was written then."""
+    try:
+        run = store.load(folder)
+    except LineageError:
+        return False
+    if run.card.state == "running":
+        return False
+    from explorer.training import library
+
+    if run.card.finished or not store.find_config(run.config):
+        kept = library.keep(folder)
+        (kept.folder / "job.json").unlink(missing_ok=True)
+    else:
+        store.remove(folder)
+    return True
 
 
 def _prepare(job: Job) -> None:

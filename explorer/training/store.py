@@ -21,7 +21,9 @@ import io
 import json
 import logging
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -201,6 +203,25 @@ def settle(folder: Path, place: Path) -> StoredRun:
             raise
     _sync(place.parent)
     return load(place)
+
+
+def tidy() -> None:
+    """Put right what a crash left between two renames: a run that had made way goes back if nothing took its place.
+
+    Leftovers younger than an hour may belong to a process that is still writing.
+    """
+    runs, past = environment().runs, time.time() - 3_600
+    for left in [*runs.glob(".old-*"), *runs.glob(".writing-*"), *environment().home.glob(".importing-*")]:
+        try:
+            if left.stat().st_mtime > past:
+                continue
+            if left.name.startswith(".old-") and (left / "run" / "card.json").is_file():
+                place = runs / _card(left / "run").key
+                if not place.exists():
+                    (left / "run").rename(place)
+            shutil.rmtree(left)
+        except (OSError, LineageError):
+            log.exception("%s was left by a crash and cannot be put right", left)
 
 
 def save_run(record: Record, place: Path, owner: str = "") -> StoredRun:

@@ -30,13 +30,14 @@ def _warm_up() -> None:
 
         torch.set_num_threads(1)  # on a server there is always other work for the second core
         import explorer.inspection.sentences  # noqa: F401
-        from explorer.training import index, library
+        from explorer.training import index, library, store
         from explorer.training.config import changed, default
         from explorer.training.recorder import record_run
 
         record_run(
             changed(default("negation", "rnn"), {"epochs": 1, "replicas": 2})
         )  # a process's first steps are slow
+        store.tidy()
         library.empty_trash()  # nobody is left who could ask anything back
         index.refresh()
 

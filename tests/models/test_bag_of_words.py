@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 from hypothesis import given, settings
-from hypothesis import strategies as st, settings
+from hypothesis import strategies as st
 from torch import Generator
 
 from explorer.models.bag_of_words import BagOfWords

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st, settings
+from hypothesis import strategies as st
 
 from explorer.tasks.negation import CLASSES, OUTCOME, VOCABULARY, Negation, NegationConfig, grammar_says, pad
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import assume, given, settings
-from hypothesis import strategies as st, settings
+from hypothesis import strategies as st
 
 from explorer.catalogue import MODELS
 from explorer.errors import InvalidSetting

@@ -93,7 +93,7 @@ def test_what_was_handed_out_is_never_changed() -> None:
             np.testing.assert_array_equal(value, weights[step][name])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(st.booleans(), min_size=80, max_size=80))
 def test_asking_often_or_once_gives_the_same_curves(asked: list[bool]) -> None:
     events = whole(short(replicas=2))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import pickle
 import re
 import shutil
@@ -612,3 +613,16 @@ def test_nothing_of_ours_unpickles() -> None:
     for file in Path(store.__file__).parents[1].rglob("*.py"):
         found = re.findall(r"import \w*pickle|from \w*pickle|pickle\.\w|torch\.load|allow_pickle", file.read_text())
         assert not found, file  # its docstring may say so
+
+
+def test_a_run_that_a_crash_left_beside_its_place_goes_back_and_what_may_still_be_written_stays(home: Path) -> None:
+    config = short()
+    kept = store.save_run(record_run(config), store.place_of(config))
+    old, fresh = home / "runs" / ".old-crash", home / "runs" / ".writing-now"
+    old.mkdir()
+    fresh.mkdir()
+    kept.folder.rename(old / "run")
+    os.utime(old, (0, 0))
+    store.tidy()
+    assert store.find(key(config)).curves.step == config.steps
+    assert (old.exists(), fresh.exists()) == (False, True)

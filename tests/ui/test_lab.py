@@ -234,7 +234,7 @@ def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:
         assert own_settings(model) == (*(f.name for f in dataclasses.fields(row.config)), *OWN)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=8)
 @given(
     st.lists(CHANGES, max_size=3),
     st.sets(st.sampled_from(list(MODELS)), min_size=1),
