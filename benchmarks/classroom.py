@@ -98,6 +98,7 @@ async def sessions(server: Server, visitors: int) -> None:
         asked, taken = 4 * visitors, max(visitor.asked for visitor in present)
         exceptions = [text for visitor in present for text in visitor.exceptions]
         polls = sum(visitor.polls for visitor in present)
+        unanswered = [text for visitor in present for text in visitor.unanswered]
     beside = [took for when, took in typed if _running(busy, when) >= 2 and _running(busy, when + took) >= 2]
     cards = [json.loads(card.read_text()) for card in (server.home / "runs").glob("*/card.json")]
     kept = sum(card["state"] == "finished" for card in cards)
@@ -105,6 +106,7 @@ async def sessions(server: Server, visitors: int) -> None:
     print(f"{visitors} visitors: {visitors - visitors // 3 * 2} alike, the others each with a seed of their own")
     print(f"  sessions that saw their trainings end   {ended} of {visitors}")
     print(f"  exceptions on pages, traces in the log  {len(exceptions)}, {log.count('Traceback')}")
+    print(f"  gestures without an answer in 20 s      {len(unanswered)}")
     print(f"  trainings asked for                     {asked}")
     print(f"  trainings taken on, different ones      {taken}, {len(rows)}")
     print(f"  finished: by the panel, in the store    {sum(s == 'finished' for s in rows.values())}, {kept}")

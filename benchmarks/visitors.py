@@ -16,7 +16,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.asyncio.client import ClientConnection, connect
 
-_PATIENCE = 120.0  # seconds to wait for the answer to a gesture
+_PATIENCE = 20.0  # seconds to wait for the answer to a gesture before it is sent again
+_TRIES = 6
 
 
 @dataclass
@@ -31,6 +32,7 @@ class Visitor:
     widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
     shown: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
     exceptions: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)  # what had to be sent again
     polls: int = 0  # how often the live fragment was run
     asked: int = 0  # jobs that the server has taken on, as the page knows it
     _states: dict[str, WidgetState] = field(default_factory=dict)
@@ -62,12 +64,17 @@ class Visitor:
         start = time.perf_counter()
         await self._send(triggers=triggers)
         answer = asyncio.create_task(self._answered.wait())
-        await asyncio.wait((answer, self.ears), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+        for _ in range(_TRIES):
+            await asyncio.wait((answer, self.ears), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done() or self.ears.done():
+                break
+            self.unanswered.append(self._typed or "(a press, or the opening)")
+            await self._send()
         if not answer.done():
             answer.cancel()
             if self.ears.done():
                 await self.ears  # what ended it is the cause
-            raise TimeoutError(f"no answer within {_PATIENCE:.0f} s")
+            raise TimeoutError(f"no answer to any of {_TRIES} messages within {_PATIENCE:.0f} s each")
         return time.perf_counter() - start
 
     async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:

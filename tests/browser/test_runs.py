@@ -88,6 +88,7 @@ def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_
     tags.press("Enter")
     expect(dialog.get_by_text("my <i>tag</i>", exact=True)).to_be_visible()
     calm(page)
+    page.keyboard.press("Escape")  # the list of tags
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
     expect(page.locator(".lineage-table .tag")).to_have_text("my <i>tag</i>")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
@@ -98,7 +100,7 @@ def test_thinning_loses_no_extreme_of_any_stretch(values: ndarray) -> None:
         return
     assert (kept[0], kept[-1]) == (0, len(values) - 1)
     edges = np.linspace(0, len(values), most + 1).astype(int).tolist()
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         for line in range(lines):
             part, left = values[start:end, line], values[kept[(kept >= start) & (kept < end)], line]
             if not np.isnan(part).all():
@@ -191,7 +193,9 @@ def test_a_difference_is_noise_where_its_interval_holds_zero() -> None:
     ("changes", "fair"),
     [({}, True), ({"epochs": 9}, True), ({"seed": 1}, False), ({"replicas": 3}, False), ({"p_not": 0.5}, False)],
 )
-def test_seeds_are_compared_one_by_one_only_where_they_saw_the_same_data(changes: dict[str, object], fair: bool) -> None:
+def test_seeds_are_compared_one_by_one_only_where_they_saw_the_same_data(
+    changes: dict[str, object], fair: bool
+) -> None:
     other: RunConfig = changed(CONFIG, changes)
     assert paired(CONFIG, other) is fair
 

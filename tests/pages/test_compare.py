@@ -14,7 +14,7 @@ from explorer.training.config import RunConfig, key
 from explorer.training.jobs import service
 from explorer.training.recorder import record_run
 from explorer.ui.comparing import MEASURES, usual_runs, verdict_words
-from tests.pages.screen import address, calm, drawn, frame, headings, page, said, table, told
+from tests.pages.screen import address, calm, frame, headings, page, said, table, told
 from tests.training.alike import short
 
 SINGLE = {model: store.find(f"negation-single-{model}") for model in ("bag_of_words", "feedforward", "rnn", "gru")}

@@ -318,7 +318,9 @@ SMALL: Mapping[str, str] = {
 
 def test_settings_without_a_run_call_to_train_and_training_fills_the_page() -> None:
     at = negation_page(SMALL)
-    assert "No finished run of any model with these settings yet. Training two seeds of two models takes about" in said(at)
+    assert "No finished run of any model with these settings yet. Training two seeds of two models takes about" in said(
+        at
+    )
     assert "Nothing has been trained under these settings yet. Press Train." in said(at).replace("\\", "")
     assert not drawn(at, "verdicts")
     at = wait_for_training(at.button(key="train-missing").click().run())
@@ -452,9 +454,22 @@ def test_more_steps_than_this_server_allows_are_refused_with_the_limit(monkeypat
 # ---- between pages
 
 HOSTILE: list[dict[str, str]] = [
-    {"run": "<script>alert(1)</script>", "runs": "," * 500, "tags": "," * 50, "models": ",,,", "say": "\u202e$x$ **x**"},
+    {
+        "run": "<script>alert(1)</script>",
+        "runs": "," * 500,
+        "tags": "," * 50,
+        "models": ",,,",
+        "say": "\u202e$x$ **x**",
+    },
     {"run": "../../etc/passwd", "runs": "../..,<b>", "target": "nan", "smooth": "inf", "x": "", "y": "", "log_x": ""},
-    {"run": "\x00", "runs": "a" * 5_000, "text": "%_\\" * 900, "look": "9" * 4_400, "p_not": "nan", "rnn.hidden": "1e9"},
+    {
+        "run": "\x00",
+        "runs": "a" * 5_000,
+        "text": "%_\\" * 900,
+        "look": "9" * 4_400,
+        "p_not": "nan",
+        "rnn.hidden": "1e9",
+    },
     {"when": "1' OR 1=1 --", "whose": "null", "sort": "-__class__", "tags": "' OR 1", "text": "\x00\ud7ff", "run": ""},
 ]
 

@@ -115,7 +115,12 @@ def test_what_is_said_of_ones_own_run_is_kept_on_disk_at_once() -> None:
     at = calm(at.multiselect(key=f"say.{run}.tags").set_value(["wide", "odd"]).run())
     at = calm(at.toggle(key=f"say.{run}.pinned").set_value(True).run())
     card = json.loads((store.find(run).folder / "card.json").read_text())
-    assert (card["name"], card["note"], card["tags"], card["pinned"]) == ("my first", "two\nlines", ["wide", "odd"], True)
+    assert (card["name"], card["note"], card["tags"], card["pinned"]) == (
+        "my first",
+        "two\nlines",
+        ["wide", "odd"],
+        True,
+    )
     assert rows(at)[run]["title"]["text"] == "my first"
     assert rows(at)[run]["owner"]["text"] == "yours, pinned"
 
@@ -245,5 +250,3 @@ def test_the_ticked_runs_are_compared_in_their_order() -> None:
     at = press(runs_page({"runs": ",".join(keys)}), "Compare two")
     assert [row["cells"]["name"]["text"] for data in drawn(at, "table") if data["file"] == "comparison-results"
             for row in data["rows"]] == ["1 GRU", "2 RNN"]  # fmt: skip
-
-

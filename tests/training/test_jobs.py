@@ -749,7 +749,7 @@ def test_a_crash_before_a_finished_run_is_in_its_place_loses_nothing(
     assert under_way() == [key(config)]
     after = makes()
     after.service.restore()
-    wait(lambda: after.service.views()[0].done)
+    wait(lambda: all(view.done for view in after.service.views()))
     assert_as_if_alone(config)
     assert kept(config).card.owner == "ada"
     assert [file.name for file in kept(config).folder.glob("job.json")] == []

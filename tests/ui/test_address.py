@@ -73,7 +73,8 @@ BAD = {
     "rising": ("true", "This page has no “rising”; that part of the address was left out."),
 }
 BAD |= {
-    f"target={v}": (v, "is not possible. Give a number from 0 to 1e+06.") for v in ("nan", "inf", "-inf", "-1", "2e6", "x")
+    f"target={v}": (v, "is not possible. Give a number from 0 to 1e+06.")
+    for v in ("nan", "inf", "-inf", "-1", "2e6", "x")
 }
 
 

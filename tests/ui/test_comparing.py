@@ -33,7 +33,9 @@ from explorer.ui.runs import Lane
 STATE = Comparison()
 
 
-def run(name: str, steps: int = 10, tokens: float = 100, seconds: float = 1, end: float = 1.0, **changes: object) -> Entrant:
+def run(
+    name: str, steps: int = 10, tokens: float = 100, seconds: float = 1, end: float = 1.0, **changes: object
+) -> Entrant:
     """A run whose accuracy rises from 0.5 on a straight line; what a step costs is given."""
     config = changed(default("negation", "rnn"), {"replicas": 2, **changes})
     moments = np.arange(steps + 1.0)
@@ -45,7 +47,8 @@ def run(name: str, steps: int = 10, tokens: float = 100, seconds: float = 1, end
     losses = np.linspace(1, 1.5 - end, steps)[:, None].repeat(2, 1)
     curves = Curves(0, losses, moments * tokens, moments * seconds, np.array([0, steps]), metrics, np.zeros((2, 2, 1)))
     card = Card(
-        key=key(config), parameters=7, seconds=1, state="finished", step=steps, metrics={"a": Metric(mean=1, values=[])},
+        key=key(config), parameters=7, seconds=1, state="finished", step=steps,
+        metrics={"a": Metric(mean=1, values=[])},
         created="2026-01-01T00:00:00+00:00", torch="2.0", name=name,
     )  # fmt: skip
     return Entrant(name, key(config), name, Lane(config, StoredRun(Path(name), config, card, curves), None))
@@ -216,5 +219,3 @@ def test_every_measure_of_every_shipped_kind_is_there_on_every_axis(measure: str
     for axis in AXES:
         for found in comparing.courses(Comparison(y=measure, smooth=0.5), entrants, axis):
             assert found is not None and len(found.x) > 10 and np.isfinite(found.values).all()
-
-
