@@ -28,5 +28,5 @@ if "run" in st.query_params:
 here = window()
 if arrived():
     forget_deleted(here)
-jobs_panel(key="jobs", here=run_in_focus(), news=service.asked)
+jobs_panel(key="jobs", here=run_in_focus(), news=service.news)
 chosen.run()

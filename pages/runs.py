@@ -12,9 +12,9 @@ from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.training import index, library, store
 from explorer.ui import findings, shelf
-from explorer.ui.comparing import MOST
+from explorer.ui.comparing import MOST, Comparison
 from explorer.ui.page import empty_panel, lead, page_head, plain, problems
-from explorer.ui.session import PageSession, arrived, bound, focus, page_session, run_in_focus, write_address
+from explorer.ui.session import PageSession, arrived, bound, focus, page_session, prepare, run_in_focus, write_address
 from explorer.ui.shelf import Shelf
 from explorer.ui.visitors import visitor, window
 
@@ -66,7 +66,8 @@ def actions(session: PageSession[Shelf]) -> None:
             disabled=not 1 <= len(picked) <= MOST,
             help=None if len(picked) <= MOST else f"At most {MOST} at once.",
         ):
-            st.switch_page("compare.py", query_params={"runs": ",".join(picked)})
+            prepare("compare", Comparison, lambda state: state.with_runs(picked))
+            st.switch_page("compare.py")
         one = picked[0] if len(picked) == 1 else ""
         st.download_button(
             "Export",
@@ -174,6 +175,7 @@ def details(key: str) -> None:
         )
         if mine and st.button("Delete", icon=":material/delete:", key="delete-open"):
             shelf.delete(session, (key,))
+            focus("")
             st.rerun()
 
 
@@ -227,6 +229,8 @@ def page(session: PageSession[Shelf]) -> None:
     if session.state.run:
         focus(session.state.run)
         open_run(session.state.run)
+    else:
+        focus("")
 
 
 session = page_session("runs", Shelf)

@@ -78,7 +78,8 @@ class Job:
 
     def __init__(self, config: RunConfig, starter: str) -> None:
         self.starter = starter
-        self.interested = {starter}  # who asked for it, or has it on the screen
+        self.asked = {starter}  # who pressed Train
+        self.watched: set[str] = set()  # who has it on the screen
         self.folder = environment().jobs / key(config)
         self.wish: Literal["", "stop", "rest"] = ""
         self.before: Record | None = None  # what it has to go on from
@@ -195,7 +196,7 @@ class JobService:
     """The trainings of this process: a thread whose event loop gives each job its turn."""
 
     def __init__(self, executor: Executor | None = None) -> None:
-        self.asked = 0  # jobs taken on so far
+        self.news = 0  # jobs taken on so far
         self._executor = executor or InThisProcess()
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
@@ -219,13 +220,16 @@ class JobService:
         with self._lock:
             job = self._jobs.get(key(config))
             if job and not job.view().done:
-                job.interested.add(visitor)
+                job.asked.add(visitor)
                 return job
             mine = sum(1 for other in self._jobs.values() if other.starter == visitor and not other.view().done)
             most = environment().most_jobs
             if visitor and mine >= most:
                 raise NotAllowed(f"You have {mine} trainings under way; {most} are possible. Stop some, or wait.")
-            job = Job(config, visitor)
+            before, job = job, Job(config, visitor)
+            if before and before.view().state == "stopped":  # seen as it stood, until it goes on from there
+                stood = before.view()
+                job.show(step=stood.step, seconds=stood.seconds, parameters=stood.parameters, curves=stood.curves)
             self._enter(job)
             return job
 
@@ -237,15 +241,15 @@ class JobService:
         """Every job that is remembered, the newest first."""
         return [job.view() for job in reversed(list(self._jobs.values()))]
 
-    def interested(self, run_key: str) -> frozenset[str]:
-        """Who asked for a job, or looks at it."""
+    def asked(self, run_key: str) -> frozenset[str]:
+        """Who asked for a job."""
         job = self._jobs.get(run_key)
-        return frozenset(job.interested) if job else frozenset()
+        return frozenset(job.asked) if job else frozenset()
 
     def watch(self, run_key: str, visitor: str) -> None:
         """This visitor has a job on the screen: while they are here it keeps its place."""
         if job := self._jobs.get(run_key):
-            job.interested.add(visitor)
+            job.watched.add(visitor)
 
     def stop(self, run_key: str, visitor: str = "", operator: bool = False) -> None:
         """End a training; it keeps what it had. Raises UnknownRun, or NotAllowed for anyone but its starter."""
@@ -293,7 +297,7 @@ class JobService:
                     if _put_away(folder):
                         continue
                     job = Job(config, str(told["starter"]))
-                    job.interested |= {str(visitor) for visitor in told["interested"]}
+                    job.asked |= {str(visitor) for visitor in told["asked"]}
                     with self._lock:
                         self._enter(job)
                     continue
@@ -317,7 +321,7 @@ class JobService:
 
     def _enter(self, job: Job) -> None:
         """Take a job on. Called under the lock."""
-        self.asked += 1
+        self.news += 1
         self._jobs[job.key] = job
         self._jobs.move_to_end(job.key)
         while len(self._jobs) > _REMEMBERED and next(iter(self._jobs.values())).view().done:
@@ -376,7 +380,7 @@ class JobService:
         past = time.monotonic() - environment().grace_seconds
         return all(
             visitor and not self._present[visitor] and self._left.get(visitor, self._born) < past
-            for visitor in list(job.interested)
+            for visitor in [*job.asked, *job.watched]
         )
 
     def _start(self, job: Job) -> None:
@@ -452,7 +456,7 @@ def _stopped(run_key: str) -> tuple[RunConfig, str]:
 def _leave_order(job: Job) -> None:
     """What the next process has to know to take a job up. Called where nothing else writes to its folder."""
     try:
-        told = {"config": to_json(job.view().config), "starter": job.starter, "interested": sorted(job.interested)}
+        told = {"config": to_json(job.view().config), "starter": job.starter, "asked": sorted(job.asked)}
         store.put(job.folder / "job.json", store.as_json(told))
     except OSError as error:
         log.warning("job %s would not survive a restart: %s", job.key, error)

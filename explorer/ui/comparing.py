@@ -361,16 +361,13 @@ def price_formulas(entrants: Sequence[Entrant]) -> list[str]:
 
 def why_finding(entrants: Sequence[Entrant]) -> str:
     """Why the three axes may have three winners: what a step costs in each run."""
-    prices = {e.name: p for e in entrants if (p := price(e))}
+    prices = sorted(((*p, e.name) for e in entrants if (p := price(e))), key=lambda each: each[0])
     if len(prices) < 2:
         return ""
-    cheap, dear = min(prices, key=lambda n: prices[n][0]), max(prices, key=lambda n: prices[n][0])
-    ratio = prices[dear][0] / max(prices[cheap][0], 1e-9)
-    first = (
-        f"A step of {dear} takes {prices[dear][0]:.2f} ms, one of {cheap} {prices[cheap][0]:.2f} ms: "
-        f"{ratio:.1f} times as long."
-    )
-    tokens = [p[1] for p in prices.values()]
+    (quick, _, cheap), (slow, _, dear) = prices[0], prices[-1]
+    ratio = slow / max(quick, 1e-9)
+    first = f"A step of {dear} takes {slow:.2f} ms, one of {cheap} {quick:.2f} ms: {ratio:.1f} times as long."
+    tokens = [each[1] for each in prices]
     if max(tokens) - min(tokens) < 0.02 * max(tokens):
         return f"{first} Every step reads about {np.mean(tokens):,.0f} tokens a seed, so steps and tokens agree."
     return f"{first} Their steps read from {min(tokens):,.0f} to {max(tokens):,.0f} tokens a seed."

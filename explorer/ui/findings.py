@@ -195,7 +195,7 @@ def seeds_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) -> st
             behind.append(f"{title} by {found.mean:.3f} ({found.low:.3f} to {found.high:.3f})")
     parts = []
     if noise:
-        parts.append(f"Between {best} and {listed(noise)} the difference is within the noise of the seeds.")
+        parts.append(f"Between {listed([best, *noise])} the difference is within the noise of the seeds.")
     if behind:
         parts.append(f"Behind {best}, by more than the seeds explain: {listed(behind)}.")
     return " ".join(parts)

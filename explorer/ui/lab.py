@@ -99,7 +99,13 @@ class Lab:
         chosen = tuple(model for model in MODELS if model in set(models))
         if not chosen:
             raise InvalidSetting(f"A race needs at least one model. There is {', '.join(MODELS)}.")
-        return replace(self, models=chosen)
+        return replace(self, models=chosen).checked()
+
+    def checked(self) -> Lab:
+        """The same lab, if this server trains what it asks for. Raises InvalidSetting."""
+        for config in self.configs.values():
+            limits.check(config)
+        return self
 
     def with_settings(self, shared: Mapping[str, object], own: Mapping[str, Mapping[str, object]]) -> Lab:
         """All settings anew, kept without what equals the defaults. Raises InvalidSetting."""
@@ -111,7 +117,8 @@ class Lab:
         }
         kept = replace(self, shared=kept_shared, own={m: v for m, v in kept_own.items() if v})
         for model in MODELS:
-            limits.check(kept.config(model))  # every model must stay trainable, whichever is chosen next
+            kept.config(model)  # every model must stay possible, whichever is chosen next
+        kept.checked()
         return replace(
             kept,
             look=min(self.look, kept.value("replicas") - 1),
@@ -184,8 +191,11 @@ def _around(name: str, config: RunConfig) -> Lab:
         "epochs": config.epochs,
         "learning_rate": config.optimiser.learning_rate,
     }
-    lab = Lab(run=name, asked=config).with_models((*LEADS, model))
-    return lab.with_shared(**shared).with_own(model, **own)
+    lab = Lab(run=name, asked=config)
+    try:
+        return lab.with_models((*LEADS, model)).with_shared(**shared).with_own(model, **own)
+    except InvalidSetting:  # this server would not train the others under such settings
+        return lab.with_models([model]).with_shared(**shared).with_own(model, **own)
 
 
 def _home(name: str) -> str | None:

@@ -85,7 +85,7 @@ def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[s
         view = stopped = None
         if job := service.find(run):
             view = job.view()
-            mine = run in raced or (not view.done and me in service.interested(run))
+            mine = run in raced or (not view.done and me in service.asked(run))
             if not mine and stored:
                 view = None
             elif not view.done:

@@ -98,6 +98,12 @@ def page_session(name: str, kind: type[State]) -> PageSession[State]:
     return session
 
 
+def prepare(name: str, kind: type[State], make: Callable[[State], State]) -> None:
+    """Change the state of another page before the visitor goes there."""
+    session: PageSession[State] = st.session_state.setdefault(f"lineage.{name}", PageSession(kind()))
+    session.change(make)
+
+
 def follow_address(
     session: PageSession[State],
     read: Callable[[Mapping[str, str]], tuple[State, tuple[str, ...]]],

@@ -35,7 +35,7 @@ def listed(visitor: Visitor) -> list[dict[str, object]]:
     """The trainings that this visitor is told of: their own, then everybody's that are under way."""
     views = service.views()
     waiting = sum(view.state == "waiting" for view in views)
-    mine = {view.key for view in views if visitor.id in service.interested(view.key)}
+    mine = {view.key for view in views if visitor.id in service.asked(view.key)}
     shown = [view for view in views if not view.done or (view.key in mine and _fresh(view))]
     shown.sort(key=lambda view: (view.key not in mine, view.done))
     return [_row(view, visitor, waiting) for view in shown[:60]]
@@ -63,7 +63,7 @@ def _row(view: View, visitor: Visitor, waiting: int) -> dict[str, object]:
         "steps": view.config.steps,
         "left": view.left,
         "loss": view.loss,
-        "mine": visitor.id in service.interested(view.key),
+        "mine": visitor.id in service.asked(view.key),
         "can_stop": mine and not view.done,
         "can_resume": mine and view.state == "stopped" and view.saved,
         "problem": view.problem,

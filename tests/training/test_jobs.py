@@ -193,7 +193,7 @@ def test_asking_twice_while_it_runs_is_one_job(held: Held, service: JobService) 
     job = service.submit(config, "ada")
     wait(lambda: running(job))
     assert service.submit(config, "bob") is job
-    assert (job.starter, service.interested(key(config))) == ("ada", {"ada", "bob"})
+    assert (job.starter, service.asked(key(config))) == ("ada", {"ada", "bob"})
     assert service.submit(short("gru")) is not job
     assert len(service.views()) == 2
     held.let_go(config)
@@ -633,7 +633,7 @@ def test_what_is_under_way_at_the_end_goes_on_in_the_next_process(held: Held, ma
     after.service.restore()
     again = after.service.find(key(config))
     assert again and again.starter == "ada"
-    assert after.service.interested(key(config)) == {"ada", "bob", "eve"}
+    assert after.service.asked(key(config)) == {"ada", "bob"}
     wait(lambda: ended(again))
     assert after.began(config) == [10]
     assert_as_if_alone(config)
@@ -653,7 +653,7 @@ def test_what_waits_at_the_end_goes_on_in_the_next_process(
     after = makes()
     after.service.restore()
     assert len(after.service.views()) == 3
-    assert after.service.interested(key(configs[2])) == {"ada", "bob"}
+    assert after.service.asked(key(configs[2])) == {"ada", "bob"}
     wait(lambda: all(view.done for view in after.service.views()))
     assert_as_if_alone(*configs)
 
@@ -669,7 +669,7 @@ DAMAGED_ORDERS: dict[str, str] = {
 
 
 def told(config: RunConfig, /, **changes: object) -> str:
-    return json.dumps({"config": to_json(config), "starter": "ada", "interested": ["ada"], **changes})
+    return json.dumps({"config": to_json(config), "starter": "ada", "asked": ["ada"], **changes})
 
 
 @pytest.mark.parametrize(
@@ -678,7 +678,7 @@ def told(config: RunConfig, /, **changes: object) -> str:
         *DAMAGED_ORDERS.values(),
         told(short(seed=5)),
         told(short(), config=to_json(short()) | {"epochs": -1}),
-        told(short(), interested=3),
+        told(short(), asked=3),
     ],
     ids=[*DAMAGED_ORDERS, "another run's", "an impossible setting", "interested in nothing"],
 )

@@ -33,7 +33,7 @@ class Service:
     def views(self) -> list[View]:
         return self.all
 
-    def interested(self, run_key: str) -> frozenset[str]:
+    def asked(self, run_key: str) -> frozenset[str]:
         starters = {view.starter for view in self.all if view.key == run_key}
         return frozenset(starters | self.looking.get(run_key, set()))
 

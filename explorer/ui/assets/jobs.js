@@ -39,7 +39,8 @@ export function headline(jobs) {
 
 /** What is said of one training. */
 export function line(job) {
-  const at = `at step ${job.step} of ${job.steps}`;
+  const [step, steps] = [job.step, job.steps].map((count) => count.toLocaleString("en"));
+  const at = `at step ${step} of ${steps}`;
   return {
     waiting: () => waits(job),
     running: () => (job.left == null ? "" : `about ${duration(job.left)} left`),
@@ -101,7 +102,7 @@ function fillRow(parts, job, here) {
   if (!parts.verb && document.activeElement === parts.button) parts.title.focus();
   parts.button.hidden = !parts.verb;
   set(parts.button.firstChild, parts.verb === "resume" ? "play_arrow" : "stop");
-  set(parts.button.lastChild, parts.verb === "resume" ? "Resume" : "Stop");
+  set(parts.button.lastChild, parts.verb === "resume" ? "Go on" : "Stop");
   parts.button.ariaLabel = `${parts.button.lastChild.textContent} ${job.title}`;
 }
 
