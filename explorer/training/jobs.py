@@ -301,6 +301,9 @@ class JobService:
                     with self._lock:
                         self._enter(job)
                     continue
+            except StoreError as error:  # no room for a run that is whole: it stays for the next start
+                log.warning("the run in %s is not kept yet: %s", folder, error)
+                continue
             except (OSError, ValueError, KeyError, TypeError, RecursionError, LineageError):
                 log.exception("the job in %s cannot be taken up", folder)
             with contextlib.suppress(OSError):

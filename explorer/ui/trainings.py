@@ -43,7 +43,7 @@ def listed(visitor: Visitor) -> list[dict[str, object]]:
 
 def _fresh(view: View) -> bool:
     """Whether a training ended a short while ago, counted from when somebody first looked."""
-    name = f"{view.key}/{id(view)}"
+    name = f"{view.key}/{view.state}/{view.seconds}"
     seen = _ended.setdefault(name, time.monotonic())
     while len(_ended) > 1_000:
         _ended.popitem(last=False)
