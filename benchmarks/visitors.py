@@ -37,6 +37,7 @@ class Visitor:
     asked: int = 0  # jobs that the server has taken on, as the page knows it
     _states: dict[str, WidgetState] = field(default_factory=dict)
     _cached: dict[str, ForwardMsg] = field(default_factory=dict)
+    _page: str = ""  # the hash of the page, without which a rerun leads home
     _typed: str | None = None  # the sentence whose answer is awaited
     _seen: bool = False  # whether the page has shown it back
     _answered: asyncio.Event = field(default_factory=asyncio.Event)
@@ -80,7 +81,8 @@ class Visitor:
     async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:
         message = BackMsg()
         rerun = message.rerun_script
-        rerun.query_string, rerun.page_name = self.query, "negation"
+        rerun.query_string, rerun.page_script_hash = self.query, self._page
+        rerun.page_name = "" if self._page else "negation"  # by its name only until the server has said its hash
         rerun.fragment_id, rerun.is_auto_rerun = fragment, bool(fragment)
         rerun.widget_states.widgets.extend([*self._states.values(), *triggers])
         rerun.cached_message_hashes.extend(self._cached)
@@ -102,6 +104,8 @@ class Visitor:
                     self.query = message.page_info_changed.query_string
                 case "new_session" if not message.metadata.run.fragment_ids:
                     self._stop_timers()
+                case "navigation":
+                    self._page = message.navigation.page_script_hash
                 case "auto_rerun":
                     name, interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
                     if name not in self._timers:

@@ -171,15 +171,15 @@ def race_settings(session: LabSession) -> None:
 def results_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     """What came out, a row a model, a dot a seed."""
     best = ceiling(Negation(session.lab.task).sentences)
-    ends = [(lane.row.title, lane.curves.last("exact_accuracy")) for lane in lanes.values() if lane.curves]
+    ends = [(lane.row.title, lane.result.last("exact_accuracy")) for lane in lanes.values() if lane.result]
     st.header("What came out", anchor=False)
     if not ends:
         empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
         return
     pair = [
-        (lane.row.title, lane.curves.last("exact_accuracy_held_out"))
+        (lane.row.title, lane.result.last("exact_accuracy_held_out"))
         for lane in lanes.values()
-        if lane.curves and "exact_accuracy_held_out" in lane.curves.metrics
+        if lane.result and "exact_accuracy_held_out" in lane.result.metrics
     ]
     if pair:
         st.subheader(findings.held_out_finding(session.lab.task.held_out, pair), anchor=False)
@@ -229,9 +229,9 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
             columns=1,
         )
     finishers = [
-        counting.Finisher(lane.row.title, lane.row.colour, lane.curves.last("exact_accuracy").tolist())
+        counting.Finisher(lane.row.title, lane.row.colour, lane.result.last("exact_accuracy").tolist())
         for lane in lanes.values()
-        if lane.curves
+        if lane.result
     ]
     if finishers:
         frame(

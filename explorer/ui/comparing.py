@@ -103,7 +103,7 @@ class Entrant:
 
     @property
     def curves(self) -> Curves | None:
-        return self.lane.curves
+        return self.lane.curves or self.lane.result
 
     @property
     def title(self) -> str:

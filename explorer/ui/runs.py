@@ -56,6 +56,12 @@ class Lane:
         return kept.curves if kept else None
 
     @property
+    def result(self) -> Curves | None:
+        """What came out: the kept run's curves until a new training has come to its own end."""
+        kept = self.stored or self.stopped
+        return self.curves if kept is None or (self.job and self.job.done) else kept.curves
+
+    @property
     def epochs(self) -> Float[ndarray, " evaluations"]:
         """Where the model was evaluated."""
         if self.curves is None:

@@ -20,13 +20,13 @@ def results_table(lanes: Mapping[str, Lane], best: float) -> None:
         "test_accuracy_plain": "without “not”",
         "test_accuracy_negated": "with “not”",
     }
-    if any(lane.curves and "exact_accuracy_held_out" in lane.curves.metrics for lane in lanes.values()):
+    if any(lane.result and "exact_accuracy_held_out" in lane.result.metrics for lane in lanes.values()):
         kinds["exact_accuracy_held_out"] = "the held-out pair"
     lowest = min(
         (
-            float(np.nanmin(lane.curves.last(k)))
+            float(np.nanmin(lane.result.last(k)))
             for lane in lanes.values()
-            if lane.curves
+            if lane.result
             for k in kinds
             if _known(lane, k)
         ),
@@ -38,13 +38,13 @@ def results_table(lanes: Mapping[str, Lane], best: float) -> None:
         cells: dict[str, object] = {
             "name": {"text": lane.row.title, "colour": lane.row.colour},
             "parameters": {"text": f"{lane.parameters:,}" if lane.parameters else "–"},
-            "seconds": {"text": f"{lane.seconds / lane.config.replicas:.3f}" if lane.seconds and lane.curves else "–"},
+            "seconds": {"text": f"{lane.seconds / lane.config.replicas:.3f}" if lane.seconds and lane.result else "–"},
         }
         for metric in kinds:
-            if not _known(lane, metric) or lane.curves is None:
+            if not _known(lane, metric) or lane.result is None:
                 cells[metric] = {"text": "–", "values": []}
                 continue
-            values = lane.curves.last(metric)
+            values = lane.result.last(metric)
             known = [round(float(v), 4) for v in values if not np.isnan(v)]
             mark = best if metric == "test_accuracy" else None
             cells[metric] = {"text": f"{np.nanmean(values):.3f}", "values": known, "mark": mark}
@@ -66,7 +66,7 @@ def results_table(lanes: Mapping[str, Lane], best: float) -> None:
 
 
 def _known(lane: Lane, metric: str) -> bool:
-    return lane.curves is not None and metric in lane.curves.metrics and not np.isnan(lane.curves.last(metric)).all()
+    return lane.result is not None and metric in lane.result.metrics and not np.isnan(lane.result.last(metric)).all()
 
 
 def outcome_cell(label: int) -> dict[str, object]:
