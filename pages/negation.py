@@ -9,12 +9,11 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.errors import DamagedRun, SentenceError, UnknownWords
-from explorer.figures import counting
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import VOCABULARY, Negation, grammar_says
 from explorer.ui import findings, race, runs
-from explorer.ui.ceilings import ceiling_formula, ceiling_words, marks_by_chance
-from explorer.ui.components import Panel, frame, table
+from explorer.ui.ceilings import ceiling_formula, ceiling_panel, ceiling_words, finish_panel
+from explorer.ui.components import frame, table
 from explorer.ui.insides import inside_panels, look_panel
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
@@ -210,43 +209,22 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
         st.markdown(ceiling_words(task))
         setting(session, "p_not", "Probability of “not”", place="why")
     with right:
-        chances, ceilings, leads = marks_by_chance(task.max_nots, task.held_out)
         frame(
-            [
-                Panel(
-                    "ceiling",
-                    counting.ceiling_by_chance(
-                        chances, ceilings, leads, task.p_not, [] if reached is None else reached.tolist()
-                    ),
-                    alt=f"Ceiling of counting and where cross-entropy leads, over the probability of “not”: at "
-                    f"{task.p_not:g} they are {best:.4f} and {led:.4f}.",
-                    title="Both marks, for every P(not)",
-                    caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
-                )
-            ],
+            [ceiling_panel(task, best, led, () if reached is None else tuple(reached.tolist()))],
             key="negation-ceiling",
             height=300,
             columns=1,
         )
-    finishers = [
-        counting.Finisher(lane.row.title, lane.row.colour, lane.result.last("exact_accuracy").tolist())
+    ends = tuple(
+        (lane.row.title, lane.row.colour, tuple(lane.result.last("exact_accuracy").tolist()))
         for lane in lanes.values()
         if lane.result
-    ]
-    if finishers:
+    )
+    if ends:
         frame(
-            [
-                Panel(
-                    "exact-accuracy",
-                    counting.finish_line(finishers, best, led),
-                    alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}.",
-                    title="Exact accuracy, every seed",
-                    caption="Every sentence of the grammar, weighted by its probability: no luck of a sampled test set "
-                    "in it. A dot a seed.",
-                )
-            ],
+            [finish_panel(ends, best, led)],
             key="negation-exact",
-            height=70 + 48 * len(finishers),
+            height=70 + 48 * len(ends),
             columns=1,
         )
     sentences_table(world, lanes)

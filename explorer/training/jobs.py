@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 _TURN = 0.02  # seconds of training before the next job has its turn
-_PUBLISH_EVERY = 0.25  # seconds between two views of a running job
+_PUBLISH_EVERY = 0.5  # seconds between two views of a running job
 _LOOK_EVERY = 0.5  # seconds between two looks at who holds a place while others wait
 _REMEMBERED = 200  # jobs whose views are kept; their runs are on disk
 _BROKE_OFF = "The training broke off; its cause is in the server's log. Other runs are untouched."

@@ -6,8 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from explorer.figures import counting
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import Negation, NegationConfig
+from explorer.ui.components import Panel
 
 
 def ceiling_formula(task: NegationConfig, best: float) -> str:
@@ -40,3 +42,30 @@ def marks_by_chance(max_nots: int, held_out: str) -> tuple[list[float], list[flo
     chances = [round(float(p), 4) for p in np.linspace(0.005, 0.995, 199)]
     worlds = [Negation(NegationConfig(p_not=p, max_nots=max_nots, held_out=held_out)).sentences for p in chances]  # type: ignore[arg-type]
     return chances, [ceiling(w) for w in worlds], [cross_entropy_accuracy(w) for w in worlds]
+
+
+@lru_cache(maxsize=64)
+def ceiling_panel(task: NegationConfig, best: float, led: float, reached: tuple[float, ...]) -> Panel:
+    """Both marks of counting for every P(not), and where the seeds of a bag of words ended."""
+    chances, ceilings, leads = marks_by_chance(task.max_nots, task.held_out)
+    return Panel(
+        "ceiling",
+        counting.ceiling_by_chance(chances, ceilings, leads, task.p_not, list(reached)),
+        alt=f"Ceiling of counting and where cross-entropy leads, over the probability of “not”: at "
+        f"{task.p_not:g} they are {best:.4f} and {led:.4f}.",
+        title="Both marks, for every P(not)",
+        caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
+    )
+
+
+@lru_cache(maxsize=64)
+def finish_panel(ends: tuple[tuple[str, str, tuple[float, ...]], ...], best: float, led: float) -> Panel:
+    """The exact accuracy of every seed (of title, colour, values) against the ceiling of counting."""
+    return Panel(
+        "exact-accuracy",
+        counting.finish_line([counting.Finisher(*end) for end in ends], best, led),
+        alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}.",
+        title="Exact accuracy, every seed",
+        caption="Every sentence of the grammar, weighted by its probability: no luck of a sampled test set "
+        "in it. A dot a seed.",
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import plotly.graph_objects as go
@@ -87,7 +87,9 @@ class Panel:
     token_offset: int = 0
     token_count: int | None = None
 
+    @cached_property
     def data(self) -> dict[str, object]:
+        """What travels to the browser: made once, however many visitors see this panel."""
         plot = self.figure.to_plotly_json()
         track = dict(zip(("trace", "low", "high"), self.track, strict=True)) if self.track else None
         return {
@@ -133,7 +135,7 @@ def frame(
     if moved is not None:
         panels = [replace(p, target={**p.target, "value": moved}) if p.target else p for p in panels]
     data = {
-        "figures": [panel.data() for panel in panels],
+        "figures": [panel.data for panel in panels],
         "columns": columns,
         "height": height,
         "narrow_height": narrow_height,

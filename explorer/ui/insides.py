@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import streamlit as st
 
+from explorer.catalogue import ModelRow
 from explorer.figures import insides
 from explorer.tasks.negation import CLASSES
+from explorer.training.store import StoredRun
 from explorer.ui import findings, runs
 from explorer.ui.components import Panel
 from explorer.ui.lab import Lab
@@ -70,8 +73,13 @@ def look_panel(model: str, lane: Lane, look: int) -> Panel:
     """The weights of the counts, or the embeddings of any other model, of one trained seed."""
     if lane.stored is None:
         raise ValueError(f"{model} has no stored run to look into")
+    return _look(lane.stored.stamp, model, look, lane.stored, lane.row)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _look(stamp: tuple[str, str], model: str, look: int, _run: StoredRun, _row: ModelRow) -> Panel:
     if model == "bag_of_words":
-        view = runs.word_weights(lane.stored, look)
+        view = runs.word_weights(_run, look)
         return Panel(
             "word-weights",
             insides.word_weights(view.tokens, view.weights, CLASSES),
@@ -79,11 +87,11 @@ def look_panel(model: str, lane: Lane, look: int) -> Panel:
             title="Bag of words: weights",
             caption="Brown is collapse, teal is sustain. Words that stand in every sentence act as a bias.",
         )
-    plane = runs.embedding_map(lane.stored, look)
+    plane = runs.embedding_map(_run, look)
     return Panel(
         f"embeddings-{model}",
-        insides.embedding_map(plane.tokens, plane.points, lane.row.colour),
-        alt=f"{lane.row.title}: word embeddings in two dimensions, {plane.share:.0%} of their spread.",
-        title=f"{lane.row.title}: embeddings",
+        insides.embedding_map(plane.tokens, plane.points, _row.colour),
+        alt=f"{_row.title}: word embeddings in two dimensions, {plane.share:.0%} of their spread.",
+        title=f"{_row.title}: embeddings",
         caption=f"This plane holds {plane.share:.0%} of their spread.",
     )

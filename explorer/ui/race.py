@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import MODELS, model_row
 from explorer.errors import LineageError
 from explorer.figures.race import HIGH, LOW, MEAN, learning_curve
 from explorer.inspection.comparing import thinned
 from explorer.tasks.ceiling import ceiling
 from explorer.tasks.negation import Negation
 from explorer.training import estimate
-from explorer.training.config import key
+from explorer.training.config import RunConfig, key
 from explorer.training.jobs import service
+from explorer.training.record import Curves
 from explorer.ui import runs, warmup
 from explorer.ui.components import Panel, Playback, frame
 from explorer.ui.findings import duration, listed, number, seeds
@@ -166,32 +168,11 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     metric = "test_accuracy" if accuracy else "train_loss"
     known = {model: lane.curves.metrics[metric] for model, lane in lanes.items() if lane.curves}
     span = _span(list(known.values()), accuracy)
-    panels = []
-    for i, (model, lane) in enumerate(lanes.items()):
-        values = known.get(model, np.zeros((0, lane.config.replicas)))
-        kept = thinned(np.column_stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)]))
-        figure = learning_curve(
-            lane.epochs[kept],
-            values[kept],
-            lane.row.title,
-            lane.row.colour,
-            lane.row.dash,
-            last_epoch,
-            span,
-            (best, "ceiling" if i == 0 else "") if accuracy else None,
-        )
-        end = f"{values[-1].mean():.3f}" if len(values) else "–"
-        panels.append(
-            Panel(
-                f"{model}-{metric}",
-                figure,
-                alt=f"{lane.row.title}: {lab.metric} over epochs, at the end {end} on average.",
-                title=lane.row.title,
-                colour=lane.row.colour,
-                value=end,
-                track=(MEAN, LOW, HIGH),
-            )
-        )
+    marks = [(best, "ceiling" if i == 0 else "") if accuracy else None for i in range(len(lanes))]
+    panels = [
+        _panel(Same(lane.curves), lane.config, lab.metric, last_epoch, span, mark)
+        for lane, mark in zip(lanes.values(), marks, strict=True)
+    ]
     frame(panels, key="negation-race", height=220, narrow_height=160, playback=_playback(session, lanes, last_epoch))
     what = (
         f"{lab.task.test_size:,} test sentences a seed. Dashed: the best any counting model can do on endless text, "
@@ -204,6 +185,48 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
         f"Line: mean of {seeds(lab.value('replicas'))}. Band: lowest to highest seed. " if many else "Line: one seed. "
     )
     st.caption(f"{_outcome(lanes)} {band}{what}")
+
+
+class Same:
+    """Curves as the key of a cache: they never change, so the same object is the same curve."""
+
+    def __init__(self, curves: Curves | None) -> None:
+        self.curves = curves
+
+    def __hash__(self) -> int:
+        return id(self.curves)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.curves is other.curves
+
+
+@lru_cache(maxsize=256)
+def _panel(
+    same: Same,
+    config: RunConfig,
+    metric: str,
+    last_epoch: int,
+    span: tuple[float, float],
+    mark: tuple[float, str] | None,
+) -> Panel:
+    """One model's curve: drawn once for all visitors who follow the same training."""
+    row, curves = model_row(config.model), same.curves
+    measure = "test_accuracy" if metric == "accuracy" else "train_loss"
+    values, epochs = np.zeros((0, config.replicas)), np.zeros(0)
+    if curves is not None:
+        values = curves.metrics[measure]
+        epochs = curves.along("epoch", curves.evaluated, config.steps_per_epoch)
+    kept = thinned(np.column_stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)]))
+    end = f"{values[-1].mean():.3f}" if len(values) else "–"
+    return Panel(
+        f"{row.name}-{measure}",
+        learning_curve(epochs[kept], values[kept], row.title, row.colour, row.dash, last_epoch, span, mark),
+        alt=f"{row.title}: {metric} over epochs, at the end {end} on average.",
+        title=row.title,
+        colour=row.colour,
+        value=end,
+        track=(MEAN, LOW, HIGH),
+    )
 
 
 def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
