@@ -39,7 +39,7 @@ class Visitor:
     _cached: dict[str, ForwardMsg] = field(default_factory=dict)
     _page: str = ""  # the hash of the page, without which a rerun leads home
     _typed: str | None = None  # the sentence whose answer is awaited
-    _seen: bool = False  # whether the page has shown it back
+    _seen: bool = False  # whether a run of the whole page has begun since
     _answered: asyncio.Event = field(default_factory=asyncio.Event)
     _timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -104,6 +104,7 @@ class Visitor:
                     self.query = message.page_info_changed.query_string
                 case "new_session" if not message.metadata.run.fragment_ids:
                     self._stop_timers()
+                    self._seen = True
                 case "navigation":
                     self._page = message.navigation.page_script_hash
                 case "auto_rerun":
@@ -121,14 +122,13 @@ class Visitor:
             self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
         elif kind == "text_input":
             self.widgets[_key(element.text_input.id)] = element.text_input.id
-            self._seen |= element.text_input.value == self._typed
         elif kind == "button":
             self.widgets[_key(element.button.id)] = element.button.id
         elif kind == "markdown":
             self.shown.add(element.markdown.body)
         elif kind == "alert":
             self.shown.add(element.alert.body)
-        elif kind == "bidi_component" and '"news"' in element.bidi_component.json:
+        elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_jobs":
             self.asked = json.loads(element.bidi_component.json)["news"]
 
     async def _poll(self, fragment: str, interval: float) -> None:

@@ -18,6 +18,7 @@ from explorer.ui import comparing, shelf
 from explorer.ui.comparing import AXES, MEASURES, MOST, Comparison, Entrant
 from explorer.ui.findings import duration
 from explorer.ui.page import empty_panel, explanation, lead, page_head, plain, problems
+from explorer.ui.race import crowd
 from explorer.ui.session import PageSession, arrived, bound, focus, page_session, run_in_focus, write_address
 from explorer.ui.visitors import visitor
 
@@ -63,7 +64,7 @@ def curves(session: PageSession[Comparison]) -> None:
     entrants, _ = comparing.entrants(session.state.shown)
     live = any(e.lane.live for e in entrants)
 
-    @st.fragment(run_every=0.5 if live else None)
+    @st.fragment(run_every=0.5 * crowd() if live else None)
     def panel() -> None:
         entrants, _ = comparing.entrants(session.state.shown)
         state = session.state

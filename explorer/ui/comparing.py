@@ -361,10 +361,11 @@ def price_formulas(entrants: Sequence[Entrant]) -> list[str]:
 
 def why_finding(entrants: Sequence[Entrant]) -> str:
     """Why the three axes may have three winners: what a step costs in each run."""
-    prices = sorted(((*p, e.name) for e in entrants if (p := price(e))), key=lambda each: each[0])
+    prices = [(*p, e.name) for e in entrants if (p := price(e))]
     if len(prices) < 2:
         return ""
-    (quick, _, cheap), (slow, _, dear) = prices[0], prices[-1]
+    quick, _, cheap = min(prices, key=lambda each: each[0])
+    slow, _, dear = max(prices, key=lambda each: each[0])
     ratio = slow / max(quick, 1e-9)
     first = f"A step of {dear} takes {slow:.2f} ms, one of {cheap} {quick:.2f} ms: {ratio:.1f} times as long."
     tokens = [each[1] for each in prices]

@@ -145,11 +145,17 @@ def cost(lanes: Mapping[str, Lane]) -> str:
     return text + (f", beside {number(others)} other training{'s' if others > 1 else ''}" if others else "")
 
 
+def crowd() -> int:
+    """How many times slower a live chart asks when many visitors follow trainings at once; it plays on meanwhile."""
+    following = {visitor for view in service.views() if not view.done for visitor in service.asked(view.key)}
+    return -(-max(len(following), 1) // 8)
+
+
 def live_panel(session: LabSession) -> None:
     """The curves; while a training runs they are fetched twice a second, and once more when it ends."""
     live = any(lane.live for lane in runs.lanes(session.lab.configs, session.raced).values())
 
-    @st.fragment(run_every=0.5 if live else None)
+    @st.fragment(run_every=0.5 * crowd() if live else None)
     def panel() -> None:
         lanes = runs.lanes(session.lab.configs, session.raced)
         _draw(session, lanes)

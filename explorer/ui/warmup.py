@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import threading
 
 log = logging.getLogger(__name__)
@@ -14,6 +15,7 @@ _started = threading.Event()
 def start() -> None:
     """Import torch and what trains and inspects, on a thread of its own. Called once by the server."""
     _started.set()
+    sys.setswitchinterval(0.001)  # a page waits for the training's Python for one millisecond at a time, not five
     threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
 
 
