@@ -42,6 +42,7 @@ SENTENCES = (
 PAUSE = 3.0  # seconds between two sentences of a visitor
 LONGEST = 600.0  # seconds after which nobody waits for a training any more
 SAID_AT_THE_END = ("Saved; ", "Trained once more")
+TWO_LONG = "models=rnn,gru&rnn.epochs=2000&gru.epochs=2000&seed=7"  # two jobs that outlast every sentence
 
 
 class Part(StrEnum):
@@ -86,24 +87,23 @@ async def sessions(server: Server, visitors: int) -> None:
     moments = random.Random(0)
     queries = ["" if i % 3 == 0 else f"seed={1_000 * i}" for i in range(visitors)]
     async with everybody(server.address, queries) as present:
-        alone = [seconds for _, seconds in await _all_type(present, moments)]
-        busy: list[tuple[float, int]] = []  # when, and how many trainings were running
-        watch = asyncio.create_task(_count(present[0], busy))
+        alone = await _all_type(present, moments)
+        async with visiting(server.address, TWO_LONG) as teacher:
+            await teacher.press("train")
+            beside = await _all_type(present, moments)
+            await teacher.stop_all()
         ends = asyncio.gather(*(_train(visitor, moments) for visitor in present))
-        await asyncio.sleep(1.5)
-        typed = await _all_type(present, moments)
+        amid = await _all_type(present, moments)
         ended = sum(await ends)
-        watch.cancel()
         rows = {row["key"]: row["state"] for visitor in present for row in await visitor.jobs() if row["mine"]}
-        asked, taken = 4 * visitors, max(visitor.asked for visitor in present)
+        asked, taken = 4 * visitors, max(visitor.asked for visitor in present) - 2
         exceptions = [text for visitor in present for text in visitor.exceptions]
         polls = sum(visitor.polls for visitor in present)
         unanswered = [text for visitor in present for text in visitor.unanswered]
-    beside = [took for when, took in typed if _running(busy, when) >= 2 and _running(busy, when + took) >= 2]
     cards = [json.loads(card.read_text()) for card in (server.home / "runs").glob("*/card.json")]
     kept = sum(card["state"] == "finished" for card in cards)
     log = (server.home / "server.log").read_text()
-    print(f"{visitors} visitors: {visitors - visitors // 3 * 2} alike, the others each with a seed of their own")
+    print(f"{visitors} visitors: {-(-visitors // 3)} alike, the others each with a seed of their own")
     print(f"  sessions that saw their trainings end   {ended} of {visitors}")
     print(f"  exceptions on pages, traces in the log  {len(exceptions)}, {log.count('Traceback')}")
     print(f"  gestures without an answer in 20 s      {len(unanswered)}")
@@ -112,27 +112,25 @@ async def sessions(server: Server, visitors: int) -> None:
     print(f"  finished: by the panel, in the store    {sum(s == 'finished' for s in rows.values())}, {kept}")
     print(f"  runs of live charts                     {polls}")
     print(f"  a typed sentence, nothing trains        {_spread(alone)}")
-    print(f"  a typed sentence, two or more train     {_spread(beside)}")
-    if beside:
-        print(f"  p95 while training / without            {_late(beside) / _late(alone):.2f}")
+    print(f"  a typed sentence, two jobs train        {_spread(beside)}, p95 {_late(beside) / _late(alone):.2f} times")
+    print(f"  a typed sentence, all of them train     {_spread(amid)}, p95 {_late(amid) / _late(alone):.2f} times")
     for text in {*exceptions}:
         print(f"  {text}")
 
 
-async def _all_type(present: Sequence[Visitor], moments: random.Random) -> list[tuple[float, float]]:
-    """When each sentence was typed, and how long its answer took."""
+async def _all_type(present: Sequence[Visitor], moments: random.Random) -> list[float]:
+    """How long the answer to each typed sentence took."""
 
-    async def one(visitor: Visitor, wait: float) -> list[tuple[float, float]]:
+    async def one(visitor: Visitor, wait: float) -> list[float]:
         await asyncio.sleep(wait)
         taken = []
         for sentence in SENTENCES:
-            when = time.monotonic()
-            taken.append((when, await visitor.type(sentence)))
-            await asyncio.sleep(max(0.0, PAUSE - taken[-1][1]))
+            taken.append(await visitor.type(sentence))
+            await asyncio.sleep(max(0.0, PAUSE - taken[-1]))
         return taken
 
     each = await asyncio.gather(*(one(visitor, moments.uniform(0, PAUSE)) for visitor in present))
-    return [pair for pairs in each for pair in pairs]
+    return [seconds for taken in each for seconds in taken]
 
 
 async def _train(visitor: Visitor, moments: random.Random) -> bool:
@@ -145,17 +143,6 @@ async def _train(visitor: Visitor, moments: random.Random) -> bool:
             return True
         await asyncio.sleep(0.2)
     return False
-
-
-async def _count(visitor: Visitor, busy: list[tuple[float, int]]) -> None:
-    while True:
-        busy.append((time.monotonic(), sum(row["state"] == "running" for row in await visitor.jobs())))
-        await asyncio.sleep(0.5)
-
-
-def _running(busy: Sequence[tuple[float, int]], when: float) -> int:
-    """How many trainings were running at a moment, as last looked before."""
-    return next((number for moment, number in reversed(busy) if moment <= when), 0)
 
 
 def _late(taken: Sequence[float]) -> float:

@@ -60,6 +60,12 @@ class Visitor:
         """What the panel of trainings is told."""
         return list(json.loads(await asyncio.to_thread(_get, self.address + "/jobs", self.cookie))["jobs"])
 
+    async def stop_all(self) -> None:
+        """Stop what this visitor is training, as the panel's button does."""
+        for row in await self.jobs():
+            if row["can_stop"]:
+                await asyncio.to_thread(_post, f"{self.address}/jobs/{row['key']}/stop", self.cookie)
+
     async def _run(self, *triggers: WidgetState) -> float:
         self._answered.clear()
         start = time.perf_counter()
@@ -151,6 +157,11 @@ def _key(widget: str) -> str:
 def _get(url: str, cookie: str) -> bytes:
     with urlopen(Request(url, headers={"Cookie": cookie}), timeout=60) as answer:
         return bytes(answer.read())
+
+
+def _post(url: str, cookie: str) -> None:
+    with urlopen(Request(url, headers={"Cookie": cookie, "X-Lineage": "1"}, method="POST"), timeout=60):
+        pass
 
 
 def _new_cookie(address: str) -> str:
