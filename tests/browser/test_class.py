@@ -138,6 +138,8 @@ def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Pat
                 "ERR_EMPTY_RESPONSE",
                 "WebSocket",
                 "disconnected",
+                "Client Error in reaching server endpoint",
+                "server is not responding",
             ),
         )
         train(page)

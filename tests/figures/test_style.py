@@ -26,7 +26,7 @@ FIGURES = {
     "word_weights": insides.word_weights(TOKENS, np.eye(2), ("no", "yes")),
     "embedding_map": insides.embedding_map(TOKENS, np.eye(2), "--m-rnn"),
     "learning_curve": race.learning_curve(
-        np.arange(2), np.eye(2), "RNN", "--m-rnn", "solid", 2, (0.0, 1.0), (0.9, "here")
+        np.arange(2.0), np.eye(2), "RNN", "--m-rnn", "solid", 2, (0.0, 1.0), (0.9, "here")
     ),
     "finish_line": counting.finish_line([counting.Finisher("RNN", "--m-rnn", [0.9])], 0.9, 0.7),
     "ceiling_by_chance": counting.ceiling_by_chance([0.4, 0.5, 0.6], [1.0, 0.8, 1.0], [1.0, 0.6, 1.0], 0.5, [0.9]),
