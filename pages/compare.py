@@ -141,9 +141,11 @@ def train_here(session: PageSession[Comparison], run: store.StoredRun) -> None:
 def branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: Sequence[int]) -> None:
     """Where it leaves its parent, and what changes there."""
     config, usual = run.config, run.config.optimiser
-    about = {f: Adam.__dataclass_fields__[f].metadata for f in ("learning_rate", "schedule", "warmup")}
+    about = {f: Adam.__dataclass_fields__[f].metadata for f in ("learning_rate", "schedule")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        step = st.select_slider("At step", steps, steps[len(steps) // 2], key=f"branch.{run.key}.step", width=320)
+        step = steps[0]
+        if len(steps) > 1:  # a slider needs two ends
+            step = st.select_slider("At step", steps, steps[len(steps) // 2], key=f"branch.{run.key}.step", width=320)
         rate = st.number_input(
             "Learning rate",
             1e-6,
@@ -160,7 +162,7 @@ def branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: S
         )
         epochs = st.number_input("Epochs in all", 1, 2000, config.epochs, width=130)
         order = st.number_input(
-            "Order of batches", 0, 1000, config.order, width=150, help="Another number draws another order."
+            "Order of batches", 0, 2**31 - 1, config.order, width=150, help="Another number draws another order."
         )
     changes = {"learning_rate": rate, "schedule": schedule, "epochs": epochs, "order": order}
     try:

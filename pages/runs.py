@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,7 +24,7 @@ def filters(session: PageSession[Shelf]) -> None:
     """Which runs are shown."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bound(session, "runs.text", state.text, lambda s, text: changed(s, "text", text.strip()))
+        ties = bound(session, "runs.text", state.text, lambda s, text: replace(s, text=text.strip()))
         st.text_input("Look for", width=260, placeholder="a name, a tag, a key", **ties)
         chosen("models", "Models", {name: row.title for name, row in MODELS.items()}, session)
         if len(TASKS) > 1:
@@ -34,23 +35,18 @@ def filters(session: PageSession[Shelf]) -> None:
             ("when", "When", ("ever", "today", "this week", "this month")),
             ("whose", "Whose", ("everybody's", "mine", "shipped")),
         ):
-            ties = bound(session, f"runs.{name}", getattr(state, name), partial(changed_to, name))
+            ties = bound(session, f"runs.{name}", getattr(state, name), partial(changed, name))
             st.selectbox(label, options, width=150, **ties)
 
 
 def chosen(name: str, label: str, options: dict[str, str], session: PageSession[Shelf]) -> None:
     """A filter that takes several values."""
     here = [value for value in getattr(session.state, name) if value in options]
-    ties = bound(session, f"runs.{name}", here, lambda s, values: changed(s, name, tuple(values)))
+    ties = bound(session, f"runs.{name}", here, lambda s, values: changed(name, s, tuple(values)))
     st.multiselect(label, list(options), format_func=options.__getitem__, width=260, placeholder="all", **ties)
 
 
-def changed_to(name: str, state: Shelf, value: object) -> Shelf:
-    """`changed`, for a widget that knows its part."""
-    return changed(state, name, value)
-
-
-def changed(state: Shelf, name: str, value: object) -> Shelf:
+def changed(name: str, state: Shelf, value: object) -> Shelf:
     """The state with one part changed."""
     return Shelf(**{**vars(state), name: value})
 
@@ -116,14 +112,14 @@ def import_box(session: PageSession[Shelf]) -> None:
         given = st.file_uploader("A zip that was exported from Lineage", type="zip", max_upload_size=max(most, 1))
         if given is not None and st.button("Import it", icon=":material/upload:"):
             if key := shelf.import_zip(session, given.getvalue()):
-                session.state = changed(session.state, "run", key)
+                session.state = replace(session.state, run=key)
                 st.rerun()
             problems(session.problems)
 
 
 def closed() -> None:
     """The open run was closed."""
-    session.state = changed(session.state, "run", "")
+    session.state = replace(session.state, run="")
     focus("")
 
 
@@ -193,7 +189,9 @@ def say(run: store.StoredRun, key: str) -> None:
     with left:
         st.text_input("Name", card.name, max_chars=library.MOST_NAME, placeholder=run.config.title, **ties("name"))
         options = sorted({*card.tags, *index.every_tag()}, key=str.casefold)
-        st.multiselect("Tags", options, list(card.tags), accept_new_options=True, max_selections=12, **ties("tags"))
+        st.multiselect(
+            "Tags", options, list(card.tags), accept_new_options=True, max_selections=library.MOST_TAGS, **ties("tags")
+        )
         st.toggle("Pinned: it is not deleted to make room", card.pinned, **ties("pinned"))
     with right:
         st.text_area("Note", card.note, max_chars=environment().most_text, height=150, **ties("note"))
@@ -235,7 +233,7 @@ def page(session: PageSession[Shelf]) -> None:
 
 session = page_session("runs", Shelf)
 if arrived() and run_in_focus() and not session.state.run:
-    session.state = changed(session.state, "run", run_in_focus())
+    session.state = replace(session.state, run=run_in_focus())
 try:
     page(session)
 except LineageError as error:

@@ -6,6 +6,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -160,7 +161,8 @@ def _names(lanes: Mapping[str, Lane]) -> dict[str, str]:
     return named
 
 
-def settings(config: RunConfig) -> dict[str, object]:
+@lru_cache(maxsize=512)
+def settings(config: RunConfig) -> Mapping[str, object]:
     """Every setting of a run under its own name, the model's and the task's names among them."""
     flat: dict[str, object] = {}
     for name, value in to_json(config).items():
@@ -327,11 +329,9 @@ def amount(value: float | None, axis: Axis) -> str:
     """A place on an axis with its unit."""
     if value is None or not np.isfinite(value):
         return "never"
-    return (
-        duration(value)
-        if axis == "seconds" and value >= 0.1
-        else (f"{1000 * value:.0f} ms" if axis == "seconds" else f"{value:,.0f} {UNITS[axis]}")
-    )
+    if axis != "seconds":
+        return f"{value:,.0f} {UNITS[axis]}"
+    return duration(value) if value >= 0.1 else f"{1000 * value:.0f} ms"
 
 
 def price(entrant: Entrant) -> tuple[float, float] | None:

@@ -134,9 +134,8 @@ def call_to_train(session: LabSession, lanes: Mapping[str, Lane]) -> None:
 def cost(lanes: Mapping[str, Lane]) -> str:
     """What these trainings take, before they are asked for."""
     taken = max(sum(estimate.seconds(lane.config) for lane in lanes.values()), 0.5)
-    others = sum(
-        not view.done and view.key not in {key(lane.config) for lane in lanes.values()} for view in service.views()
-    )
+    own = {key(lane.config) for lane in lanes.values()}
+    others = sum(not view.done and view.key not in own for view in service.views())
     taken *= 1 + others / len(lanes)  # everybody has turns
     text = f"about {duration(taken)}"
     if warmup.ready():
