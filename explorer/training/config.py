@@ -132,12 +132,18 @@ def to_json(config: RunConfig) -> dict[str, Any]:
     }
 
 
-def differing(config: RunConfig) -> dict[str, object]:
-    """The settings that are not as released for this model and task, each by its own name."""
+def differing(config: RunConfig) -> dict[str, Any]:
+    """The settings that are not as released; a name that two parts have comes with its part, as in `task.seed`."""
     whole = to_json(config)
     usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
-    found = {k: v for part in _PARTS for k, v in whole[part].items() if v != usual[part].get(k)}
-    return found | {name: whole[name] for name in _OWN if whole[name] != usual[name]}
+    parts = {name: value for name, value in usual.items() if isinstance(value, dict)}
+    different = {name: whole[name] for name in usual.keys() - parts.keys() if whole[name] != usual[name]}
+    for part, before in parts.items():
+        for name in before.keys() - {"name", "version"}:
+            if whole[part][name] != before[name]:
+                homes = (name in usual) + sum(name in other for other in parts.values())
+                different[name if homes == 1 else f"{part}.{name}"] = whole[part][name]
+    return dict(sorted(different.items()))
 
 
 @lru_cache(maxsize=4096)

@@ -52,7 +52,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, rela
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shortened
 from explorer.training import store
-from explorer.training.config import KEY, RunConfig, default, to_json
+from explorer.training.config import KEY, differing, to_json
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -408,23 +408,9 @@ def _read(folder: Path) -> Entry:
         changed=changed,
         accuracy=metrics.get("exact_accuracy", {}).get("mean"),
         metrics=metrics,
-        settings=_settings(config),
+        settings=differing(config),
         tags=_in_order({_plain(tag)[:200] for tag in card.tags}),
     )
-
-
-def _settings(config: RunConfig) -> dict[str, Any]:
-    """What differs from the default; a name that two parts have comes with its part, as in `task.seed`."""
-    whole = to_json(config)
-    usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
-    parts = {name: value for name, value in usual.items() if isinstance(value, dict)}
-    different = {name: whole[name] for name in usual.keys() - parts.keys() if whole[name] != usual[name]}
-    for part, before in parts.items():
-        for name in before.keys() - {"name", "version"}:
-            if whole[part][name] != before[name]:
-                homes = (name in usual) + sum(name in other for other in parts.values())
-                different[name if homes == 1 else f"{part}.{name}"] = whole[part][name]
-    return dict(sorted(different.items()))
 
 
 def _plain(text: str) -> str:

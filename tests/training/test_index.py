@@ -22,8 +22,9 @@ from sqlalchemy import create_engine, inspect, text
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
+from explorer.training import config as run_config
 from explorer.training import index, store
-from explorer.training.config import Branch, changed, default
+from explorer.training.config import Branch, changed, default, differing
 from explorer.training.index import Query, search
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
@@ -120,17 +121,17 @@ def test_settings_are_what_differs_from_the_default(model: str, changes: dict[st
         config = changed(usual, changes)
     except InvalidSetting:
         config = changed(usual, changes := {name: value for name, value in changes.items() if name != "task.seed"})
-    assert index._settings(config).keys() == changes.keys()
-    assert changed(usual, index._settings(config)) == config
+    assert differing(config).keys() == changes.keys()
+    assert changed(usual, differing(config)) == config
 
 
 def test_settings_of_one_name_in_two_parts_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = {"seed": 0, "task": {"name": "t", "seed": 0, "size": 1}, "model": {"name": "m", "width": 1}}
     whole = {"seed": 1, "task": {"name": "t", "seed": 2, "size": 1}, "model": {"name": "m", "width": 3}}
     config = default("negation", "gru")
-    monkeypatch.setattr(index, "to_json", lambda c: whole if c is config else usual)
-    monkeypatch.setattr(index, "default", lambda *_: None)
-    assert index._settings(config) == {"seed": 1, "task.seed": 2, "width": 3}
+    monkeypatch.setattr(run_config, "to_json", lambda c: whole if c is config else usual)
+    monkeypatch.setattr(run_config, "default", lambda *_: None)
+    assert differing(config) == {"seed": 1, "task.seed": 2, "width": 3}
 
 
 def test_the_migrations_make_the_tables_of_the_classes(database: str) -> None:
