@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from playwright import sync_api
 
+from tests.browser.steps import calm
 from tests.serving import serving
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: no browser tests")
 sync_api.expect.set_options(timeout=60_000)  # a busy machine is slow; nothing here is about speed
 FLAGS = [
     "--no-sandbox",
@@ -90,6 +91,9 @@ def visit(browser: Any, server: str) -> Iterator[Visit]:
         page.on("request", request)
         page.on("websocket", request)
         page.goto(at + path)
+        # Streamlit loads the code of each kind of widget as it meets it, and the page moves under an early click.
+        sync_api.expect(page.get_by_role("heading", level=1)).to_be_visible()
+        calm(page)
         return page
 
     yield opened
