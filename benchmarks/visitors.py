@@ -18,6 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 _PATIENCE = 20.0  # seconds to wait for the answer to a gesture before it is sent again
 _TRIES = 6
+_DONE = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
 
 
 @dataclass
@@ -39,7 +40,8 @@ class Visitor:
     _cached: dict[str, ForwardMsg] = field(default_factory=dict)
     _page: str = ""  # the hash of the page, without which a rerun leads home
     _typed: str | None = None  # the sentence whose answer is awaited
-    _seen: bool = False  # whether a run of the whole page has begun since
+    _seen: bool = False  # whether a run that draws it has begun since
+    _parts: dict[str, str] = field(default_factory=dict)  # the fragments that widgets stand in, by ids of widgets
     _answered: asyncio.Event = field(default_factory=asyncio.Event)
     _timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -48,13 +50,13 @@ class Visitor:
         name = self.widgets["say"]
         self._states[name] = WidgetState(id=name, string_value=text)
         self._typed, self._seen = text, False
-        return await self._run()
+        return await self._run(self._parts.get(name, ""))
 
     async def press(self, button: str) -> float:
         """Seconds until the page has answered to a press of a button."""
         name = self.widgets[button]
         self.shown.clear()
-        return await self._run(WidgetState(id=name, trigger_value=True))
+        return await self._run(self._parts.get(name, ""), WidgetState(id=name, trigger_value=True))
 
     async def jobs(self) -> list[dict[str, Any]]:
         """What the panel of trainings is told."""
@@ -66,17 +68,17 @@ class Visitor:
             if row["can_stop"]:
                 await asyncio.to_thread(_post, f"{self.address}/jobs/{row['key']}/stop", self.cookie)
 
-    async def _run(self, *triggers: WidgetState) -> float:
+    async def _run(self, part: str = "", *triggers: WidgetState) -> float:
         self._answered.clear()
         start = time.perf_counter()
-        await self._send(triggers=triggers)
+        await self._send(part, triggers)
         answer = asyncio.create_task(self._answered.wait())
         for _ in range(_TRIES):
             await asyncio.wait((answer, self.ears), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
             if answer.done() or self.ears.done():
                 break
             self.unanswered.append(self._typed or "(a press, or the opening)")
-            await self._send()
+            await self._send(part)
         if not answer.done():
             answer.cancel()
             if self.ears.done():
@@ -84,12 +86,12 @@ class Visitor:
             raise TimeoutError(f"no answer to any of {_TRIES} messages within {_PATIENCE:.0f} s each")
         return time.perf_counter() - start
 
-    async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:
+    async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = (), unasked: bool = False) -> None:
         message = BackMsg()
         rerun = message.rerun_script
         rerun.query_string, rerun.page_script_hash = self.query, self._page
         rerun.page_name = "" if self._page else "negation"  # by its name only until the server has said its hash
-        rerun.fragment_id, rerun.is_auto_rerun = fragment, bool(fragment)
+        rerun.fragment_id, rerun.is_auto_rerun = fragment, unasked
         rerun.widget_states.widgets.extend([*self._states.values(), *triggers])
         rerun.cached_message_hashes.extend(self._cached)
         rerun.context_info.url = f"{self.address}/negation"
@@ -105,31 +107,34 @@ class Visitor:
                 self._cached[message.hash] = message
             match message.WhichOneof("type"):
                 case "delta":
-                    self._look_at(message.delta.new_element)
+                    self._look_at(message.delta.new_element, message.delta.fragment_id)
                 case "page_info_changed":
                     self.query = message.page_info_changed.query_string
-                case "new_session" if not message.metadata.run.fragment_ids:
-                    self._stop_timers()
-                    self._seen = True
+                case "new_session":
+                    parts = message.metadata.run.fragment_ids
+                    if not parts:
+                        self._stop_timers()
+                    self._seen = self._seen or not parts or self._parts.get(self.widgets.get("say", "")) in parts
                 case "navigation":
                     self._page = message.navigation.page_script_hash
                 case "auto_rerun":
                     name, interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
                     if name not in self._timers:
                         self._timers[name] = asyncio.create_task(self._poll(name, interval))
-                case "script_finished" if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
-                    if self._typed is None or self._seen:
+                case "script_finished" if message.script_finished in _DONE:
+                    whole = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+                    if self._seen if self._typed is not None else whole:
                         self._typed = None
                         self._answered.set()
 
-    def _look_at(self, element: Any) -> None:
+    def _look_at(self, element: Any, part: str) -> None:
         kind = element.WhichOneof("type")
         if kind == "exception":
             self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
         elif kind == "text_input":
-            self.widgets[_key(element.text_input.id)] = element.text_input.id
+            self._remember(element.text_input.id, part)
         elif kind == "button":
-            self.widgets[_key(element.button.id)] = element.button.id
+            self._remember(element.button.id, part)
         elif kind == "markdown":
             self.shown.add(element.markdown.body)
         elif kind == "alert":
@@ -137,11 +142,15 @@ class Visitor:
         elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_jobs":
             self.asked = json.loads(element.bidi_component.json)["news"]
 
+    def _remember(self, widget: str, part: str) -> None:
+        self.widgets[_key(widget)] = widget
+        self._parts[widget] = part
+
     async def _poll(self, fragment: str, interval: float) -> None:
         while True:
             await asyncio.sleep(interval)
             self.polls += 1
-            await self._send(fragment)
+            await self._send(fragment, unasked=True)
 
     def _stop_timers(self) -> None:
         for timer in self._timers.values():

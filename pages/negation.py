@@ -17,7 +17,7 @@ from explorer.ui.components import frame, table
 from explorer.ui.insides import inside_panels, look_panel
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
-from explorer.ui.session import LabSession, bound, lab_session, setting
+from explorer.ui.session import LabSession, bound, change, lab_session, part, setting
 from explorer.ui.speaking import show_verdicts, verdicts_of
 from explorer.ui.tables import outcome_cell, results_table, sentences_table, trap_table
 
@@ -34,6 +34,9 @@ WORLD_TEXT = {
     "a pair held out": "Training never shows *destroy* together with **not**; the test does. Whoever has understood "
     "“not” needs no example.",
 }
+
+# The parts of the page that depend on the sentence alone: typing draws these again, and nothing else.
+SAID = ("sentence", "verdicts", "insides", "trap")
 
 START_NAMES = {0.1: "small", 1.0: "usual"}
 START_HELP = (
@@ -58,8 +61,8 @@ def world_row(session: LabSession) -> None:
         st.segmented_control("The world", list(WORLDS), label_visibility="collapsed", **ties)
 
 
-def sentence_row(session: LabSession) -> tuple[str, ...]:
-    """Where a sentence is typed or picked; returns the words that the models are asked about."""
+def sentence_row(session: LabSession) -> None:
+    """Where a sentence is typed or picked; `session.spoken` holds the words that the models are asked about."""
     lab = session.lab
     sentences = [s.text for s in Negation(lab.task).sentences]
 
@@ -67,22 +70,19 @@ def sentence_row(session: LabSession) -> tuple[str, ...]:
         return text.removeprefix("human ").removesuffix(" nature")
 
     with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bound(session, "say", lab.say, lambda lab, text: lab.saying(text))
+        ties = bound(session, "say", lab.say, lambda lab, text: lab.saying(text), redraw=SAID)
         st.text_input("Type a sentence", width=330, placeholder="human not preserve nature", **ties)
         shown = lab.say if lab.say in sentences else None
-        ties = bound(session, "pick", shown, lambda lab, text: lab.saying(text or lab.say))
+        ties = bound(session, "pick", shown, lambda lab, text: lab.saying(text or lab.say), redraw=SAID)
         pick = f"or take one of the {findings.number(len(sentences))}: human … nature"
         st.pills(pick, sentences, format_func=label, wrap=True, width="content", **ties)
     try:
-        words = VOCABULARY.split(lab.say)
+        session.spoken = VOCABULARY.split(lab.say)
     except SentenceError as error:
         st.warning(plain(str(error)), icon=":material/help:")
         if isinstance(error, UnknownWords):
             nearest_words(session, error)
         st.caption(f"Below: the last sentence they could read, “{' '.join(session.spoken)}”.")
-        return session.spoken
-    session.spoken = words
-    return words
 
 
 def nearest_words(session: LabSession, error: UnknownWords) -> None:
@@ -93,12 +93,12 @@ def nearest_words(session: LabSession, error: UnknownWords) -> None:
             for near in known:
 
                 def put(word: str = word, near: str = near) -> None:
-                    session.change(lambda lab: lab.saying(VOCABULARY.replaced(lab.say, word, near)))
+                    change(session, lambda lab: lab.saying(VOCABULARY.replaced(lab.say, word, near)), SAID)
 
                 st.button(near, key=f"near.{word[:24]}.{near}", on_click=put)
 
 
-def insides_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[str, ...]) -> None:
+def insides_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     """How each came to its answer: the sum, the reading, the looking of one seed."""
     count = session.lab.value("replicas")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
@@ -121,16 +121,15 @@ def insides_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple
                 )
                 head_choice(session, "layer", "Layer", session.lab.value("layers", "transformer"))
                 head_choice(session, "head", "Head", session.lab.value("heads", "transformer"))
-    panels = [
-        panel
-        for model, lane in lanes.items()
-        if lane.stored
-        for panel in inside_panels(session.lab, model, lane, words)
-    ]
-    if panels:
-        frame(panels, key="negation-insides", height=320, narrow_height=300, columns=3)
-    else:
-        empty_panel("Train the models to see inside them.", 120)
+
+    def draw() -> None:
+        found = [inside_panels(session.lab, model, lane, session.spoken) for model, lane in lanes.items()]
+        if panels := [panel for each in found for panel in each]:
+            frame(panels, key="negation-insides", height=320, narrow_height=300, columns=3)
+        else:
+            empty_panel("Train the models to see inside them.", 120)
+
+    part(session, "insides", draw)
 
 
 def head_choice(session: LabSession, name: str, label: str, count: int) -> None:
@@ -230,7 +229,7 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     sentences_table(world, lanes)
 
 
-def trap_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[str, ...]) -> None:
+def trap_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     """A trap worth seeing: padding that is counted like a word."""
     st.header("A trap worth seeing", anchor=False)
     explanation(
@@ -241,6 +240,12 @@ def trap_section(session: LabSession, lanes: Mapping[str, Lane], words: tuple[st
     on = session.lab.task.padding == "eos"
     ties = bound(session, "trap", on, lambda lab, on: lab.with_shared(padding="eos" if on else "pad"))
     st.toggle("Fill up with <EOS>, and count it", **ties)
+    part(session, "trap", lambda: trap(session, lanes, on))
+
+
+def trap(session: LabSession, lanes: Mapping[str, Lane], on: bool) -> None:
+    """The same sentence twice: alone, and beside a longer one."""
+    words = session.spoken
     longest = max(Negation(session.lab.task).lengths)
     if len(words) + 2 >= longest:  # nothing in this world is longer: ask it without its "not"s
         words = tuple(word for word in words if word != "not")[: longest - 3] or words
@@ -331,15 +336,15 @@ def page(session: LabSession) -> None:
     page_head("Can a model that only counts words understand “not”?")
     world_row(session)
     problems(session.problems)
-    words = sentence_row(session)
+    part(session, "sentence", lambda: sentence_row(session))
     lanes = runs.lanes(session.lab.configs, session.raced)
     race.call_to_train(session, lanes)
-    show_verdicts(lanes, words, key="negation-verdicts")
-    insides_section(session, lanes, words)
+    part(session, "verdicts", lambda: show_verdicts(lanes, session.spoken, key="negation-verdicts"))
+    insides_section(session, lanes)
     race_section(session)
     results_section(session, lanes)
     why_section(session, lanes)
-    trap_section(session, lanes, words)
+    trap_section(session, lanes)
     task_section(session)
     look_inside_section(session, lanes)
     st.header("The code", anchor=False)

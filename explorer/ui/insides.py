@@ -17,11 +17,26 @@ from explorer.ui.runs import Lane
 
 def inside_panels(lab: Lab, model: str, lane: Lane, words: tuple[str, ...]) -> list[Panel]:
     """The panel of one model; the feedforward net has none, its window shows nothing word by word."""
-    run, row, look = lane.stored, lane.row, lab.look
-    if run is None:
+    if lane.stored is None:
         return []
+    window = lab.value("window", "transformer") if model == "transformer" else 0
+    return _inside(lane.stored.stamp, model, words, lab.look, lab.layer, lab.head, window, lane.stored, lane.row)
+
+
+@st.cache_resource(max_entries=1024, show_spinner=False)
+def _inside(
+    stamp: tuple[str, str],
+    model: str,
+    words: tuple[str, ...],
+    look: int,
+    layer: int,
+    head: int,
+    window: int,
+    _run: StoredRun,
+    _row: ModelRow,
+) -> list[Panel]:
     if model == "bag_of_words":
-        view = runs.contributions(run, words, look)
+        view = runs.contributions(_run, words, look)
         finding = findings.sum_finding(view.tokens, view.values)
         return [
             Panel(
@@ -36,22 +51,22 @@ def inside_panels(lab: Lab, model: str, lane: Lane, words: tuple[str, ...]) -> l
             )
         ]
     if model in ("rnn", "lstm", "gru"):
-        read = runs.reading(run, words, look)
+        read = runs.reading(_run, words, look)
         finding = findings.reading_finding(read.tokens, read.sustain)
         return [
             Panel(
                 f"reading-{model}",
-                insides.answers_on_the_way(read.tokens, read.sustain, row.colour, CLASSES),
-                alt=f"{row.title}: probability of sustain after each word. {finding}",
-                title=f"The {row.title} answers after each word",
+                insides.answers_on_the_way(read.tokens, read.sustain, _row.colour, CLASSES),
+                alt=f"{_row.title}: probability of sustain after each word. {finding}",
+                title=f"The {_row.title} answers after each word",
                 caption=finding,
                 token_axis="x",
                 token_count=len(read.tokens),
             )
         ]
     if model == "transformer":
-        seen = runs.attention(run, words, look, lab.value("window", "transformer"))
-        layer, head = min(lab.layer, len(seen.weights) - 1), min(lab.head, seen.weights.shape[1] - 1)
+        seen = runs.attention(_run, words, look, window)
+        layer, head = min(layer, len(seen.weights) - 1), min(head, seen.weights.shape[1] - 1)
         weights = seen.weights[layer, head]
         finding = findings.attention_finding(seen.tokens, weights, layer, len(seen.weights))
         masked = " Empty: masked padding." if np.isnan(weights).any() else ""

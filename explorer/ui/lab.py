@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 from explorer.catalogue import MODELS
@@ -49,7 +49,7 @@ class Lab:
 
     def config(self, model: str) -> RunConfig:
         """The run of one model under these settings; the run that was asked for, while they are still its own."""
-        made = changed(default("negation", model), {**USUAL, **self.shared, **self.own.get(model, {})})
+        made = _made(model, tuple({**USUAL, **self.shared, **self.own.get(model, {})}.items()))
         return self.asked if self.asked and made == plain(self.asked) else made
 
     @cached_property
@@ -125,6 +125,12 @@ class Lab:
             layer=min(self.layer, kept.value("layers", "transformer") - 1),
             head=min(self.head, kept.value("heads", "transformer") - 1),
         )
+
+
+@lru_cache(maxsize=4096)
+def _made(model: str, settings: tuple[tuple[str, object], ...]) -> RunConfig:
+    """One page asks for the same few configurations some hundred times."""
+    return changed(default("negation", model), dict(settings))
 
 
 def plain(config: RunConfig) -> RunConfig:

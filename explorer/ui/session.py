@@ -10,14 +10,15 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import streamlit as st
+from streamlit.errors import StreamlitAPIException
 
 from explorer.catalogue import model_row
-from explorer.errors import LineageError
+from explorer.errors import DamagedRun, LineageError
 from explorer.tasks.negation import VOCABULARY, NegationConfig
 from explorer.training.config import Adam, RunConfig
 from explorer.ui import address, lab
@@ -45,6 +46,14 @@ class PageSession(Generic[State]):
         except LineageError as error:
             self.problems = (str(error),)
 
+    def read(self, here: Mapping[str, str]) -> None:
+        """Take the state that an address asks for."""
+        self.state, self.problems = address.read(type(self.state), here)
+
+    def write(self) -> dict[str, str]:
+        """The address of the state."""
+        return address.write(self.state)
+
 
 @dataclass
 class LabSession(PageSession[Lab]):
@@ -58,6 +67,12 @@ class LabSession(PageSession[Lab]):
     @property
     def lab(self) -> Lab:
         return self.state
+
+    def read(self, here: Mapping[str, str]) -> None:
+        self.state, self.problems = lab.read(here)
+
+    def write(self) -> dict[str, str]:
+        return lab.write(self.state)
 
 
 def remember_page(page: str) -> None:
@@ -85,8 +100,8 @@ def lab_session() -> LabSession:
     """This visitor's state of the lab; the run that was asked for on another page is shown here too."""
     session: LabSession = st.session_state.setdefault(_KEY, LabSession())
     if arrived() and not st.query_params and run_in_focus() not in ("", session.lab.run):
-        session.state, session.problems = lab.read({"run": run_in_focus(), "say": session.lab.say})
-    follow_address(session, lab.read, lab.write)
+        session.read({"run": run_in_focus(), "say": session.lab.say})
+    follow_address(session)
     focus(session.lab.run if session.lab.shows_asked else "")
     return session
 
@@ -94,7 +109,7 @@ def lab_session() -> LabSession:
 def page_session(name: str, kind: type[State]) -> PageSession[State]:
     """This visitor's state of a page that is one flat dataclass; see `address.py`."""
     session: PageSession[State] = st.session_state.setdefault(f"lineage.{name}", PageSession(kind()))
-    follow_address(session, partial(address.read, kind), address.write)
+    follow_address(session)
     return session
 
 
@@ -104,11 +119,7 @@ def prepare(name: str, kind: type[State], make: Callable[[State], State]) -> Non
     session.change(make)
 
 
-def follow_address(
-    session: PageSession[State],
-    read: Callable[[Mapping[str, str]], tuple[State, tuple[str, ...]]],
-    write: Callable[[State], dict[str, str]],
-) -> None:
+def follow_address(session: PageSession[Any]) -> None:
     """Let an address that this page did not write change its state, then let it hold what is on the screen.
 
     Whoever comes from another page brings an empty address and finds everything as it was left; an
@@ -116,20 +127,28 @@ def follow_address(
     """
     here = st.query_params.to_dict()
     if here != session.written and (here or not arrived()):
-        session.state, session.problems = read(here)
-    write_address(session, write)
+        session.read(here)
+    write_address(session)
 
 
-def write_address(session: PageSession[State], write: Callable[[State], dict[str, str]] = address.write) -> None:
+def write_address(session: PageSession[Any]) -> None:
     """Let the address hold what is on the screen."""
-    wanted = write(session.state)
+    wanted = session.write()
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
     session.written = wanted
 
 
-def bound(session: PageSession[State], key: str, value: object, make: Callable[[State, Any], State]) -> dict[str, Any]:
+def bound(
+    session: PageSession[State],
+    key: str,
+    value: object,
+    make: Callable[[State, Any], State],
+    redraw: tuple[str, ...] = (),
+) -> dict[str, Any]:
     """The arguments that tie a widget to the state: it shows `value`, and `make` says what its change means.
+
+    `redraw` names the only parts of the page that show it, see `part`; the widget must stand in one of them.
 
     A browser that has not yet been shown a new value sends the old one with its next gesture. That is an
     echo and no change, so for a moment what the widget held before is not taken for a wish.
@@ -143,9 +162,33 @@ def bound(session: PageSession[State], key: str, value: object, make: Callable[[
         new = st.session_state[key]
         echo, until = session.echoes.get(key, (None, 0.0))
         if new != echo or time.monotonic() > until:
-            session.change(lambda state: make(state, new))
+            change(session, lambda state: make(state, new), redraw)
 
     return {"key": key, "on_change": changed}
+
+
+def change(session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = ()) -> None:
+    """Change the state in a widget's callback; only these parts of the page are drawn again, or all of it."""
+    told = session.problems
+    session.change(make)
+    if redraw and not told and not session.problems:
+        write_address(session)
+        with suppress(StreamlitAPIException):  # a part that was never drawn yet comes with the whole page
+            st.rerun(redraw)
+
+
+def part(session: PageSession[Any], name: str, draw: Callable[[], object]) -> None:
+    """A part of the page that can be drawn again alone: that costs a fraction of the whole page."""
+
+    @st.fragment(key=name)
+    def drawn() -> None:
+        try:
+            draw()
+        except DamagedRun as error:  # known from now on, so the next run of the page finds another run or none
+            session.problems = (str(error),)
+            st.rerun()
+
+    drawn()
 
 
 def setting(session: LabSession, name: str, label: str, *, model: str | None = None, place: str = "") -> None:
