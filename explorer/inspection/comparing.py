@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -63,15 +62,14 @@ def thinned(values: Float[ndarray, "points lines"], most: int = 400) -> Int[ndar
     count = len(values)
     if count <= most:
         return np.arange(count)
-    edges = np.linspace(0, count, most + 1).astype(int)
-    kept = {0, count - 1}
-    for start, end in pairwise(edges):
-        part = values[start:end]
-        known = ~np.isnan(part).all(axis=0)
-        kept.add(int(start))
-        kept.update((start + np.nanargmin(part[:, known], axis=0)).tolist())
-        kept.update((start + np.nanargmax(part[:, known], axis=0)).tolist())
-    return np.array(sorted(kept))
+    long = -(-count // most)
+    starts = np.arange(0, count, long)
+    padded = np.full((len(starts) * long, values.shape[1]), np.nan)
+    padded[:count] = values
+    parts = padded.reshape(len(starts), long, -1)
+    lowest = np.where(np.isnan(parts), np.inf, parts).argmin(axis=1)
+    highest = np.where(np.isnan(parts), -np.inf, parts).argmax(axis=1)
+    return np.unique(np.concatenate([starts, [count - 1], *(starts + lowest.T), *(starts + highest.T)]))
 
 
 def reached(course: Course, target: float, rising: bool) -> Float[ndarray, " replicas"]:

@@ -221,7 +221,8 @@ def _panel(
     if curves is not None:
         values = curves.metrics[measure]
         epochs = curves.along("epoch", curves.evaluated, config.steps_per_epoch)
-    kept = thinned(np.column_stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)]))
+    spread = np.column_stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)])
+    kept = thinned(spread, most=150)  # of small multiples
     end = f"{values[-1].mean():.3f}" if len(values) else "–"
     return Panel(
         f"{row.name}-{measure}",
