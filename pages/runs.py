@@ -15,7 +15,16 @@ from explorer.training import index, library, store
 from explorer.ui import findings, shelf
 from explorer.ui.comparing import MOST, Comparison
 from explorer.ui.page import empty_panel, lead, page_head, plain, problems
-from explorer.ui.session import PageSession, arrived, bound, focus, page_session, prepare, run_in_focus, write_address
+from explorer.ui.session import (
+    PageSession,
+    address_of,
+    arrived,
+    bound,
+    focus,
+    page_session,
+    run_in_focus,
+    write_address,
+)
 from explorer.ui.shelf import Shelf
 from explorer.ui.visitors import visitor, window
 
@@ -56,14 +65,14 @@ def actions(session: PageSession[Shelf]) -> None:
     picked = session.state.runs
     me, deleted = visitor(), window().deleted
     with st.container(horizontal=True, vertical_alignment="center", height="content"):
-        if st.button(
-            f"Compare {findings.number(len(picked))}" if picked else "Compare",
+        st.page_link(
+            "compare.py",
+            label=f"Compare {findings.number(len(picked))}" if picked else "Compare",
+            query_params=address_of("compare", Comparison) | {"runs": ",".join(picked)},
             icon=":material/stacked_line_chart:",
             disabled=not 1 <= len(picked) <= MOST,
             help=None if len(picked) <= MOST else f"At most {MOST} at once.",
-        ):
-            prepare("compare", Comparison, lambda state: state.with_runs(picked))
-            st.switch_page("compare.py")
+        )
         one = picked[0] if len(picked) == 1 else ""
         st.download_button(
             "Export",

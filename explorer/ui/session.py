@@ -113,10 +113,9 @@ def page_session(name: str, kind: type[State]) -> PageSession[State]:
     return session
 
 
-def prepare(name: str, kind: type[State], make: Callable[[State], State]) -> None:
-    """Change the state of another page before the visitor goes there."""
-    session: PageSession[State] = st.session_state.setdefault(f"lineage.{name}", PageSession(kind()))
-    session.change(make)
+def address_of(name: str, kind: type[State]) -> dict[str, str]:
+    """The address of another page as this visitor left it."""
+    return dict(st.session_state.setdefault(f"lineage.{name}", PageSession(kind())).write())
 
 
 def follow_address(session: PageSession[Any]) -> None:

@@ -33,9 +33,9 @@ _SIGN_IN = """<!doctype html><html lang="en"><title>Operator</title>
 <style>body {{ font: 16px/1.6 sans-serif; max-width: 24rem; margin: 20vh auto; padding: 1rem }}
 :root {{ color-scheme: light dark }}
 input, button {{ font: inherit; padding: .4rem .6rem }}</style>
-<h1>Operator</h1><p>{words}</p>
-<form method="post"><label>Password <input name="password" type="password" autofocus required></label>
-<button>Sign in</button></form></html>"""
+<h1>Operator</h1><p>{words}</p>{form}</html>"""
+_FORM = """<form method="post"><label>Password <input name="password" type="password" autofocus required></label>
+<button>Sign in</button></form>"""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ async def operator(request: Request) -> Response:
     password = environment().operator_password
     if not password:
         words = "This server has no operator: LINEAGE_OPERATOR_PASSWORD is not set where it was started."
-        return HTMLResponse(_SIGN_IN.format(words=words), status_code=404)
+        return HTMLResponse(_SIGN_IN.format(words=words, form=""), status_code=404)
     words = "The operator may stop every training and delete every run."
     if request.method == "POST":
         body = b""
@@ -158,4 +158,4 @@ async def operator(request: Request) -> Response:
             return answer
         await asyncio.sleep(1)  # guessing takes time
         words = "This is not the password."
-    return HTMLResponse(_SIGN_IN.format(words=words))
+    return HTMLResponse(_SIGN_IN.format(words=words, form=_FORM))

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.steps import LONG, STOPPED, button, position, race, train
+from tests.browser.steps import LONG, STOPPED, button, calm, position, race, train
 
 HEADLINE = "Bag of words says sustain. The other three say collapse, and so does the grammar."
 # Two models and two seeds: a race of a blink, so that its playback is what one waits for.
@@ -79,6 +80,7 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
         "[...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
     )
     frame = race(page)
+    expect(frame.locator("[id^=lineage-cut] rect").first).to_be_attached()  # the first curve is drawn
     frame.evaluate(
         """place => {
             window.seen = { heights: new Set(), veils: new Set() };
@@ -173,3 +175,26 @@ def test_a_word_that_is_clicked_is_lit_everywhere_and_held(visit: Any) -> None:
     page.keyboard.press("Escape")
     expect(lights).to_have_count(0)
     expect(chip).to_have_attribute("aria-pressed", "false")
+
+
+def test_typing_draws_again_only_what_the_sentence_changes(visit: Any) -> None:
+    page = visit("/negation")
+    runs: list[list[str]] = []
+
+    def heard(frame: bytes) -> None:
+        message = ForwardMsg.FromString(frame)
+        if message.WhichOneof("type") == "new_session":
+            runs.append(list(message.metadata.run.fragment_ids))
+
+    # the socket of the page that is open already tells nothing, so another one is opened
+    page.on("websocket", lambda socket: socket.on("framereceived", heard))
+    page.reload()
+    expect(verdicts(page)).to_have_count(4)
+    calm(page)
+    whole = len([parts for parts in runs if not parts])
+    type_sentence(page, "human preserve nature")
+    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(page).to_have_url(re.compile(r"\?say=human\+preserve\+nature$"))
+    expect(page.get_by_role("heading", name="What came out")).to_be_visible()
+    calm(page)
+    assert len([parts for parts in runs if not parts]) == whole and len(runs[-1]) == 4

@@ -62,14 +62,13 @@ def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
     for i in (0, 5):
         tick(page, rows(page).nth(i))
         keys.append(rows(page).nth(i).locator(".detail").inner_text().split(", ")[-1])
-    compare = page.get_by_role("button", name="Compare two")
-    expect(compare).to_be_enabled()
-    compare.click()
+    page.get_by_role("link", name="Compare two").click()
     expect(page).to_have_url(re.compile(r"/compare\?runs="))
     assert sorted(re.findall(r"[a-z2-7]{12}", page.url.split("?")[1])) == sorted(keys)
     expect(page.locator(".frame-readout li")).to_have_count(2)
     page.go_back()
     expect(page.get_by_role("checkbox", checked=True)).to_have_count(2)
+    expect(page).to_have_url(re.compile(r"/runs\?sort=-accuracy&runs="))
 
 
 def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_left(visit: Any) -> None:

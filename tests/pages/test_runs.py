@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -236,7 +237,8 @@ def test_what_is_no_run_is_refused_in_one_sentence(content: bytes, home: Path) -
 
 def test_the_actions_fit_what_is_ticked() -> None:
     def disabled(at: AppTest) -> dict[str, bool]:
-        return {b.label: b.disabled for b in at.button if b.label.startswith(("Compare", "Delete"))}
+        links = {link.proto.label: link.proto.disabled for link in at.get("page_link")}
+        return links | {b.label: b.disabled for b in at.button if b.label == "Delete"}
 
     mine, shipped = kept(), [e.key for e in index.search(index.Query(most=9)) if e.shipped]
     assert disabled(runs_page()) == {"Compare": True, "Delete": True}
@@ -247,6 +249,8 @@ def test_the_actions_fit_what_is_ticked() -> None:
 
 def test_the_ticked_runs_are_compared_in_their_order() -> None:
     keys = [store.find(f"negation-single-{model}").key for model in ("gru", "rnn")]
-    at = press(runs_page({"runs": ",".join(keys)}), "Compare two")
+    [link] = runs_page({"runs": ",".join(keys)}).get("page_link")
+    assert link.proto.page == "compare"
+    at = page("compare.py", dict(parse_qsl(link.proto.query_string)))
     assert [row["cells"]["name"]["text"] for data in drawn(at, "table") if data["file"] == "comparison-results"
             for row in data["rows"]] == ["1 GRU", "2 RNN"]  # fmt: skip
