@@ -1,74 +1,37 @@
 """The index over the run folders: a table to search them by. Needs no torch.
 
-The folders are the truth: the index can be thrown away at any time and is made again from them. It lies in
-LINEAGE_HOME/index.db (SQLite), or in the database of LINEAGE_DATABASE_URL (SQLite or PostgreSQL); a database
-belongs to one LINEAGE_HOME. Every function may be called from any thread, and raises StoreError while the
-database does not answer.
+The folders are the truth: the index can be thrown away at any time and is made again from them. It lies in a
+database (see `database.py`), which belongs to one LINEAGE_HOME. Every function may be called from any thread,
+and raises StoreError while the database does not answer.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime
-import fcntl
 import logging
 import math
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from alembic import command
-from alembic.config import Config
-from alembic.util import CommandError
-from sqlalchemy import (
-    JSON,
-    URL,
-    BigInteger,
-    ColumnElement,
-    Connection,
-    DateTime,
-    Dialect,
-    Engine,
-    ForeignKeyConstraint,
-    NullPool,
-    Text,
-    TypeDecorator,
-    create_engine,
-    delete,
-    event,
-    func,
-    make_url,
-    select,
-)
-from sqlalchemy.exc import ArgumentError, ProgrammingError, SQLAlchemyError
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+from sqlalchemy import BigInteger, ColumnElement, ForeignKeyConstraint, delete, func, select
+from sqlalchemy.orm import Mapped, Session, mapped_column, relationship
 
 from explorer.environment import environment
-from explorer.errors import DamagedRun, InvalidSetting, RunError, StoreError, shortened
+from explorer.errors import DamagedRun, InvalidSetting, RunError, shortened
 from explorer.training import store
 from explorer.training.config import KEY, differing, to_json
+from explorer.training.database import Base, ask, database, lock, utc
 
 log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 _Folder: TypeAlias = tuple[bool, str]  # whether it is among those that ship, and its name there
 _FRESH = 2.0  # seconds for which what a refresh has found is taken as it is
-_PATIENCE = 2.0  # seconds to wait for somebody else's transaction
-_WRITERS = 0x11EA6E  # names the lock that writers to a PostgreSQL database take in turn
 _BETWEEN = "\x1f"  # stands between the texts of `words`, and in none of them
-_NO_ANSWER = (
-    "The list of runs cannot be read now: the database does not answer. "
-    "The runs themselves are safe; try again in a moment."
-)
-_NOT_OURS = (
-    "The database of LINEAGE_DATABASE_URL is damaged, or a newer version of this program made it. "
-    "The runs themselves are safe: give an empty database, and the list is made again."
-)
 
 
 @dataclass(frozen=True)
@@ -118,32 +81,7 @@ class Query:
     most: int = 500
 
 
-Utc: TypeAlias = datetime.datetime
-
-
-class _Utc(TypeDecorator[Utc]):
-    """A moment, the same on every database: SQLite forgets the time zone."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: Utc | None, dialect: Dialect) -> Utc | None:
-        return value and _utc(value)
-
-    def process_result_value(self, value: Utc | None, dialect: Dialect) -> Utc | None:
-        return value and _utc(value)
-
-
-class _Base(DeclarativeBase):
-    type_annotation_map = {  # noqa: RUF012  # SQLAlchemy's own name for it
-        str: Text().with_variant(Text(collation="C"), "postgresql"),  # sorted as SQLite does
-        datetime.datetime: _Utc,
-        dict[str, Any]: JSON,
-        dict[str, dict[str, Any]]: JSON,
-    }
-
-
-class _Run(_Base):
+class _Run(Base):
     """A row for each run folder; see Entry. A change here needs a new file in migrations/versions/."""
 
     __tablename__ = "runs"
@@ -176,7 +114,7 @@ class _Run(_Base):
     tags: Mapped[list[_Tag]] = relationship(lazy="selectin", passive_deletes=True)
 
 
-class _Tag(_Base):
+class _Tag(Base):
     __tablename__ = "tags"
     __table_args__ = (ForeignKeyConstraint(["key", "shipped"], ["runs.key", "runs.shipped"], ondelete="CASCADE"),)
 
@@ -233,34 +171,34 @@ def used_bytes() -> int:
 
 def put(run: store.StoredRun) -> None:
     """Enter a run, or what has changed of it."""
-    with _lock:
+    with lock:
         entry = _read(run.folder)
-        _ask(lambda session: _replace(session, [entry], [(entry.shipped, entry.folder)]), write=True)
+        ask(lambda session: _replace(session, [entry], [(entry.shipped, entry.folder)]), write=True)
 
 
 def drop(key: str) -> None:
     """Strike out one of this machine's own runs."""
-    with _lock:
-        _ask(lambda session: _replace(session, [], [(False, key)]), write=True)
+    with lock:
+        ask(lambda session: _replace(session, [], [(False, key)]), write=True)
 
 
 def reindex() -> int:
     """Make the index anew from the folders; how many runs it has then. Damaged ones are left out, and logged."""
-    with _lock:
-        _index().skipped.clear()
+    with lock:
+        database().skipped.clear()
         entries = _read_all(_folders())
-        _ask(lambda session: _replace(session, entries, None), write=True)
-        _index().refreshed = time.monotonic()
+        ask(lambda session: _replace(session, entries, None), write=True)
+        database().refreshed = time.monotonic()
         return len(entries)
 
 
 def refresh() -> None:
     """Mend what has changed on disk since: names and times are compared, only what is new is read."""
-    with _lock:
-        rows = _ask(lambda session: session.execute(select(_Run.shipped, _Run.folder, _Run.changed, _Run.key)).all())
+    with lock:
+        rows = ask(lambda session: session.execute(select(_Run.shipped, _Run.folder, _Run.changed, _Run.key)).all())
         found = _folders()
         known = {(shipped, folder): changed for shipped, folder, changed, _ in rows}
-        skipped = _index().skipped
+        skipped = database().skipped
         news = {
             place: changed
             for place, changed in found.items()
@@ -271,20 +209,20 @@ def refresh() -> None:
         entries = _read_all(news, taken)
         old = [*(place for place in known if place not in found), *news]  # another process may have entered some
         if old:
-            _ask(lambda session: _replace(session, entries, old), write=True)
-        _index().refreshed = time.monotonic()
+            ask(lambda session: _replace(session, entries, old), write=True)
+        database().refreshed = time.monotonic()
 
 
 def _look_up(read: Callable[[Session], _T]) -> _T:
     """Read from an index that was refreshed not long ago."""
     for _ in range(2):
-        if time.monotonic() - _index().refreshed > _FRESH:
-            with _lock:
-                if time.monotonic() - _index().refreshed > _FRESH:  # not done while we waited
+        if time.monotonic() - database().refreshed > _FRESH:
+            with lock:
+                if time.monotonic() - database().refreshed > _FRESH:  # not done while we waited
                     refresh()
-        before = _index()
-        found = _ask(read)
-        if _index() is before:
+        before = database()
+        found = ask(read)
+        if database() is before:
             break  # if not, a damaged database was replaced just now, and is still empty
     return found
 
@@ -359,7 +297,7 @@ def _read_all(folders: dict[_Folder, int], taken: Iterable[tuple[str, bool]] = (
                 raise DamagedRun(f"The run in {name} is the same as that of another folder.")
         except RunError as error:
             log.warning("%s It is not listed.", error)
-            _index().skipped[shipped, name] = changed
+            database().skipped[shipped, name] = changed
         else:
             entries.append(entry)
             taken.add((entry.key, entry.shipped))
@@ -372,7 +310,7 @@ def _read(folder: Path) -> Entry:
         changed = (folder / "card.json").stat().st_mtime_ns  # before it is read: a later change is seen next time
         run = store.load(folder)
         size = store.size(folder)
-        created = _utc(datetime.datetime.fromisoformat(run.card.created))
+        created = utc(datetime.datetime.fromisoformat(run.card.created))
     except (OSError, ValueError, OverflowError) as error:
         raise DamagedRun(f"The run in {folder.name} cannot be read: {shortened(error, 200)}.") from error
     card, config = run.card, run.config
@@ -427,174 +365,4 @@ def _number(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def _utc(moment: Utc) -> Utc:
-    return moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment.astimezone(datetime.UTC)
-
-
 # ---- The database ----
-
-
-@dataclass
-class _Index:
-    """A database that is ready to be asked, and what this process remembers of it."""
-
-    engine: Engine
-    refreshed: float = -math.inf
-    skipped: dict[_Folder, int] = field(default_factory=dict)  # folders that cannot be read, as of when
-
-
-class _Damaged(Exception):
-    """The database file has lost something."""
-
-
-_lock = threading.RLock()
-
-
-def _ask(work: Callable[[Session], _T], write: bool = False) -> _T:
-    """Do something in one transaction. Raises StoreError."""
-    try:
-        return _once(work, write)
-    except SQLAlchemyError as error:
-        if not _is_damage(error):
-            raise StoreError(_NO_ANSWER) from error
-    forget()  # so that it is looked at, and made again if need be
-    try:
-        return _once(work, write)
-    except SQLAlchemyError as error:
-        raise StoreError(_NO_ANSWER) from error
-
-
-def _once(work: Callable[[Session], _T], write: bool) -> _T:
-    with Session(_index().engine, expire_on_commit=False) as session, session.begin():
-        session.connection(execution_options={"writes": write})
-        return work(session)
-
-
-def forget() -> None:
-    """Leave the database; who asks next opens it again."""
-    with _lock:
-        _index().engine.dispose()
-        _open.cache_clear()
-
-
-def _index() -> _Index:
-    settings = environment()
-    with _lock:
-        return _open(settings.database_url, settings.home)
-
-
-@lru_cache(maxsize=8)
-def _open(given: str, home: Path) -> _Index:
-    """The database of an address, brought to this version of the program. Raises StoreError or InvalidSetting."""
-    file = home / "index.db"
-    url = _checked(given) if given else URL.create("sqlite", database=str(file))
-    engine = _engine(url)
-    try:
-        if not given:
-            home.mkdir(parents=True, exist_ok=True)
-        try:
-            _prepare(engine)
-        except (SQLAlchemyError, CommandError, _Damaged) as error:
-            if not _is_damage(error):
-                raise
-            if given:
-                engine.dispose()
-                raise StoreError(_NOT_OURS) from error
-            _replace_file(engine, file)
-    except (SQLAlchemyError, CommandError, _Damaged, OSError) as error:
-        engine.dispose()
-        raise StoreError(_NO_ANSWER) from error
-    return _Index(engine)
-
-
-def _checked(given: str) -> URL:
-    """The address of a database as an operator gave it; a password in it is never repeated."""
-    possible = "Give postgresql+psycopg://USER:PASSWORD@HOST/NAME or sqlite:////PATH/TO/FILE, or unset it."
-    try:
-        url = make_url(given)
-    except (ArgumentError, ValueError):
-        raise InvalidSetting(f"LINEAGE_DATABASE_URL is not the address of a database. {possible}") from None
-    shown = shortened(url.set(query={}).render_as_string(hide_password=True), 100)
-    in_memory = url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:")
-    if url.get_backend_name() not in ("sqlite", "postgresql") or in_memory:
-        raise InvalidSetting(f"LINEAGE_DATABASE_URL = {shown} is not possible. {possible}")
-    try:
-        url.get_dialect().import_dbapi()
-    except (ArgumentError, ImportError):
-        raise InvalidSetting(f"LINEAGE_DATABASE_URL = {shown} needs a driver that is not here. {possible}") from None
-    return url
-
-
-def _engine(url: URL) -> Engine:
-    if url.get_backend_name() == "sqlite":
-        engine = create_engine(url, poolclass=NullPool)  # to open a file takes no time, and it may be replaced
-
-        @event.listens_for(engine, "connect")
-        def connected(connection: Any, _: object) -> None:
-            connection.isolation_level = None  # transactions are begun below, not by the driver
-            connection.execute(f"PRAGMA busy_timeout = {round(_PATIENCE * 1000)}")
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-
-        @event.listens_for(engine, "begin")
-        def begun(connection: Connection) -> None:
-            writes = connection.get_execution_options().get("writes")
-            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-    else:
-        engine = create_engine(url.update_query_dict({"connect_timeout": "5"} | dict(url.query)), pool_pre_ping=True)
-
-        @event.listens_for(engine, "begin")
-        def begun(connection: Connection) -> None:
-            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_PATIENCE * 1000)}")
-            if connection.get_execution_options().get("writes"):
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITERS})")
-
-    return engine
-
-
-def _prepare(engine: Engine) -> None:
-    """Bring a database to this version of the program; who comes second waits, and finds it done."""
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    config.set_main_option("path_separator", "os")
-    with engine.connect().execution_options(writes=True) as connection, connection.begin():
-        sqlite = engine.dialect.name == "sqlite"
-        if sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
-            raise _Damaged
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        for table in _Base.metadata.sorted_tables:
-            connection.execute(table.select().limit(1))  # has the columns that we ask for
-
-
-def _is_damage(error: Exception) -> bool:
-    """Whether a database holds what it should not, or lacks something; not: it is locked, or out of reach."""
-    if isinstance(error, (_Damaged, CommandError)):  # alembic: a revision that we do not know
-        return True
-    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
-    return isinstance(error, ProgrammingError) or code in (1, 11, 26)  # SQLITE_ERROR, _CORRUPT, _NOTADB
-
-
-def _replace_file(engine: Engine, file: Path) -> None:
-    """Move a damaged SQLite file out of the way and begin another; the next refresh fills it."""
-    with _alone(file.with_name("index.lock")):
-        try:
-            _prepare(engine)  # somebody else may have done it while we waited
-        except (SQLAlchemyError, CommandError, _Damaged) as error:
-            if not _is_damage(error):
-                raise
-            aside = f"{file.name}.damaged-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S%f}"
-            log.error("%s is damaged or of a newer version; it is now %s, and a new one is made", file, aside)
-            for end in ("-wal", "-shm", ""):
-                if (part := file.with_name(file.name + end)).exists():
-                    part.rename(file.with_name(aside + end))
-            _prepare(engine)
-
-
-@contextmanager
-def _alone(file: Path) -> Iterator[None]:
-    """One process at a time."""
-    with file.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

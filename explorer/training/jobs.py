@@ -22,174 +22,17 @@ import logging
 import threading
 import time
 from collections import Counter, OrderedDict
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
-
-import numpy as np
 
 from explorer.environment import environment
-from explorer.errors import DamagedRun, Diverged, LineageError, NotAllowed, StoreError, UnknownRun
+from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
 from explorer.training import limits, store
-from explorer.training.config import RunConfig, key, parse, to_json
-from explorer.training.executor import Executor, InThisProcess, order
-from explorer.training.record import Curves, Record
-
-if TYPE_CHECKING:
-    from explorer.training.recorder import Recorder
+from explorer.training.config import RunConfig, key, parse
+from explorer.training.executor import Executor, InThisProcess
+from explorer.training.job import Job, View, put_away
 
 log = logging.getLogger(__name__)
-_TURN = 0.02  # seconds of training before the next job has its turn
-_PUBLISH_EVERY = 0.5  # seconds between two views of a running job
 _LOOK_EVERY = 0.5  # seconds between two looks at who holds a place while others wait
 _REMEMBERED = 200  # jobs whose views are kept; their runs are on disk
-_BROKE_OFF = "The training broke off; its cause is in the server's log. Other runs are untouched."
-JobState: TypeAlias = Literal["waiting", "running", "finished", "stopped", "diverged", "failed"]
-
-
-@dataclass(frozen=True)
-class View:
-    """A job at one moment."""
-
-    config: RunConfig
-    starter: str  # the visitor who asked first
-    state: JobState = "waiting"
-    step: int = 0
-    seconds: float = 0.0  # of training; the turns of other jobs do not count
-    left: float | None = None  # seconds until it is over, as it goes now
-    loss: float | None = None  # of the last batch, mean over the seeds
-    parameters: int = 0
-    curves: Curves | None = None
-    repeated: bool | None = None  # whether a stored run of this configuration had the same curve, bit for bit
-    saved: bool = False
-    problem: str = ""
-
-    @property
-    def key(self) -> str:
-        return key(self.config)
-
-    @property
-    def done(self) -> bool:
-        return self.state not in ("waiting", "running")
-
-
-class Job:
-    """One training: asked for, under way, or over. The service drives it; others look and wish."""
-
-    def __init__(self, config: RunConfig, starter: str) -> None:
-        self.starter = starter
-        self.asked = {starter}  # who pressed Train
-        self.watched: set[str] = set()  # who has it on the screen
-        self.folder = environment().jobs / key(config)
-        self.wish: Literal["", "stop", "rest"] = ""
-        self.before: Record | None = None  # what it has to go on from
-        self._view = View(config, starter)
-        self._written: asyncio.Task[None] | None = None
-
-    def view(self) -> View:
-        return self._view
-
-    def show(self, **news: object) -> None:
-        """Publish another view."""
-        self._view = replace(self._view, **news)  # type: ignore[arg-type]
-
-    @property
-    def key(self) -> str:
-        return self._view.key
-
-    async def train(self, executor: Executor) -> Record | None:
-        """Train until the end, a divergence, or a wish; None if there was nothing to keep yet."""
-        from explorer.training.recorder import Recorder
-
-        config = self._view.config
-        recorder = Recorder(config, self.before, await self._origin())
-        try:
-            finished = await self._follow(executor, recorder)
-        except Diverged as error:
-            return recorder.record("diverged", str(error))
-        finally:
-            if self._written:
-                await self._written
-        if finished:
-            return recorder.record()
-        stopped = recorder.record("stopped")
-        return stopped if stopped.snapshots else self.before
-
-    async def _follow(self, executor: Executor, recorder: Recorder) -> bool:
-        """Take every event in, in turns with the other jobs. Whether it came to its end."""
-        published = saved = time.perf_counter()
-        told, pace = 0, 0.0  # steps at the last view, and steps a second as it goes now
-        async with contextlib.aclosing(executor.events(self._order())) as events:  # type: ignore[type-var]
-            recorder.go()
-            turn = time.perf_counter()
-            async for event in events:
-                recorder.add(event)
-                now = time.perf_counter()
-                if now - turn < _TURN:
-                    continue
-                recorder.rest()
-                if self.wish:
-                    return False
-                if now - published > _PUBLISH_EVERY and recorder.evaluated:
-                    if told:
-                        lately = (recorder.step - told) / (now - published)
-                        pace = 0.7 * pace + 0.3 * lately if pace else lately
-                    self._publish(recorder, pace)
-                    published, told = now, recorder.step
-                if now - saved > environment().checkpoint_seconds and recorder.evaluated:
-                    self._save_soon(recorder)
-                    saved = now
-                await asyncio.sleep(0)
-                recorder.go()
-                turn = time.perf_counter()
-        recorder.rest()
-        return True
-
-    def _publish(self, recorder: Recorder, pace: float) -> None:
-        curves = recorder.curves()
-        self.show(
-            state="running",
-            step=recorder.step,
-            seconds=recorder.seconds - float(curves.seconds[0]),
-            left=(self._view.config.steps - recorder.step) / pace if pace else None,
-            loss=float(curves.losses[-1].mean()) if len(curves.losses) else None,
-            parameters=recorder.parameters,
-            curves=curves,
-        )
-
-    def _save_soon(self, recorder: Recorder) -> None:
-        """Leave a checkpoint, beside the training; one at a time."""
-        if self._written and not self._written.done():
-            return
-        record = recorder.record("running")
-
-        async def save() -> None:
-            try:
-                await asyncio.to_thread(store.write, record, self.folder, self.starter)
-                await asyncio.to_thread(_leave_order, self)  # others may have joined
-            except OSError as error:  # the training itself needs no disk
-                log.warning("no checkpoint of %s: %s", self.key, error)
-
-        self._written = asyncio.create_task(save())
-
-    def _order(self) -> str:
-        config = self._view.config
-        if self.before:
-            return order(config, self.folder, self.before.curves.step)
-        if config.branch:
-            return order(config, store.find(config.branch.parent).folder, config.branch.step)
-        return order(config)
-
-    async def _origin(self) -> tuple[float, float]:
-        """Where a branch starts on the axes of tokens and seconds."""
-        branch = self._view.config.branch
-        if branch is None or self.before:
-            return 0.0, 0.0
-        curves = store.find(branch.parent).curves
-        at = branch.step - curves.first
-        if not 0 <= at < len(curves.tokens):
-            raise UnknownRun(f"Run {branch.parent} never took step {branch.step:,}. Train it to its end first.")
-        return float(curves.tokens[at]), float(curves.seconds[at])
 
 
 class JobService:
@@ -294,7 +137,7 @@ class JobService:
                 told = json.loads((folder / "job.json").read_text())
                 config = parse(told["config"])
                 if key(config) == folder.name:
-                    if _put_away(folder):
+                    if put_away(folder):
                         continue
                     job = Job(config, str(told["starter"]))
                     job.asked |= {str(visitor) for visitor in told["asked"]}
@@ -336,7 +179,7 @@ class JobService:
             asyncio.run_coroutine_threadsafe(self._keep_looking(), self._loop)
 
         def enter() -> None:
-            _leave_order(job)
+            job.leave_order()
             self._waiting.append(job)
             self._look()
 
@@ -387,7 +230,7 @@ class JobService:
         )
 
     def _start(self, job: Job) -> None:
-        task = asyncio.get_running_loop().create_task(self._run(job))
+        task = asyncio.get_running_loop().create_task(job.run(self._executor))
         self._running[job] = task
         task.add_done_callback(lambda _: self._ended(job))
 
@@ -398,36 +241,6 @@ class JobService:
             self._waiting.append(job)
         self._look()
 
-    async def _run(self, job: Job) -> None:
-        """Train until it ends or rests, and keep what there is."""
-        try:
-            if job.before is None:
-                await asyncio.to_thread(_prepare, job)
-            record = job.before if job.wish == "stop" else await job.train(self._executor)
-            if record and record.finished:
-                job.show(repeated=await asyncio.to_thread(_repeated, record))
-            elif job.wish == "rest":
-                await asyncio.to_thread(_leave_checkpoint, job, record)
-                return
-            saved, problem = await asyncio.to_thread(_keep, job, record)
-            if record is None:
-                job.show(state="stopped", left=None)
-                return
-            _show_record(job, record)
-            job.show(
-                state="stopped" if record.state == "running" else record.state,
-                left=None,
-                saved=saved,
-                problem=record.problem or problem,
-            )
-        except LineageError as error:  # a branch without its parent, a checkpoint that does not fit
-            _forget(job)
-            job.show(state="failed", left=None, problem=str(error))
-        except Exception:  # the outermost edge of the worker: log it, tell the visitor, serve the next
-            log.exception("training %s failed", job.key)
-            _forget(job)
-            job.show(state="failed", left=None, problem=_BROKE_OFF)
-
     async def _rest(self) -> None:
         """Ask every job to rest, and wait for it; all of them leave their order on disk."""
         self._closing = True
@@ -435,7 +248,7 @@ class JobService:
             job.wish = job.wish or "rest"
         await asyncio.gather(*self._running.values(), return_exceptions=True)
         for job in self._waiting:
-            _leave_order(job)
+            job.leave_order()
         self._waiting.clear()
         for job in list(self._jobs.values()):
             if not job.view().done:
@@ -454,108 +267,6 @@ def _stopped(run_key: str) -> tuple[RunConfig, str]:
     if run.card.finished:
         raise UnknownRun(f"Run {run_key} is finished; there is nothing to go on with. Train trains it again.")
     return run.config, run.card.owner
-
-
-def _leave_order(job: Job) -> None:
-    """What the next process has to know to take a job up. Called where nothing else writes to its folder."""
-    try:
-        told = {"config": to_json(job.view().config), "starter": job.starter, "asked": sorted(job.asked)}
-        store.put(job.folder / "job.json", store.as_json(told))
-    except OSError as error:
-        log.warning("job %s would not survive a restart: %s", job.key, error)
-
-
-def _put_away(folder: Path) -> bool:
-    """Whether a job was over already, and only its run not at its place; now it is, as it was written then."""
-    try:
-        run = store.load(folder)
-    except LineageError:
-        return False
-    if run.card.state == "running":
-        return False
-    from explorer.training import library
-
-    if run.card.finished or not store.find_config(run.config):
-        kept = library.keep(folder)
-        (kept.folder / "job.json").unlink(missing_ok=True)
-    else:
-        store.remove(folder)
-    return True
-
-
-def _prepare(job: Job) -> None:
-    """Find what there is to go on from: a checkpoint, or a stopped run."""
-    config = job.view().config
-    for folder in (job.folder, store.place_of(config)):
-        try:
-            run = store.load(folder)
-            usable = run.config == config and run.card.state != "diverged"
-            before = run.record() if usable and (folder == job.folder or not run.card.finished) else None
-            if before and before.curves.step in before.snapshots:
-                if folder != job.folder:
-                    store.write(replace(before, state="running"), job.folder, job.starter)
-                job.before = before
-                _show_record(job, before)
-                return
-        except (LineageError, OSError):
-            pass
-        _clear(job.folder)
-
-
-def _clear(folder: Path) -> None:
-    """Take away what cannot be gone on from, except the order."""
-    for file in folder.glob("**/*"):
-        if file.is_file() and file.name != "job.json":
-            file.unlink()
-
-
-def _show_record(job: Job, record: Record) -> None:
-    job.show(step=record.curves.step, seconds=record.seconds, parameters=record.parameters, curves=record.curves)
-
-
-def _repeated(record: Record) -> bool | None:
-    """Whether the curve came out as the stored one; None where there is none."""
-    before = store.find_config(record.config)
-    return np.array_equal(before.curves.losses, record.curves.losses) if before else None
-
-
-def _leave_checkpoint(job: Job, record: Record | None) -> None:
-    """A job that rests goes on from here, in this process or the next."""
-    if record:
-        job.before = replace(record, state="running")
-        _show_record(job, record)
-        try:
-            store.write(job.before, job.folder, job.starter)
-        except OSError as error:  # then it will begin anew
-            log.warning("job %s could not leave a checkpoint: %s", job.key, error)
-            job.before = None
-    _leave_order(job)
-    job.show(state="waiting", left=None)
-
-
-def _keep(job: Job, record: Record | None) -> tuple[bool, str]:
-    """Put a run where runs are kept; one that was stopped never replaces a finished one."""
-    from explorer.training import library  # needs the database, which the first page must not wait for
-
-    if record is None or (not record.finished and store.find_config(record.config)):
-        _forget(job)
-        return False, ""
-    if record.state == "running":
-        record = replace(record, state="stopped")
-    try:
-        store.write(record, job.folder, job.starter)
-        kept = library.keep(job.folder)
-        (kept.folder / "job.json").unlink(missing_ok=True)  # not before: a crash in between would lose the run
-    except (OSError, StoreError, DamagedRun) as error:
-        log.warning("run %s could not be saved: %s", job.key, error)
-        _forget(job)
-        return False, str(error) if isinstance(error, LineageError) else "The server's disk took no more."
-    return True, ""
-
-
-def _forget(job: Job) -> None:
-    with contextlib.suppress(OSError):
-        store.remove(job.folder)
 
 
 service = JobService()

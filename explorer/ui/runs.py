@@ -20,7 +20,8 @@ from explorer.errors import DamagedRun
 from explorer.tasks.negation import Negation
 from explorer.training import store
 from explorer.training.config import RunConfig, key
-from explorer.training.jobs import View, service
+from explorer.training.job import View
+from explorer.training.jobs import service
 from explorer.training.record import Curves
 from explorer.training.store import StoredRun
 from explorer.ui.visitors import visitor

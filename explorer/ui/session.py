@@ -170,10 +170,12 @@ def change(session: PageSession[State], make: Callable[[State], State], redraw: 
     """Change the state in a widget's callback; only these parts of the page are drawn again, or all of it."""
     told = session.problems
     session.change(make)
-    if redraw and not told and not session.problems:
+    if redraw:
         write_address(session)
-        with suppress(StreamlitAPIException):  # a part that was never drawn yet comes with the whole page
-            st.rerun(redraw)
+        if not told and not session.problems:
+            with suppress(StreamlitAPIException):  # a part that was never drawn yet comes with the whole page
+                st.rerun(redraw)
+        st.rerun()
 
 
 def part(session: PageSession[Any], name: str, draw: Callable[[], object]) -> None:

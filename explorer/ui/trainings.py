@@ -15,7 +15,8 @@ from starlette.routing import Route
 from explorer.catalogue import model_row, task_row
 from explorer.errors import LineageError, NotAllowed, shortened
 from explorer.training.config import RunConfig, differing
-from explorer.training.jobs import View, service
+from explorer.training.job import View
+from explorer.training.jobs import service
 from explorer.ui.visitors import Visitor, who
 
 _STAYS = 600.0  # seconds that a training of one's own stays in the list after its end

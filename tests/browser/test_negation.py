@@ -198,3 +198,11 @@ def test_typing_draws_again_only_what_the_sentence_changes(visit: Any) -> None:
     expect(page.get_by_role("heading", name="What came out")).to_be_visible()
     calm(page)
     assert len([parts for parts in runs if not parts]) == whole and len(runs[-1]) == 4
+
+
+def test_a_sentence_clears_what_was_said_of_the_address(visit: Any) -> None:
+    page = visit("/negation?nonsense=1")
+    expect(page.get_by_text("This page has no “nonsense”")).to_be_visible()
+    type_sentence(page, "human preserve nature")
+    expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
+    expect(page.get_by_text("This page has no")).to_have_count(0)

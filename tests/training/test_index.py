@@ -23,6 +23,7 @@ from sqlalchemy import create_engine, inspect, text
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, StoreError
 from explorer.training import config as run_config
+from explorer.training import database as db
 from explorer.training import index, store
 from explorer.training.config import Branch, changed, default, differing
 from explorer.training.index import Query, search
@@ -49,7 +50,7 @@ def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
             pytest.skip(postgres.missing())
         monkeypatch.setenv("LINEAGE_DATABASE_URL", postgres.fresh_database())
     yield request.param
-    index.forget()
+    db.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -136,9 +137,9 @@ def test_settings_of_one_name_in_two_parts_are_told_apart(monkeypatch: pytest.Mo
 
 def test_the_migrations_make_the_tables_of_the_classes(database: str) -> None:
     index.used_bytes()
-    with index._index().engine.connect() as connection:
+    with db.database().engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
-        assert compare_metadata(context, index._Base.metadata) == []
+        assert compare_metadata(context, db.Base.metadata) == []
         assert {i["name"] for i in inspect(connection).get_indexes("runs")} >= {"ix_runs_created", "ix_runs_owner"}
 
 
@@ -260,7 +261,7 @@ def test_made_anew_it_is_the_same_as_when_it_grew(database: str, program: Path) 
     assert len(grown) == 3
     assert index.reindex() == 3
     assert search() == grown
-    index.forget()
+    db.forget()
     environment().database_url or (environment().home / "index.db").unlink()
     assert search() == grown
 
@@ -421,7 +422,7 @@ def test_another_process_may_be_faster(database: str, monkeypatch: pytest.Monkey
 
     def read_and_be_overtaken(*folders: Any) -> list[index.Entry]:
         entries = original(*folders)
-        index._ask(lambda session: index._replace(session, entries, []), write=True)
+        db.ask(lambda session: index._replace(session, entries, []), write=True)
         return entries
 
     monkeypatch.setattr(index, "_read_all", read_and_be_overtaken)
@@ -439,13 +440,13 @@ def test_it_needs_no_torch_and_no_streamlit() -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "_PATIENCE", 0.02)
+    monkeypatch.setattr(db, "_PATIENCE", 0.02)
 
 
 @pytest.fixture
 def file(home: Path) -> Iterator[Path]:
     yield home / "index.db"
-    index.forget()
+    db.forget()
 
 
 def cut(file: Path) -> None:
@@ -480,10 +481,10 @@ def test_a_damaged_file_is_replaced(damage: str, when: str, file: Path, caplog: 
     run = kept(0, name="still here")
     index.refresh()
     if when == "before":
-        index.forget()
+        db.forget()
     DAMAGES[damage](file)
     if damage in ("newer", "no version"):
-        index.forget()  # does not hurt who is running
+        db.forget()  # does not hurt who is running
     assert index.search(Query(text="still")) == index.search() != []
     index.put(run)
     assert names() == ["still here"]
@@ -505,7 +506,7 @@ def test_a_given_file_is_never_replaced(damage: str, tmp_path: Path, monkeypatch
     file = tmp_path / "given.db"
     monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{file}")
     index.refresh()
-    index.forget()
+    db.forget()
     DAMAGES[damage](file)
     before = file.read_bytes()
     with pytest.raises(StoreError, match="LINEAGE_DATABASE_URL is damaged, or a newer version") as raised:
@@ -524,7 +525,7 @@ def test_a_postgresql_of_a_newer_version_is_left_alone(damage: str, monkeypatch:
     with engine.begin() as connection:
         connection.execute(text(damage))
     engine.dispose()
-    index.forget()
+    db.forget()
     with pytest.raises(StoreError, match="is damaged, or a newer version"):
         search()
 
@@ -585,7 +586,7 @@ def test_a_locked_database_is_said_and_works_again(database: str, impatient: Non
 def test_a_database_that_is_locked_at_the_start_is_said(database: str, impatient: None, home: Path) -> None:
     kept(0)
     index.refresh()
-    index.forget()
+    db.forget()
     with locked(database), pytest.raises(StoreError, match="does not answer"):
         search()
     assert len(keys()) == 1

@@ -19,12 +19,15 @@ import pytest
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, NotAllowed, StoreError, UnknownRun
+from explorer.training import database as db
 from explorer.training import index, jobs, library, store
+from explorer.training import job as one_job
 from explorer.training.adam import Adam
 from explorer.training.config import RunConfig, branched, changed, default, key, parse, to_json
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
 from explorer.training.executor import Executor, InThisProcess
-from explorer.training.jobs import Job, JobService
+from explorer.training.job import Job
+from explorer.training.jobs import JobService
 from explorer.training.record import Record
 from explorer.training.recorder import Recorder, record_run
 from explorer.training.train import train
@@ -79,8 +82,8 @@ class Held(InThisProcess):
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Every event is a turn, every turn is shown, and no runs ship with the program: each home would list them."""
-    monkeypatch.setattr(jobs, "_TURN", 0.0)
-    monkeypatch.setattr(jobs, "_PUBLISH_EVERY", 0.0)
+    monkeypatch.setattr(one_job, "_TURN", 0.0)
+    monkeypatch.setattr(one_job, "_PUBLISH_EVERY", 0.0)
     monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.01)
     monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
     store.pretrained.cache_clear()
@@ -101,7 +104,7 @@ def makes() -> Iterator[Callable[[], Held]]:
     for held in made:
         held.service.close()
     with suppress(StoreError):
-        index.forget()
+        db.forget()
 
 
 @pytest.fixture
@@ -416,13 +419,13 @@ def test_a_job_stopped_while_it_gives_its_place_back_is_not_lost(
     configs = [held.hold(short(seed=seed)) for seed in range(3)]
     first, second = service.submit(configs[0], "ada"), service.submit(configs[1], "ada")
     wait(lambda: running(first) and running(second))
-    leave = jobs._leave_checkpoint
+    leave = Job._leave_checkpoint
 
     def stop_meanwhile(job: Job, record: Record | None) -> None:
         leave(job, record)
         service.stop(job.key, "ada")
 
-    monkeypatch.setattr(jobs, "_leave_checkpoint", stop_meanwhile)
+    monkeypatch.setattr(Job, "_leave_checkpoint", stop_meanwhile)
     third = service.submit(configs[2], "bob")
     wait(lambda: ended(second) and running(third))
     assert (second.view().state, kept(configs[1]).card.step) == ("stopped", 10)
@@ -689,7 +692,7 @@ def test_a_damaged_order_is_removed_and_everything_else_is_taken_up(
     for folder, text in ((bad, order), (good, told(short("gru")))):
         folder.mkdir(parents=True)
         (folder / "job.json").write_text(text)
-    with caplog.at_level(logging.CRITICAL, "explorer.training.jobs"):
+    with caplog.at_level(logging.CRITICAL, "explorer.training"):
         service.restore()
     assert [view.config for view in service.views()] == [short("gru")]
     assert not bad.exists()
@@ -906,7 +909,7 @@ def test_a_full_disk_does_not_disturb_a_training(
 
     monkeypatch.setattr(store, "write", full)
     job = service.submit(held.hold(short()))
-    with caplog.at_level(logging.CRITICAL, "explorer.training.jobs"):
+    with caplog.at_level(logging.CRITICAL, "explorer.training"):
         wait(lambda: running(job) and tried)
         held.let_go(short())
         wait(lambda: ended(job))
@@ -961,7 +964,7 @@ def test_a_place_is_given_back_although_the_disk_is_full(
     configs = [held.hold(short(seed=seed)) for seed in range(3)]
     first, second = (service.submit(config, "ada") for config in configs[:2])
     wait(lambda: running(first) and running(second))
-    with caplog.at_level(logging.CRITICAL, "explorer.training.jobs"), monkeypatch.context() as patched:
+    with caplog.at_level(logging.CRITICAL, "explorer.training"), monkeypatch.context() as patched:
         patched.setattr(store, "write", full)
         third = service.submit(configs[2], "bob")
         wait(lambda: running(third) and rests(second))
@@ -975,7 +978,7 @@ def test_a_training_that_fails_is_logged_and_said_and_the_others_go_on(
     held: Held, service: JobService, caplog: pytest.LogCaptureFixture
 ) -> None:
     impossible = RunConfig(short().task, short().model, short().optimiser, epochs=8, threads=-1)  # past the door
-    with caplog.at_level(logging.CRITICAL, "explorer.training.jobs"):
+    with caplog.at_level(logging.CRITICAL, "explorer.training"):
         failing, next_one = service.submit(impossible), service.submit(short())
         wait(lambda: ended(failing, next_one))
         again = service.submit(impossible)
@@ -1009,7 +1012,7 @@ def test_another_executor_works_unchanged(caplog: pytest.LogCaptureFixture) -> N
         wait(lambda: ended(good, bad, other))
     finally:
         service.close()
-        index.forget()
+        db.forget()
     assert [job.view().state for job in (good, bad, other)] == ["finished", "failed", "finished"]
     assert "server's log" in bad.view().problem and "on fire" not in bad.view().problem
     (logged,) = [record for record in caplog.records if record.levelno == logging.ERROR]

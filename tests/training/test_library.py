@@ -16,6 +16,7 @@ import pytest
 
 from explorer.environment import environment
 from explorer.errors import DamagedRun, InvalidSetting, LineageError, NotAllowed, StoreError, UnknownRun
+from explorer.training import database as db
 from explorer.training import index, library, store
 from explorer.training.config import changed, default, key
 from explorer.training.index import Query, search
@@ -40,7 +41,7 @@ def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
             pytest.skip(postgres.missing())
         monkeypatch.setenv("LINEAGE_DATABASE_URL", postgres.fresh_database())
     yield request.param
-    index.forget()
+    db.forget()
 
 
 @pytest.fixture(autouse=True)
@@ -376,7 +377,7 @@ def test_empty_trash(database: str) -> None:
 
 
 def test_the_folders_do_not_wait_for_the_index(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index, "_PATIENCE", 0.01)
+    monkeypatch.setattr(db, "_PATIENCE", 0.01)
     first, second = kept(0), kept(1)
     other = sqlite3.connect(home / "index.db", isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
@@ -391,7 +392,7 @@ def test_the_folders_do_not_wait_for_the_index(home: Path, monkeypatch: pytest.M
     index.refresh()
     assert listed() == on_disk()
     assert search(Query(text="new"))[0].key == first.key
-    index.forget()
+    db.forget()
 
 
 def test_the_folders_do_not_need_the_index(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:

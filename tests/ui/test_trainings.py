@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from explorer.errors import NotAllowed, UnknownRun
 from explorer.training.config import RunConfig, branched, changed, default, key
-from explorer.training.jobs import View
+from explorer.training.job import View
 from explorer.ui import trainings
 from explorer.ui.trainings import described, listed
 from explorer.ui.visitors import COOKIE, Visitor, who
