@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
@@ -74,3 +75,18 @@ def wish(page: Page, key: str, verb: str, **headers: str) -> Any:
 def origin(page: Page) -> str:
     """The server of a page."""
     return "/".join(page.url.split("/", 3)[:3])
+
+
+def saved(page: Page, frame: Locator, name: str, folder: Path) -> dict[str, bytes]:
+    """The files that a figure is saved as, by their kind."""
+    files = {}
+    for kind in ("PNG", "SVG", "CSV"):
+        frame.get_by_role("button", name="Save this figure").click()
+        with page.expect_download() as download:
+            frame.get_by_role("menuitem", name=kind).click()
+        assert download.value.suggested_filename == f"{name}.{kind.lower()}"
+        download.value.save_as(folder / kind)
+        files[kind] = (folder / kind).read_bytes()
+    assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
+    assert files["SVG"].startswith(b"<svg")
+    return files

@@ -8,7 +8,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.steps import STOPPED, calm, jobs, train, until, wish
+from tests.browser.steps import STOPPED, calm, jobs, saved, train, until, wish
 
 COUNT_FRAMES = """() => {
     window.frames_sent = 0;
@@ -125,16 +125,8 @@ def test_the_axes_change_and_keep_what_was_chosen(visit: Any) -> None:
 def test_the_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
     page = opened(visit("/compare"))
     frame = page.locator(".lineage-frame").first
-    files = {}
-    for kind in ("PNG", "SVG", "CSV"):
-        frame.get_by_role("button", name="Save this figure").click()
-        with page.expect_download() as download:
-            frame.get_by_role("menuitem", name=kind).click()
-        assert download.value.suggested_filename == f"comparison.{kind.lower()}"
-        download.value.save_as(tmp_path / kind)
-        files[kind] = (tmp_path / kind).read_bytes()
-    assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
-    assert files["SVG"].startswith(b"<svg") and b"Transformer" in files["SVG"] and b"target 0.95" in files["SVG"]
+    files = saved(page, frame, "comparison", tmp_path)
+    assert b"Transformer" in files["SVG"] and b"target 0.95" in files["SVG"]
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
     assert len({line.split(",")[1] for line in lines}) > 4

@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.steps import LONG, STOPPED, button, calm, position, race, train
+from tests.browser.steps import LONG, STOPPED, button, calm, position, race, saved, train
 
 HEADLINE = "Bag of words says sustain. The other three say collapse, and so does the grammar."
 # Two models and two seeds: a race of a blink, so that its playback is what one waits for.
@@ -143,16 +143,8 @@ def test_a_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Pat
     page = visit("/negation")
     frame = race(page)
     expect(frame.locator(".js-plotly-plot")).to_have_count(4)
-    files = {}
-    for kind in ("PNG", "SVG", "CSV"):
-        frame.get_by_role("button", name="Save this figure").click()
-        with page.expect_download() as download:
-            frame.get_by_role("menuitem", name=kind).click()
-        assert download.value.suggested_filename == f"negation-race.{kind.lower()}"
-        download.value.save_as(tmp_path / kind)
-        files[kind] = (tmp_path / kind).read_bytes()
-    assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
-    assert files["SVG"].startswith(b"<svg") and b"Transformer" in files["SVG"]
+    files = saved(page, frame, "negation-race", tmp_path)
+    assert b"Transformer" in files["SVG"]
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
     ends = {row["figure"].split("-")[0]: float(row["x"]) for row in csv.DictReader(lines)}

@@ -42,17 +42,6 @@ def record(model: str = "bag_of_words") -> Record:
     return record_run(changed(default("negation", model), TINY))
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Each kind of database in turn, empty."""
-    if request.param == "postgresql":
-        if postgres.missing():
-            pytest.skip(postgres.missing())
-        monkeypatch.setenv("LINEAGE_DATABASE_URL", postgres.fresh_database())
-    yield request.param
-    db.forget()
-
-
 @pytest.fixture(autouse=True)
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """No run ships with the program unless a test makes it."""

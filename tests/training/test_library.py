@@ -23,7 +23,6 @@ from explorer.training.index import Query, search
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
 from explorer.training.store import StoredRun
-from tests import postgres
 
 TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
 
@@ -31,17 +30,6 @@ TINY = {"epochs": 1, "train_size": 20, "test_size": 10, "replicas": 2}
 @cache
 def record() -> Record:
     return record_run(changed(default("negation", "bag_of_words"), TINY))
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Each kind of database in turn, empty."""
-    if request.param == "postgresql":
-        if postgres.missing():
-            pytest.skip(postgres.missing())
-        monkeypatch.setenv("LINEAGE_DATABASE_URL", postgres.fresh_database())
-    yield request.param
-    db.forget()
 
 
 @pytest.fixture(autouse=True)
