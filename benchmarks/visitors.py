@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.request import Request, urlopen
 
+import httpx
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
@@ -27,14 +27,14 @@ class Visitor:
 
     address: str  # http://HOST:PORT
     query: str
-    cookie: str
     socket: ClientConnection
+    browser: httpx.AsyncClient  # has the cookie
     ears: asyncio.Task[None] = field(init=False)
     widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
     shown: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
     exceptions: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)  # what had to be sent again
-    polls: int = 0  # how often the live fragment was run
+    polls: int = 0  # how often the live picture was asked for
     asked: int = 0  # jobs that the server has taken on, as the page knows it
     _states: dict[str, WidgetState] = field(default_factory=dict)
     _cached: dict[str, ForwardMsg] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Visitor:
     _seen: bool = False  # whether a run that draws it has begun since
     _parts: dict[str, str] = field(default_factory=dict)  # the fragments that widgets stand in, by ids of widgets
     _answered: asyncio.Event = field(default_factory=asyncio.Event)
-    _timers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _live: asyncio.Task[None] | None = None
 
     async def type(self, text: str) -> float:
         """Seconds from a typed sentence until the page that answers it is whole."""
@@ -60,13 +60,13 @@ class Visitor:
 
     async def jobs(self) -> list[dict[str, Any]]:
         """What the panel of trainings is told."""
-        return list(json.loads(await asyncio.to_thread(_get, self.address + "/jobs", self.cookie))["jobs"])
+        return list((await self.browser.get("/jobs")).json()["jobs"])
 
     async def stop_all(self) -> None:
         """Stop what this visitor is training, as the panel's button does."""
         for row in await self.jobs():
             if row["can_stop"]:
-                await asyncio.to_thread(_post, f"{self.address}/jobs/{row['key']}/stop", self.cookie)
+                await self.browser.post(f"/jobs/{row['key']}/stop", headers={"X-Lineage": "1"})
 
     async def _run(self, part: str = "", *triggers: WidgetState) -> float:
         self._answered.clear()
@@ -86,12 +86,12 @@ class Visitor:
             raise TimeoutError(f"no answer to any of {_TRIES} messages within {_PATIENCE:.0f} s each")
         return time.perf_counter() - start
 
-    async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = (), unasked: bool = False) -> None:
+    async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:
         message = BackMsg()
         rerun = message.rerun_script
         rerun.query_string, rerun.page_script_hash = self.query, self._page
         rerun.page_name = "" if self._page else "negation"  # by its name only until the server has said its hash
-        rerun.fragment_id, rerun.is_auto_rerun = fragment, unasked
+        rerun.fragment_id = fragment
         rerun.widget_states.widgets.extend([*self._states.values(), *triggers])
         rerun.cached_message_hashes.extend(self._cached)
         rerun.context_info.url = f"{self.address}/negation"
@@ -112,15 +112,9 @@ class Visitor:
                     self.query = message.page_info_changed.query_string
                 case "new_session":
                     parts = message.metadata.run.fragment_ids
-                    if not parts:
-                        self._stop_timers()
                     self._seen = self._seen or not parts or self._parts.get(self.widgets.get("say", "")) in parts
                 case "navigation":
                     self._page = message.navigation.page_script_hash
-                case "auto_rerun":
-                    name, interval = message.auto_rerun.fragment_id, message.auto_rerun.interval
-                    if name not in self._timers:
-                        self._timers[name] = asyncio.create_task(self._poll(name, interval))
                 case "script_finished" if message.script_finished in _DONE:
                     whole = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
                     if self._seen if self._typed is not None else whole:
@@ -141,21 +135,27 @@ class Visitor:
             self.shown.add(element.alert.body)
         elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_jobs":
             self.asked = json.loads(element.bidi_component.json)["news"]
+        elif kind == "bidi_component" and _key(element.bidi_component.id) == "negation-race":
+            self._stop_live()
+            if live := json.loads(element.bidi_component.json)["live"]:
+                self._live = asyncio.create_task(self._follow(**live))
 
     def _remember(self, widget: str, part: str) -> None:
         self.widgets[_key(widget)] = widget
         self._parts[widget] = part
 
-    async def _poll(self, fragment: str, interval: float) -> None:
+    async def _follow(self, address: str, seconds: float) -> None:
         while True:
-            await asyncio.sleep(interval)
+            await asyncio.sleep(seconds)
             self.polls += 1
-            await self._send(fragment, unasked=True)
+            answer = await self.browser.get(address)
+            if answer.json() is None:
+                await self._send()  # as the picture does: the page is run once more
 
-    def _stop_timers(self) -> None:
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+    def _stop_live(self) -> None:
+        if self._live:
+            self._live.cancel()
+            self._live = None
 
 
 def _key(widget: str) -> str:
@@ -163,35 +163,20 @@ def _key(widget: str) -> str:
     return widget.split("-", 2)[-1]
 
 
-def _get(url: str, cookie: str) -> bytes:
-    with urlopen(Request(url, headers={"Cookie": cookie}), timeout=60) as answer:
-        return bytes(answer.read())
-
-
-def _post(url: str, cookie: str) -> None:
-    with urlopen(Request(url, headers={"Cookie": cookie, "X-Lineage": "1"}, method="POST"), timeout=60):
-        pass
-
-
-def _new_cookie(address: str) -> str:
-    with urlopen(Request(f"{address}/negation", headers={"Accept": "text/html"}), timeout=60) as answer:
-        return str(answer.headers["set-cookie"]).partition(";")[0]
-
-
 @asynccontextmanager
 async def visiting(address: str, query: str = "") -> AsyncIterator[Visitor]:
     """Somebody new who has the negation page open, until they leave."""
-    cookie = await asyncio.to_thread(_new_cookie, address)
     url = address.replace("http://", "ws://") + "/_stcore/stream"
-    async with connect(
-        url, additional_headers={"Cookie": cookie}, max_size=None, ping_interval=None, proxy=None
-    ) as socket:
-        visitor = Visitor(address, query, cookie, socket)
-        visitor.ears = asyncio.create_task(visitor.listen())
-        try:
-            await visitor._run()
-            yield visitor
-        finally:
-            visitor._stop_timers()
-            visitor.ears.cancel()
-            await asyncio.gather(visitor.ears, return_exceptions=True)
+    async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser:
+        answer = await browser.get("/negation", headers={"Accept": "text/html"})
+        cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+        async with connect(url, additional_headers=cookie, max_size=None, ping_interval=None, proxy=None) as socket:
+            visitor = Visitor(address, query, socket, browser)
+            visitor.ears = asyncio.create_task(visitor.listen())
+            try:
+                await visitor._run()
+                yield visitor
+            finally:
+                visitor._stop_live()
+                visitor.ears.cancel()
+                await asyncio.gather(visitor.ears, return_exceptions=True)

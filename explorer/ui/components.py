@@ -125,8 +125,9 @@ def frame(
     narrow_height: int | None = None,
     columns: int | None = None,
     playback: Playback | None = None,
+    live: Mapping[str, object] | None = None,
 ) -> float | None:
-    """Draw plotly figures side by side; see `assets/frame.js`.
+    """Draw plotly figures side by side; see `assets/frame.js`. `live` is where they change, see `live.offer`.
 
     Returns where the visitor has just put the target, for the page to keep and to hand in next time.
     """
@@ -135,15 +136,20 @@ def frame(
     if moved is not None:
         panels = [replace(p, target={**p.target, "value": moved}) if p.target else p for p in panels]
     data = {
-        "figures": [panel.data for panel in panels],
+        **pictured(panels, playback),
         "columns": columns,
         "height": height,
         "narrow_height": narrow_height,
         "file": key,
-        "playback": vars(playback) if playback else None,
+        "live": live,
     }
-    _frame(data=data, key=key, **_ears(key, "target"))
+    _frame(data=data, key=key, on_over_change=lambda: None, **_ears(key, "target"))
     return moved
+
+
+def pictured(panels: Sequence[Panel], playback: Playback | None) -> dict[str, object]:
+    """What changes of a frame while something trains."""
+    return {"figures": [panel.data for panel in panels], "playback": vars(playback) if playback else None}
 
 
 def verdicts(data: Mapping[str, object], key: str) -> None:

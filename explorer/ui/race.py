@@ -21,9 +21,10 @@ from explorer.training.config import RunConfig, key
 from explorer.training.jobs import service
 from explorer.training.record import Curves
 from explorer.ui import runs, warmup
-from explorer.ui.components import Panel, Playback, frame
+from explorer.ui.components import Panel, Playback, frame, pictured
 from explorer.ui.findings import duration, listed, number, seeds
-from explorer.ui.lab import own_settings
+from explorer.ui.lab import Lab, own_settings
+from explorer.ui.live import offer
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession
 from explorer.ui.visitors import visitor
@@ -151,23 +152,39 @@ def crowd() -> int:
 
 
 def live_panel(session: LabSession) -> None:
-    """The curves; while a training runs they are fetched twice a second, and once more when it ends."""
-    live = any(lane.live for lane in runs.lanes(session.lab.configs, session.raced).values())
+    """The curves; while a training runs the browser asks for them twice a second."""
+    lab, raced, races, me = session.lab, frozenset(session.raced), session.races, visitor().id
+    lanes = runs.lanes(lab.configs, raced, me)
 
-    @st.fragment(run_every=0.5 * crowd() if live else None)
-    def panel() -> None:
-        lanes = runs.lanes(session.lab.configs, session.raced)
-        _draw(session, lanes)
-        if live and not any(lane.live for lane in lanes.values()):
-            st.rerun()
+    def again() -> dict[str, object] | None:
+        now = runs.lanes(lab.configs, raced, me)
+        return pictured(*_picture(lab, now, races)) if any(lane.live for lane in now.values()) else None
 
-    panel()
+    live = any(lane.live for lane in lanes.values())
+    panels, playback = _picture(lab, lanes, races)
+    frame(
+        panels,
+        key="negation-race",
+        height=220,
+        narrow_height=160,
+        playback=playback,
+        live=offer("race", again, 0.5 * crowd()) if live else None,
+    )
+    many = lab.value("replicas") > 1
+    band = (
+        f"Line: mean of {seeds(lab.value('replicas'))}. Band: lowest to highest seed. " if many else "Line: one seed. "
+    )
+    what = (
+        f"{lab.task.test_size:,} test sentences a seed. Dashed: the best any counting model can do on endless text, "
+        f"{ceiling(Negation(lab.task).sentences):.4f}; a sampled test set may land above it by luck."
+        if lab.metric == "accuracy"
+        else "Cross-entropy over all training sentences, in nats."
+    )
+    st.caption(f"{_outcome(lanes)} {band}{what}")
 
 
-def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
-    lab = session.lab
-    world = Negation(lab.task)
-    best = ceiling(world.sentences)
+def _picture(lab: Lab, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
+    best = ceiling(Negation(lab.task).sentences)
     last_epoch = max(lane.config.epochs for lane in lanes.values())
     accuracy = lab.metric == "accuracy"
     metric = "test_accuracy" if accuracy else "train_loss"
@@ -178,18 +195,7 @@ def _draw(session: LabSession, lanes: Mapping[str, Lane]) -> None:
         _panel(Same(lane.curves), lane.config, lab.metric, last_epoch, span, mark)
         for lane, mark in zip(lanes.values(), marks, strict=True)
     ]
-    frame(panels, key="negation-race", height=220, narrow_height=160, playback=_playback(session, lanes, last_epoch))
-    what = (
-        f"{lab.task.test_size:,} test sentences a seed. Dashed: the best any counting model can do on endless text, "
-        f"{best:.4f}; a sampled test set may land above it by luck."
-        if accuracy
-        else "Cross-entropy over all training sentences, in nats."
-    )
-    many = lab.value("replicas") > 1
-    band = (
-        f"Line: mean of {seeds(lab.value('replicas'))}. Band: lowest to highest seed. " if many else "Line: one seed. "
-    )
-    st.caption(f"{_outcome(lanes)} {band}{what}")
+    return panels, _playback(races, lanes, last_epoch)
 
 
 class Same:
@@ -235,17 +241,17 @@ def _panel(
     )
 
 
-def _playback(session: LabSession, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
+def _playback(races: int, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
     live = any(lane.live for lane in lanes.values())
     took = sum(lane.seconds or 0.0 for lane in lanes.values())
     reached = max((int(lane.epochs[-1]) for lane in lanes.values() if len(lane.epochs)), default=0)
     return Playback(
-        run=f"{'.'.join(key(lane.config) for lane in lanes.values())}/{session.races}",
+        run=f"{'.'.join(key(lane.config) for lane in lanes.values())}/{races}",
         end=last_epoch,
         available=reached,
         live=live,
         say=_progress(lanes) if live else _told(lanes, took) if reached else "not trained yet",
-        autoplay=session.races > 0,
+        autoplay=races > 0,
     )
 
 

@@ -81,10 +81,11 @@ class Lane:
         return self.job.parameters if self.job and self.job.parameters else None
 
 
-def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = ()) -> dict[str, Lane]:
+def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = (), me: str | None = None) -> dict[str, Lane]:
     """A lane for each configuration. A job counts where this visitor asked for it (`raced`: run keys, in this
-    window; or in another one, while it is under way), and where there is nothing else to show."""
-    raced, me = set(raced), visitor().id
+    window; or in another one, while it is under way), and where there is nothing else to show. `me` is the visitor's
+    id; only a page knows it by itself."""
+    raced, me = set(raced), visitor().id if me is None else me
     found = {}
     for model, config in configs.items():
         run = key(config)

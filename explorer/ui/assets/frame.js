@@ -11,8 +11,10 @@
      }],
      columns: null | 1 | 2 | 3, height, narrow_height, file,
      playback: null | {unit, end, available, step, seconds, live, run, say, autoplay},
+     live: null | {address, seconds},   // while something trains: there {figures, playback} are as they are now, or null
    }
-   Hover shows, a click keeps it until the next click or Esc. The trigger "target" says where a target was let go. */
+   Hover shows, a click keeps it until the next click or Esc. The trigger "target" says where a target was let go,
+   "over" that nothing trains any more. */
 
 import { node, Panel } from "./panel.js";
 import { Playback } from "./playback.js";
@@ -72,6 +74,7 @@ class Frame {
 
   update(data) {
     this.data = data;
+    this.follow();
     const { figures, columns, playback } = data;
     while (this.panels.length > figures.length) this.panels.pop().remove();
     while (this.panels.length < figures.length) this.panels.push(new Panel(this));
@@ -93,6 +96,20 @@ class Frame {
     this.show();
     saveMenu(this.place, { svg: () => this.picture(), csv: () => this.table(), file: data.file });
     this.fit();
+  }
+
+  /* A server that is busy, or away for a moment, is asked again; the page itself says when there is nothing more. */
+  follow() {
+    clearTimeout(this.timer);
+    const { live } = this.data;
+    if (!live) return;
+    this.timer = setTimeout(async () => {
+      const answer = await fetch(live.address).then((found) => (found.ok ? found.json() : undefined)).catch(() => undefined);
+      if (this.gone || this.data.live !== live) return;
+      if (answer === null) this.report("over", Date.now());
+      if (answer) this.update({ ...this.data, ...answer });
+      else this.follow();
+    }, 1000 * live.seconds);
   }
 
   get cursor() { return this.playback?.cursor ?? null; }
@@ -162,6 +179,7 @@ class Frame {
 
   unmount() {
     this.gone = true;
+    clearTimeout(this.timer);
     cancelAnimationFrame(this.turn);
     this.size.disconnect();
     this.playback?.stop();

@@ -1,0 +1,42 @@
+"""Pictures of what trains: a browser that shows one asks for it again by itself.
+
+No page is run for that: a run of the page costs many times more, and one that meets another gesture of the
+same visitor on a busy server may be lost.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+_MOST = 2_000  # windows; whoever comes later pushes out the one that asked longest ago
+_pictures: OrderedDict[str, Callable[[], dict[str, object] | None]] = OrderedDict()
+
+
+def offer(name: str, draw: Callable[[], dict[str, object] | None], seconds: float) -> dict[str, object]:
+    """Where this window finds a picture of this name from now on, and how soon it should ask.
+
+    `draw` is called from any thread, outside of any page; it returns the picture's data, or None when nothing
+    trains any more: then the page is run once more.
+    """
+    token = st.session_state.setdefault(f"lineage.live.{name}", secrets.token_urlsafe(16))
+    _pictures[token] = draw
+    _pictures.move_to_end(token)
+    while len(_pictures) > _MOST:
+        _pictures.popitem(last=False)
+    return {"address": f"/live/{token}", "seconds": seconds}
+
+
+def live(request: Request) -> Response:
+    """GET /live/TOKEN: the picture as it is now; null where nothing trains, or nobody knows of it."""
+    draw = _pictures.get(request.path_params["token"])
+    return JSONResponse(draw() if draw else None, headers={"Cache-Control": "no-store"})
+
+
+ROUTES = [Route("/live/{token:str}", live)]
