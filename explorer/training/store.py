@@ -46,6 +46,7 @@ from explorer.training.record import Curves, Record, State, Weights
 
 log = logging.getLogger(__name__)
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
+TORCH = version("torch")  # looked up once: two threads that look at the same time may both find nothing
 FORMAT = 2
 _METRIC = "metric."
 
@@ -163,7 +164,7 @@ def write(record: Record, folder: Path, owner: str = "") -> None:
         problem=record.problem,
         metrics=summary({name: values[-1] for name, values in record.curves.metrics.items()}),
         created=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
-        torch=version("torch"),
+        torch=TORCH,
         owner=owner,
     )
     for step, kept in record.snapshots.items():

@@ -1,0 +1,61 @@
+"""Pictures that a browser asks for by itself."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+
+import pytest
+import streamlit as st
+from starlette.applications import Starlette
+
+from explorer.ui import live
+from explorer.ui.live import offer
+
+with warnings.catch_warnings(action="ignore"):  # it would rather have another HTTP library
+    from starlette.testclient import TestClient
+
+
+@pytest.fixture
+def window(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
+    """What one window remembers."""
+    state: dict[str, object] = {}
+    monkeypatch.setattr(st, "session_state", state)
+    monkeypatch.setattr(live, "_pictures", type(live._pictures)())
+    yield state
+
+
+@pytest.fixture
+def browser() -> TestClient:
+    return TestClient(Starlette(routes=live.ROUTES))
+
+
+def test_the_picture_is_drawn_anew_each_time_until_nothing_trains(
+    window: dict[str, object], browser: TestClient
+) -> None:
+    pictures: list[dict[str, object] | None] = [{"figures": [1]}, {"figures": [2]}, None]
+    there = offer("race", lambda: pictures.pop(0), 0.5)
+    assert there["seconds"] == 0.5
+    answers = [browser.get(str(there["address"])) for _ in range(3)]
+    assert [answer.json() for answer in answers] == [{"figures": [1]}, {"figures": [2]}, None]
+    assert {answer.headers["cache-control"] for answer in answers} == {"no-store"}
+
+
+def test_a_window_keeps_its_address_and_another_has_its_own(
+    window: dict[str, object], browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = offer("race", lambda: {"figures": [1]}, 0.5)["address"]
+    assert offer("race", lambda: {"figures": [2]}, 0.5)["address"] == first
+    assert offer("other", lambda: {"figures": [3]}, 0.5)["address"] != first
+    monkeypatch.setattr(st, "session_state", {})
+    assert offer("race", lambda: {"figures": [4]}, 0.5)["address"] != first
+    assert browser.get(str(first)).json() == {"figures": [2]}
+
+
+def test_what_nobody_knows_of_is_over_and_the_oldest_are_forgotten(
+    window: dict[str, object], browser: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "_MOST", 2)
+    addresses = [str(offer(name, lambda: {"figures": []}, 0.5)["address"]) for name in "abc"]
+    assert [browser.get(address).json() for address in addresses] == [None, {"figures": []}, {"figures": []}]
+    assert browser.get("/live/nonsense").json() is None
