@@ -110,7 +110,7 @@ async def sessions(server: Server, visitors: int) -> None:
     print(f"  trainings asked for                     {asked}")
     print(f"  trainings taken on, different ones      {taken}, {len(rows)}")
     print(f"  finished: by the panel, in the store    {sum(s == 'finished' for s in rows.values())}, {kept}")
-    print(f"  runs of live charts                     {polls}")
+    print(f"  live pictures asked for                 {polls}")
     print(f"  a typed sentence, nothing trains        {_spread(alone)}")
     print(f"  a typed sentence, two jobs train        {_spread(beside)}, p95 {_late(beside) / _late(alone):.2f} times")
     print(f"  a typed sentence, all of them train     {_spread(amid)}, p95 {_late(amid) / _late(alone):.2f} times")
