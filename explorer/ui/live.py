@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-_MOST = 2_000  # windows; whoever comes later pushes out the one that asked longest ago
+_MOST = 2_000  # windows; a later one takes the place of the one whose page was drawn longest ago
 _pictures: OrderedDict[str, Callable[[], dict[str, object] | None]] = OrderedDict()
 
 
@@ -26,8 +26,8 @@ def offer(name: str, draw: Callable[[], dict[str, object] | None], seconds: floa
     trains any more: then the page is run once more.
     """
     token = st.session_state.setdefault(f"lineage.live.{name}", secrets.token_urlsafe(16))
+    _pictures.pop(token, None)  # to the end, also if another thread has just made room
     _pictures[token] = draw
-    _pictures.move_to_end(token)
     while len(_pictures) > _MOST:
         _pictures.popitem(last=False)
     return {"address": f"/live/{token}", "seconds": seconds}
