@@ -91,7 +91,6 @@ def visit(browser: Any, server: str) -> Iterator[Visit]:
         page.on("request", request)
         page.on("websocket", request)
         page.goto(at + path)
-        # Streamlit loads the code of each kind of widget as it meets it, and the page moves under an early click.
         sync_api.expect(page.get_by_role("heading", level=1)).to_be_visible()
         calm(page)
         return page

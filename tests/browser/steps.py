@@ -48,8 +48,13 @@ def corner(page: Page) -> Locator:
 
 
 def calm(page: Page) -> None:
-    """Until the server has said all it has to say."""
+    """Until the server has said all it has to say, and every widget's code is there.
+
+    Streamlit loads the code of each kind of widget as it meets it; a widget that comes late moves the page, and
+    a click whose two halves fall on different things is none.
+    """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
 def jobs(page: Page, seed: int) -> list[dict[str, Any]]:
