@@ -14,7 +14,7 @@ from explorer.training.config import Adam, branched
 from explorer.training.config import key as run_key
 from explorer.training.index import Query
 from explorer.training.jobs import service
-from explorer.ui import comparing, shelf
+from explorer.ui import comparing, comparison_results, shelf
 from explorer.ui.comparing import AXES, MEASURES, MOST, Comparison, Entrant
 from explorer.ui.findings import duration
 from explorer.ui.page import empty_panel, explanation, lead, page_head, plain, problems
@@ -69,12 +69,12 @@ def curves(session: PageSession[Comparison]) -> None:
         entrants, _ = comparing.entrants(session.state.shown)
         state = session.state
         target = comparing.usual_target(state, entrants) if state.target is None else state.target
-        st.subheader(plain(comparing.winners_finding(state, entrants, target)), anchor=False)
+        st.subheader(plain(comparison_results.winners_finding(state, entrants, target)), anchor=False)
         moved = comparing.draw(session, entrants, target)
         if moved is not None and moved != state.target:
             session.state = replace(state, target=moved)
             st.rerun()
-        comparing.results(state, entrants, target)
+        comparison_results.results(state, entrants, target)
         if live and not any(e.lane.live for e in entrants):
             st.rerun()
 
@@ -84,10 +84,10 @@ def curves(session: PageSession[Comparison]) -> None:
 def why_section(entrants: Sequence[Entrant]) -> None:
     """Why three axes may have three winners, with the numbers of these runs."""
     st.header("Why the three axes can disagree", anchor=False)
-    for line in comparing.price_formulas(entrants):
+    for line in comparison_results.price_formulas(entrants):
         st.latex(line)
     explanation(
-        plain(comparing.why_finding(entrants))
+        plain(comparison_results.why_finding(entrants))
         + " Seconds are those of this machine, as they were when a run was trained; the turns of other trainings do "
         "not count. A stack of seeds costs little more than one, so compare seconds between runs of equally many seeds."
     )
@@ -96,8 +96,8 @@ def why_section(entrants: Sequence[Entrant]) -> None:
 def differences_section(entrants: Sequence[Entrant]) -> None:
     """What was not the same, and what was."""
     st.header("What differs", anchor=False)
-    comparing.differences_table(entrants)
-    same = comparing.start_finding(entrants)
+    comparison_results.differences_table(entrants)
+    same = comparison_results.start_finding(entrants)
     if same:
         st.markdown("**The same start.** " + " ".join(same[:6]))
         if len(same) > 6:

@@ -1,7 +1,7 @@
 """A run from a zip file that anybody may have made; `packing.py` makes the honest ones.
 
-Everything is checked against what its configuration allows, and the store's own writer writes it anew.
-Nothing is extracted, nothing is unpickled; safetensors is the only format of weights that is read.
+`unzipping.py` reads the files. Here everything in them is checked against what the configuration allows, and the
+store's own writer writes it anew. Nothing is unpickled; safetensors is the only format of weights that is read.
 """
 
 from __future__ import annotations
@@ -12,15 +12,12 @@ import json
 import math
 import re
 import shutil
-import stat
 import tempfile
 import unicodedata
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,34 +27,13 @@ from numpy import ndarray
 from safetensors import SafetensorError
 
 from explorer.environment import environment
-from explorer.errors import DamagedRun, LineageError, RunError, StoreError, shortened
+from explorer.errors import LineageError, RunError, StoreError, shortened
 from explorer.training import library, limits, store
 from explorer.training.config import RunConfig, key, parse
 from explorer.training.parquet_pages import unpacked_bytes
 from explorer.training.record import Curves, Record, Weights
 from explorer.training.store import Card, StoredRun
-
-_MOST_ENTRIES = 400  # two for each of 64 snapshots, and a few
-_MOST_HEADER = 1_000_000  # bytes of what describes data: config, card, the header of weights, the list of a zip
-_CHUNK = 1 << 16
-_STEP_FILE = re.compile(r"(snapshots|optimiser)/([0-9]{8})\.safetensors")
-_RUN_FILES = ("config.json", "card.json", "events.parquet")
-_FOR_PEOPLE = ("metrics.csv", "MODEL_CARD.md")
-_FOLDERS = ("", "snapshots/", "optimiser/")
-_NOTHING = "Nothing was imported: "
-
-
-@runtime_checkable
-class Readable(Protocol):
-    """An open file: what `open(…, "rb")`, `io.BytesIO` and an upload are."""
-
-    def read(self, size: int = ..., /) -> bytes: ...
-
-    def seek(self, offset: int, whence: int = ..., /) -> int: ...
-
-    def tell(self) -> int: ...
-
-    def seekable(self) -> bool: ...
+from explorer.training.unzipping import MOST_HEADER, NOTHING, STEP_FILE, Readable, files_in, refused, too_large
 
 
 def take_in(content: bytes | Path | Readable, owner: str) -> StoredRun:
@@ -72,10 +48,10 @@ def take_in(content: bytes | Path | Readable, owner: str) -> StoredRun:
             folder = unpack(content, Path(work) / "run", owner)
             run = store.load(folder).key
             if run in store.pretrained() or (environment().runs / run).exists():
-                raise StoreError(f"{_NOTHING}run {run} is here already.")
+                raise StoreError(f"{NOTHING}run {run} is here already.")
             return library.keep(folder)
     except OSError as error:
-        raise StoreError(f"{_NOTHING}the disk refuses ({error.strerror}).") from error
+        raise StoreError(f"{NOTHING}the disk refuses ({error.strerror}).") from error
 
 
 def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
@@ -85,7 +61,7 @@ def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
     """
     if place.exists():
         raise FileExistsError(place)
-    record, said = _checked(_files(content))
+    record, said = _checked(files_in(content))
     try:
         store.write(record, place, owner)
         here: dict[str, Any] = {"owner": owner, "pinned": False, "imported": True}
@@ -94,123 +70,11 @@ def unpack(content: bytes | Path | Readable, place: Path, owner: str) -> Path:
     except BaseException as error:
         shutil.rmtree(place, ignore_errors=True)
         if isinstance(error, OSError):
-            raise StoreError(f"{_NOTHING}the run cannot be written ({error.strerror}).") from error
-        if isinstance(error, RunError) and not str(error).startswith(_NOTHING):
-            raise _refused(error) from error
+            raise StoreError(f"{NOTHING}the run cannot be written ({error.strerror}).") from error
+        if isinstance(error, RunError) and not str(error).startswith(NOTHING):
+            raise refused(error) from error
         raise
     return place
-
-
-def _refused(why: object) -> DamagedRun:
-    return DamagedRun(f"{_NOTHING}{why}")
-
-
-class _Source:
-    """A file of which nobody reads much at once, whatever a header says."""
-
-    def __init__(self, file: Readable) -> None:
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
-        self._file = file
-
-    def read(self, size: int = -1) -> bytes:
-        return self._file.read(size if 0 <= size < _MOST_HEADER else _MOST_HEADER)
-
-
-def _files(content: bytes | Path | Readable) -> dict[str, bytes]:
-    """The run's files in a zip, by name. What a header says of a size or a name is not believed."""
-    if isinstance(content, Path):
-        try:
-            with content.open("rb") as opened:
-                return _files(opened)
-        except OSError as error:
-            raise _refused(f"{shortened(content.name)} cannot be read ({error.strerror}).") from error
-    file = io.BytesIO(content) if isinstance(content, bytes) else content
-    try:
-        archive = zipfile.ZipFile(_Source(file))
-    except _BROKEN as error:
-        raise _refused("this is no zip file, or only a part of one.") from error
-    with archive:
-        wanted = _wanted(archive.infolist())
-        room, files = environment().most_upload, {}
-        for name, info in wanted.items():
-            files[name] = _content(archive, info, name, room)
-            room -= len(files[name])
-    for name in _RUN_FILES:
-        if name not in files:
-            raise _refused(f"the zip holds no {name}, so it is no run that Lineage exported.")
-    return files
-
-
-def _wanted(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
-    """The entries of the run's files, by name. Raises DamagedRun for anything that has no place in a run."""
-    if len(entries) > _MOST_ENTRIES:
-        raise _refused(f"the zip has {len(entries):,} entries; a run has at most {_MOST_ENTRIES}.")
-    most = environment().most_upload
-    if sum(info.file_size for info in entries) > most:
-        raise _too_large(most)
-    for info in entries:
-        name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
-        if "\\" in name or "\0" in name or name.startswith("/") or ":" in name or ".." in name.split("/"):
-            raise _refused(f"the name “{shortened(name)}” in the zip leads out of the run's folder.")
-        if kind not in (0, stat.S_IFDIR if name.endswith("/") else stat.S_IFREG):
-            raise _refused(f"“{shortened(name)}” in the zip is a link or a device, not a file.")
-        if info.flag_bits & 0x2041:
-            raise _refused("the zip is encrypted. Make one without a password.")
-        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise _refused(f"“{shortened(name)}” is compressed in an unusual way. Zip it with deflate.")
-    kept = [info for info in entries if not _of_a_mac(info.orig_filename)]
-    top = _top([info.orig_filename for info in kept])
-    wanted: dict[str, zipfile.ZipInfo] = {}
-    for info in kept:
-        name = info.orig_filename.removeprefix(top)
-        if name in _FOLDERS:
-            continue
-        if name not in _RUN_FILES and name not in _FOR_PEOPLE and not _STEP_FILE.fullmatch(name):
-            raise _refused(f"the zip holds “{shortened(name)}”, which is no file of a run.")
-        if name in wanted:
-            raise _refused(f"the zip holds “{name}” twice.")
-        wanted[name] = info
-    return {name: info for name, info in wanted.items() if name not in _FOR_PEOPLE}
-
-
-def _of_a_mac(name: str) -> bool:
-    return name.startswith("__MACOSX/") or name.rsplit("/", 1)[-1] == ".DS_Store"
-
-
-def _top(names: list[str]) -> str:
-    """The one folder that holds everything, if somebody zipped the folder and not what is in it."""
-    tops = {name.split("/", 1)[0] + "/" if "/" in name else "" for name in names}
-    return tops.pop() if len(tops) == 1 and not tops & set(_FOLDERS) else ""
-
-
-def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, room: int) -> bytes:
-    """A file of the zip, as long as there is room for it."""
-    parts: list[bytes] = []
-    try:
-        with archive.open(info) as file:
-            while part := file.read(_CHUNK):
-                room -= len(part)
-                if room < 0:
-                    raise _too_large(environment().most_upload)
-                parts.append(part)
-    except _BROKEN as error:
-        raise _refused(f"“{name}” in the zip is damaged.") from error
-    content = b"".join(parts)
-    if len(content) != info.file_size:
-        raise _refused(f"“{name}” in the zip is damaged.")
-    if name.endswith(".json") and len(content) > _MOST_HEADER:
-        raise _refused(f"{name} is larger than that of any run.")
-    return content
-
-
-def _too_large(most: int) -> DamagedRun:
-    return _refused(f"the zip unpacks to more than {most:,} bytes (LINEAGE_MOST_UPLOAD).")
-
-
-# What zipfile raises on a file that is none: mostly BadZipFile, on odd fields these.
-_BROKEN = (
-    zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, LookupError, OverflowError
-)  # fmt: skip
 
 
 def _checked(files: Mapping[str, bytes]) -> tuple[Record, Card]:
@@ -219,7 +83,7 @@ def _checked(files: Mapping[str, bytes]) -> tuple[Record, Card]:
     card = _card(files["card.json"], config)
     fits = _fitting(config)
     if card.parameters != fits.parameters:
-        raise _refused(f"its card counts {card.parameters:,} parameters; its model has {fits.parameters:,}.")
+        raise refused(f"its card counts {card.parameters:,} parameters; its model has {fits.parameters:,}.")
     curves = _curves(files["events.parquet"], config, card, fits)
     snapshots = {
         step: Weights(
@@ -237,9 +101,9 @@ def _config(content: bytes) -> RunConfig:
     try:
         return limits.check(parse(json.loads(content)))
     except LineageError as error:
-        raise _refused(error) from error
+        raise refused(error) from error
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
-        raise _refused("its config.json cannot be read.") from error
+        raise refused("its config.json cannot be read.") from error
 
 
 def _card(content: bytes, config: RunConfig) -> Card:
@@ -247,23 +111,23 @@ def _card(content: bytes, config: RunConfig) -> Card:
     try:
         card = Card.model_validate_json(content)
     except ValueError as error:
-        raise _refused("its card.json cannot be read.") from error
+        raise refused("its card.json cannot be read.") from error
     if card.format != store.FORMAT:
-        raise _refused(f"it has format {shortened(card.format)}; this program reads format {store.FORMAT}.")
+        raise refused(f"it has format {shortened(card.format)}; this program reads format {store.FORMAT}.")
     if card.key != key(config):
-        raise _refused(f"its card is that of run {shortened(card.key)}, its configuration that of run {key(config)}.")
+        raise refused(f"its card is that of run {shortened(card.key)}, its configuration that of run {key(config)}.")
     if not config.first_step <= card.step <= config.steps or (card.finished and card.step != config.steps):
-        raise _refused(f"its card says {card.state} at step {shortened(card.step)} of {config.steps:,}.")
+        raise refused(f"its card says {card.state} at step {shortened(card.step)} of {config.steps:,}.")
     numbers = [card.seconds, *(v for m in card.metrics.values() for v in (m.mean, *m.values) if v is not None)]
     if not all(map(math.isfinite, numbers)) or card.seconds < 0:
-        raise _refused("its card holds numbers that are not possible.")
+        raise refused("its card holds numbers that are not possible.")
     try:
         if datetime.datetime.fromisoformat(card.created).tzinfo is None or len(card.created) > 40:
             raise ValueError(card.created)
     except ValueError as error:
-        raise _refused(f"its card names no date of its making, but {shortened(repr(card.created))}.") from error
+        raise refused(f"its card names no date of its making, but {shortened(repr(card.created))}.") from error
     if not re.fullmatch(r"[\w.+-]{1,40}", card.torch, re.ASCII):
-        raise _refused(f"its card names no version of torch, but {shortened(repr(card.torch))}.")
+        raise refused(f"its card names no version of torch, but {shortened(repr(card.torch))}.")
     _check_words(card)
     return card.model_copy(update={"state": "stopped"}) if card.state == "running" else card
 
@@ -272,7 +136,7 @@ def _check_words(card: Card) -> None:
     """What people say of a run stays within what they may say here."""
     most = environment().most_text
     if len(card.tags) > library.MOST_TAGS:
-        raise _refused(f"its card has {len(card.tags)} tags; {library.MOST_TAGS} are possible.")
+        raise refused(f"its card has {len(card.tags)} tags; {library.MOST_TAGS} are possible.")
     for what, text, length, lines in (
         ("name", card.name, library.MOST_NAME, False),
         *(("tag", tag, library.MOST_TAG, False) for tag in card.tags),
@@ -280,10 +144,10 @@ def _check_words(card: Card) -> None:
         ("problem", card.problem, most, True),
     ):
         if len(text) > length:
-            raise _refused(f"its card has a {what} of {len(text):,} characters; {length:,} are possible.")
+            raise refused(f"its card has a {what} of {len(text):,} characters; {length:,} are possible.")
         plain = re.sub(r"[\n\r\t\u2028\u2029]", "", text) if lines else text
         if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in plain):
-            raise _refused(f"the {what} on its card holds characters that are no text.")
+            raise refused(f"the {what} on its card holds characters that are no text.")
 
 
 @dataclass(frozen=True)
@@ -325,15 +189,15 @@ def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[in
     """At which steps there are weights."""
     found: dict[str, set[int]] = {"snapshots": set(), "optimiser": set()}
     for name in files:
-        if match := _STEP_FILE.fullmatch(name):
+        if match := STEP_FILE.fullmatch(name):
             found[match[1]].add(int(match[2]))
     for step in sorted(found["snapshots"]):
         if not config.first_step <= step <= card.step:
-            raise _refused(f"it holds weights of step {step:,}; it went from {config.first_step:,} to {card.step:,}.")
+            raise refused(f"it holds weights of step {step:,}; it went from {config.first_step:,} to {card.step:,}.")
     if card.step not in found["snapshots"]:
-        raise _refused(f"the zip holds no {_file_of('snapshots', card.step)}, the weights at the run's end.")
+        raise refused(f"the zip holds no {_file_of('snapshots', card.step)}, the weights at the run's end.")
     for step in sorted(found["optimiser"] - found["snapshots"]):
-        raise _refused(f"the zip holds {_file_of('optimiser', step)}, but no weights of this step.")
+        raise refused(f"the zip holds {_file_of('optimiser', step)}, but no weights of this step.")
     return sorted(found["snapshots"])
 
 
@@ -343,16 +207,16 @@ def _tensors(
     """One file of weights or averages, if it holds exactly what fits."""
     name = _file_of(what, step)
     content = files[name]
-    if int.from_bytes(content[:8], "little") > min(len(content), _MOST_HEADER):  # the header of safetensors
-        raise _refused(f"“{name}” is no safetensors file.")
+    if int.from_bytes(content[:8], "little") > min(len(content), MOST_HEADER):  # the header of safetensors
+        raise refused(f"“{name}” is no safetensors file.")
     try:
         tensors: dict[str, ndarray] = safetensors.numpy.load(content)
     except (SafetensorError, ValueError, TypeError, LookupError) as error:
-        raise _refused(f"“{name}” is no safetensors file.") from error
+        raise refused(f"“{name}” is no safetensors file.") from error
     if {n: (value.shape, str(value.dtype)) for n, value in tensors.items()} != fits:
-        raise _refused(f"“{name}” does not hold the numbers of this run's model: {_difference(tensors, fits)}.")
+        raise refused(f"“{name}” does not hold the numbers of this run's model: {_difference(tensors, fits)}.")
     if not diverged and not all(np.isfinite(value).all() for value in tensors.values()):
-        raise _refused(f"“{name}” holds numbers that are not finite.")
+        raise refused(f"“{name}” holds numbers that are not finite.")
     return tensors
 
 
@@ -372,41 +236,41 @@ def _difference(tensors: Mapping[str, ndarray], fits: Mapping[str, tuple[tuple[i
 def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Curves:
     """The events up to the card's step, every column checked. Raises DamagedRun."""
     if set(card.metrics) != set(fits.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
-        raise _refused("the metrics on its card are not those of this task and these seeds.")
+        raise refused("the metrics on its card are not those of this task and these seeds.")
     try:
         table = _table(content, config, fits)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise _refused("its events.parquet cannot be read.") from error
+        raise refused("its events.parquet cannot be read.") from error
     columns = {name: table[name].to_numpy() for name in table.column_names}
     moments = len(table) // config.replicas
     if moments <= card.step - config.first_step:
-        raise _refused(f"its events do not reach step {card.step:,}.")
+        raise refused(f"its events do not reach step {card.step:,}.")
 
     def per_moment(name: str) -> ndarray:
         """What is the same for all replicas."""
         values: ndarray = columns[name].reshape(moments, config.replicas)
         if not (values == values[:, :1]).all():
-            raise _refused(f"the {name} of its events differ between the seeds of one step.")
+            raise refused(f"the {name} of its events differ between the seeds of one step.")
         return values[:, 0]
 
     steps = config.first_step + np.arange(moments)
     if not np.array_equal(per_moment("step"), steps) or not np.array_equal(
         columns["replica"], np.tile(np.arange(config.replicas), moments)
     ):
-        raise _refused("the steps of its events are not one after the other.")
+        raise refused("the steps of its events are not one after the other.")
     for name in ("tokens", "seconds"):
         values = per_moment(name)
         if not np.isfinite(values).all() or (values < 0).any() or (np.diff(values) < 0).any():
-            raise _refused(f"the {name} of its events are no numbers that grow from zero on.")
+            raise refused(f"the {name} of its events are no numbers that grow from zero on.")
     if not per_moment("evaluated")[: card.step - config.first_step + 1].any():
-        raise _refused("its events hold no evaluation.")
+        raise refused("its events hold no evaluation.")
     curves = store.curves_from(table, config).until(card.step)
     if card.state != "diverged" and not np.isfinite(curves.losses).all():
-        raise _refused("its events hold losses that are not finite.")
+        raise refused("its events hold losses that are not finite.")
     if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
-        raise _refused("its events hold metrics that are not finite.")
+        raise refused("its events hold metrics that are not finite.")
     if not ((curves.sustain >= 0) & (curves.sustain <= 1)).all():
-        raise _refused("its events hold probabilities that are none.")
+        raise refused("its events hold probabilities that are none.")
     _check_summary(card, curves)
     return curves
 
@@ -422,17 +286,17 @@ def _table(content: bytes, config: RunConfig, fits: _Fitting) -> pa.Table:
         groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
         names = [n for n in schema.names if n.startswith("sustain.")]
         if len(schema) != len(types) or dict(zip(schema.names, schema.types, strict=True)) != types or names != sustain:
-            raise _refused("the columns of its events are not those of this task.")
+            raise refused("the columns of its events are not those of this task.")
         if rows != sum(group.num_rows for group in groups) or rows % config.replicas or rows < 0:
-            raise _refused("its events do not have one row for each step and seed.")
+            raise refused("its events do not have one row for each step and seed.")
         if rows > (config.steps - config.first_step + 1) * config.replicas:
-            raise _refused(f"it has {rows:,} rows of events, more than its configuration allows.")
+            raise refused(f"it has {rows:,} rows of events, more than its configuration allows.")
         columns = [group.column(i) for group in groups for i in range(group.num_columns)]
         if sum(unpacked_bytes(content, column) for column in columns) > environment().most_upload:
-            raise _too_large(environment().most_upload)
+            raise too_large()
         table = parquet.read()
     if len(table) != rows or any(column.null_count for column in table.columns):
-        raise _refused("its events do not have one row for each step and seed.")
+        raise refused("its events do not have one row for each step and seed.")
     return table
 
 
@@ -447,7 +311,7 @@ def _check_summary(card: Card, curves: Curves) -> None:
             (metric.mean is None) != (mean is None)
             or (metric.mean is not None and mean is not None and not math.isclose(metric.mean, mean, abs_tol=1e-9))
         ):
-            raise _refused(f"the {name} on its card is not what its events say.")
+            raise refused(f"the {name} on its card is not what its events say.")
 
 
 def _compare(run: StoredRun, record: Record, card: Card) -> None:
@@ -463,7 +327,7 @@ def _compare(run: StoredRun, record: Record, card: Card) -> None:
             pairs += [(averages[name], value) for name, value in kept.optimiser.items()]
     same = run.config == record.config and run.card == card and run.snapshot_steps() == list(record.snapshots)
     if not same or not all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
-        raise _refused("what was written is not what the zip holds.")
+        raise refused("what was written is not what the zip holds.")
 
 
 _ARRAYS = ("losses", "tokens", "seconds", "evaluated", "sustain")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.catalogue import ModelRow
+from explorer.catalogue import MODELS
 from explorer.figures import insides
 from explorer.tasks.negation import CLASSES
 from explorer.training.store import StoredRun
@@ -20,7 +20,7 @@ def inside_panels(lab: Lab, model: str, lane: Lane, words: tuple[str, ...]) -> l
     if lane.stored is None:
         return []
     window = lab.value("window", "transformer") if model == "transformer" else 0
-    return _inside(lane.stored.stamp, model, words, lab.look, lab.layer, lab.head, window, lane.stored, lane.row)
+    return _inside(lane.stored.stamp, model, words, lab.look, lab.layer, lab.head, window, lane.stored)
 
 
 @st.cache_resource(max_entries=1024, show_spinner=False)
@@ -33,8 +33,8 @@ def _inside(
     head: int,
     window: int,
     _run: StoredRun,
-    _row: ModelRow,
 ) -> list[Panel]:
+    row = MODELS[model]
     if model == "bag_of_words":
         view = runs.contributions(_run, words, look)
         finding = findings.sum_finding(view.tokens, view.values)
@@ -56,9 +56,9 @@ def _inside(
         return [
             Panel(
                 f"reading-{model}",
-                insides.answers_on_the_way(read.tokens, read.sustain, _row.colour, CLASSES),
-                alt=f"{_row.title}: probability of sustain after each word. {finding}",
-                title=f"The {_row.title} answers after each word",
+                insides.answers_on_the_way(read.tokens, read.sustain, row.colour, CLASSES),
+                alt=f"{row.title}: probability of sustain after each word. {finding}",
+                title=f"The {row.title} answers after each word",
                 caption=finding,
                 token_axis="x",
                 token_count=len(read.tokens),
@@ -88,11 +88,11 @@ def look_panel(model: str, lane: Lane, look: int) -> Panel:
     """The weights of the counts, or the embeddings of any other model, of one trained seed."""
     if lane.stored is None:
         raise ValueError(f"{model} has no stored run to look into")
-    return _look(lane.stored.stamp, model, look, lane.stored, lane.row)
+    return _look(lane.stored.stamp, model, look, lane.stored)
 
 
 @st.cache_resource(max_entries=256, show_spinner=False)
-def _look(stamp: tuple[str, str], model: str, look: int, _run: StoredRun, _row: ModelRow) -> Panel:
+def _look(stamp: tuple[str, str], model: str, look: int, _run: StoredRun) -> Panel:
     if model == "bag_of_words":
         view = runs.word_weights(_run, look)
         return Panel(
@@ -102,11 +102,11 @@ def _look(stamp: tuple[str, str], model: str, look: int, _run: StoredRun, _row: 
             title="Bag of words: weights",
             caption="Brown is collapse, teal is sustain. Words that stand in every sentence act as a bias.",
         )
-    plane = runs.embedding_map(_run, look)
+    plane, row = runs.embedding_map(_run, look), MODELS[model]
     return Panel(
         f"embeddings-{model}",
-        insides.embedding_map(plane.tokens, plane.points, _row.colour),
-        alt=f"{_row.title}: word embeddings in two dimensions, {plane.share:.0%} of their spread.",
-        title=f"{_row.title}: embeddings",
+        insides.embedding_map(plane.tokens, plane.points, row.colour),
+        alt=f"{row.title}: word embeddings in two dimensions, {plane.share:.0%} of their spread.",
+        title=f"{row.title}: embeddings",
         caption=f"This plane holds {plane.share:.0%} of their spread.",
     )

@@ -9,11 +9,14 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+from explorer.errors import DamagedRun
 
 _MOST = 2_000  # windows; a later one takes the place of the one whose page was drawn longest ago
 _pictures: OrderedDict[str, Callable[[], dict[str, object] | None]] = OrderedDict()
@@ -36,7 +39,11 @@ def offer(name: str, draw: Callable[[], dict[str, object] | None], seconds: floa
 def live(request: Request) -> Response:
     """GET /live/TOKEN: the picture as it is now; null where nothing trains, or nobody knows of it."""
     draw = _pictures.get(request.path_params["token"])
-    return JSONResponse(draw() if draw else None, headers={"Cache-Control": "no-store"})
+    picture = None
+    if draw:
+        with suppress(DamagedRun):  # the page, which is run once more then, says which one
+            picture = draw()
+    return JSONResponse(picture, headers={"Cache-Control": "no-store"})
 
 
 ROUTES = [Route("/live/{token:str}", live)]

@@ -13,7 +13,8 @@ from explorer.training import store
 from explorer.training.config import RunConfig, key
 from explorer.training.jobs import service
 from explorer.training.recorder import record_run
-from explorer.ui.comparing import MEASURES, usual_runs, verdict_words
+from explorer.ui.comparing import MEASURES, usual_runs
+from explorer.ui.comparison_results import verdict_words
 from tests.pages.screen import address, calm, frame, headings, page, said, table, told
 from tests.training.alike import short
 

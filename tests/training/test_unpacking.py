@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from explorer.errors import DamagedRun, StoreError
-from explorer.training import packing, store, unpacking
+from explorer.training import packing, store, unpacking, unzipping
 from explorer.training.config import RunConfig, branched, changed, default, key
 from explorer.training.record import Record
 from explorer.training.recorder import record_run
@@ -605,7 +605,7 @@ def test_a_bomb_takes_no_memory(bomb: bytes, lies: bool, tmp_path: Path, monkeyp
 def test_what_is_read_is_counted_whatever_was_declared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = good()
     monkeypatch.setenv("LINEAGE_MOST_UPLOAD", "20000")
-    monkeypatch.setattr(unpacking, "sum", lambda sizes: 0, raising=False)  # as if every header lied
+    monkeypatch.setattr(unzipping, "sum", lambda sizes: 0, raising=False)  # as if every header lied
     with pytest.raises(DamagedRun, match="more than 20,000 bytes"):
         unpacking.unpack(content, tmp_path / "place", "me")
 

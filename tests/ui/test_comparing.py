@@ -11,18 +11,12 @@ from explorer.training.config import branched, changed, default, key
 from explorer.training.record import Curves
 from explorer.training.store import Card, Metric, StoredRun
 from explorer.ui import comparing
-from explorer.ui.comparing import (
-    AXES,
-    MEASURES,
-    MOST,
-    Comparison,
-    Entrant,
+from explorer.ui.comparing import AXES, MEASURES, MOST, Comparison, Entrant, differences, usual_target
+from explorer.ui.comparison_results import (
     amount,
     arrivals,
-    differences,
     shown,
     start_finding,
-    usual_target,
     verdict,
     verdict_words,
     why_finding,

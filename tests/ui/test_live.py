@@ -9,6 +9,7 @@ import pytest
 import streamlit as st
 from starlette.applications import Starlette
 
+from explorer.errors import DamagedRun
 from explorer.ui import live
 from explorer.ui.live import offer
 
@@ -59,3 +60,12 @@ def test_what_nobody_knows_of_is_over_and_the_oldest_are_forgotten(
     addresses = [str(offer(name, lambda: {"figures": []}, 0.5)["address"]) for name in "abc"]
     assert [browser.get(address).json() for address in addresses] == [None, {"figures": []}, {"figures": []}]
     assert browser.get("/live/nonsense").json() is None
+
+
+def test_a_picture_of_a_damaged_run_is_over_so_that_the_page_says_so(
+    window: dict[str, object], browser: TestClient
+) -> None:
+    def draw() -> dict[str, object]:
+        raise DamagedRun("Its curves are damaged.")
+
+    assert browser.get(str(offer("race", draw, 0.5)["address"])).json() is None
