@@ -69,3 +69,89 @@ class TransformerEncoderConfig:
     def __post_init__(self) -> None:
         if self.width % self.heads:
             raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
+
+
+# On text every model is a language model: at each position it says what the next token may be.
+
+
+@dataclass(frozen=True)
+class NgramTextConfig:
+    """How far the counts look back."""
+
+    order: int = setting(6, "Tokens of the longest n-gram: it sees one token less and predicts the next.", 1, 6)
+
+
+@dataclass(frozen=True)
+class FeedforwardTextConfig:
+    """Sizes of the neural n-gram of Bengio et al. (2003)."""
+
+    width: int = setting(32, "Numbers in each token's embedding.", 1, 512)
+    hidden: int = setting(256, "Units in the tanh layer.", 1, 2_048)
+    window: int = setting(8, "Tokens it sees; what stands further back is cut off.", 1, 64)
+    batch_norm: bool = setting(False, "Batch normalisation before the tanh (Ioffe & Szegedy 2015).")
+    dropout: float = setting(0.0, "Share of hidden units left out in each training step.", 0, 0.9)
+
+
+@dataclass(frozen=True)
+class RecurrentTextConfig:
+    """What the recurrent language models share."""
+
+    width: int = setting(64, "Numbers in each token's embedding.", 1, 512)
+    hidden: int = setting(256, "Units in the hidden state of each layer.", 1, 1_024)
+    layers: int = setting(1, "Recurrent layers, one above the other.", 1, 8)
+    dropout: float = setting(0.0, "Share of units left out between layers and before the answer, in training.", 0, 0.9)
+    start: Literal["uniform", "xavier", "orthogonal"] = setting(
+        "uniform",
+        "How the recurrent matrices start: evenly within 1/sqrt(hidden) (PyTorch's usual), Xavier's bound, "
+        "or as rotations.",
+    )
+
+
+@dataclass(frozen=True)
+class RNNTextConfig(RecurrentTextConfig):
+    """Sizes of the recurrent language model of Mikolov et al. (2010)."""
+
+    hidden: int = setting(384, "Units in the hidden state of each layer.", 1, 1_024)
+
+
+@dataclass(frozen=True)
+class LSTMTextConfig(RecurrentTextConfig):
+    """Sizes of the LSTM language model of Graves (2013)."""
+
+    hidden: int = setting(184, "Units in the hidden state and the memory cell of each layer.", 1, 1_024)
+
+
+@dataclass(frozen=True)
+class GRUTextConfig(RecurrentTextConfig):
+    """Sizes of the GRU language model."""
+
+    hidden: int = setting(216, "Units in the hidden state of each layer.", 1, 1_024)
+
+
+@dataclass(frozen=True)
+class TransformerTextConfig:
+    """The Transformer decoder, as Vaswani et al. (2017) built it, as it is built now, or anything between."""
+
+    width: int = setting(64, "Numbers in each token's vector.", 1, 512)
+    heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
+    layers: int = setting(4, "Blocks, one above the other.", 1, 8)
+    hidden: int = setting(256, "Units in each block's feedforward layer.", 1, 2_048)
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = setting(
+        "rotary", "How it knows where a token stands: a learned vector, sines, turned queries and keys, or not at all."
+    )
+    norm: Literal["layer", "rms", "none"] = setting("layer", "LayerNorm, RMSNorm, or none.")
+    norm_place: Literal["pre", "post"] = setting(
+        "pre", "Norm before each part of a block, or (2017) after its residual."
+    )
+    activation: Literal["relu", "gelu", "relu2"] = setting("relu2", "ReLU, GELU, or ReLU squared.")
+    biases: bool = setting(False, "Whether linear layers have biases.")
+    dropout: float = setting(0.0, "Share of numbers left out after each part of a block, in training.", 0, 0.9)
+    start: Literal["usual", "zero"] = setting(
+        "zero", "Whether the last layer of each part and the answer start as usual, or at zero."
+    )
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise ValueError(f"rotary positions need an even width for each head, not {self.width // self.heads}")
