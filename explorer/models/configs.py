@@ -7,6 +7,7 @@ is loaded. What the task decides (vocabulary, classes) is not among them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from explorer.models.settings import setting
 

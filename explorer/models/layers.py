@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import torch
@@ -98,24 +100,110 @@ class LayerNorm(nn.Module):
         return torch.addcmul(self.bias.view(shape), F.layer_norm(x, x.shape[-1:]), self.weight.view(shape))
 
 
+class RMSNorm(nn.Module):
+    """Divide by the root of the mean square over the width (Zhang & Sennrich 2019, eq. 4)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        scaled = x * (x.square().mean(dim=-1, keepdim=True) + 1e-5).rsqrt()
+        if self.weight.dim() == 1:
+            return scaled * self.weight
+        return scaled * self.weight.view(self.weight.shape[0], *[1] * (x.dim() - 2), -1)
+
+
+_learning: ContextVar[tuple[Generator, ...]] = ContextVar("learning", default=())
+
+
+@contextmanager
+def learning(generators: Sequence[Generator]) -> Iterator[None]:
+    """Inside, models behave as in a training step: dropout draws from these generators, one a replica, and batch
+    norm takes the batch's statistics. Who learns is kept in a context variable, never on the module: one model
+    serves every visitor while a copy of it may be trained."""
+    token = _learning.set(tuple(generators))
+    try:
+        yield
+    finally:
+        _learning.reset(token)
+
+
+class Dropout(nn.Module):
+    """Leaves out a share of the features (Srivastava et al. 2014), in training steps only.
+
+    One mask for each row of a batch, the same at every time (Gal & Ghahramani 2016): a fifteenth of the draws,
+    and what is left out of a hidden state stays out.
+    """
+
+    def __init__(self, share: float) -> None:
+        super().__init__()
+        self.share = share
+
+    def forward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+        generators = _learning.get()
+        if not self.share or not generators:
+            return x
+        rows = (*x.shape[:-2], 1, x.shape[-1])
+        if len(generators) == 1:
+            drawn = torch.rand(rows, generator=generators[0])
+        else:
+            drawn = torch.stack([torch.rand(rows[1:], generator=own) for own in generators])
+        return x * ((drawn >= self.share) / (1 - self.share))
+
+
+class BatchNorm(nn.Module):
+    """Subtract each feature's mean over the batch, divide by its standard deviation (Ioffe & Szegedy 2015, alg. 1).
+
+    In training steps the statistics are the batch's own, and running averages of them (a tenth new each step)
+    are kept for every other forward.
+    """
+
+    mean: Tensor
+    variance: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width))
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("variance", torch.ones(width))
+
+    def forward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+        replicas = self.weight.dim() - 1
+        over = tuple(range(replicas, x.dim() - 1))
+        if _learning.get():
+            variance, mean = torch.var_mean(x, dim=over, correction=0)
+            with torch.no_grad():
+                self.mean.lerp_(mean, 0.1)
+                self.variance.lerp_(variance, 0.1)
+        else:
+            mean, variance = self.mean, self.variance
+        shape = (*self.weight.shape[:replicas], *[1] * len(over), x.shape[-1])
+        scale = self.weight * (variance + 1e-5).rsqrt()
+        return torch.addcmul((self.bias - mean * scale).view(shape), x, scale.view(shape))
+
+
 Model = TypeVar("Model", bound=nn.Module)
 
 
 def stack(models: Sequence[Model]) -> Model:
-    """One model whose parameters are those of all, with a leading replica axis."""
+    """One model whose parameters and buffers are those of all, with a leading replica axis."""
     stacked = copy.deepcopy(models[0])
-    parts = [dict(model.named_parameters()) for model in models]
-    for name, _ in models[0].named_parameters():
-        place, _, last = name.rpartition(".")
-        together = torch.stack([part[name].detach() for part in parts])
-        setattr(stacked.get_submodule(place), last, nn.Parameter(together))
+    parts = [model.state_dict() for model in models]
+    for name, value in models[0].state_dict(keep_vars=True).items():
+        _put(stacked, name, torch.stack([part[name] for part in parts]), isinstance(value, nn.Parameter))
     return stacked
 
 
 def replica(model: Model, index: int) -> Model:
     """One of the models in a stack, as a model of its own."""
     alone = copy.deepcopy(model)
-    for name, parameter in model.named_parameters():
-        place, _, last = name.rpartition(".")
-        setattr(alone.get_submodule(place), last, nn.Parameter(parameter[index].detach().clone()))
+    for name, value in model.state_dict(keep_vars=True).items():
+        _put(alone, name, value[index].detach().clone(), isinstance(value, nn.Parameter))
     return alone
+
+
+def _put(model: nn.Module, name: str, value: Tensor, learned: bool) -> None:
+    place, _, last = name.rpartition(".")
+    setattr(model.get_submodule(place), last, nn.Parameter(value) if learned else value)
