@@ -8,19 +8,22 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from explorer import catalogue
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, LineageError, UnknownRun
+from explorer.tasks.text import TextConfig
 from explorer.training import limits, store
-from explorer.training.config import RunConfig, changed, default
+from explorer.training.config import RunConfig, changed, default, validated
+from explorer.training.presets import PRESETS
+from explorer.training.presets import preset as named_preset
 from explorer.training.pretraining import recipes, trimmed
 from explorer.training.record import Record
 
@@ -36,7 +39,7 @@ def list_everything(as_json: Json = False) -> None:
     own = sorted(f.parent.name for f in environment().runs.glob("*/config.json"))
     if as_json:
         for row in catalogue.MODELS.values():
-            _say({"kind": "model", "name": row.name, "title": row.title, "tasks": list(row.recipes)})
+            _say({"kind": "model", "name": row.name, "title": row.title, "tasks": list(row.variants)})
         for task in catalogue.TASKS.values():
             _say({"kind": "task", "name": task.name, "title": task.title})
         for run, name in shipped.items():
@@ -56,8 +59,17 @@ def list_everything(as_json: Json = False) -> None:
 
 @app.command()
 def train(
-    task: Annotated[str, typer.Option(help=f"What to learn: {', '.join(catalogue.TASKS)}.")],
-    model: Annotated[str, typer.Option(help=f"Who learns: {', '.join(catalogue.MODELS)}.")],
+    task: Annotated[str, typer.Option(help=f"What to learn: {', '.join(catalogue.TASKS)}.")] = "",
+    model: Annotated[str, typer.Option(help=f"Who learns: {', '.join(catalogue.MODELS)}.")] = "",
+    preset: Annotated[str, typer.Option(help=f"A named configuration: {', '.join(PRESETS)}.")] = "",
+    corpus: Annotated[str, typer.Option(help="Which text: a name, or a file (UTF-8).")] = "",
+    tokenizer: Annotated[str | None, typer.Option(help="What a token is: char, word, bpe or bytes.")] = None,
+    stop_at: Annotated[
+        str, typer.Option(metavar="val_loss=LOSS", help="End as soon as the validation loss is this low.")
+    ] = "",
+    max_seconds: Annotated[
+        float | None, typer.Option(min=1, help="Measure a step first, then train as many as fit.")
+    ] = None,
     seed: Annotated[str | None, typer.Option(help="Seed of the first replica.")] = None,
     replicas: Annotated[str | None, typer.Option(help="How many seeds to train side by side.")] = None,
     settings: Annotated[
@@ -67,22 +79,69 @@ def train(
     as_json: Json = False,
 ) -> None:
     """Train a model and keep the run."""
-    changes: dict[str, object] = {"seed": seed, "replicas": replicas}
+    changes: dict[str, object] = {"seed": seed, "replicas": replicas, "tokenizer": tokenizer}
+    if corpus:
+        changes |= _corpus(corpus)
+    if stop_at:
+        changes["stop_at"] = _target(stop_at)
     changes = {name: value for name, value in changes.items() if value is not None}
     for text in settings or ():
         name, equals, value = text.partition("=")
         if not equals:
             raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
         changes[name.strip()] = value.strip()
-    config = limits.check(changed(default(task, model), changes))
+    config = limits.check(changed(_start(task, model, preset), changes))
+    if max_seconds is not None:
+        from explorer.training.budget import within
+
+        config = within(config, max_seconds)
     if out and out.exists() and not (out / "config.json").is_file():
         raise InvalidSetting(f"{out} exists and is no run folder. Give --out a new folder.")
     _finish(config, out or store.place_of(config), as_json)
 
 
+def _measured(config: RunConfig, answers: Mapping[str, Any]) -> dict[str, Any]:
+    from explorer.training.lesson import lesson
+
+    found = lesson(config.task).measured({name: value[None] for name, value in answers.items()}, config)
+    return {name: m.model_dump() for name, m in store.summary({n: v[-1] for n, v in found.metrics.items()}).items()}
+
+
+def _start(task: str, model: str, name: str) -> RunConfig:
+    """What the settings change: a preset, or the defaults."""
+    if name:
+        chosen = named_preset(name)
+        if task not in ("", chosen.task) or model not in ("", chosen.model):
+            raise InvalidSetting(f"Preset {name} is for --task {chosen.task} --model {chosen.model}. Leave these out.")
+        return chosen.config()
+    if not task or not model:
+        raise InvalidSetting("Name what to learn and who learns: --task and --model, or a --preset.")
+    return default(task, model)
+
+
+def _corpus(given: str) -> dict[str, object]:
+    """The settings of a corpus given by name, or as a file."""
+    from explorer.tasks import corpora
+
+    known = [name for name in get_args(get_type_hints(TextConfig)["corpus"]) if name != "own"]
+    if given in known:
+        return {"corpus": given}
+    file = Path(given)
+    if not file.is_file():
+        raise InvalidSetting(f"There is no corpus and no file “{given}”. There is {', '.join(known)}.")
+    return {"corpus": "own", "text": corpora.keep(corpora.validated_text(file.read_bytes(), file.name))}
+
+
+def _target(given: str) -> str:
+    name, equals, loss = given.partition("=")
+    if not equals or name.strip() != "val_loss":
+        raise InvalidSetting(f"--stop-at {given} is not possible. Write it as val_loss=LOSS, e.g. val_loss=1.8.")
+    return loss.strip()
+
+
 def _finish(config: RunConfig, folder: Path, as_json: bool, trim: Callable[[Record], Record] | None = None) -> None:
     """Train and keep, all of it or what `trim` leaves."""
-    from explorer.training.events import Event, Step
+    from explorer.training.events import Evaluation, Event, Step
     from explorer.training.recorder import record_run
 
     last = 0.0
@@ -97,6 +156,8 @@ def _finish(config: RunConfig, folder: Path, as_json: bool, trim: Callable[[Reco
                     last = time.monotonic()
                     losses = [round(float(loss), 6) for loss in event.losses]
                     _say({"kind": "step", "step": event.step, "of": config.steps, "loss": losses})
+            elif as_json and isinstance(event, Evaluation):
+                _say({"kind": "evaluation", "step": event.step, "metrics": _measured(config, event.answers)})
 
         record = record_run(config, listen)
     try:
@@ -144,7 +205,7 @@ def predict(run: Run, sentence: Annotated[str, typer.Argument(help="A sentence."
     from explorer.inspection.sentences import sustain_probabilities, tokens_of
     from explorer.tasks.negation import VOCABULARY
 
-    stored = _stored(run)
+    stored = _stored(run, "negation")
     words = VOCABULARY.split(sentence)
     sustain = float(sustain_probabilities(open_model(stored), words).mean())
     probabilities = {"collapse": round(1 - sustain, 6), "sustain": round(sustain, 6)}
@@ -153,6 +214,42 @@ def predict(run: Run, sentence: Annotated[str, typer.Argument(help="A sentence."
         return
     for name, value in probabilities.items():
         print(f"{name:9} {value:.3f} {'█' * round(40 * value)}")
+
+
+@app.command()
+def generate(
+    run: Run,
+    prompt: Annotated[str, typer.Option(help="The text to go on from.")] = "\n",
+    tokens: Annotated[int, typer.Option(min=1, max=10_000, help="Tokens to write.")] = 200,
+    temperature: Annotated[str | None, typer.Option(help="0 always takes the likeliest token.")] = None,
+    top_k: Annotated[str | None, typer.Option(help="Only so many of the likeliest tokens.")] = None,
+    top_p: Annotated[str | None, typer.Option(help="Only the likeliest that together reach this.")] = None,
+    min_p: Annotated[str | None, typer.Option(help="Only tokens this share as likely as the likeliest.")] = None,
+    greedy: Annotated[bool, typer.Option("--greedy", help="The same as --temperature 0.")] = False,
+    seed: Annotated[str | None, typer.Option(help="Seed of the dice.")] = None,
+    samples: Annotated[int, typer.Option(min=1, max=64, help="Texts to write side by side.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Let a language model write."""
+    from explorer.generation.sampling import Sampling
+    from explorer.inspection.writing import continued
+
+    given = {
+        "temperature": "0" if greedy else temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "min_p": min_p,
+        "seed": seed,
+    }
+    sampling = validated(Sampling, {name: value for name, value in given.items() if value is not None})
+    written = continued(_stored(run, "text"), prompt, tokens, sampling, samples)
+    if as_json:
+        _say({"prompt": written.prompt, "dropped": list(written.dropped), "texts": list(written.texts)})
+        return
+    if written.dropped:
+        print(f"The model never saw {', '.join(map(repr, written.dropped))}: left out.", file=sys.stderr)
+    for text in written.texts:
+        print(written.prompt + text)
 
 
 @app.command()
@@ -171,7 +268,7 @@ def pretrain(
         if name not in known:
             raise InvalidSetting(f"There is no shipped run “{name}”. There is {', '.join(known)}.")
         # The first steps of a process are slower: keep them off the card.
-        record_run(changed(known[name], {"epochs": 1}))
+        record_run(changed(known[name], {"epochs": 1} if known[name].steps_per_epoch else {"iterations": 1}))
         _finish(known[name], store.PRETRAINED / name, as_json, partial(trimmed, name))
 
 
@@ -226,14 +323,20 @@ def reindex(as_json: Json = False) -> None:
     print(f"{count} runs")
 
 
-def _stored(run: str) -> store.StoredRun:
-    """A key or the name of a shipped run, otherwise a folder."""
+def _stored(run: str, task: str = "") -> store.StoredRun:
+    """A key or the name of a shipped run, otherwise a folder; of this task, if one is named."""
     try:
-        return store.find(run)
+        found = store.find(run)
     except UnknownRun:
-        if Path(run).is_dir():
-            return store.load(Path(run))
-        raise
+        if not Path(run).is_dir():
+            raise
+        found = store.load(Path(run))
+    learned = catalogue.task_row(found.config.task)
+    if task and learned.name != task:
+        raise InvalidSetting(
+            f"{run} learned {learned.name}; this command is for runs that learned {task}. Choose another; see `list`."
+        )
+    return found
 
 
 def _say(message: dict[str, Any]) -> None:

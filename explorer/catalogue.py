@@ -1,56 +1,75 @@
 """One row for each model, task and page: adding one is a new file and a row here.
 
-Needs no torch: a model's class is named, and imported only when somebody builds it (`training.building`).
+Needs no torch: a model's class and a task's lesson are named, and imported only when somebody trains.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from explorer.models.configs import (
     BagOfWordsConfig,
     FeedforwardConfig,
+    FeedforwardTextConfig,
     GRUConfig,
+    GRUTextConfig,
     LSTMConfig,
+    LSTMTextConfig,
+    NgramTextConfig,
     RNNConfig,
+    RNNTextConfig,
     TransformerEncoderConfig,
+    TransformerTextConfig,
 )
 from explorer.tasks.negation import NegationConfig
+from explorer.tasks.text import TextConfig
 
 ModelConfig: TypeAlias = (
-    BagOfWordsConfig | FeedforwardConfig | RNNConfig | LSTMConfig | GRUConfig | TransformerEncoderConfig
+    BagOfWordsConfig
+    | FeedforwardConfig
+    | RNNConfig
+    | LSTMConfig
+    | GRUConfig
+    | TransformerEncoderConfig
+    | NgramTextConfig
+    | FeedforwardTextConfig
+    | RNNTextConfig
+    | LSTMTextConfig
+    | GRUTextConfig
+    | TransformerTextConfig
 )
-TaskConfig: TypeAlias = NegationConfig
+TaskConfig: TypeAlias = NegationConfig | TextConfig
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How a model is trained on a task unless somebody says otherwise. Released recipes never change."""
+class Variant:
+    """An architecture as it meets one task: its settings there, its code, how it is trained unless somebody says
+    otherwise. Released recipes never change: a better one is a preset."""
 
-    epochs: int
-    learning_rate: float
-
-
-@dataclass(frozen=True)
-class ModelRow:
-    """An architecture: its names, its colour on every page, its code, its paper, its recipes."""
-
-    name: str
-    title: str
-    colour: str  # a CSS variable of ui/assets/base.css
-    dash: str  # a plotly dash, so that colour is never the only sign
     config: type[ModelConfig]
     place: str  # module:Class
-    paper: str
-    link: str
-    recipes: dict[str, Recipe]
-    version: int = 2
+    recipe: Mapping[str, object]  # settings by name, as `training.config.changed` takes them
+    version: int = 1
 
     @property
     def file(self) -> str:
         """Its source file, inside the package."""
         return "models/" + self.place.split(":")[0].rsplit(".", 1)[1] + ".py"
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """An architecture: its names, its colour on every page, its paper, and what it is on each task."""
+
+    name: str
+    title: str
+    colour: str  # a CSS variable of ui/assets/base.css
+    dash: str  # a plotly dash, so that colour is never the only sign
+    paper: str
+    link: str
+    variants: Mapping[str, Variant]  # by task
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,7 @@ class TaskRow:
     name: str
     title: str
     config: type[TaskConfig]
+    lesson: str  # module:Class, how it is taught
     version: int = 1
 
 
@@ -73,6 +93,18 @@ class PageRow:
     section: str = ""
 
 
+# What every trained language model shares: about 200,000 parameters, a thousand batches of 32 x 64 characters.
+_TEXT: dict[str, object] = {
+    "iterations": 1_000,
+    "batch_size": 32,
+    "schedule": "linear",
+    "warmup": 20,
+    "clip": 1.0,
+    "beta2": 0.95,
+    "snapshots": 4,
+    "evaluate_every": 100,
+}
+
 MODELS = {
     row.name: row
     for row in (
@@ -81,72 +113,126 @@ MODELS = {
             "Bag of words",
             "--m-counts",
             "solid",
-            BagOfWordsConfig,
-            "explorer.models.bag_of_words:BagOfWords",
             "Softmax regression on word counts: Cox 1958, The regression analysis of binary sequences",
             "https://doi.org/10.1111/j.2517-6161.1958.tb00292.x",
-            {"negation": Recipe(20, 1e-2)},
+            {
+                "negation": Variant(
+                    BagOfWordsConfig,
+                    "explorer.models.bag_of_words:BagOfWords",
+                    {"epochs": 20, "learning_rate": 1e-2},
+                    version=2,
+                ),
+            },
+        ),
+        ModelRow(
+            "ngram",
+            "n-gram",
+            "--m-ngram",
+            "8px,3px,2px,3px",
+            "Kneser and Ney 1995, Improved backing-off for m-gram language modeling; Chen and Goodman 1999, An empirical "
+            "study of smoothing techniques for language modeling",
+            "https://doi.org/10.1006/csla.1999.0128",
+            {"text": Variant(NgramTextConfig, "explorer.models.ngram:Ngram", {"iterations": 1, "snapshots": 2})},
         ),
         ModelRow(
             "feedforward",
             "Feedforward",
             "--m-feedforward",
             "8px,3px",
-            FeedforwardConfig,
-            "explorer.models.feedforward:Feedforward",
             "Bengio, Ducharme, Vincent and Jauvin 2003, A neural probabilistic language model",
             "https://www.jmlr.org/papers/v3/bengio03a.html",
-            {"negation": Recipe(25, 3e-3)},
+            {
+                "negation": Variant(
+                    FeedforwardConfig,
+                    "explorer.models.feedforward:Feedforward",
+                    {"epochs": 25, "learning_rate": 3e-3},
+                    version=2,
+                ),
+                "text": Variant(
+                    FeedforwardTextConfig, "explorer.models.neural_ngram:NeuralNgram", {**_TEXT, "learning_rate": 3e-3}
+                ),
+            },
         ),
         ModelRow(
             "rnn",
             "RNN",
             "--m-rnn",
             "3px,3px",
-            RNNConfig,
-            "explorer.models.rnn:RNN",
             "Elman 1990, Finding structure in time; Mikolov et al. 2010, Recurrent neural network based language model",
             "https://doi.org/10.1207/s15516709cog1402_1",
-            {"negation": Recipe(25, 3e-3)},
+            {
+                "negation": Variant(
+                    RNNConfig, "explorer.models.rnn:RNN", {"epochs": 25, "learning_rate": 3e-3}, version=2
+                ),
+                "text": Variant(
+                    RNNTextConfig, "explorer.models.rnn:RNNLanguageModel", {**_TEXT, "learning_rate": 1e-3}
+                ),
+            },
         ),
         ModelRow(
             "lstm",
             "LSTM",
             "--m-lstm",
             "solid",
-            LSTMConfig,
-            "explorer.models.lstm:LSTM",
             "Hochreiter and Schmidhuber 1997, Long short-term memory; Graves 2013, Generating sequences with "
             "recurrent neural networks",
             "https://arxiv.org/abs/1308.0850",
-            {"negation": Recipe(25, 3e-3)},
+            {
+                "negation": Variant(
+                    LSTMConfig, "explorer.models.lstm:LSTM", {"epochs": 25, "learning_rate": 3e-3}, version=2
+                ),
+                "text": Variant(
+                    LSTMTextConfig, "explorer.models.lstm:LSTMLanguageModel", {**_TEXT, "learning_rate": 5e-3}
+                ),
+            },
         ),
         ModelRow(
             "gru",
             "GRU",
             "--m-gru",
             "solid",
-            GRUConfig,
-            "explorer.models.gru:GRU",
             "Cho et al. 2014, Learning phrase representations using RNN encoder–decoder for statistical machine "
             "translation",
             "https://arxiv.org/abs/1406.1078",
-            {"negation": Recipe(25, 3e-3)},
+            {
+                "negation": Variant(
+                    GRUConfig, "explorer.models.gru:GRU", {"epochs": 25, "learning_rate": 3e-3}, version=2
+                ),
+                "text": Variant(
+                    GRUTextConfig, "explorer.models.gru:GRULanguageModel", {**_TEXT, "learning_rate": 5e-3}
+                ),
+            },
         ),
         ModelRow(
             "transformer",
             "Transformer",
             "--m-transformer",
             "solid",
-            TransformerEncoderConfig,
-            "explorer.models.transformer_encoder:TransformerEncoder",
             "Vaswani et al. 2017, Attention is all you need",
             "https://arxiv.org/abs/1706.03762",
-            {"negation": Recipe(30, 3e-3)},
+            {
+                "negation": Variant(
+                    TransformerEncoderConfig,
+                    "explorer.models.transformer_encoder:TransformerEncoder",
+                    {"epochs": 30, "learning_rate": 3e-3},
+                    version=2,
+                ),
+                "text": Variant(
+                    TransformerTextConfig,
+                    "explorer.models.transformer_decoder:TransformerDecoder",
+                    {**_TEXT, "method": "muon", "learning_rate": 1e-2, "weight_decay": 0.1, "momentum": 0.95},
+                ),
+            },
         ),
     )
 }
-TASKS = {row.name: row for row in (TaskRow("negation", "Negation", NegationConfig),)}
+TASKS = {
+    row.name: row
+    for row in (
+        TaskRow("negation", "Negation", NegationConfig, "explorer.training.negation_lesson:NegationLesson"),
+        TaskRow("text", "Text", TextConfig, "explorer.training.text_lesson:TextLesson"),
+    )
+}
 PAGES = (
     PageRow("home.py", "", "Lineage"),
     PageRow("negation.py", "negation", "Negation"),
@@ -157,7 +243,22 @@ PAGES = (
 
 def model_row(config: ModelConfig) -> ModelRow:
     """The row of a model's configuration."""
-    return next(row for row in MODELS.values() if type(config) is row.config)
+    return _of(config)[0]
+
+
+def variant(config: ModelConfig) -> Variant:
+    """What a model's configuration configures."""
+    return _of(config)[1]
+
+
+def _of(config: ModelConfig) -> tuple[ModelRow, Variant]:
+    rows = ((row, each) for row in MODELS.values() for each in row.variants.values())
+    return next(pair for pair in rows if type(config) is pair[1].config)
+
+
+def models_of(task: str) -> tuple[str, ...]:
+    """The names of the models that learn a task."""
+    return tuple(name for name, row in MODELS.items() if task in row.variants)
 
 
 def task_row(config: TaskConfig) -> TaskRow:

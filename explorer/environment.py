@@ -25,6 +25,8 @@ class Environment(pydantic_settings.BaseSettings):
     model_config = pydantic_settings.SettingsConfigDict(env_prefix=_PREFIX, frozen=True, extra="ignore")
 
     home: Path = Path(platformdirs.user_data_dir("lineage", appauthor=False))  # runs, jobs under way, the index
+    data_dir: Path | None = None  # texts to learn from (tinyshakespeare.txt); looked at before the cache
+    cache: Path = Path(platformdirs.user_cache_dir("lineage", appauthor=False))  # downloads, token arrays; made anew
     database_url: str = ""  # of the index over the runs; empty: a SQLite file in `home`
     operator_password: str = ""  # whoever knows it may stop and delete everything; empty: nobody in the browser
 
@@ -36,10 +38,13 @@ class Environment(pydantic_settings.BaseSettings):
     most_width: Annotated[int, pydantic.Field(ge=1)] = 512  # of any layer
     most_layers: Annotated[int, pydantic.Field(ge=1)] = 8
     most_batch: Annotated[int, pydantic.Field(ge=1)] = 2_048
+    most_tokens: Annotated[int, pydantic.Field(ge=1)] = 65_536  # of text in a batch: rows times context
     most_replicas: Annotated[int, pydantic.Field(ge=1)] = 32
     most_text: Annotated[int, pydantic.Field(ge=1)] = (
         2_000  # characters of what a visitor types: a sentence, a name, a note
     )
+
+    most_corpus: Annotated[int, pydantic.Field(ge=1)] = 5_000_000  # bytes of a visitor's own text to learn from
 
     # The job service.
     jobs_at_once: Annotated[int, pydantic.Field(ge=1)] = 12  # they take turns; more wait

@@ -5,6 +5,9 @@ LineageError
 │   ├── EmptySentence
 │   ├── SentenceTooLong
 │   └── UnknownWords
+├── TextError
+│   ├── NeedsText
+│   └── CorpusMissing
 ├── InvalidSetting
 ├── Diverged
 ├── NotAllowed
@@ -39,6 +42,18 @@ class UnknownWords(SentenceError):
     def __init__(self, message: str, nearest: dict[str, tuple[str, ...]]):
         super().__init__(message)
         self.nearest = nearest
+
+
+class TextError(LineageError):
+    """A text that nothing can be learned from: unreadable, too long, too short for what is asked of it."""
+
+
+class NeedsText(TextError):
+    """A run on a visitor's own text, which is not in this process."""
+
+
+class CorpusMissing(TextError):
+    """A corpus that is neither on this machine nor could be downloaded."""
 
 
 class InvalidSetting(LineageError):

@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.training import estimate, index, limits, store
-from explorer.training.config import Adam, branched
+from explorer.training.config import Optimiser, branched
 from explorer.training.config import key as run_key
 from explorer.training.index import Query
 from explorer.training.jobs import service
@@ -141,7 +141,7 @@ def train_here(session: PageSession[Comparison], run: store.StoredRun) -> None:
 def branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: Sequence[int]) -> None:
     """Where it leaves its parent, and what changes there."""
     config, usual = run.config, run.config.optimiser
-    about = {f: Adam.__dataclass_fields__[f].metadata for f in ("learning_rate", "schedule")}
+    about = {f: Optimiser.__dataclass_fields__[f].metadata for f in ("learning_rate", "schedule")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         step = steps[0]
         if len(steps) > 1:  # a slider needs two ends

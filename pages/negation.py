@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import MODELS, models_of
 from explorer.errors import DamagedRun, SentenceError, UnknownWords
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import VOCABULARY, Negation, grammar_says
@@ -155,7 +155,7 @@ def race_section(session: LabSession) -> None:
 
 def race_settings(session: LabSession) -> None:
     """Who races, with how many seeds, and every setting of each model."""
-    titles = {model: row.title for model, row in MODELS.items()}
+    titles = {model: MODELS[model].title for model in models_of("negation")}
     ties = bound(session, "models", list(session.lab.models), lambda lab, models: lab.with_models(models))
     st.pills("Who races", list(titles), format_func=titles.__getitem__, selection_mode="multi", wrap=True, **ties)
     for name, label in (("replicas", "Seeds side by side"), ("seed", "First seed"), ("batch_size", "Batch size")):

@@ -20,6 +20,7 @@ NUMBERS = {
     "most_batch": 2_048,
     "most_replicas": 32,
     "most_text": 2_000,
+    "most_corpus": 5_000_000,
     "jobs_at_once": 12,
     "most_jobs": 40,
     "grace_seconds": 60.0,
@@ -29,17 +30,36 @@ NUMBERS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs the tests may have said where texts lie."""
+    monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
+    monkeypatch.delenv("LINEAGE_CACHE", raising=False)
+
+
 def test_the_defaults_are_these() -> None:
     found = environment().model_dump()
     assert {name: value for name, value in found.items() if isinstance(value, int | float)} == NUMBERS
-    assert found.keys() - NUMBERS.keys() == {"home", "database_url", "operator_password"}
+    assert found.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "database_url", "operator_password"}
     assert (found["database_url"], found["operator_password"]) == ("", "")
+    assert found["data_dir"] is None
 
 
 def test_without_a_home_of_its_own_it_is_in_the_users_data(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINEAGE_HOME")
     assert environment().home.name == "lineage"
     assert environment().home.is_absolute()
+
+
+def test_without_a_cache_of_its_own_it_is_in_the_users_cache() -> None:
+    assert environment().cache.name == "lineage"
+    assert environment().cache.is_absolute()
+
+
+@pytest.mark.parametrize("name", ["data_dir", "cache"])
+def test_the_folders_of_texts_can_be_set(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"LINEAGE_{name.upper()}", str(tmp_path / "texts"))
+    assert getattr(environment(), name) == tmp_path / "texts"
 
 
 def test_runs_jobs_and_trash_lie_in_its_home(home: Path) -> None:

@@ -21,11 +21,13 @@ class OpenedModel:
 
     config: RunConfig
     stack: nn.Module
+    vocabulary: int | None  # tokens it knows, where its text decided that
 
     def alone(self, replica: int) -> nn.Module:
         """One replica as a model of its own."""
         weights = {name: value[replica] for name, value in self.stack.state_dict().items()}
-        return _filled(self.config, weights if self.config.replicas > 1 else self.stack.state_dict())
+        alone = weights if self.config.replicas > 1 else self.stack.state_dict()
+        return _filled(self.config, alone, self.vocabulary)
 
 
 def open_model(run: StoredRun, step: int | None = None) -> OpenedModel:
@@ -34,13 +36,20 @@ def open_model(run: StoredRun, step: int | None = None) -> OpenedModel:
     if run.config.replicas == 1:
         weights = {name: value[0] for name, value in weights.items()}
     try:
-        return OpenedModel(run.config, _filled(run.config, weights, stacked=True))
+        vocabulary = _vocabulary(run) if run.tokenizer else None
+        return OpenedModel(run.config, _filled(run.config, weights, vocabulary, stacked=True), vocabulary)
     except RuntimeError as error:  # torch lists every missing or misshapen weight; a visitor needs one sentence
         raise DamagedRun(f"The weights of run {run.key} do not fit its configuration. Train it again.") from error
 
 
-def _filled(config: RunConfig, weights: dict[str, Tensor], stacked: bool = False) -> nn.Module:
-    model = build(config if stacked else replace(config, replicas=1))
+def _vocabulary(run: StoredRun) -> int:
+    from explorer.tokenization.text import from_json  # runs of other tasks need no tokenizer
+
+    return len(from_json(run.tokenizer).tokens)
+
+
+def _filled(config: RunConfig, weights: dict[str, Tensor], vocabulary: int | None, stacked: bool = False) -> nn.Module:
+    model = build(config if stacked else replace(config, replicas=1), vocabulary)
     model.load_state_dict(weights)
     return model.eval().requires_grad_(False)
 

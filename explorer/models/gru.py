@@ -17,9 +17,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import GRUConfig
+from explorer.models.configs import GRUConfig, GRUTextConfig
+from explorer.models.language import State
 from explorer.models.layers import Linear
-from explorer.models.recurrence import RecurrentClassifier, State
+from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel
 from explorer.models.taps import StepTap
 
 
@@ -52,12 +53,15 @@ class GRUCell(nn.Module):
         n = self.candidate(torch.tanh(x_n + r * h_n))
         return (self.state(torch.lerp(n, h, z)),)  # (1 - z) n + z h
 
-    def fused(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time hidden"] | None:
+    def fused(
+        self, x: Float[Tensor, "*batch time width"], state: State
+    ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         if x.dim() > 3:
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
-        states, _ = torch.gru(x, self.start(x)[0][None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
-        return states
+        (h,) = state or self.start(x)
+        states, last = torch.gru(x, h[None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
+        return states, (last[0],)
 
 
 class GRU(RecurrentClassifier):
@@ -66,3 +70,10 @@ class GRU(RecurrentClassifier):
     def __init__(self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = GRUCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+
+
+class GRULanguageModel(RecurrentLanguageModel):
+    """Reads a text with gated recurrent units."""
+
+    def __init__(self, config: GRUTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
+        super().__init__(GRUCell, config, vocabulary, generator)

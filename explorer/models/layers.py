@@ -88,16 +88,17 @@ class Embedding(nn.Module):
 class LayerNorm(nn.Module):
     """Subtract the mean over the width, divide by the standard deviation (Ba et al. 2016)."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, bias: bool = True) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.ones(width))
-        self.bias = nn.Parameter(torch.zeros(width))
+        self.bias = nn.Parameter(torch.zeros(width)) if bias else None
 
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
         if self.weight.dim() == 1:
             return F.layer_norm(x, x.shape[-1:], self.weight, self.bias)
         shape = (self.weight.shape[0], *[1] * (x.dim() - 2), x.shape[-1])
-        return torch.addcmul(self.bias.view(shape), F.layer_norm(x, x.shape[-1:]), self.weight.view(shape))
+        normal, weight = F.layer_norm(x, x.shape[-1:]), self.weight.view(shape)
+        return normal * weight if self.bias is None else torch.addcmul(self.bias.view(shape), normal, weight)
 
 
 class RMSNorm(nn.Module):

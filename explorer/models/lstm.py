@@ -18,9 +18,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import LSTMConfig
+from explorer.models.configs import LSTMConfig, LSTMTextConfig
+from explorer.models.language import State
 from explorer.models.layers import Linear
-from explorer.models.recurrence import RecurrentClassifier, State
+from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel
 from explorer.models.taps import StepTap
 
 
@@ -55,13 +56,15 @@ class LSTMCell(nn.Module):
         c = self.memory(f * c + i * g)
         return self.state(o * c.tanh()), c
 
-    def fused(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time hidden"] | None:
+    def fused(
+        self, x: Float[Tensor, "*batch time width"], state: State
+    ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         if x.dim() > 3:
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
-        start = tuple(part[None] for part in self.start(x))
-        states, _, _ = torch.lstm(x, start, weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
-        return states
+        start = tuple(part[None] for part in state or self.start(x))
+        states, h, c = torch.lstm(x, start, weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
+        return states, (h[0], c[0])
 
 
 class LSTM(RecurrentClassifier):
@@ -70,3 +73,10 @@ class LSTM(RecurrentClassifier):
     def __init__(self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = LSTMCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+
+
+class LSTMLanguageModel(RecurrentLanguageModel):
+    """Reads a text with LSTM cells (Graves 2013)."""
+
+    def __init__(self, config: LSTMTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
+        super().__init__(LSTMCell, config, vocabulary, generator)

@@ -1,25 +1,32 @@
-"""What every recurrent classifier shares: read a sentence word by word, answer from the last state.
+"""What every recurrent network shares: read word by word, answer from the last state or from each.
 
-A cell is one step (`rnn.py`, `lstm.py`, `gru.py`); this file is the loop over time around it.
+A cell is one step (`rnn.py`, `lstm.py`, `gru.py`); this file is the loop over time around it, and the two
+models around the loop: a classifier and a language model.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from explorer.models.layers import Embedding, Linear
-from explorer.models.taps import watched
-
-State: TypeAlias = tuple[Tensor, ...]  # the hidden state first; an LSTM adds its memory cell
+from explorer.models.configs import RecurrentTextConfig
+from explorer.models.language import LanguageModel, State
+from explorer.models.layers import Dropout, Embedding, Linear, own
+from explorer.models.taps import Tap, watched
 
 
 @runtime_checkable
 class Cell(Protocol):
-    """One step of a recurrent network, and all steps at once."""
+    """One step of a recurrent network, and all steps at once. Its state is the hidden state; an LSTM adds its memory.
+
+    One token at a time (generating), PyTorch's `torch.lstm_cell` and `torch.gru_cell` take these same weights.
+    """
+
+    recurrent: Linear
 
     def start(self, x: Tensor) -> State:
         """The state before the first step: zeros."""
@@ -30,20 +37,25 @@ class Cell(Protocol):
     def step(self, projected: Tensor, state: State) -> State:
         """One step in time, spelled out as in the paper."""
 
-    def fused(self, x: Tensor) -> Tensor | None:
-        """All steps in the quickest way, for models that nobody watches; None where there is none for a stack."""
+    def fused(self, x: Tensor, state: State) -> tuple[Tensor, State] | None:
+        """All steps in the quickest way, for models that nobody watches; None where there is none for a stack.
+
+        `()` is the state before the first step.
+        """
 
 
-def unroll(cell: Cell, x: Float[Tensor, "*replicas batch time width"]) -> Float[Tensor, "*replicas batch time hidden"]:
-    """The hidden state after each step."""
-    if not watched() and (fused := cell.fused(x)) is not None:
+def unroll(
+    cell: Cell, x: Float[Tensor, "*replicas batch time width"], state: State = ()
+) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+    """The hidden state after each step, and the whole state after the last; `()` starts from zeros."""
+    if not watched() and (fused := cell.fused(x, state)) is not None:
         return fused
-    state = cell.start(x)
+    state = state or cell.start(x)
     states = []
     for projected in cell.project(x).unbind(-2):
         state = cell.step(projected, state)
         states.append(state[0])
-    return torch.stack(states, dim=-2)
+    return torch.stack(states, dim=-2), state
 
 
 class RecurrentClassifier(nn.Module):
@@ -68,8 +80,65 @@ class RecurrentClassifier(nn.Module):
         self.readout = Linear(hidden, classes, generator)
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
-        states = unroll(self.cell, self.embedding(ids))
+        states, _ = unroll(self.cell, self.embedding(ids))
         # Padding stands at the end, so whatever the cell does there comes after the state we read.
         last = (ids != self.padding).sum(-1) - 1
         index = last[..., None, None].expand(*last.shape, 1, states.shape[-1])
         return self.readout(states.gather(-2, index).squeeze(-2))
+
+
+class RecurrentLanguageModel(LanguageModel):
+    """Embedding, cells one above the other, each looped over time, and a readout of the last one's every state.
+
+    It carries its state on: text read in pieces, each from where the one before ended, is text read at once.
+    So it has no longest text, and a `context` changes nothing.
+    """
+
+    cells: Sequence[Cell]
+
+    def __init__(
+        self,
+        cell: Callable[[int, int, Generator], nn.Module],
+        config: RecurrentTextConfig,
+        vocabulary: int,
+        generator: Generator,
+    ) -> None:
+        """`cell` makes one cell, from the widths of its input and of its state, and a generator."""
+        super().__init__()
+        widths = [config.width, *[config.hidden] * (config.layers - 1)]
+        self.embedding = Embedding(vocabulary, config.width, generator)
+        # Before the cells: so the readout starts alike under any number of them.
+        self.readout = Linear(config.hidden, vocabulary, generator)
+        self.cells = nn.ModuleList(cell(width, config.hidden, generator) for width in widths)  # type: ignore[assignment]  # modules that are Cells
+        self.dropout = Dropout(config.dropout)
+        self.embedded = Tap()
+        if config.start != "uniform":  # at the end, so that everything else starts as it does under "uniform"
+            for layer in self.cells:
+                restart(layer.recurrent.weight, config.start, own(generator))
+
+    def features(
+        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
+    ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+        """The last cell's states, and the state of every cell after the last token, from the first cell to the last.
+
+        Gradients run back into a `state` that still hangs on its graph; detach it where they should end.
+        """
+        x = self.embedded(self.embedding(ids))
+        each = len(state) // len(self.cells)  # tensors in the state of one cell
+        last: State = ()
+        for i, cell in enumerate(self.cells):
+            x, after = unroll(cell, x, state[i * each : (i + 1) * each])
+            x = self.dropout(x)
+            last += after
+        return x, last
+
+
+def restart(weight: Float[Tensor, "gates_hidden hidden"], start: str, generator: Generator) -> None:
+    """Draw a recurrent matrix again, gate by gate.
+
+    "xavier": evenly within sqrt(6 / (fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16). "orthogonal": a rotation
+    (or one with a reflection), which neither stretches nor shrinks what runs through it (Saxe et al. 2013, section 3).
+    """
+    draw = {"xavier": nn.init.xavier_uniform_, "orthogonal": nn.init.orthogonal_}[start]
+    for gate in weight.detach().chunk(len(weight) // weight.shape[-1]):
+        draw(gate, generator=generator)

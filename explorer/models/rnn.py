@@ -14,9 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import RNNConfig
+from explorer.models.configs import RNNConfig, RNNTextConfig
+from explorer.models.language import State
 from explorer.models.layers import Linear
-from explorer.models.recurrence import RecurrentClassifier, State
+from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel
 from explorer.models.taps import StepTap
 
 
@@ -41,7 +42,9 @@ class RNNCell(nn.Module):
         (h,) = state
         return (self.state(torch.tanh(self.recurrent.added_to(projected, h))),)
 
-    def fused(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time hidden"] | None:
+    def fused(
+        self, x: Float[Tensor, "*batch time width"], state: State
+    ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         """The same steps without taps; nothing is multiplied with the zeros before the first one.
 
         Quicker than PyTorch's own kernel, and it takes a stack.
@@ -49,10 +52,10 @@ class RNNCell(nn.Module):
         first, *later = self.project(x).unbind(-2)
         u = self.recurrent.weight.mT
         multiply = torch.addmm if u.dim() == 2 else torch.baddbmm
-        states = [first.tanh()]
+        states = [(multiply(first, state[0], u) if state else first).tanh()]
         for projected in later:
             states.append(multiply(projected, states[-1], u).tanh())
-        return torch.stack(states, dim=-2)
+        return torch.stack(states, dim=-2), (states[-1],)
 
 
 class RNN(RecurrentClassifier):
@@ -61,3 +64,10 @@ class RNN(RecurrentClassifier):
     def __init__(self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = RNNCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+
+
+class RNNLanguageModel(RecurrentLanguageModel):
+    """Reads a text with plain recurrent cells (Mikolov et al. 2010)."""
+
+    def __init__(self, config: RNNTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
+        super().__init__(RNNCell, config, vocabulary, generator)

@@ -8,47 +8,65 @@ Element by element, so replicas never mix.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import torch
 from torch import nn
 
 
-class Adam:
-    """Moves the parameters of a model into one vector and steps along its gradient."""
+class Flat:
+    """Moves the parameters of a model into one vector, and their gradients into another."""
 
-    def __init__(
-        self, model: nn.Module, learning_rate: float, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.betas = betas
-        self.eps = eps
-        self.steps = 0
-        parameters = list(model.parameters())
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        parameters = list(parameters)
         self.weights = torch.cat([p.detach().flatten() for p in parameters])
         self.gradient = torch.zeros_like(self.weights)
-        self.mean = torch.zeros_like(self.weights)
-        self.square = torch.zeros_like(self.weights)
         sizes = [p.numel() for p in parameters]
         parts = zip(parameters, torch.split(self.weights, sizes), torch.split(self.gradient, sizes), strict=True)
         for parameter, weight, gradient in parts:
             parameter.data = weight.view(parameter.shape)
             parameter.grad = gradient.view(parameter.shape)  # backward adds into it
 
+    def zero_grad(self) -> None:
+        self.gradient.zero_()
+
+
+class Adam(Flat):
+    """Steps along the gradient's mean, divided by the root of its mean square; with `decay` it is AdamW
+    (Loshchilov & Hutter 2019): weights shrink by lr * decay beside the step, not through the gradient."""
+
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        learning_rate: float,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        decay: float = 0.0,
+    ) -> None:
+        super().__init__(parameters)
+        self.learning_rate = learning_rate
+        self.betas = betas
+        self.eps = eps
+        self.decay = decay
+        self.steps = 0
+        self.mean = torch.zeros_like(self.weights)
+        self.square = torch.zeros_like(self.weights)
+
     def state(self) -> dict[str, torch.Tensor]:
         """The averages, as they stand; with the weights and the step count all it takes to go on."""
         return {"mean": self.mean.clone(), "square": self.square.clone()}
 
-    def restore(self, state: dict[str, torch.Tensor], steps: int) -> None:
+    def restore(self, state: Mapping[str, torch.Tensor], steps: int) -> None:
         """Go on from averages that `state` gave after so many steps."""
         self.mean.copy_(state["mean"])
         self.square.copy_(state["square"])
         self.steps = steps
 
-    def zero_grad(self) -> None:
-        self.gradient.zero_()
-
     def step(self) -> None:
         """m <- b1 m + (1 - b1) g,  v <- b2 v + (1 - b2) g^2,  w <- w - lr m^ / (sqrt(v^) + eps)."""
         self.steps += 1
+        if self.decay:
+            self.weights.mul_(1 - self.learning_rate * self.decay)
         beta1, beta2 = self.betas
         self.mean.lerp_(self.gradient, 1 - beta1)
         self.square.mul_(beta2).addcmul_(self.gradient, self.gradient, value=1 - beta2)

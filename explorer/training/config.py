@@ -16,32 +16,54 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import pydantic
 
-from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_row, task_row
+from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_row, models_of, task_row, variant
 from explorer.errors import InvalidSetting, shortened
 from explorer.models.settings import setting
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.text import TextConfig
 
+Task = TypeVar("Task", NegationConfig, TextConfig)
 KEY = re.compile("[a-z2-7]{12}")  # see `key`
 
 
 @dataclass(frozen=True)
-class Adam:
-    """Kingma & Ba 2015, with PyTorch's betas (0.9, 0.999)."""
+class Optimiser:
+    """How weights follow their gradients; `optimisers.py` has the formulas. Some settings are for one method only."""
 
-    learning_rate: float = setting(3e-3, "Step size of Adam.", 1e-6, 1.0)
+    method: Literal["adam", "sgd", "rmsprop", "muon"] = setting(
+        "adam",
+        "Adam (Kingma & Ba 2015; with weight decay it is AdamW), plain gradient descent, RMSProp, or Muon for the "
+        "matrices between embedding and answer, with Adam for the rest.",
+    )
+    learning_rate: float = setting(3e-3, "Step size.", 1e-6, 1.0)
     schedule: Literal["constant", "linear", "cosine"] = setting(
-        "constant", "How the step size goes on: as it is, or down to zero at the last step, straight or as a cosine."
+        "constant", "How the step size goes on: as it is, or down to its end at the last step, straight or as a cosine."
     )
     warmup: int = setting(0, "Steps over which the step size first rises from zero.", 0, 10_000)
+    end: float = setting(0.0, "Where a schedule ends, as a share of the step size.", 0, 1)
+    clip: float = setting(0.0, "Longest gradient (norm over all weights); longer ones are shortened. 0: never.", 0, 1e6)
+    weight_decay: float = setting(
+        0.0, "Pull towards zero at each step, times the step size (not through the gradient).", 0, 10
+    )
+    momentum: float = setting(0.0, "Share of the last direction that is kept (gradient descent and Muon).", 0, 0.999)
+    beta2: float = setting(0.999, "How slowly the mean square of the gradient follows (Adam and RMSProp).", 0, 0.99999)
+    matrix_rate: float = setting(0.02, "Step size for the matrices under Muon.", 1e-6, 1.0)
 
     def rate(self, step: int, steps: int) -> float:
         """The step size of a step (counted from 1) of so many."""
+        return self.learning_rate * self.factor(step, steps)
+
+    def factor(self, step: int, steps: int) -> float:
+        """What a step (counted from 1) of so many multiplies every step size by."""
         left = 1 - (step - 1) / steps
         shape = {"constant": 1.0, "linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2}[self.schedule]
-        return self.learning_rate * shape * min(1.0, step / (self.warmup + 1))
+        if self.schedule != "constant":
+            shape = self.end + (1 - self.end) * shape
+        return shape * min(1.0, step / (self.warmup + 1))
 
 
 @dataclass(frozen=True)
@@ -58,15 +80,34 @@ class RunConfig:
 
     task: TaskConfig
     model: ModelConfig
-    optimiser: Adam
+    optimiser: Optimiser
     epochs: int = setting(20, "Passes over the training sentences.", 1, 2_000)
-    batch_size: int = setting(64, "Sentences in a batch.", 1, 2_048)
+    iterations: int = setting(0, "Optimiser steps, where the task counts in steps and not in epochs.", 0, 1_000_000)
+    batch_size: int = setting(64, "Sentences (or rows of tokens) in a batch.", 1, 2_048)
     seed: int = setting(0, "Seed of the first replica: its start and its batch order.", 0, 2**31 - 1)
     replicas: int = setting(1, "Seeds trained side by side: seed, seed + 1, …", 1, 32)
     threads: int = setting(1, "Threads of torch; one and two part after a few steps.", 1, 64)
     order: int = setting(0, "Which order of batches is drawn; every seed has its own of each.", 0, 2**31 - 1)
     snapshots: int = setting(12, "How often weights are kept: start, end, and ever further apart between.", 2, 64)
+    evaluate_every: int = setting(0, "Steps between evaluations; 0: after each epoch.", 0, 1_000_000)
+    evaluation_size: int = setting(
+        16_384,
+        "Tokens of each part that an evaluation on the way asks for; 0: all. The last one asks for all.",
+        0,
+        10**7,
+    )
+    average: float = setting(
+        0.0, "Decay of a running mean of the weights, which is the model then. 0: none.", 0, 0.9999
+    )
+    sample: int = setting(0, "Tokens of text that the model writes at each evaluation.", 0, 1_000)
+    stop_at: float = setting(0.0, "Ends as soon as the validation loss is this low (nats a token). 0: never.", 0, 100)
+    patience: int = setting(0, "Ends after so many evaluations without a better validation loss. 0: never.", 0, 1_000)
     branch: Branch | None = None
+
+    def __post_init__(self) -> None:
+        if hasattr(self.task, "train_size") == (self.iterations > 0):
+            counted, other = ("epochs", "iterations = 0") if self.iterations else ("iterations", "at least 1 of them")
+            raise InvalidSetting(f"Training on this task is counted in {counted}. Give {other}.")
 
     @property
     def title(self) -> str:
@@ -76,6 +117,11 @@ class RunConfig:
     def model_name(self) -> str:
         return model_row(self.model).name
 
+    def on(self, kind: type[Task]) -> Task:
+        """The settings of the task, which the caller knows."""
+        assert isinstance(self.task, kind)
+        return self.task
+
     @property
     def seeds(self) -> range:
         """The seed of each replica."""
@@ -83,18 +129,24 @@ class RunConfig:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches in an epoch; the last may be smaller."""
-        return math.ceil(self.task.train_size / self.batch_size)
+        """Batches in an epoch; the last may be smaller. 0 where a task knows no epochs."""
+        return math.ceil(getattr(self.task, "train_size", 0) / self.batch_size)
 
     @property
     def steps(self) -> int:
         """Optimiser steps of the whole run; a branch counts on from its parent."""
-        return self.epochs * self.steps_per_epoch
+        return self.iterations or self.epochs * self.steps_per_epoch
 
     @property
     def first_step(self) -> int:
         """Steps taken before this run: none, or those of its parent."""
         return self.branch.step if self.branch else 0
+
+    def evaluated(self, step: int) -> bool:
+        """Whether the model is asked after so many steps: at every epoch's end or as often as is set, at each
+        snapshot, and at the end."""
+        every = self.evaluate_every or self.steps_per_epoch or self.steps
+        return step % every == 0 or step in self.snapshot_steps
 
     @cached_property
     def snapshot_steps(self) -> tuple[int, ...]:
@@ -114,19 +166,32 @@ def default(task: str, model: str) -> RunConfig:
         raise InvalidSetting(_unknown("task", task, TASKS))
     if model not in MODELS:
         raise InvalidSetting(_unknown("model", model, MODELS))
-    recipe = MODELS[model].recipes.get(task)
-    if recipe is None:
-        raise InvalidSetting(f"{MODELS[model].title} cannot be trained on {TASKS[task].title}.")
-    return RunConfig(TASKS[task].config(), MODELS[model].config(), Adam(recipe.learning_rate), recipe.epochs)
+    return _default(task, model)
+
+
+@lru_cache
+def _default(task: str, model: str) -> RunConfig:
+    found = MODELS[model].variants.get(task)
+    if found is None:
+        raise InvalidSetting(
+            f"{MODELS[model].title} cannot be trained on {TASKS[task].title}. There is {', '.join(models_of(task))}."
+        )
+    own = {name: value for name, value in found.recipe.items() if name in _OWN}
+    rest = {name: value for name, value in found.recipe.items() if name not in _OWN}
+    return RunConfig(TASKS[task].config(), found.config(), Optimiser(**rest), **own)  # type: ignore[arg-type]
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
     """The whole configuration as plain data."""
-    task, model = task_row(config.task), model_row(config.model)
+    task, optimiser = task_row(config.task), dataclasses.asdict(config.optimiser)
     return {
         "task": {"name": task.name, "version": task.version, **dataclasses.asdict(config.task)},
-        "model": {"name": model.name, "version": model.version, **dataclasses.asdict(config.model)},
-        "optimiser": {"name": "adam", **dataclasses.asdict(config.optimiser)},
+        "model": {
+            "name": config.model_name,
+            "version": variant(config.model).version,
+            **dataclasses.asdict(config.model),
+        },
+        "optimiser": {"name": optimiser.pop("method"), **optimiser},
         **{name: getattr(config, name) for name in _OWN},
         **({"branch": dataclasses.asdict(config.branch)} if config.branch else {}),
     }
@@ -138,6 +203,8 @@ def differing(config: RunConfig) -> dict[str, Any]:
     usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
     parts = {name: value for name, value in usual.items() if isinstance(value, dict)}
     different = {name: whole[name] for name in usual.keys() - parts.keys() if whole[name] != usual[name]}
+    if whole["optimiser"]["name"] != usual["optimiser"]["name"]:
+        different["method"] = whole["optimiser"]["name"]
     for part, before in parts.items():
         for name in before.keys() - {"name", "version"}:
             if whole[part][name] != before[name]:
@@ -168,25 +235,25 @@ def parse(data: object) -> RunConfig:
     if not isinstance(data, Mapping) or not all(isinstance(data.get(part), Mapping) for part in _PARTS):
         raise InvalidSetting("This is not a run's configuration: it names no task, model and optimiser.")
     usual = default(str(data["task"].get("name")), str(data["model"].get("name")))
-    for part, row in (("task", task_row(usual.task)), ("model", model_row(usual.model))):
-        if data[part].get("version") != row.version:
+    versions = {"task": task_row(usual.task).version, "model": variant(usual.model).version}
+    for part, version in versions.items():
+        if data[part].get("version") != version:
             raise InvalidSetting(
-                f"This run was made with version {shortened(data[part].get('version'))} of “{row.name}”; "
-                f"this program has version {row.version}. Train it again."
+                f"This run was made with version {shortened(data[part].get('version'))} of “{data[part]['name']}”; "
+                f"this program has version {version}. Train it again."
             )
-    if data["optimiser"].get("name") != "adam":
-        raise InvalidSetting(_unknown("optimiser", str(data["optimiser"].get("name")), ["adam"]))
     unknown = set(data) - {*_PARTS, *_OWN, "branch"}
     if unknown:
         raise InvalidSetting(_unknown("setting", sorted(unknown)[0], [*_PARTS, *_OWN, "branch"]))
     changes = {name: data[name] for name in _OWN if name in data}
     for part in _PARTS:
         changes |= {f"{part}.{k}": v for k, v in data[part].items() if k not in ("name", "version")}
+    changes["optimiser.method"] = data["optimiser"].get("name")
     config = changed(usual, changes)
     return config if data.get("branch") is None else _branched(config, data["branch"])
 
 
-BRANCH_SETTINGS = ("learning_rate", "schedule", "warmup", "order", "epochs", "snapshots")
+BRANCH_SETTINGS = ("learning_rate", "schedule", "warmup", "order", "epochs", "iterations", "snapshots")
 
 
 def branched(parent: RunConfig, step: int, changes: Mapping[str, object]) -> RunConfig:
@@ -259,6 +326,8 @@ def _checker(kind: type[Any]) -> type[pydantic.BaseModel]:
     for f in dataclasses.fields(kind):
         if "help" in f.metadata:
             limits = pydantic.Field(f.default, ge=f.metadata["low"], le=f.metadata["high"], allow_inf_nan=None)
+            if f.metadata.get("pattern"):
+                limits = pydantic.Field(f.default, pattern=f"^(?:{f.metadata['pattern']})$")
             fields[f.name] = (hints[f.name], limits)
     strictness = pydantic.ConfigDict(extra="forbid")
     return pydantic.create_model(kind.__name__, __config__=strictness, **fields)
@@ -274,6 +343,8 @@ def _impossible(kind: type[Any], name: str, value: object) -> str:
         possible = "one of " + ", ".join(map(str, get_args(hint)))
     elif hint is bool:
         possible = "true or false"
+    elif hint is str:
+        possible = f"text of the form {field.metadata['pattern']}"
     else:
         sort = "a whole number" if hint is int else "a number"
         possible = f"{sort} from {field.metadata['low']:g} to {field.metadata['high']:,}"

@@ -25,7 +25,7 @@ def seconds(config: RunConfig) -> float:
     A step costs mostly its calls, so fewer seeds save little; wide layers add the time of their products.
     """
     try:
-        shipped = store.find(f"negation-single-{config.model_name}")
+        shipped = store.find(f"negation-single-{config.model_name}")  # TODO text
     except LineageError:
         return 0.0
     usual = default("negation", config.model_name)

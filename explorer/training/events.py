@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from jaxtyping import Float
@@ -11,39 +12,45 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The model is built; `parameters` counts one replica."""
+    """The model is built; `parameters` counts one replica. `tokenizer`: what the task cut its text with, as JSON."""
 
     parameters: int
+    tokenizer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One optimiser step: the loss of its batch before it (nats), and the tokens one replica read in it."""
+    """One optimiser step: the loss of its batch before it (nats), and the tokens one replica read in it.
+
+    `signals`: what else is measured at every step, e.g. the norm of the gradient.
+    """
 
     step: int
     losses: Float[Tensor, " replicas"]
     tokens: float
+    signals: Mapping[str, Float[Tensor, " replicas"]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What the model says about every sentence of the world, after so many steps."""
+    """What came of asking the model after so many steps; what the numbers mean is for the task's lesson to say."""
 
     step: int
-    logits: Float[Tensor, "replicas sentences classes"]
+    answers: Mapping[str, Float[Tensor, "replicas ..."]]
+    samples: tuple[str, ...] = ()  # text that the model wrote, one a replica
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Everything a training needs to go on after so many steps, as if it had never stopped.
 
-    Batches follow from seed and step alone, so no generator has a state to keep. `kept`: its weights are
-    worth looking at later; the others are only for going on.
+    Batches and dropout follow from seed and step alone, so no generator has a state to keep. `kept`: its weights
+    are worth looking at later; the others are only for going on.
     """
 
     step: int
-    weights: dict[str, Tensor]  # each with a leading replica axis
-    optimiser: dict[str, Tensor]  # of all parameters in one vector; see `adam.py`
+    weights: dict[str, Tensor]  # the model, each with a leading replica axis
+    optimiser: dict[str, Tensor]  # what else it takes to go on: averages, and a state that is carried over batches
     kept: bool
 
 

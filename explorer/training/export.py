@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from explorer.catalogue import ModelConfig, TaskConfig, model_row
+from explorer.catalogue import ModelConfig, TaskConfig, variant
 from explorer.training.config import RunConfig, key
 
 _SOURCES = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ def train() -> Iterator[list[float]]:
     sizes = (len(VOCABULARY.tokens), len(CLASSES), VOCABULARY.id(VOCABULARY.padding))
     models = [{model_class}(config, *sizes, generator(seed, "start")) for seed in seeds]
     model = stack(models) if len(models) > 1 else models[0]
-    optimiser = Adam(model, learning_rate={learning_rate})
+    optimiser = Adam(model.parameters(), learning_rate={learning_rate})
 
     samples = [torch.tensor(task.sample("train", seed)) for seed in seeds]
     orders = [generator(seed, "{order}") for seed in seeds]
@@ -64,7 +64,7 @@ if __name__ == "__main__":
 def as_python(config: RunConfig) -> str:
     """One file that trains this run again, to the same losses. A branch is exported as if it had no parent."""
     schedule = _schedule(config)
-    place, _, model_class = model_row(config.model).place.partition(":")
+    place, _, model_class = variant(config.model).place.partition(":")
     main = _TRAIN.format(
         task=_written(config.task),
         model=_written(config.model),

@@ -11,9 +11,11 @@ def check(config: RunConfig) -> RunConfig:
     """The same configuration, if this server trains it. Raises InvalidSetting that names the limit."""
     most = environment()
     model = config.model
+    drawn, context = getattr(config.task, "train_size", 0), getattr(config.task, "context", 0)
     asked = (
         ("optimiser steps", config.steps, "most_steps", "fewer epochs, fewer sentences or larger batches"),
-        ("sentences to see", config.epochs * config.task.train_size, "most_draws", "fewer epochs or fewer sentences"),
+        ("sentences to see", config.epochs * drawn, "most_draws", "fewer epochs or fewer sentences"),
+        ("tokens in a batch", config.batch_size * context, "most_tokens", "smaller batches or less context"),
         ("numbers in a layer", max(getattr(model, n, 0) for n in ("width", "hidden")), "most_width", "narrower layers"),
         ("layers", getattr(model, "layers", 1), "most_layers", "fewer layers"),
         ("sentences in a batch", config.batch_size, "most_batch", "smaller batches"),

@@ -13,7 +13,7 @@ import math
 import zipfile
 from collections.abc import Iterable
 
-from explorer.catalogue import model_row, task_row
+from explorer.catalogue import model_row, task_row, variant
 from explorer.errors import DamagedRun
 from explorer.training.config import RunConfig, default, to_json
 from explorer.training.store import Card, StoredRun
@@ -48,10 +48,12 @@ def metrics_csv(run: StoredRun) -> str:
     curves, config = run.curves, run.config
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["step", "epoch", "tokens", "seconds", "seed", *curves.metrics])
+    epochs = ["epoch"] if config.steps_per_epoch else []
+    table.writerow(["step", *epochs, "tokens", "seconds", "seed", *curves.metrics])
     for row, step in enumerate(curves.evaluated.tolist()):
         moment = step - curves.first
-        when = [step, step / config.steps_per_epoch, float(curves.tokens[moment]), float(curves.seconds[moment])]
+        passed = [step / config.steps_per_epoch] if epochs else []
+        when = [step, *passed, float(curves.tokens[moment]), float(curves.seconds[moment])]
         for replica, seed in enumerate(config.seeds):
             values = [float(each[row, replica]) for each in curves.metrics.values()]
             table.writerow([*when, seed, *("" if math.isnan(v) else v for v in values)])
@@ -62,6 +64,7 @@ def model_card(run: StoredRun) -> str:
     """What a person wants to know of a run, as Markdown. Words of visitors stand in code blocks: they are no markup."""
     config, card = run.config, run.card
     model, task = model_row(config.model), task_row(config.task)
+    version = variant(config.model).version
     data = to_json(config)
     settings = [f"{part}.{k} = {_shown(v)}" for part in _PARTS for k, v in data[part].items() if k not in _NAMES]
     settings += [f"{k} = {_shown(v)}" for k, v in data.items() if not isinstance(v, dict)]
@@ -90,7 +93,7 @@ def model_card(run: StoredRun) -> str:
         "## Versions",
         _code(
             [
-                f"{model.name} {model.version}, {task.name} {task.version}, format of the run {card.format}",
+                f"{model.name} {version}, {task.name} {task.version}, format of the run {card.format}",
                 f"torch {card.torch}",
                 f"made {card.created}",
             ]
@@ -108,6 +111,8 @@ def command(config: RunConfig) -> str:
     words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != usual[name]]
     for name, value in whole.items():
         if name in _PARTS:
+            if value["name"] != usual[name]["name"]:
+                words.append(f"--set method={value['name']}")
             words += [f"--set {name}.{k}={_shown(v)}" for k, v in value.items() if v != usual[name][k]]
         elif name not in ("seed", "replicas", "branch") and value != usual[name]:
             words.append(f"--set {name}={_shown(value)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.record import Record
 
@@ -22,7 +22,7 @@ def recipes() -> dict[str, RunConfig]:
     """Every shipped run by its name: each model in each world, and the Transformer from its usual start."""
     runs: dict[str, RunConfig] = {}
     for world, changes in WORLDS.items():
-        for model in MODELS:
+        for model in models_of("negation"):
             run = changed(default("negation", model), {"replicas": SEEDS, **changes})
             runs[f"negation-{world}-{model}"] = run
             if model == "transformer":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -26,7 +26,9 @@ class Curves:
     seconds: Float[ndarray, " moments"]  # of training, all replicas together, likewise
     evaluated: Int[ndarray, " evaluations"]  # after how many steps
     metrics: dict[str, Float[ndarray, "evaluations replicas"]]
-    sustain: Float[ndarray, "evaluations replicas sentences"]  # P(sustain) of every sentence of the world
+    answers: dict[str, Float[ndarray, "evaluations replicas parts"]] = field(default_factory=dict)  # e.g. P(sustain)
+    signals: dict[str, Float[ndarray, "steps replicas"]] = field(default_factory=dict)  # e.g. the gradient's norm
+    samples: tuple[tuple[str, ...], ...] = ()  # text written at each evaluation by each replica, where any is
 
     @property
     def step(self) -> int:
@@ -48,35 +50,38 @@ class Curves:
     def until(self, step: int) -> Curves:
         """The curves as they stood after so many steps."""
         rows, known = step - self.first, self.evaluated <= step
-        metrics = {name: values[known] for name, values in self.metrics.items()}
         return Curves(
             self.first,
             self.losses[:rows],
             self.tokens[: rows + 1],
             self.seconds[: rows + 1],
             self.evaluated[known],
-            metrics,
-            self.sustain[known],
+            {name: values[known] for name, values in self.metrics.items()},
+            {name: values[known] for name, values in self.answers.items()},
+            {name: values[:rows] for name, values in self.signals.items()},
+            self.samples[: int(known.sum())],
         )
 
     def followed_by(self, later: Curves) -> Curves:
         """These curves and those of the steps after them."""
-        if not len(self.evaluated):  # nobody was asked yet: there are no metrics to go on from
-            metrics, sustain = later.metrics, later.sustain
-        elif not len(later.evaluated):
-            metrics, sustain = self.metrics, self.sustain
-        else:
-            metrics = {name: np.concatenate([values, later.metrics[name]]) for name, values in self.metrics.items()}
-            sustain = np.concatenate([self.sustain, later.sustain])
         return Curves(
             self.first,
             np.concatenate([self.losses, later.losses]),
             np.concatenate([self.tokens, later.tokens[1:]]),
             np.concatenate([self.seconds, later.seconds[1:]]),
             np.concatenate([self.evaluated, later.evaluated]),
-            metrics,
-            sustain,
+            _joined(self.metrics, later.metrics),
+            _joined(self.answers, later.answers),
+            _joined(self.signals, later.signals),
+            self.samples + later.samples,
         )
+
+
+def _joined(one: dict[str, ndarray], other: dict[str, ndarray]) -> dict[str, ndarray]:
+    """Arrays by name, one after the other; where nobody was asked yet there are no names to go on from."""
+    if not one or not other:
+        return one or other
+    return {name: np.concatenate([values, other[name]]) for name, values in one.items()}
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ class Record:
     snapshots: Mapping[int, Weights]  # by step
     state: State = "finished"
     problem: str = ""  # why it did not finish
+    tokenizer: str = ""  # what its text was cut with, as JSON; empty where the task has a vocabulary of its own
 
     @property
     def finished(self) -> bool:

@@ -6,18 +6,16 @@ A `Recorder` lives on the thread that trains; what it hands out is never changed
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from explorer.tasks.negation import CLASSES, Negation
 from explorer.training.config import RunConfig
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
+from explorer.training.lesson import lesson
 from explorer.training.record import Curves, Record, State, Weights
 from explorer.training.train import train
 
@@ -33,6 +31,7 @@ class Recorder:
     ) -> None:
         self.config = config
         self.parameters = before.parameters if before else 0
+        self._tokenizer = before.tokenizer if before else ""
         self._known = before.curves if before else _nothing(config, origin)
         self.step = self._known.step
         self._snapshots = {} if before is None else dict(before.snapshots)
@@ -40,6 +39,7 @@ class Recorder:
         self._losses: list[Tensor] = []
         self._tokens: list[float] = []
         self._seconds: list[float] = []
+        self._signals: list[Mapping[str, Tensor]] = []
         self._evaluations: list[Evaluation] = []
         self._spent = float(self._known.seconds[-1])
         self._since: float | None = None
@@ -59,9 +59,10 @@ class Recorder:
 
     def add(self, event: Event) -> None:
         match event:
-            case Step(step, losses, tokens):
+            case Step(step, losses, tokens, signals):
                 self.step = step
                 self._losses.append(losses)
+                self._signals.append(signals)
                 self._tokens.append(tokens)
                 self._seconds.append(self.seconds)
             case Evaluation(step):
@@ -71,8 +72,8 @@ class Recorder:
                 self._checkpoint = event
                 if event.kept:
                     self._snapshots[event.step] = _as_arrays(event)
-            case Started(parameters):
-                self.parameters = parameters
+            case Started(parameters, tokenizer):
+                self.parameters, self._tokenizer = parameters, tokenizer
 
     @property
     def evaluated(self) -> bool:
@@ -83,19 +84,24 @@ class Recorder:
         """Everything so far."""
         if self._losses or self._evaluations:
             self._known = self._known.followed_by(self._news())
-            self._losses, self._tokens, self._seconds, self._evaluations = [], [], [], []
+            self._losses, self._tokens, self._seconds, self._signals, self._evaluations = [], [], [], [], []
         return self._known
 
     def _news(self) -> Curves:
         """What came since somebody asked last."""
         known, config = self._known, self.config
         losses = torch.stack(self._losses).numpy() if self._losses else np.zeros((0, config.replicas), np.float32)
+        signals = {}
+        if self._signals:
+            signals = {name: torch.stack([s[name] for s in self._signals]).numpy() for name in self._signals[0]}
         metrics: dict[str, ndarray] = {}
-        sustain = np.zeros((0, config.replicas, 0), np.float32)
+        answers: dict[str, ndarray] = {}
         if self._evaluations:
-            logits = torch.stack([e.logits for e in self._evaluations])
-            metrics = measure(logits, config)
-            sustain = logits.softmax(dim=-1)[..., CLASSES.index("sustain")].numpy()
+            told = [e.answers for e in self._evaluations]
+            measured = lesson(config.task).measured(
+                {name: torch.stack([each[name] for each in told]) for name in told[0]}, config
+            )
+            metrics, answers = measured.metrics, measured.answers
         return Curves(
             known.step,
             losses,
@@ -103,7 +109,9 @@ class Recorder:
             np.array([known.seconds[-1], *self._seconds]),
             np.array([e.step for e in self._evaluations], dtype=int),
             metrics,
-            sustain,
+            answers,
+            signals,
+            tuple(e.samples for e in self._evaluations if e.samples),
         )
 
     def record(self, state: State = "finished", problem: str = "") -> Record:
@@ -117,13 +125,13 @@ class Recorder:
                 snapshots[last.step] = _as_arrays(last)
             curves = curves.until(at)
         seconds = float(curves.seconds[-1] - curves.seconds[0])
-        return Record(self.config, self.parameters, seconds, curves, snapshots, state, problem)
+        return Record(self.config, self.parameters, seconds, curves, snapshots, state, problem, self._tokenizer)
 
 
 def _nothing(config: RunConfig, origin: tuple[float, float]) -> Curves:
     tokens, seconds = np.array([origin[0]]), np.array([origin[1]])
     none = np.zeros((0, config.replicas), np.float32)
-    return Curves(config.first_step, none, tokens, seconds, np.zeros(0, int), {}, np.zeros((0, config.replicas, 0)))
+    return Curves(config.first_step, none, tokens, seconds, np.zeros(0, int), {})
 
 
 def _as_arrays(checkpoint: Checkpoint) -> Weights:
@@ -154,51 +162,3 @@ def record_run(
             listen(event)
     recorder.rest()
     return recorder.record()
-
-
-@lru_cache(maxsize=32)
-def _drawn(config: RunConfig) -> tuple[Float[Tensor, "replicas sentences"], Float[Tensor, "replicas sentences"]]:
-    """How often each sentence was drawn for training, and for the test."""
-    task = Negation(config.task)
-
-    def counts(split: str) -> Tensor:
-        size = len(task.labels)
-        drawn = [task.sample("train" if split == "train" else "test", seed) for seed in config.seeds]
-        return torch.stack([torch.bincount(torch.tensor(d), minlength=size) for d in drawn]).double()
-
-    return counts("train"), counts("test")
-
-
-def measure(
-    logits: Float[Tensor, "evaluations replicas sentences classes"], config: RunConfig
-) -> dict[str, Float[ndarray, "evaluations replicas"]]:
-    """Loss and accuracies of every evaluation, from the logits of every sentence.
-
-    `train_…` and `test_…` are over the sampled sentences; `exact_accuracy` weighs every sentence of the
-    world by its probability. A kind of sentence that the sample does not hold has no accuracy (NaN).
-    """
-    task = Negation(config.task)
-    labels = torch.tensor(task.labels)
-    nots = torch.tensor([s.nots for s in task.sentences])
-    right = (logits.argmax(dim=-1) == labels).double()
-    surprise = -logits.double().log_softmax(dim=-1).gather(-1, labels.expand(right.shape)[..., None])[..., 0]
-
-    def mean(values: Tensor, weights: Tensor, chosen: Bool[Tensor, " sentences"] | None = None) -> ndarray:
-        weights = weights if chosen is None else weights * chosen
-        return ((values * weights).sum(-1) / weights.sum(-1)).numpy()
-
-    train_counts, test_counts = _drawn(config)
-    chance = torch.tensor([s.probability for s in task.sentences], dtype=torch.float64)
-    metrics = {
-        "train_loss": mean(surprise, train_counts),
-        "test_loss": mean(surprise, test_counts),
-        "train_accuracy": mean(right, train_counts),
-        "test_accuracy": mean(right, test_counts),
-        "test_accuracy_plain": mean(right, test_counts, nots == 0),
-        "test_accuracy_negated": mean(right, test_counts, nots > 0),
-        "exact_accuracy": mean(right, chance),
-    }
-    held_out = torch.tensor([s.train_probability == 0 and s.probability > 0 for s in task.sentences])
-    if held_out.any():
-        metrics["exact_accuracy_held_out"] = mean(right, chance, held_out)
-    return metrics

@@ -5,6 +5,7 @@
                                       where the model was evaluated what came of it
     snapshots/STEP.safetensors        weights, each with a leading replica axis
     optimiser/STEP.safetensors        what a training needs besides to go on from that step
+    tokenizer.json                    what its text was cut with, where the task has text
     card.json                         what came out (parameters, seconds, metrics, versions) and what people
                                       say of it (name, tags, note)
 
@@ -43,12 +44,12 @@ from explorer.environment import environment
 from explorer.errors import DamagedRun, LineageError, UnknownRun, shortened
 from explorer.training.config import KEY, RunConfig, key, parse, to_json
 from explorer.training.record import Curves, Record, State, Weights
+from explorer.training.tables import curves_from, read_table, to_table
 
 log = logging.getLogger(__name__)
 PRETRAINED = Path(__file__).parents[2] / "pretrained"
 TORCH = version("torch")  # looked up once: two threads that look at the same time may both find nothing
 FORMAT = 2
-_METRIC = "metric."
 
 
 class Metric(pydantic.BaseModel, frozen=True):
@@ -92,6 +93,7 @@ class StoredRun:
     config: RunConfig
     card: Card
     curves: Curves
+    tokenizer: str = ""  # as JSON
 
     @property
     def key(self) -> str:
@@ -134,7 +136,8 @@ class StoredRun:
         """The run as a training that can be gone on with. Raises DamagedRun."""
         card = self.card
         kept = {step: self.checkpoint(step) for step in self.checkpoint_steps()}
-        return Record(self.config, card.parameters, card.seconds, self.curves, kept, card.state, card.problem)
+        about = (card.state, card.problem, self.tokenizer)
+        return Record(self.config, card.parameters, card.seconds, self.curves, kept, *about)
 
     def _tensors(self, what: str, step: int) -> dict[str, ndarray]:
         try:
@@ -172,8 +175,10 @@ def write(record: Record, folder: Path, owner: str = "") -> None:
         if kept.optimiser:
             _once(folder / "optimiser" / _file_of(step), partial(save, dict(kept.optimiser)))
     _once(folder / "config.json", lambda: as_json(to_json(record.config)))
+    if record.tokenizer:
+        _once(folder / "tokenizer.json", record.tokenizer.encode)
     table = io.BytesIO()
-    pq.write_table(_to_table(record.curves), table, compression="zstd")
+    pq.write_table(to_table(record.curves), table, compression="zstd")
     put(folder / "events.parquet", table.getvalue())
     put(folder / "card.json", as_json(card.model_dump()))
     for what in ("optimiser", "snapshots"):  # in this order: without its weights nothing can be gone on from
@@ -258,7 +263,9 @@ def _open(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     try:
         config = parse(json.loads((folder / "config.json").read_text()))
         card = _card(folder)
-        curves = curves_from(_read_table(folder / "events.parquet", config), config).until(card.step)
+        curves = curves_from(read_table(folder / "events.parquet", config), config).until(card.step)
+        tokenizer = folder / "tokenizer.json"
+        cut = tokenizer.read_text() if tokenizer.is_file() else ""
         within = config.first_step <= card.step <= config.steps
         if not within or (curves.first, curves.step) != (config.first_step, card.step):
             raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
@@ -268,7 +275,7 @@ def _open(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
     if card.key != key(config):
         raise DamagedRun(f"{damaged}: its card names another run. Train it again.")
-    return StoredRun(folder, config, card, curves)
+    return StoredRun(folder, config, card, curves, cut)
 
 
 def _card(folder: Path) -> Card:
@@ -385,67 +392,3 @@ def _sync(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _to_table(curves: Curves) -> pa.Table:
-    """Rows by step and replica; the first is before any step and has no batch loss."""
-    moments, replicas = len(curves.losses) + 1, curves.losses.shape[1]
-    steps = curves.first + np.arange(moments)
-    row_of = np.full(moments, len(curves.evaluated))  # which evaluation stands at a step; the last index means none
-    row_of[curves.evaluated - curves.first] = np.arange(len(curves.evaluated))
-    rows = np.repeat(row_of, replicas)
-    replica = np.tile(np.arange(replicas), moments)
-    evaluated = rows < len(curves.evaluated)
-
-    def spread(values: ndarray) -> ndarray:
-        """Values of evaluations laid out over all rows, with NaN in between."""
-        out = np.full((len(rows), *values.shape[2:]), np.nan, dtype=np.float32)
-        out[evaluated] = values[rows[evaluated], replica[evaluated]]
-        return out
-
-    columns: dict[str, pa.Array] = {
-        "step": pa.array(np.repeat(steps, replicas), pa.int32()),
-        "replica": pa.array(replica, pa.int16()),
-        "loss": pa.array(np.concatenate([np.full((1, replicas), np.nan, np.float32), curves.losses]).ravel()),
-        "tokens": pa.array(np.repeat(curves.tokens, replicas), pa.float64()),
-        "seconds": pa.array(np.repeat(curves.seconds, replicas), pa.float64()),
-        "evaluated": pa.array(evaluated),
-    }
-    columns |= {_METRIC + name: pa.array(spread(values)) for name, values in curves.metrics.items()}
-    sentences = spread(curves.sustain)
-    columns |= {f"sustain.{i}": pa.array(sentences[:, i]) for i in range(sentences.shape[1])}
-    return pa.table(columns)
-
-
-def _read_table(file: Path, config: RunConfig) -> pa.Table:
-    """The events of a run, if there are not more of them than its configuration allows."""
-    with pq.ParquetFile(file) as parquet:
-        rows = parquet.metadata.num_rows
-        if rows > (config.steps - config.first_step + 1) * config.replicas:
-            raise DamagedRun(f"it has {rows:,} rows of events, more than its configuration allows.")
-        return parquet.read()
-
-
-def curves_from(table: pa.Table, config: RunConfig) -> Curves:
-    replicas = config.replicas
-    evaluated = table["evaluated"].to_numpy()
-    steps = table["step"].to_numpy()
-
-    def column(name: str, rows: ndarray | slice) -> ndarray:
-        values: ndarray = table[name].to_numpy()
-        return values[rows].reshape(-1, replicas)
-
-    sentences = [column(name, evaluated) for name in table.column_names if name.startswith("sustain.")]
-    return Curves(
-        first=int(steps[0]),
-        losses=column("loss", slice(replicas, None)),
-        tokens=table["tokens"].to_numpy()[::replicas],
-        seconds=table["seconds"].to_numpy()[::replicas],
-        evaluated=steps[evaluated][::replicas].astype(int),
-        metrics={
-            name.removeprefix(_METRIC): column(name, evaluated)
-            for name in table.column_names
-            if name.startswith(_METRIC)
-        },
-        sustain=np.stack(sentences, axis=-1) if sentences else np.zeros((0, replicas, 0), np.float32),
-    )

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +30,11 @@ from explorer.environment import environment
 from explorer.errors import LineageError, RunError, StoreError, shortened
 from explorer.training import library, limits, store
 from explorer.training.config import RunConfig, key, parse
+from explorer.training.lesson import Layout
 from explorer.training.parquet_pages import unpacked_bytes
 from explorer.training.record import Curves, Record, Weights
 from explorer.training.store import Card, StoredRun
+from explorer.training.tables import curves_from
 from explorer.training.unzipping import MOST_HEADER, NOTHING, STEP_FILE, Readable, files_in, refused, too_large
 
 
@@ -157,27 +159,23 @@ class _Fitting:
     parameters: int
     weights: dict[str, tuple[tuple[int, ...], str]]  # shape and type by name
     optimiser: dict[str, tuple[tuple[int, ...], str]]
-    metrics: tuple[str, ...]
-    sentences: int
+    layout: Layout
 
 
 def _fitting(config: RunConfig) -> _Fitting:
-    import torch  # only here: packing needs none
+    from explorer.training.building import build  # only here: packing needs no torch
+    from explorer.training.lesson import lesson
+    from explorer.training.optimisers import Stepper
 
-    from explorer.tasks.negation import CLASSES, Negation
-    from explorer.training.building import build
-    from explorer.training.recorder import measure
-
-    model = build(replace(config, replicas=1))  # a layer draws its own seed, so torch's meta device cannot build it
-    parameters = sum(p.numel() for p in model.parameters())
-    sentences = len(Negation(config.task).sentences)
-    nothing = torch.zeros(1, config.replicas, sentences, len(CLASSES))
+    model = build(config)  # a layer draws its own seed, so torch's meta device cannot build it
+    parameters = sum(p.numel() for p in model.parameters()) // config.replicas
+    own = (1,) if config.replicas == 1 else ()  # one model has no replica axis; its file has
+    averages = Stepper(model, config.optimiser, config.replicas, config.average).state()
     return _Fitting(
         parameters,
-        {n: ((config.replicas, *v.shape), str(v.dtype).removeprefix("torch.")) for n, v in model.state_dict().items()},
-        {name: ((config.replicas * parameters,), "float32") for name in ("mean", "square")},
-        tuple(measure(nothing, config)),
-        sentences,
+        {name: ((*own, *v.shape), str(v.dtype).removeprefix("torch.")) for name, v in model.state_dict().items()},
+        {name: (tuple(v.shape), str(v.dtype).removeprefix("torch.")) for name, v in averages.items()},
+        lesson(config.task).layout(config),
     )
 
 
@@ -235,7 +233,9 @@ def _difference(tensors: Mapping[str, ndarray], fits: Mapping[str, tuple[tuple[i
 
 def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Curves:
     """The events up to the card's step, every column checked. Raises DamagedRun."""
-    if set(card.metrics) != set(fits.metrics) or any(len(m.values) != config.replicas for m in card.metrics.values()):
+    if set(card.metrics) != set(fits.layout.metrics) or any(
+        len(m.values) != config.replicas for m in card.metrics.values()
+    ):
         raise refused("the metrics on its card are not those of this task and these seeds.")
     try:
         table = _table(content, config, fits)
@@ -264,12 +264,12 @@ def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Cu
             raise refused(f"the {name} of its events are no numbers that grow from zero on.")
     if not per_moment("evaluated")[: card.step - config.first_step + 1].any():
         raise refused("its events hold no evaluation.")
-    curves = store.curves_from(table, config).until(card.step)
+    curves = curves_from(table, config).until(card.step)
     if card.state != "diverged" and not np.isfinite(curves.losses).all():
         raise refused("its events hold losses that are not finite.")
     if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
         raise refused("its events hold metrics that are not finite.")
-    if not ((curves.sustain >= 0) & (curves.sustain <= 1)).all():
+    if not all(((values >= 0) & (values <= 1)).all() for values in curves.answers.values()):
         raise refused("its events hold probabilities that are none.")
     _check_summary(card, curves)
     return curves
@@ -277,15 +277,17 @@ def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Cu
 
 def _table(content: bytes, config: RunConfig, fits: _Fitting) -> pa.Table:
     """The events as a table, read only if it is no larger than the configuration allows."""
-    sustain = [f"sustain.{i}" for i in range(fits.sentences)]
+    layout = fits.layout
+    parts = [f"{name}.{i}" for name, count in layout.answers.items() for i in range(count)]
     types = {"step": pa.int32(), "replica": pa.int16(), "loss": pa.float32(), "tokens": pa.float64()}
     types |= {"seconds": pa.float64(), "evaluated": pa.bool_()}
-    types |= {name: pa.float32() for name in (*(f"metric.{m}" for m in fits.metrics), *sustain)}
+    numbers = [*(f"signal.{name}" for name in layout.signals), *(f"metric.{name}" for name in layout.metrics), *parts]
+    types |= {name: pa.float32() for name in numbers}
     with pq.ParquetFile(io.BytesIO(content)) as parquet:
         schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
         groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
-        names = [n for n in schema.names if n.startswith("sustain.")]
-        if len(schema) != len(types) or dict(zip(schema.names, schema.types, strict=True)) != types or names != sustain:
+        names = [n for n in schema.names if n in parts]
+        if len(schema) != len(types) or dict(zip(schema.names, schema.types, strict=True)) != types or names != parts:
             raise refused("the columns of its events are not those of this task.")
         if rows != sum(group.num_rows for group in groups) or rows % config.replicas or rows < 0:
             raise refused("its events do not have one row for each step and seed.")
@@ -319,6 +321,8 @@ def _compare(run: StoredRun, record: Record, card: Card) -> None:
     one, other = run.curves, record.curves
     pairs: list[tuple[Any, Any]] = [(getattr(one, n), getattr(other, n)) for n in _ARRAYS]
     pairs += [(one.metrics[name], values) for name, values in other.metrics.items()]
+    pairs += [(one.answers[name], values) for name, values in other.answers.items()]
+    pairs += [(one.signals[name], values) for name, values in other.signals.items()]
     for step, kept in record.snapshots.items():
         weights = run.weights(step)
         pairs += [(weights[name], value) for name, value in kept.weights.items()]
@@ -330,4 +334,4 @@ def _compare(run: StoredRun, record: Record, card: Card) -> None:
         raise refused("what was written is not what the zip holds.")
 
 
-_ARRAYS = ("losses", "tokens", "seconds", "evaluated", "sustain")
+_ARRAYS = ("losses", "tokens", "seconds", "evaluated")

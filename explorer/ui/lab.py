@@ -13,23 +13,24 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import MODELS, models_of
 from explorer.errors import InvalidSetting, LineageError, shortened
 from explorer.tasks.negation import NegationConfig
 from explorer.training import limits
-from explorer.training.config import Adam, RunConfig, changed, default
+from explorer.training.config import Optimiser, RunConfig, changed, default
 from explorer.ui.known import config_of
 
 LEADS = ("bag_of_words", "feedforward", "rnn", "transformer")
 LONGEST_IN_ADDRESS = 300  # characters of a sentence; a longer one stays in its box only
 SHARED = (*(f.name for f in dataclasses.fields(NegationConfig)), "batch_size", "seed", "replicas")
+RACERS = models_of("negation")
 OWN = ("epochs", "learning_rate")  # of each model, besides its sizes
 USUAL: dict[str, object] = {"replicas": 8}
 
 
 def own_settings(model: str) -> tuple[str, ...]:
     """What can be set for one model alone."""
-    return (*(f.name for f in dataclasses.fields(MODELS[model].config)), *OWN)
+    return (*(f.name for f in dataclasses.fields(MODELS[model].variants["negation"].config)), *OWN)
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Lab:
 
     @property
     def task(self) -> NegationConfig:
-        return self.config("bag_of_words").task
+        return self.config("bag_of_words").on(NegationConfig)
 
     @property
     def shows_asked(self) -> bool:
@@ -96,9 +97,9 @@ class Lab:
 
     def with_models(self, models: Iterable[str]) -> Lab:
         """Other models in the race, in the order of their years; at least one. Raises InvalidSetting."""
-        chosen = tuple(model for model in MODELS if model in set(models))
+        chosen = tuple(model for model in RACERS if model in set(models))
         if not chosen:
-            raise InvalidSetting(f"A race needs at least one model. There is {', '.join(MODELS)}.")
+            raise InvalidSetting(f"A race needs at least one model. There is {', '.join(RACERS)}.")
         return replace(self, models=chosen).checked()
 
     def checked(self) -> Lab:
@@ -116,7 +117,7 @@ class Lab:
             for model, values in own.items()
         }
         kept = replace(self, shared=kept_shared, own={m: v for m, v in kept_own.items() if v})
-        for model in MODELS:
+        for model in RACERS:
             kept.config(model)  # every model must stay possible, whichever is chosen next
         kept.checked()
         return replace(
@@ -135,7 +136,7 @@ def _made(model: str, settings: tuple[tuple[str, object], ...]) -> RunConfig:
 
 def plain(config: RunConfig) -> RunConfig:
     """What this page can set of a configuration; the rest as released."""
-    optimiser = Adam(config.optimiser.learning_rate)
+    optimiser = Optimiser(learning_rate=config.optimiser.learning_rate)
     usual = {name: getattr(RunConfig, name) for name in ("threads", "order", "snapshots", "branch")}
     return dataclasses.replace(config, optimiser=optimiser, **usual)
 
@@ -209,7 +210,7 @@ def _home(name: str) -> str | None:
     if name in SHARED:
         return "shared"
     model, _, setting = name.rpartition(".")
-    return model if model in MODELS and setting in own_settings(model) else None
+    return model if model in RACERS and setting in own_settings(model) else None
 
 
 def _as_far_as_possible(lab: Lab, settings: Mapping[str, str]) -> tuple[Lab, list[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.catalogue import ModelRow, model_row
+from explorer.catalogue import ModelRow, model_row, variant
 from explorer.training.config import RunConfig
 from explorer.training.config import key as run_key
 from explorer.training.export import as_python
@@ -62,7 +62,7 @@ def code_section(configs: Iterable[RunConfig], key: str) -> None:
             on_click="ignore",
             help="Model, data and training in plain Python. It needs torch only and trains to the same curve.",
         )
-    file = model_row(config.model).file
+    file = variant(config.model).file
     st.caption(f"explorer/{file}")
     st.code(source(file), language="python", height=420)
 

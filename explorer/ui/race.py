@@ -10,7 +10,7 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.catalogue import MODELS, model_row
+from explorer.catalogue import model_row, models_of
 from explorer.errors import LineageError
 from explorer.figures.race import HIGH, LOW, MEAN, learning_curve
 from explorer.inspection.comparing import thinned
@@ -39,7 +39,7 @@ _LABELS = {
     "epochs": "Epochs",
     "learning_rate": "Learning rate",
 }
-OWN_LABELS = {model: {name: _LABELS[name] for name in own_settings(model)} for model in MODELS}
+OWN_LABELS = {model: {name: _LABELS[name] for name in own_settings(model)} for model in models_of("negation")}
 
 
 def start(session: LabSession) -> None:

@@ -17,7 +17,7 @@ from numpy import ndarray
 
 from explorer.catalogue import ModelRow, model_row
 from explorer.errors import DamagedRun
-from explorer.tasks.negation import Negation
+from explorer.tasks.negation import Negation, NegationConfig
 from explorer.training import store
 from explorer.training.config import RunConfig, key
 from explorer.training.job import View
@@ -134,12 +134,13 @@ def _sustain(
 
 def sustain(run: StoredRun, words: tuple[str, ...], length: int | None = None) -> Float[ndarray, " replicas"]:
     """P(sustain) by every seed; `length` as in `inspection.sentences`, by default that of the run's evaluation."""
-    task = Negation(run.config.task)
+    config = run.config.on(NegationConfig)
+    task = Negation(config)
     if length is None:
         said = next((i for i, s in enumerate(task.sentences) if s.words == words), None)
         if said is not None:  # the run itself asked this sentence: no model need be loaded
-            return np.asarray(run.curves.sustain[-1][:, said])
-        length = max(task.lengths) if run.config.task.padding == "eos" else 0
+            return np.asarray(run.curves.answers["sustain"][-1][:, said])
+        length = max(task.lengths) if config.padding == "eos" else 0
     return _sustain(run.stamp, words, length, run)
 
 

@@ -17,10 +17,9 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_typ
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from explorer.catalogue import model_row
 from explorer.errors import DamagedRun, LineageError
 from explorer.tasks.negation import VOCABULARY, NegationConfig
-from explorer.training.config import Adam, RunConfig
+from explorer.training.config import Optimiser, RunConfig
 from explorer.ui import address, lab
 from explorer.ui.lab import Lab
 
@@ -221,5 +220,5 @@ def _holder(lab: Lab, name: str, model: str | None) -> type[Any]:
     """The settings class that a setting belongs to."""
     if model is None:
         return NegationConfig if hasattr(NegationConfig, name) else RunConfig
-    config = model_row(lab.config(model).model).config
-    return next(kind for kind in (config, Adam, RunConfig) if hasattr(kind, name))
+    config = type(lab.config(model).model)
+    return next(kind for kind in (config, Optimiser, RunConfig) if hasattr(kind, name))

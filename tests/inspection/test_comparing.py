@@ -30,10 +30,10 @@ HAND = Curves(
     seconds=np.array([0.0, 0.5, 0.6, 0.9]),
     evaluated=np.array([0, 2, 3]),
     metrics={"test_accuracy": np.array([[0.5, 0.4], [0.7, 0.6], [1.0, 0.9]])},
-    sustain=np.zeros((3, 2, 1)),
+    answers={"sustain": np.zeros((3, 2, 1))},
 )
 LATER = Curves(  # a branch: it starts after ten steps, with its parent's tokens and seconds
-    10, HAND.losses, HAND.tokens + 3_000, HAND.seconds + 5, HAND.evaluated + 10, HAND.metrics, HAND.sustain
+    10, HAND.losses, HAND.tokens + 3_000, HAND.seconds + 5, HAND.evaluated + 10, HAND.metrics, HAND.answers
 )
 
 

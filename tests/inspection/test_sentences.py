@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.environment import environment
 from explorer.inspection.opening import OpenedModel, open_model
 from explorer.inspection.sentences import (
@@ -23,6 +23,8 @@ from explorer.tasks.negation import VOCABULARY
 from explorer.training import store
 from explorer.training.config import changed, default
 from explorer.training.recorder import record_run
+
+MODELS = models_of("negation")
 
 WORDS = ("human", "not", "preserve", "nature")
 

@@ -6,11 +6,13 @@ import pytest
 import torch
 from torch import Generator, Tensor, nn
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.models.layers import replica, stack
 from explorer.models.taps import record, tap_names
 from explorer.training.building import build
 from explorer.training.config import changed, default
+
+MODELS = models_of("negation")
 
 VOCABULARY, CLASSES, PADDING, REPLICAS, BATCH, TIME = 11, 2, 10, 3, 5, 7
 SMALL: dict[str, dict[str, object]] = {

@@ -1,4 +1,4 @@
-"""Own cells against torch.nn, weights copied over: forward and every gradient, fused and watched."""
+"""Own cells against torch.nn, weights copied over: forward and every gradient, fused and watched, cold and carried."""
 
 from __future__ import annotations
 
@@ -24,24 +24,32 @@ PLACES = {
 }
 
 
+@pytest.mark.parametrize("start", ["cold", "carried"])
 @pytest.mark.parametrize("path", ["fused", "watched"])
 @pytest.mark.parametrize("name", CELLS)
-def test_cell_equals_torch_forward_and_backward(name: str, path: str) -> None:
+def test_cell_equals_torch_forward_and_backward(name: str, path: str, start: str) -> None:
     ours_class, theirs_class = CELLS[name]
     ours, theirs = ours_class(WIDTH, HIDDEN, Generator().manual_seed(2)), theirs_class(WIDTH, HIDDEN, batch_first=True)
     theirs.load_state_dict({there: ours.get_parameter(here).detach() for here, there in PLACES.items()})
     x = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
     towards = torch.randn(BATCH, TIME, HIDDEN, generator=Generator().manual_seed(5))
 
-    mine, reference = x.clone().requires_grad_(), x.clone().requires_grad_()
-    with record(ours) if path == "watched" else nullcontext():
-        states = unroll(ours, mine)
-    expected, _ = theirs(reference)
-    torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
+    parts = 0 if start == "cold" else 2 if name == "lstm" else 1
+    state = [torch.randn(BATCH, HIDDEN, generator=Generator().manual_seed(7 + i)) for i in range(parts)]
 
-    (states * towards).sum().backward()
-    (expected * towards).sum().backward()
-    torch.testing.assert_close(mine.grad, reference.grad, atol=1e-5, rtol=1e-5)
+    mine, reference = ([part.clone().requires_grad_() for part in (x, *state)] for _ in range(2))
+    with record(ours) if path == "watched" else nullcontext():
+        states, last = unroll(ours, mine[0], tuple(mine[1:]))
+    stacked = [part[None] for part in reference[1:]]
+    expected, end = theirs(reference[0], tuple(stacked) if parts == 2 else stacked[0] if parts else None)
+    end = end if name == "lstm" else (end,)
+    for one, other in zip((states, *last), (expected, *(part[0] for part in end)), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+    ((states * towards).sum() + sum(part.square().sum() for part in last)).backward()
+    ((expected * towards).sum() + sum(part.square().sum() for part in end)).backward()
+    for one, other in zip(mine, reference, strict=True):
+        torch.testing.assert_close(one.grad, other.grad, atol=1e-5, rtol=1e-5)
     for here, there in PLACES.items():
         torch.testing.assert_close(
             ours.get_parameter(here).grad, theirs.get_parameter(there).grad, atol=1e-5, rtol=1e-5

@@ -28,7 +28,7 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
     weights = store.find("negation-single-bag_of_words").weights()["readout.weight"]
     not_ = np.diff(weights, axis=1)[:, 0, 7].mean()
     assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)
-    last = store.find("negation-single-rnn").curves.sustain[-1][0, 3]
+    last = store.find("negation-single-rnn").curves.answers["sustain"][-1][0, 3]
     assert path["values"][-1] == pytest.approx(last, abs=1e-3)
     assert sum(gaze["weights"]) <= 1.0001
 
@@ -41,5 +41,5 @@ def test_home_sends_one_sentence_through_four_models() -> None:
     assert headings(at) == ["Bag of words says sustain. The other three say collapse, and so does the grammar."]
     assert verdicts["truth"] == "collapse"
     for row, model in zip(verdicts["rows"], LEADS, strict=True):
-        stored = store.find(f"negation-single-{model}").curves.sustain[-1][:, 3]
+        stored = store.find(f"negation-single-{model}").curves.answers["sustain"][-1][:, 3]
         assert row["values"] == pytest.approx(stored.tolist(), abs=1e-4)

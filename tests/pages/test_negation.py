@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy import ndarray
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import MODELS, models_of
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import Negation
 from explorer.training import store
@@ -34,7 +34,7 @@ from tests.pages.screen import (
 )
 from tests.training.alike import broken_off, short
 
-ALL = ",".join(MODELS)
+ALL = ",".join(models_of("negation"))
 WORLDS: dict[str, tuple[dict[str, str], str]] = {
     "default": ({}, "negation-single-{}"),
     "half": ({"p_not": "0.5"}, "negation-half-{}"),
@@ -108,7 +108,7 @@ def test_every_word_of_a_world_follows_from_its_runs(world: str) -> None:
     for i, row in enumerate(table(at, "negation-sentences")):
         assert row["text"]["text"].startswith(task.sentences[i].text)
         for model, run in runs.items():
-            mean = run.curves.sustain[-1][:, i].mean()
+            mean = run.curves.answers["sustain"][-1][:, i].mean()
             assert row[model]["text"] == f"{'sustain' if mean > 0.5 else 'collapse'} {max(mean, 1 - mean):.2f}"
             assert row[model]["wrong"] == ((mean > 0.5) != bool(task.sentences[i].label))
 
@@ -164,7 +164,7 @@ def test_the_verdicts_of_a_sentence_are_those_of_the_runs() -> None:
     assert verdicts["truth"] == "sustain"
     for row, run in zip(verdicts["rows"], runs_of("default").values(), strict=True):
         i = [s.text for s in Negation(run.config.task).sentences].index("human not destroy nature")
-        values = run.curves.sustain[-1][:, i]
+        values = run.curves.answers["sustain"][-1][:, i]
         assert row["values"] == pytest.approx(values.tolist(), abs=1e-4)
         assert row["right"] == (values.mean() > 0.5)
 

@@ -15,7 +15,7 @@ def network() -> Feedforward:
 
 def test_fifty_steps_equal_those_of_torch() -> None:
     ours, theirs = network(), network()
-    adam, reference = Adam(ours, learning_rate=0.01), torch.optim.Adam(theirs.parameters(), lr=0.01)
+    adam, reference = Adam(ours.parameters(), learning_rate=0.01), torch.optim.Adam(theirs.parameters(), lr=0.01)
     ids = torch.randint(11, (50, 13, 5), generator=Generator().manual_seed(2))
     labels = torch.randint(2, (50, 13), generator=Generator().manual_seed(3))
     for x, y in zip(ids, labels, strict=True):
@@ -30,7 +30,7 @@ def test_fifty_steps_equal_those_of_torch() -> None:
 def test_first_step_worked_by_hand() -> None:
     model = nn.Linear(2, 1, bias=False)
     model.weight.data = torch.tensor([[3.0, -1.0]])
-    adam = Adam(model, learning_rate=0.1)
+    adam = Adam(model.parameters(), learning_rate=0.1)
     adam.gradient.copy_(torch.tensor([0.5, -20.0]))
     adam.step()
     # After one step m^ = g and v^ = g^2: whatever the gradient, the step is the learning rate along its sign.
@@ -39,7 +39,7 @@ def test_first_step_worked_by_hand() -> None:
 
 def test_building_it_changes_no_weight() -> None:
     one, other = network(), network()
-    Adam(one, learning_rate=0.1)
+    Adam(one.parameters(), learning_rate=0.1)
     for (name, value), (_, before) in zip(one.named_parameters(), other.named_parameters(), strict=True):
         assert torch.equal(value, before), name
 
@@ -53,9 +53,9 @@ def steps_on(model: nn.Module, adam: Adam, first: int, last: int) -> None:
 
 def test_going_on_from_its_state_equals_never_having_stopped() -> None:
     whole, part, rest = network(), network(), network()
-    adam = Adam(whole, learning_rate=0.01)
+    adam = Adam(whole.parameters(), learning_rate=0.01)
     steps_on(whole, adam, 0, 9)
-    before, after = Adam(part, learning_rate=0.01), Adam(rest, learning_rate=0.5)
+    before, after = Adam(part.parameters(), learning_rate=0.01), Adam(rest.parameters(), learning_rate=0.5)
     steps_on(part, before, 0, 4)
     rest.load_state_dict(part.state_dict())
     after.restore(before.state(), steps=4)
@@ -66,7 +66,7 @@ def test_going_on_from_its_state_equals_never_having_stopped() -> None:
 
 def test_a_state_that_was_handed_out_never_changes() -> None:
     model = network()
-    adam = Adam(model, learning_rate=0.01)
+    adam = Adam(model.parameters(), learning_rate=0.01)
     steps_on(model, adam, 0, 2)
     state = adam.state()
     kept = {name: value.clone() for name, value in state.items()}
@@ -79,7 +79,7 @@ def test_a_state_that_was_handed_out_never_changes() -> None:
 
 def test_parameters_stay_views_of_one_vector() -> None:
     model = network()
-    adam = Adam(model, learning_rate=0.01)
+    adam = Adam(model.parameters(), learning_rate=0.01)
     for value in model.state_dict().values():  # as a checkpoint is taken up
         value.copy_(torch.full_like(value, 0.25))
     assert (adam.weights == 0.25).all()
@@ -88,7 +88,7 @@ def test_parameters_stay_views_of_one_vector() -> None:
 @pytest.mark.parametrize("steps", [1, 2])
 def test_gradients_add_up_until_they_are_cleared(steps: int) -> None:
     model = nn.Linear(2, 1, bias=False)
-    adam = Adam(model, learning_rate=0.1)
+    adam = Adam(model.parameters(), learning_rate=0.1)
     adam.gradient.fill_(7.0)
     adam.zero_grad()
     for _ in range(steps):

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.training import estimate, store
 from explorer.training.config import branched, changed, default
+
+MODELS = models_of("negation")
 
 
 @pytest.mark.parametrize("model", MODELS)

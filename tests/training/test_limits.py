@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
 from explorer.training import limits
 from explorer.training.config import changed, default
 
 SMALL: dict[str, object] = {"epochs": 2, "train_size": 100, "batch_size": 50}
+
+MODELS = models_of("negation")
 
 
 @pytest.mark.parametrize(

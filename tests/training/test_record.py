@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.errors import Diverged
 from explorer.training.config import branched, changed, default
 from explorer.training.events import Checkpoint, Evaluation, Event, Step
@@ -20,6 +20,8 @@ from explorer.training.record import Curves, Record
 from explorer.training.recorder import Recorder, as_checkpoint, record_run
 from explorer.training.train import train
 from tests.training.alike import STEPS, assert_alike, broken_off, checkpoints, short, told, whole
+
+MODELS = models_of("negation")
 
 CONFIG = changed(default("negation", "rnn"), {"epochs": 3, "train_size": 211, "replicas": 2})
 
@@ -44,11 +46,13 @@ def recorded(events: tuple[Event, ...] | list[Event], ask: Iterator[bool] | None
 
 def assert_same_curves(one: Curves, other: Curves) -> None:
     assert one.first == other.first
-    for name in ("losses", "tokens", "seconds", "evaluated", "sustain"):
+    for name in ("losses", "tokens", "seconds", "evaluated"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
-    assert one.metrics.keys() == other.metrics.keys()
-    for name, values in one.metrics.items():
-        np.testing.assert_array_equal(values, other.metrics[name], err_msg=name)
+    for part in ("metrics", "answers", "signals"):
+        mine, theirs = getattr(one, part), getattr(other, part)
+        assert mine.keys() == theirs.keys()
+        for name, values in mine.items():
+            np.testing.assert_array_equal(values, theirs[name], err_msg=name)
 
 
 # ---- while it goes on
@@ -63,7 +67,7 @@ def test_curves_before_the_first_step_are_empty() -> None:
     recorder.add(next(events))
     assert recorder.evaluated
     assert recorder.curves().losses.shape == (0, 2)
-    assert recorder.curves().sustain.shape == (1, 2, 6)
+    assert recorder.curves().answers["sustain"].shape == (1, 2, 6)
     assert recorder.curves().tokens.tolist() == [0]
 
 
@@ -73,9 +77,9 @@ def test_what_was_handed_out_is_never_changed() -> None:
     for _ in range(15):
         recorder.add(next(events))
     early, record = recorder.curves(), recorder.record("running")
-    parts = ("losses", "sustain", "tokens", "seconds", "evaluated")
+    parts = ("losses", "tokens", "seconds", "evaluated")
     kept = [getattr(early, part).copy() for part in parts]
-    metrics = {name: values.copy() for name, values in early.metrics.items()}
+    metrics = {name: values.copy() for name, values in (*early.metrics.items(), *early.answers.items())}
     weights = {
         step: {name: value.copy() for name, value in (*snapshot.weights.items(), *(snapshot.optimiser or {}).items())}
         for step, snapshot in record.snapshots.items()
@@ -86,7 +90,7 @@ def test_what_was_handed_out_is_never_changed() -> None:
         np.testing.assert_array_equal(getattr(early, part), before)
         np.testing.assert_array_equal(getattr(recorder.curves(), part)[: len(before)], before)
     for name, before in metrics.items():
-        np.testing.assert_array_equal(early.metrics[name], before)
+        np.testing.assert_array_equal({**early.metrics, **early.answers}[name], before)
     assert sorted(record.snapshots) == sorted(weights)
     for step, snapshot in record.snapshots.items():
         for name, value in (*snapshot.weights.items(), *(snapshot.optimiser or {}).items()):
@@ -246,7 +250,7 @@ def test_a_branch_goes_on_from_its_parents_tokens_and_seconds(replicas: int, clo
     for name, values in parent.curves.metrics.items():
         np.testing.assert_array_equal(child.curves.metrics[name][0], values[at])
         np.testing.assert_array_equal(child.curves.last(name), parent.curves.last(name))
-    np.testing.assert_array_equal(child.curves.sustain[0], parent.curves.sustain[at])
+    np.testing.assert_array_equal(child.curves.answers["sustain"][0], parent.curves.answers["sustain"][at])
 
 
 @pytest.mark.parametrize("step", [10, 11, 13, 20])  # its first step, two that it keeps, and one only to go on from
@@ -307,7 +311,7 @@ def test_steps_lie_along_each_axis(first: int) -> None:
         np.array([1.5, 2, 2, 4]),
         np.array([first, first + 3]),
         {},
-        np.zeros((2, 2, 6), np.float32),
+        {"sustain": np.zeros((2, 2, 6), np.float32)},
     )
     steps = first + np.array([0, 2, 3])
     assert curves.along("step", steps, 4).tolist() == steps.tolist()
@@ -324,7 +328,7 @@ def part(curves: Curves, step: int) -> Curves:
     metrics = {name: values[later] for name, values in curves.metrics.items()}
     at = step - curves.first
     rest = (curves.losses[at:], curves.tokens[at:], curves.seconds[at:], curves.evaluated[later])
-    return Curves(step, *rest, metrics, curves.sustain[later])
+    return Curves(step, *rest, metrics, {name: values[later] for name, values in curves.answers.items()})
 
 
 def test_cutting_curves_and_putting_them_together_are_inverse() -> None:

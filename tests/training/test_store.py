@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.errors import DamagedRun, RunError, UnknownRun
 from explorer.inspection.evaluating import evaluate
 from explorer.inspection.opening import open_model
@@ -33,6 +33,8 @@ from tests.training.alike import assert_alike, broken_off, short
 CONFIG = changed(
     default("negation", "rnn"), {"epochs": 3, "train_size": 211, "test_size": 53, "replicas": 2, "snapshots": 4}
 )
+
+MODELS = models_of("negation")
 Patch = pytest.MonkeyPatch
 KEPT = [0, 1, 3, 12]  # its snapshots; checkpoints only to go on from: 10
 
@@ -61,13 +63,15 @@ def test_a_run_comes_back_as_it_was_written(world: dict[str, object], replicas: 
     assert run.key == key(record.config)
     assert run.card.parameters == record.parameters
     assert run.card.step == record.curves.step == record.config.steps
-    for part in ("losses", "tokens", "seconds", "evaluated", "sustain"):
+    for part in ("losses", "tokens", "seconds", "evaluated"):
         before, after = getattr(record.curves, part), getattr(run.curves, part)
         np.testing.assert_array_equal(after, before)
         assert after.dtype == before.dtype, part
-    assert run.curves.metrics.keys() == record.curves.metrics.keys()
-    for name, values in record.curves.metrics.items():
-        np.testing.assert_array_equal(run.curves.metrics[name], values.astype(np.float32))
+    for part in ("metrics", "answers", "signals"):
+        before, after = getattr(record.curves, part), getattr(run.curves, part)
+        assert after.keys() == before.keys()
+        for name, values in before.items():
+            np.testing.assert_array_equal(after[name], values.astype(np.float32))
     assert (
         run.snapshot_steps() == run.checkpoint_steps() == sorted(record.snapshots) == list(record.config.snapshot_steps)
     )
@@ -129,7 +133,7 @@ def put_table(folder: Path, table: store.pa.Table) -> None:
 
 def events_of(changes: dict[str, object]) -> Callable[[Path], None]:
     """The events of another run."""
-    return lambda folder: put_table(folder, store._to_table(record_run(changed(CONFIG, changes)).curves))
+    return lambda folder: put_table(folder, to_table(record_run(changed(CONFIG, changes)).curves))
 
 
 DAMAGES: dict[str, Callable[[Path], None]] = {

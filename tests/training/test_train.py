@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import models_of
 from explorer.errors import Diverged, InvalidSetting
 from explorer.tasks.ceiling import ceiling
 from explorer.tasks.negation import Negation
@@ -21,6 +21,8 @@ from explorer.training.record import Record, Weights
 from explorer.training.recorder import as_checkpoint, record_run
 from explorer.training.train import train
 from tests.training.alike import STEPS, bits, checkpoints, short, told, whole
+
+MODELS = models_of("negation")
 
 SHORT: dict[str, object] = {"epochs": 3, "train_size": 211, "test_size": 53}  # four batches an epoch, the last of 19
 
@@ -163,7 +165,7 @@ def test_events_tell_the_whole_training(replicas: int) -> None:
         "mean": (24 * replicas,),
         "square": (24 * replicas,),
     }
-    assert all(e.logits.shape == (replicas, 6, 2) for e in events if isinstance(e, Evaluation))
+    assert all(e.answers["logits"].shape == (replicas, 6, 2) for e in events if isinstance(e, Evaluation))
 
 
 def test_tokens_are_those_that_were_read() -> None:
@@ -186,7 +188,7 @@ def test_metrics_worked_out_from_the_samples() -> None:
     curves, task = record.curves, Negation(record.config.task)
     labels = np.array(task.labels)
     for r, seed in enumerate(record.config.seeds):
-        says = curves.sustain[-1, r]
+        says = curves.answers["sustain"][-1, r]
         right = (says > 0.5) == labels
         drawn = np.array(task.sample("test", seed))
         negated = np.array([task.sentences[i].nots > 0 for i in drawn])

@@ -10,12 +10,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import MODELS as ROWS
+from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
 from explorer.tasks.negation import NegationConfig
 from explorer.training import store
-from explorer.training.config import Adam, RunConfig
+from explorer.training.config import Optimiser, RunConfig
 from explorer.ui.lab import LEADS, LONGEST_IN_ADDRESS, OWN, SHARED, Lab, own_settings, read, write
+
+MODELS = models_of("negation")
 
 
 def values_of(kind: type[Any], name: str) -> SearchStrategy[Any]:
@@ -30,7 +33,7 @@ def values_of(kind: type[Any], name: str) -> SearchStrategy[Any]:
 
 
 def home_of(name: str, model: str | None) -> type[Any]:
-    kinds = [MODELS[model].config, Adam, RunConfig] if model else [NegationConfig, RunConfig]
+    kinds = [ROWS[model].variants["negation"].config, Optimiser, RunConfig] if model else [NegationConfig, RunConfig]
     return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})
 
 
@@ -230,8 +233,9 @@ def test_back_to_the_defaults_keeps_the_sentence() -> None:
 
 
 def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:
-    for model, row in MODELS.items():
-        assert own_settings(model) == (*(f.name for f in dataclasses.fields(row.config)), *OWN)
+    for model in MODELS:
+        config = ROWS[model].variants["negation"].config
+        assert own_settings(model) == (*(f.name for f in dataclasses.fields(config)), *OWN)
 
 
 @settings(deadline=None, max_examples=8)

@@ -1,0 +1,94 @@
+"""How the next token is chosen from a model's logits: which tokens may be, and which of them it is.
+
+The distribution is softmax(logits / temperature). Rules may cut tokens off it, what is left keeps its proportions,
+and one is drawn by the Gumbel-max trick (Gumbel 1954; Maddison et al. 2014, A* sampling):
+
+    argmax_i (logits_i / temperature + noise_i),   noise_i = -log(-log u_i),   u_i even between 0 and 1
+
+has exactly the distribution softmax(logits / temperature). So the dice are thrown before the model says anything:
+with the same noise, another temperature or another cut changes only the tokens that it has to change, and every
+sample of a text has its own noise, whatever is written beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Generator, Tensor
+
+from explorer.models.settings import setting
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How tokens are chosen."""
+
+    temperature: float = setting(
+        1.0, "Below 1 the likely tokens become likelier, above 1 less so. 0: always the likeliest (greedy).", 0, 5
+    )
+    top_k: int = setting(0, "Only so many of the likeliest tokens may be chosen. 0: all.", 0, 20_000)
+    top_p: float = setting(
+        1.0, "Only the likeliest tokens that together reach this probability may be chosen. 1: all.", 0, 1
+    )
+    min_p: float = setting(
+        0.0, "Only tokens at least this share as likely as the likeliest may be chosen. 0: all.", 0, 1
+    )
+    seed: int = setting(0, "Seed of the dice.", 0, 2**31 - 1)
+
+
+def cut(logits: Float[Tensor, "*batch vocabulary"], sampling: Sampling) -> Float[Tensor, "*batch vocabulary"]:
+    """The logits, with -inf where a rule forbids the token. The likeliest token always stays.
+
+    Each rule looks at the whole distribution at this temperature, p_1 >= p_2 >= … A token stays if all let it:
+
+        top-k   i <= k                         (Fan et al. 2018)
+        top-p   p_1 + … + p_(i-1) < top_p      (Holtzman et al. 2020, nucleus: the smallest set that reaches it)
+        min-p   p_i >= min_p * p_1             (Nguyen et al. 2024)
+
+    Of equally likely tokens the one with the smaller id counts as the likelier, so never more than k stay.
+    At temperature 0 only the likeliest is left.
+    """
+    most = 1 if sampling.temperature == 0 else sampling.top_k or logits.shape[-1]
+    if most >= logits.shape[-1] and sampling.top_p == 1 and sampling.min_p == 0:
+        return logits
+    falling, ids = logits.sort(dim=-1, descending=True, stable=True)
+    keep = torch.ones_like(falling, dtype=torch.bool)
+    keep[..., most:] = False
+    if sampling.temperature > 0:
+        # The likeliest is subtracted first: a tiny temperature divides nothing but 0 and what is below.
+        p = ((falling - falling[..., :1]).double() / sampling.temperature).softmax(dim=-1)
+        if sampling.top_p < 1:
+            keep[..., 1:] &= p.cumsum(dim=-1)[..., :-1] < sampling.top_p
+        if sampling.min_p > 0:
+            keep &= p >= sampling.min_p * p[..., :1]
+    return logits.masked_fill(~torch.empty_like(keep).scatter_(-1, ids, keep), -math.inf)
+
+
+def choose(
+    logits: Float[Tensor, "*batch vocabulary"], noise: Float[Tensor, "*batch vocabulary"], sampling: Sampling
+) -> Int[Tensor, "*batch"]:
+    """The token that comes next. `noise` is from `gumbel`; at temperature 0 nothing depends on it."""
+    if sampling.temperature == 0:
+        return logits.argmax(dim=-1)
+    # The formula times the temperature, which changes no maximum and divides by nothing.
+    return torch.add(cut(logits, sampling), noise, alpha=sampling.temperature).argmax(dim=-1)
+
+
+def dice(seed: int, sample: int) -> Generator:
+    """The generator of one sample's noise: its own for each seed and each place among the samples."""
+    digest = hashlib.sha256(f"sample {sample}/{seed}".encode()).digest()
+    return Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+
+
+def gumbel(generator: Generator, steps: int, vocabulary: int) -> Float[Tensor, "steps vocabulary"]:
+    """Noise for so many tokens, -log(-log u). Drawn at once or in parts, it is the same.
+
+    u has 53 bits, so that noise may be as large as 36: from the 24 bits of a float it would end at 17, and
+    what is rarer than about one in ten million would hardly ever come.
+    """
+    u = torch.rand(steps, vocabulary, generator=generator, dtype=torch.float64)
+    return u.log_().neg_().log_().neg_().float()

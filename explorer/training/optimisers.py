@@ -1,0 +1,211 @@
+"""How weights follow their gradients: the methods beside Adam, and what all of them share.
+
+    SGD       m <- mu m + g,                      w <- w - lr m                        (Polyak 1964)
+    RMSProp   v <- b2 v + (1 - b2) g^2,           w <- w - lr g / (sqrt(v) + eps)      (Hinton 2012, lecture 6e)
+    Muon      M <- mu M + (1 - mu) G,             W <- W - lr sqrt(max(1, rows / columns)) orthogonal(...)
+              for every matrix between embedding and answer (Jordan et al. 2024); Adam for the rest
+
+All parameters lie in one vector (`adam.Flat`), or two under Muon: the matrices, and the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from explorer.training.adam import Adam, Flat
+from explorer.training.config import Optimiser
+
+
+class SGD(Flat):
+    """Gradient descent, with momentum if asked."""
+
+    def __init__(
+        self, parameters: Iterable[nn.Parameter], learning_rate: float, momentum: float = 0.0, decay: float = 0.0
+    ) -> None:
+        super().__init__(parameters)
+        self.learning_rate, self.momentum, self.decay = learning_rate, momentum, decay
+        self.direction = torch.zeros_like(self.weights)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"direction": self.direction.clone()}
+
+    def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
+        self.direction.copy_(state["direction"])
+
+    def step(self) -> None:
+        self.weights.mul_(1 - self.learning_rate * self.decay)
+        self.direction.mul_(self.momentum).add_(self.gradient)
+        self.weights.sub_(self.direction, alpha=self.learning_rate)
+
+
+class RMSProp(Flat):
+    """The gradient divided by the root of its mean square."""
+
+    def __init__(
+        self, parameters: Iterable[nn.Parameter], learning_rate: float, beta2: float = 0.99, decay: float = 0.0
+    ) -> None:
+        super().__init__(parameters)
+        self.learning_rate, self.beta2, self.decay = learning_rate, beta2, decay
+        self.square = torch.zeros_like(self.weights)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"square": self.square.clone()}
+
+    def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
+        self.square.copy_(state["square"])
+
+    def step(self) -> None:
+        self.weights.mul_(1 - self.learning_rate * self.decay)
+        self.square.mul_(self.beta2).addcmul_(self.gradient, self.gradient, value=1 - self.beta2)
+        self.weights.addcdiv_(self.gradient, self.square.sqrt().add_(1e-8), value=-self.learning_rate)
+
+
+def orthogonal(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
+    """About U V^T of each G = U S V^T: five Newton-Schulz steps towards singular values of 1 (Jordan et al. 2024).
+
+    In bfloat16, since the answer need not be exact: the singular values end between about 0.7 and 1.2.
+    """
+    if g.shape[-2] > g.shape[-1]:
+        return orthogonal(g.mT).mT
+    z = (g / g.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)).bfloat16()
+    for _ in range(5):
+        a = z @ z.mT
+        z = torch.baddbmm(z, torch.baddbmm(a, a, a, beta=-4.775, alpha=2.0315), z, beta=3.4445)
+    turned: Tensor = z.float()
+    return turned
+
+
+class Muon(Flat):
+    """A step turns every matrix by the same amount in all directions its gradient has."""
+
+    def __init__(
+        self,
+        named: Sequence[tuple[str, nn.Parameter]],
+        learning_rate: float,
+        momentum: float = 0.95,
+        decay: float = 0.0,
+    ) -> None:
+        super().__init__(p for _, p in named)
+        self.learning_rate, self.momentum, self.decay = learning_rate, momentum, decay
+        self.direction = torch.zeros_like(self.weights)
+        self._update = torch.zeros_like(self.weights)
+        parts = torch.split(self._update, [p.numel() for _, p in named])
+        # Matrices of one shape are turned together. Queries, keys and values lie in one matrix but are three.
+        self._alike: dict[tuple[int, int], list[Tensor]] = {}
+        for (name, p), part in zip(named, parts, strict=True):
+            rows, columns = p.shape[-2:]
+            if name.endswith("project.weight"):
+                rows //= 3
+            self._alike.setdefault((rows, columns), []).append(part.view(-1, rows, columns))
+
+    def state(self) -> dict[str, Tensor]:
+        return {"direction": self.direction.clone()}
+
+    def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
+        self.direction.copy_(state["direction"])
+
+    def step(self) -> None:
+        self.direction.lerp_(self.gradient, 1 - self.momentum)
+        torch.lerp(self.gradient, self.direction, self.momentum, out=self._update)  # Nesterov: look one step ahead
+        for (rows, columns), parts in self._alike.items():
+            turned = orthogonal(torch.cat(parts)).mul_(max(1.0, rows / columns) ** 0.5)
+            for part, new in zip(parts, torch.split(turned, [len(part) for part in parts]), strict=True):
+                part.copy_(new)
+        self.weights.mul_(1 - self.learning_rate * self.decay)
+        self.weights.sub_(self._update, alpha=self.learning_rate)
+
+
+class Stepper:
+    """The optimiser of one run: its method, schedule, clipping and, if asked, the running mean of the weights."""
+
+    def __init__(self, model: nn.Module, settings: Optimiser, replicas: int, average: float = 0.0) -> None:
+        self.settings, self.replicas, self.average = settings, replicas, average
+        named = list(model.named_parameters())
+        self._parameters = [p for _, p in named]
+        rate, decay, betas = settings.learning_rate, settings.weight_decay, (0.9, settings.beta2)
+        self._methods: dict[str, Adam | SGD | RMSProp | Muon]
+        if settings.method == "muon":
+            inner = [(name, p) for name, p in named if _inner(name, p, replicas)]
+            rest = [p for name, p in named if not _inner(name, p, replicas)]
+            self._methods = {"": Adam(rest, rate, betas)}
+            if inner:
+                self._methods["muon."] = Muon(inner, settings.matrix_rate, settings.momentum, decay)
+        elif settings.method == "sgd":
+            self._methods = {"": SGD(self._parameters, rate, settings.momentum, decay)}
+        elif settings.method == "rmsprop":
+            self._methods = {"": RMSProp(self._parameters, rate, settings.beta2, decay)}
+        else:
+            self._methods = {"": Adam(self._parameters, rate, betas, decay=decay)}
+        self._rates = {name: method.learning_rate for name, method in self._methods.items()}
+        self._means = [each.weights.clone() for each in self._methods.values()] if average else []
+
+    def zero_grad(self) -> None:
+        for method in self._methods.values():
+            method.zero_grad()
+
+    def norm(self) -> Float[Tensor, " replicas"]:
+        """The length of each replica's gradient, over all its weights."""
+        if self.replicas == 1:
+            return torch.stack([torch.linalg.vector_norm(method.gradient) for method in self._methods.values()]).norm(
+                dim=0, keepdim=True
+            )
+        gradients = (p.grad.flatten(1) for p in self._parameters if p.grad is not None)
+        return torch.stack([g.square().sum(dim=1) for g in gradients]).sum(dim=0).sqrt()
+
+    def step(self, step: int, steps: int, norm: Float[Tensor, " replicas"] | None = None) -> None:
+        """One step (counted from 1) of so many along the gradient, which is not longer than `clip`; its `norm`
+        where the caller knows it."""
+        if self.settings.clip:
+            self._clip((self.settings.clip / (self.norm() if norm is None else norm)).clamp_max(1.0))
+        factor = self.settings.factor(step, steps)
+        for name, method in self._methods.items():
+            method.learning_rate = self._rates[name] * factor
+            method.step()
+        if self._means:
+            keep = min(self.average, step / (step + 9))  # young means forget sooner: the start is far from the end
+            torch._foreach_lerp_(self._means, [method.weights for method in self._methods.values()], 1 - keep)
+
+    def _clip(self, share: Float[Tensor, " replicas"]) -> None:
+        if self.replicas == 1:
+            for method in self._methods.values():
+                method.gradient.mul_(share)
+            return
+        for p in self._parameters:
+            if p.grad is not None:
+                p.grad.mul_(share.view(-1, *[1] * (p.dim() - 1)))
+
+    def finite(self) -> bool:
+        """Whether all weights are numbers."""
+        return all(bool(method.weights.isfinite().all()) for method in self._methods.values())
+
+    def swap(self) -> None:
+        """Exchange the weights for their running mean, which is the model that is asked and kept; and back."""
+        for method, mean in zip(self._methods.values(), self._means, strict=False):
+            now = method.weights.clone()
+            method.weights.copy_(mean)
+            mean.copy_(now)
+
+    def state(self) -> dict[str, Tensor]:
+        """What it takes to go on, besides the model that is kept."""
+        state = {name + key: value for name, method in self._methods.items() for key, value in method.state().items()}
+        if self._means:
+            state |= {f"{name}weights": method.weights.clone() for name, method in self._methods.items()}
+        return state
+
+    def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
+        """Go on from what `state` gave after so many steps; the model already has the weights that were kept."""
+        for index, (name, method) in enumerate(self._methods.items()):
+            method.restore({key: state[name + key] for key in method.state()}, steps)
+            if self._means:
+                self._means[index].copy_(method.weights)
+                method.weights.copy_(state[f"{name}weights"])
+
+
+def _inner(name: str, parameter: nn.Parameter, replicas: int) -> bool:
+    """Whether a parameter is a matrix between embedding and answer."""
+    outer = {"embedding", "position", "readout"}
+    return parameter.dim() - (replicas > 1) == 2 and outer.isdisjoint(name.split("."))

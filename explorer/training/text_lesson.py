@@ -1,0 +1,110 @@
+"""How text is taught: every position of a row predicts its next token, whatever the model.
+
+Loss in nats a token. Held-out rows are read cold, each from its own start, except by a recurrent net that was
+trained with carried state: it reads on from row to row, as it did in training.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import variant
+from explorer.models.configs import NgramTextConfig
+from explorer.models.language import State
+from explorer.models.layers import learning
+from explorer.models.ngram import Ngram
+from explorer.tasks.text import TextConfig
+from explorer.tasks.windows import Batch, text_data
+from explorer.training.config import RunConfig
+from explorer.training.lesson import Layout, Lesson, Measured
+from explorer.training.scoring import loss_over, mean_surprise, side_by_side
+from explorer.training.seeds import generator
+
+METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
+_LANES = 16  # in which held-out text is read with carried state; each starts cold once
+
+
+class TextLesson(Lesson):
+    """Draws rows of tokens, and remembers what a recurrent net carries from one batch to the next."""
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        self.config, self.model = config, model
+        self.data = text_data(config.on(TextConfig))
+        self.tokenizer = self.data.tokenizer.to_json()
+        self._state: State = ()
+
+    @staticmethod
+    def build(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        module, _, name = variant(config.model).place.partition(":")
+        vocabulary = text_data(config.on(TextConfig)).vocabulary if vocabulary is None else vocabulary
+        model: nn.Module = getattr(import_module(module), name)(
+            config.model, vocabulary, config.on(TextConfig).context, generator
+        )
+        return model
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        config, size = self.config, self.config.batch_size
+        batch = side_by_side([self.data.batch(seed, config.order, step, size) for seed in config.seeds])
+        carries = config.on(TextConfig).batches == "contiguous"
+        if carries and self.data.starts_cold(step, size):
+            self._state = ()
+        with learning([generator(seed, f"dropout/{config.order}/{step}") for seed in config.seeds]):
+            features, state = self.model.features(batch.ids, self._state)  # type: ignore[operator]  # a LanguageModel
+            self._state = tuple(part.detach() for part in state) if carries else ()
+            losses = mean_surprise(self.model, features, batch)
+        return losses, float(batch.ids.numel() // config.replicas)
+
+    def count(self) -> tuple[Float[Tensor, " replicas"], float] | None:
+        if not isinstance(self.model, Ngram):
+            return None
+        everything = self.data.whole_training()
+        self.model.fit(*everything)
+        return self._loss([everything]).float(), float(everything.ids.numel())
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, whole: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        size = self.config.evaluation_size
+        part = self._loss(self._held_out(size or None))
+        val = part if not size else self._loss(self._held_out(None)) if whole else torch.full_like(part, math.nan)
+        return {
+            "val_loss": val,
+            "val_loss_part": part,
+            "train_loss": self._loss(self.data.trained_on(size or 65_536)),
+            "perplexity": val.exp(),
+            "bits_per_char": val / self.data.characters_per_token / math.log(2),
+        }
+
+    def samples(self, step: int) -> tuple[str, ...]:
+        return ()
+
+    def state(self) -> dict[str, Tensor]:
+        rows = self._state if self.config.replicas > 1 else tuple(part[None] for part in self._state)
+        return {f"carried.{i}": part.clone() for i, part in enumerate(rows)}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        parts = [state[name] for name in sorted(name for name in state if name.startswith("carried."))]
+        self._state = tuple(parts if self.config.replicas > 1 else (part[0] for part in parts))
+
+    @staticmethod
+    def measured(answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig) -> Measured:
+        return Measured({name: answers[name].numpy() for name in METRICS}, {})
+
+    @staticmethod
+    def layout(config: RunConfig) -> Layout:
+        trained = not isinstance(config.model, NgramTextConfig)
+        return Layout(METRICS, signals=("gradient_norm",) if trained else (), samples=config.sample > 0)
+
+    def _held_out(self, targets: int | None) -> Iterator[Batch]:
+        """Held-out rows, in the order in which the model reads them."""
+        if self.config.on(TextConfig).batches == "contiguous":
+            return self.data.held_out_lanes(_LANES, self.config.on(TextConfig).context, targets)
+        return self.data.held_out(targets)
+
+    def _loss(self, batches: Iterable[Batch]) -> Float[Tensor, " replicas"]:
+        return loss_over(self.model, batches, self.config.replicas, self.config.on(TextConfig).batches == "contiguous")

@@ -1,0 +1,455 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import product
+
+import pytest
+import torch
+from torch import Generator, Tensor, nn
+
+from explorer.models.configs import TransformerTextConfig
+from explorer.models.layers import learning, replica, stack
+from explorer.models.taps import intervene, record, tap_names
+from explorer.models.transformer_decoder import (
+    Attention,
+    Block,
+    SquaredReLU,
+    TransformerDecoder,
+    sinusoids,
+    turned,
+    turns,
+)
+
+VOCABULARY, CONTEXT, BATCH, TIME, HEADS, WIDTH, HIDDEN = 13, 9, 3, 7, 3, 12, 11
+POSITIONS, NORMS, PLACES, ACTIVATIONS = (
+    ("learned", "sinusoidal", "rotary", "none"),
+    ("layer", "rms", "none"),
+    ("pre", "post"),
+    ("relu", "gelu", "relu2"),
+)
+PATHS = {"fused": lambda model: nullcontext(), "watched": record}
+IDS = torch.randint(VOCABULARY, (BATCH, TIME), generator=Generator().manual_seed(3))
+X = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
+TOWARDS = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(5))
+
+
+def made(seed: int = 1) -> Generator:
+    return Generator().manual_seed(seed)
+
+
+def config(**settings: object) -> TransformerTextConfig:
+    small = {"width": WIDTH, "heads": HEADS, "layers": 2, "hidden": HIDDEN, "start": "usual"}
+    return TransformerTextConfig(**{**small, **settings})
+
+
+def model(seed: int = 1, **settings: object) -> TransformerDecoder:
+    decoder = TransformerDecoder(config(**settings), VOCABULARY, CONTEXT, made(seed))
+    vary_norms(decoder, seed)
+    return decoder
+
+
+def vary_norms(module: nn.Module, seed: int = 1) -> None:
+    """Norms start with ones and zeros, which hide a mistake."""
+    generator = made(seed)
+    for name, parameter in module.named_parameters():
+        if "norm" in name:
+            parameter.data.uniform_(0.5, 2, generator=generator)
+
+
+def every_option(positions: str) -> Iterator[dict[str, object]]:
+    for norm, place, activation, biases in product(NORMS, PLACES, ACTIVATIONS, (False, True)):
+        yield {
+            "positions": positions,
+            "norm": norm,
+            "norm_place": place,
+            "activation": activation,
+            "biases": biases,
+        }
+
+
+def assert_close(one: Tensor | None, other: Tensor | None) -> None:
+    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+def answer_and_gradients(decoder: nn.Module, ids: Tensor) -> list[Tensor]:
+    logits = decoder(ids)
+    weights = torch.linspace(-1, 1, logits.numel()).view(logits.shape)
+    return [logits, *torch.autograd.grad((logits * weights).sum(), list(decoder.parameters()))]
+
+
+# ---- for every option
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_a_later_token_changes_no_earlier_logit(positions: str) -> None:
+    changed = IDS.clone()
+    changed[:, 4] = (changed[:, 4] + 1) % VOCABULARY
+    for settings in every_option(positions):
+        decoder = model(**settings)
+        for path in PATHS.values():
+            with path(decoder):
+                one = decoder(IDS)
+            with path(decoder):
+                other = decoder(changed)
+            assert torch.equal(one[:, :4], other[:, :4]), settings
+            assert (one[:, 4:] != other[:, 4:]).any(-1).all(), settings
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_watched_path_equals_the_fused_one(positions: str) -> None:
+    for settings in every_option(positions):
+        decoder = model(**settings)
+        fused = answer_and_gradients(decoder, IDS)
+        with record(decoder) as trace:
+            watched = answer_and_gradients(decoder, IDS)
+        assert len(trace) > 0
+        for one, other in zip(fused, watched, strict=True):
+            assert_close(one, other)
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_replica_of_a_stack_answers_as_the_solo_model(positions: str, path: str) -> None:
+    ids = torch.stack([IDS, IDS.flip(0), IDS.flip(1)])
+    for norm, biases in product(NORMS, (False, True)):
+        models = [model(seed, positions=positions, norm=norm, biases=biases) for seed in range(3)]
+        together = stack(models)
+        with PATHS[path](together):
+            answers = together(ids)
+        for r, solo in enumerate(models):
+            assert_close(answers[r], solo(ids[r]))
+        assert_close(replica(together, 1)(ids[1]), models[1](ids[1]))
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_rows_of_a_batch_do_not_see_each_other(positions: str) -> None:
+    decoder = model(positions=positions)
+    assert_close(decoder(IDS)[1:2], decoder(IDS[1:2]))
+
+
+@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
+def test_order_matters_where_there_are_positions(positions: str) -> None:
+    decoder, ids = model(positions=positions), torch.tensor([[3, 8, 1, 5]])
+    exchanged = ids[:, [1, 0, 2, 3]]
+    assert not torch.allclose(decoder(ids)[:, -1], decoder(exchanged)[:, -1], atol=1e-3)
+
+
+def test_without_positions_one_block_knows_what_came_but_not_in_which_order() -> None:
+    decoder, ids = model(positions="none", layers=1), torch.tensor([[3, 8, 1, 5]])
+    assert_close(decoder(ids)[:, -1], decoder(ids[:, [1, 2, 0, 3]])[:, -1])
+
+
+def test_no_state_is_carried() -> None:
+    features, state = model().features(IDS)
+    assert state == ()
+    assert features.shape == (BATCH, TIME, WIDTH)
+
+
+# ---- against PyTorch
+
+
+def copied(block: Block, norm_place: str, activation: str, biases: bool) -> tuple[nn.TransformerEncoderLayer, list]:
+    theirs = nn.TransformerEncoderLayer(
+        WIDTH,
+        HEADS,
+        HIDDEN,
+        dropout=0,
+        activation=activation,
+        batch_first=True,
+        norm_first=norm_place == "pre",
+        bias=biases,
+    )
+    attention = theirs.self_attn
+    attention.in_proj_weight.data = block.attention.project.weight.detach().clone()
+    pairs = [
+        (block.expand, theirs.linear1),
+        (block.contract, theirs.linear2),
+        (block.attention_norm, theirs.norm1),
+        (block.feedforward_norm, theirs.norm2),
+    ]
+    for ours, other in pairs:
+        other.load_state_dict(ours.state_dict())
+    attention.out_proj.weight.data = block.attention.output.weight.detach().clone()
+    if biases:  # ours never has them there
+        attention.in_proj_bias.data.zero_()
+        attention.out_proj.bias.data.zero_()
+    return theirs, [*pairs, (block.attention.output, attention.out_proj)]
+
+
+@pytest.mark.parametrize("biases", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("norm_place", PLACES)
+@pytest.mark.parametrize("path", PATHS)
+def test_block_equals_torch_forward_and_backward(path: str, norm_place: str, activation: str, biases: bool) -> None:
+    ours = Block(config(norm_place=norm_place, activation=activation, biases=biases, positions="none"), made())
+    vary_norms(ours)
+    theirs, pairs = copied(ours, norm_place, activation, biases)
+    mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
+    with PATHS[path](ours):
+        out = ours(mine, None)
+    causal = nn.Transformer.generate_square_subsequent_mask(TIME)
+    expected = theirs(reference, src_mask=causal, is_causal=True)
+    assert_close(out, expected)
+    (out * TOWARDS).sum().backward()
+    (expected * TOWARDS).sum().backward()
+    assert_close(mine.grad, reference.grad)
+    assert_close(ours.attention.project.weight.grad, theirs.self_attn.in_proj_weight.grad)
+    for here, there in pairs:
+        for name, parameter in here.named_parameters():
+            assert_close(parameter.grad, there.get_parameter(name).grad)
+
+
+@pytest.mark.parametrize("norm_place", PLACES)
+def test_a_last_norm_stands_before_the_readout_if_norms_come_before_each_part(norm_place: str) -> None:
+    decoder = model(norm_place=norm_place)
+    with record(decoder) as trace:
+        features, _ = decoder.features(IDS)
+    out = trace["blocks.1.output"]
+    if norm_place == "pre":
+        out = nn.functional.layer_norm(out, (WIDTH,)) * decoder.get_parameter("final_norm.weight")
+    assert_close(features, out)
+
+
+def test_the_assignments_model_equals_its_own_formulas() -> None:
+    """One head, no norm, learned positions, ReLU; biases in feedforward and readout, none in the attention."""
+    decoder = model(heads=1, norm="none", positions="learned", activation="relu", biases=True)
+    p = dict(decoder.named_parameters())
+    x = p["embedding.weight"][IDS] + p["position.weight"][:TIME]
+    for i in range(2):
+        q, k, v = (x @ part.mT for part in p[f"blocks.{i}.attention.project.weight"].split(WIDTH))
+        scores = (q @ k.mT / WIDTH**0.5).masked_fill(torch.ones(TIME, TIME).tril() == 0, -math.inf)
+        x = x + scores.softmax(-1) @ v @ p[f"blocks.{i}.attention.output.weight"].mT
+        hidden = torch.relu(x @ p[f"blocks.{i}.expand.weight"].mT + p[f"blocks.{i}.expand.bias"])
+        x = x + hidden @ p[f"blocks.{i}.contract.weight"].mT + p[f"blocks.{i}.contract.bias"]
+    assert_close(decoder(IDS), x @ p["readout.weight"].mT + p["readout.bias"])
+    biased = {name for name in p if name.endswith("bias")}
+    assert biased == {"readout.bias"} | {f"blocks.{i}.{part}.bias" for i in range(2) for part in ("expand", "contract")}
+    assert p["position.weight"].std().item() == pytest.approx(1, rel=0.2)
+
+
+def test_without_biases_nothing_has_one() -> None:
+    assert not [name for name, _ in model(biases=False).named_parameters() if name.endswith("bias")]
+
+
+def test_squared_relu_and_its_slope() -> None:
+    x = torch.tensor([-2.0, 0.0, 0.5, 3.0], requires_grad=True)
+    y = SquaredReLU.apply(x)
+    assert y.tolist() == [0, 0, 0.25, 9]
+    (y * torch.tensor([1.0, 1.0, 2.0, -1.0])).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [0, 0, 2, -6]
+    wide = torch.randn(3, 5, dtype=torch.float64, generator=made()).requires_grad_()
+    assert torch.autograd.gradcheck(SquaredReLU.apply, wide)
+
+
+# ---- positions
+
+
+def test_sinusoids_as_in_the_paper() -> None:
+    for width in (8, 7):
+        table = sinusoids(6, width)
+        assert table.shape == (6, width)
+        for place, column in product(range(6), range(width)):
+            angle = place / 10_000 ** (column // 2 * 2 / width)
+            expected = math.cos(angle) if column % 2 else math.sin(angle)
+            assert table[place, column].item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_added_positions_are_added_to_the_embedding() -> None:
+    decoder = model(positions="sinusoidal")
+    with record(decoder) as trace:
+        decoder(IDS)
+    assert_close(trace["embedded"], decoder.embedding.weight[IDS] + sinusoids(TIME, WIDTH))
+
+
+def test_rotary_scores_depend_on_the_distance_only() -> None:
+    """The same query and key everywhere: on each diagonal of the scores stands one number, another one on each."""
+    q, k = torch.randn(2, 1, 1, 8, generator=made())
+    by = turns(30, 8)
+    scores = turned(q.expand(30, 1, 8), by)[:, 0] @ turned(k.expand(30, 1, 8), by)[:, 0].mT
+    diagonals = [scores.diagonal(-distance) for distance in range(29)]
+    for diagonal in diagonals:
+        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4, rtol=1e-4)
+    means = torch.stack([diagonal.mean() for diagonal in diagonals])
+    assert (means.diff().abs() > 1e-3).all()
+
+
+def test_rotary_turns_each_pair_by_its_own_angle() -> None:
+    x = torch.tensor([1.0, 0.0, 0.0, 2.0]).expand(1, 4, 1, 4)
+    for place, (a, b, c, d) in enumerate(turned(x, turns(4, 4))[0, :, 0].tolist()):
+        fast, slow = place, place / 1_000**0.5
+        expected = [math.cos(fast), math.sin(fast), -2 * math.sin(slow), 2 * math.cos(slow)]
+        assert [a, b, c, d] == pytest.approx(expected, abs=1e-5)
+
+
+def test_rotary_model_turns_queries_and_keys_but_not_values() -> None:
+    decoder, same = model(positions="rotary"), torch.full((1, TIME), 4)
+    with record(decoder) as trace:
+        decoder(same)
+    queries, keys, values = (trace[f"blocks.0.attention.{part}"] for part in ("queries", "keys", "values"))
+    by = turns(TIME, WIDTH // HEADS)
+    for turning in (queries, keys):
+        unturned = turning[..., :1, :].expand_as(turning)
+        assert_close(turning, turned(unturned.transpose(1, 2), by).transpose(1, 2))
+        assert not torch.allclose(turning, unturned, atol=1e-3)
+    assert_close(values, values[..., :1, :].expand_as(values))
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "none"])
+def test_positions_that_are_not_learned_go_on_beyond_the_context(positions: str) -> None:
+    decoder = model(positions=positions)
+    ids = torch.randint(VOCABULARY, (2, 3 * CONTEXT), generator=made())
+    assert_close(decoder(ids)[:, :CONTEXT], decoder(ids[:, :CONTEXT]))
+
+
+def test_learned_positions_end_with_the_context() -> None:
+    decoder = model(positions="learned")
+    ids = torch.zeros(2, CONTEXT + 1, dtype=torch.long)
+    assert decoder(ids[:, :CONTEXT]).isfinite().all()
+    with pytest.raises(ValueError, match="10 tokens, but only 9 learned positions"):
+        decoder(ids)
+    with pytest.raises(ValueError, match="10 tokens, but only 9 learned positions"):
+        stack([decoder, decoder])(ids.expand(2, -1, -1))
+
+
+# ---- attention
+
+
+def test_weights_of_later_tokens_are_zero_and_every_row_sums_to_one() -> None:
+    decoder = model()
+    with record(decoder) as trace:
+        decoder(IDS)
+    for layer in range(2):
+        weights, mask = trace[f"blocks.{layer}.attention.weights"], trace[f"blocks.{layer}.attention.mask"]
+        assert weights.shape == (BATCH, HEADS, TIME, TIME)
+        later = torch.ones(TIME, TIME, dtype=torch.bool).triu(1)
+        assert (weights[..., later] == 0).all()
+        assert (weights[..., ~later] > 0).all()
+        assert (mask[later] == -torch.inf).all()
+        assert (mask[~later] == 0).all()
+        assert trace[f"blocks.{layer}.attention.scores"].isfinite().all()
+        assert_close(weights.sum(-1), torch.ones(BATCH, HEADS, TIME))
+
+
+def test_attention_weights_worked_by_hand() -> None:
+    attention = Attention(config(width=1, heads=1, positions="none"), made())
+    attention.project.weight.data = torch.tensor([[2.0], [1.0], [5.0]])  # query, key, value
+    attention.output.weight.data.fill_(1.0)
+    with record(attention) as trace:
+        mixed = attention(torch.tensor([[[0.0], [1.0], [9.0]]]), None)
+    # The first sees itself only; the second asks 2: scores 0 and 2, weights 1 / (e^2 + 1) and the rest.
+    expected = torch.tensor([[1.0, 0.0, 0.0], [0.1192029, 0.8807971, 0.0]])
+    torch.testing.assert_close(trace["weights"][0, 0, :2], expected)
+    torch.testing.assert_close(mixed[0, :2, 0], torch.tensor([0.0, 4.4039854]))
+
+
+def test_the_causal_mask_can_be_switched_off() -> None:
+    decoder, changed = model(layers=1), IDS.clone()
+    changed[:, -1] = (changed[:, -1] + 1) % VOCABULARY
+    with intervene(decoder, {"blocks.0.attention.mask": lambda mask, step: torch.zeros_like(mask)}):
+        assert (decoder(IDS) != decoder(changed)).any(-1).all()
+
+
+# ---- start and dropout
+
+
+@pytest.mark.parametrize("biases", [False, True])
+def test_zero_start_gives_every_token_the_same_chance_and_blocks_that_do_nothing(biases: bool) -> None:
+    decoder = model(start="zero", biases=biases)
+    assert torch.equal(decoder(IDS), torch.zeros(BATCH, TIME, VOCABULARY))
+    with record(decoder) as trace:
+        decoder(IDS)
+    assert torch.equal(trace["blocks.1.output"], trace["embedded"])
+
+
+@pytest.mark.parametrize("biases", [False, True])
+def test_zero_start_changes_the_last_layer_of_each_part_and_nothing_else(biases: bool) -> None:
+    usual, zero = model(biases=biases).state_dict(), model(biases=biases, start="zero").state_dict()
+    changed = {name for name in usual if not torch.equal(usual[name], zero[name])}
+    parts = ["readout", *(f"blocks.{i}.{part}" for i in range(2) for part in ("attention.output", "contract"))]
+    assert changed == {name for name in usual if name.rpartition(".")[0] in parts}
+    assert not any(zero[name].any() for name in changed)
+
+
+def test_dropout_leaves_out_inside_of_learning_only() -> None:
+    for place, norm in product(PLACES, NORMS):
+        decoder = model(dropout=0.5, norm_place=place, norm=norm)
+        usual = decoder(IDS)
+        assert torch.equal(usual, model(norm_place=place, norm=norm)(IDS))
+        with learning([made(1)]):
+            one = decoder(IDS)
+        with learning([made(1)]):
+            again = decoder(IDS)
+        with learning([made(2)]):
+            other = decoder(IDS)
+        assert torch.equal(one, again)
+        assert not torch.allclose(one, other)
+        assert not torch.allclose(one, usual)
+
+
+@pytest.mark.parametrize("silent", ["attention.output", "contract"])
+@pytest.mark.parametrize("norm_place", PLACES)
+def test_dropout_stands_after_each_part(silent: str, norm_place: str) -> None:
+    """What a part adds is, in training, zero or twice as much, in the same places for all tokens of a row."""
+    decoder = model(dropout=0.5, layers=1, norm="none", norm_place=norm_place)
+    decoder.get_parameter(f"blocks.0.{silent}.weight").data.zero_()
+    with record(decoder) as plain:
+        decoder(IDS)
+    with learning([made(1)]), record(decoder) as dropped:
+        decoder(IDS)
+    ratio = (dropped["blocks.0.output"] - plain["embedded"]) / (plain["blocks.0.output"] - plain["embedded"])
+    kept = ratio.round()
+    torch.testing.assert_close(ratio, kept[:, :1].expand_as(ratio), atol=1e-2, rtol=0)
+    assert set(kept.flatten().tolist()) == {0.0, 2.0}
+
+
+def test_replicas_leave_out_what_they_leave_out_alone() -> None:
+    models = [model(seed, dropout=0.5) for seed in range(2)]
+    with learning([made(5), made(6)]):
+        together = stack(models)(IDS.expand(2, -1, -1))
+    for r, solo in enumerate(models):
+        with learning([made(5 + r)]):
+            assert_close(together[r], solo(IDS))
+
+
+def test_start_is_the_same_for_ever_and_draws_from_no_global_generator() -> None:
+    before = torch.get_rng_state()
+    one, again, other = model(), model(), model(seed=2)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not torch.equal(one(IDS), other(IDS))
+    for value, same in zip(answer_and_gradients(one, IDS), answer_and_gradients(again, IDS), strict=True):
+        assert torch.equal(value, same)
+
+
+def test_more_blocks_and_other_positions_start_alike_where_they_have_the_same_layers() -> None:
+    one, three = model(layers=1).state_dict(), model(layers=3).state_dict()
+    assert all(torch.equal(one[name], three[name]) for name in one if "norm" not in name)
+    for positions in POSITIONS:
+        other = model(layers=1, positions=positions).state_dict()
+        assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+# ---- taps
+
+ATTENTION = ["keys", "mask", "mixed", "queries", "scores", "values", "weights"]
+TAPS = [
+    *(
+        f"blocks.{i}.{tap}"
+        for i in range(2)
+        for tap in [*(f"attention.{part}" for part in ATTENTION), "hidden", "output"]
+    ),
+    "embedded",
+]
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_tap_names_are_part_of_the_file_format(positions: str, norm: str) -> None:
+    decoder = model(positions=positions, norm=norm)
+    assert sorted(tap_names(decoder).values()) == TAPS
+    with record(decoder) as trace:
+        decoder(IDS)
+    assert sorted(trace) == TAPS
+    assert trace["blocks.0.hidden"].shape == (BATCH, TIME, HIDDEN)

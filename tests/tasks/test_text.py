@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from explorer.tasks.text import SHA256, TextConfig
+
+SHA = "0123456789abcdef" * 4
+
+
+def test_the_released_defaults_never_change() -> None:
+    assert dataclasses.asdict(TextConfig()) == {
+        "corpus": "tinyshakespeare",
+        "text": "",
+        "size": 100_000,
+        "corpus_seed": 0,
+        "tokenizer": "char",
+        "vocabulary": 500,
+        "lower": False,
+        "rows": "blocks",
+        "context": 64,
+        "split": "end",
+        "held_out": 0.1,
+        "split_seed": 0,
+        "batches": "random",
+    }
+
+
+def test_every_setting_explains_itself_and_every_number_has_limits() -> None:
+    for field in dataclasses.fields(TextConfig):
+        assert field.metadata["help"].endswith("."), field.name
+        limited = field.type in ("int", "float")
+        assert (field.metadata["low"] is not None, field.metadata["high"] is not None) == (limited, limited), field.name
+    patterns = {field.name: field.metadata["pattern"] for field in dataclasses.fields(TextConfig)}
+    assert {name: pattern for name, pattern in patterns.items() if pattern} == {"text": f"({SHA256})?"}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"corpus": "own", "text": SHA},
+        {"split": "windows"},
+        {"batches": "contiguous"},
+        {"rows": "sentences", "split": "sentences"},
+        {"rows": "sentences", "split": "pairs"},
+        {"rows": "prefixes", "split": "sentences"},
+        {"rows": "prefixes", "split": "pairs"},
+    ],
+    ids=str,
+)
+def test_settings_that_go_together(settings: dict[str, Any]) -> None:
+    assert dataclasses.asdict(TextConfig(**settings)).items() >= settings.items()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"corpus": "own"}, "corpus = own needs text"),
+        ({"corpus": "own", "text": SHA[:-1]}, "corpus = own needs text"),
+        ({"corpus": "own", "text": SHA.upper()}, "corpus = own needs text"),
+        ({"corpus": "own", "text": SHA + "\n"}, "corpus = own needs text"),
+        ({"corpus": "toy", "text": SHA}, "not with corpus = toy"),
+        ({"split": "pairs"}, "split = pairs does not go with rows = blocks, which have split = end or windows"),
+        ({"rows": "sentences"}, "split = end does not go with rows = sentences"),
+        ({"rows": "prefixes", "split": "windows"}, "which have split = sentences or pairs"),
+        ({"batches": "contiguous", "split": "windows"}, "not with rows = blocks and split = windows"),
+        ({"batches": "contiguous", "rows": "sentences", "split": "pairs"}, "not with rows = sentences"),
+    ],
+    ids=str,
+)
+def test_settings_that_make_no_sense_together_are_named(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said) as raised:
+        TextConfig(**settings)
+    assert not str(raised.value).endswith(".")  # whoever shows it goes on: "Change one of the two."
+
+
+def test_settings_need_neither_torch_nor_numpy() -> None:
+    code = "import sys, explorer.tasks.text; print(sorted({'torch', 'numpy', 'pooch'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
