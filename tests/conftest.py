@@ -15,6 +15,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Runs that a test makes are kept in a folder of that test."""
     folder = tmp_path / "home"
     monkeypatch.setenv("LINEAGE_HOME", str(folder))
+    monkeypatch.setenv("LINEAGE_CACHE", str(tmp_path / "cache"))
     return folder
 
 

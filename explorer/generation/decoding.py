@@ -11,7 +11,7 @@ A Transformer looks back on at most `context` tokens, as in its training. See `w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
@@ -20,10 +20,14 @@ import torch.nn.functional as F
 from jaxtyping import Complex, Float, Int
 from torch import Tensor, nn
 
+from explorer.models.gru import GRUCell
 from explorer.models.language import State
 from explorer.models.layers import LayerNorm, RMSNorm
+from explorer.models.lstm import LSTMCell
+from explorer.models.neural_ngram import NeuralNgram
 from explorer.models.ngram import Ngram
 from explorer.models.recurrence import RecurrentLanguageModel
+from explorer.models.rnn import RNNCell
 from explorer.models.transformer_decoder import ACTIVATIONS, Block, TransformerDecoder, turned, turns
 
 
@@ -46,6 +50,8 @@ def decoder(model: nn.Module, context: int, samples: int = 1) -> Decoder:
         return NgramDecoder(model, samples)
     if next(model.parameters()).dim() > 2:
         raise ValueError("a stack of replicas cannot be decoded: take one of them with layers.replica(model, index)")
+    if isinstance(model, NeuralNgram):
+        return NeuralNgramDecoder(model, samples)
     if isinstance(model, RecurrentLanguageModel):
         return RecurrentDecoder(model, samples)
     if isinstance(model, TransformerDecoder):
@@ -72,7 +78,7 @@ class NgramDecoder:
 
     def __init__(self, model: Ngram, samples: int) -> None:
         self.model, self.samples = model, samples
-        self.seen = torch.empty(0)
+        self.seen = torch.zeros(samples, 0, dtype=torch.int64)
 
     @torch.inference_mode()
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
@@ -81,37 +87,71 @@ class NgramDecoder:
 
     @torch.inference_mode()
     def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
-        return self.read(torch.cat([self.seen, ids[:, None]], dim=-1))
+        return self.read(torch.cat([self.seen, ids[:, None]], dim=1))
+
+
+class NeuralNgramDecoder:
+    """Keeps the vectors of the last tokens, as many as the window has; zeros where there is none yet."""
+
+    def __init__(self, model: NeuralNgram, samples: int) -> None:
+        self.model, self.samples = model, samples
+        self.window = torch.zeros(samples, model.window, model.embedding.weight.shape[-1])
+
+    @torch.inference_mode()
+    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+        vectors = self.model.embedding(ids[:, -self.model.window :])
+        missing = self.model.window - vectors.shape[1]
+        self.window = F.pad(vectors, (0, 0, missing, 0)).expand(self.samples, -1, -1)
+        return self._answer()
+
+    @torch.inference_mode()
+    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+        self.window = torch.cat([self.window[:, 1:], self.model.embedding(ids)[:, None]], dim=1)
+        return self._answer()
+
+    def _answer(self) -> Float[Tensor, "samples vocabulary"]:
+        h = self.model.inner(self.window.flatten(1))
+        h = torch.tanh(h if self.model.norm is None else self.model.norm(h))
+        logits: Tensor = self.model.readout(h)
+        return logits
 
 
 class RecurrentDecoder:
-    """Keeps the state of every cell."""
+    """Keeps the state of every cell, and takes each step in PyTorch's own kernel for a single one."""
 
     def __init__(self, model: RecurrentLanguageModel, samples: int) -> None:
         self.model, self.samples = model, samples
-        self.state: list[State] = []
-        # What each token of the vocabulary brings to the gates of the first cell: one row, instead of a product.
-        with torch.inference_mode():
-            self.brought = model.cells[0].project(model.embedding.weight)
+        self.states: list[State] = []  # of each cell
+        self.cells = [
+            (KERNELS[type(cell)], (cell.input.weight, cell.recurrent.weight, cell.input.bias, cell.recurrent.bias))
+            for cell in model.cells
+        ]
 
     @torch.inference_mode()
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
         features, state = self.model.features(ids)
         state = tuple(part.expand(self.samples, -1) for part in state)
-        each = len(state) // len(self.model.cells)
-        self.state = [state[i : i + each] for i in range(0, len(state), each)]
+        each = len(state) // len(self.cells)  # tensors in the state of one cell
+        self.states = [state[i : i + each] for i in range(0, len(state), each)]
         logits: Tensor = self.model.readout(features[:, -1])
         return logits.expand(self.samples, -1)
 
     @torch.inference_mode()
     def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
-        projected = F.embedding(ids, self.brought)
-        for i, cell in enumerate(self.model.cells):
-            if i:
-                projected = cell.project(self.state[i - 1][0])
-            self.state[i] = cell.step(projected, self.state[i])
-        logits: Tensor = self.model.readout(self.state[-1][0])
+        x = self.model.embedding(ids)
+        for i, (kernel, weights) in enumerate(self.cells):
+            self.states[i] = kernel(x, self.states[i], *weights)
+            x = self.states[i][0]
+        logits: Tensor = self.model.readout(x)
         return logits
+
+
+# state -> state. An LSTM's kernel takes and gives a pair, as its state is; the others' a tensor.
+KERNELS: dict[type, Callable[..., State]] = {
+    RNNCell: lambda x, state, *weights: (torch.rnn_tanh_cell(x, state[0], *weights),),
+    GRUCell: lambda x, state, *weights: (torch.gru_cell(x, state[0], *weights),),
+    LSTMCell: torch.lstm_cell,
+}
 
 
 class CachedDecoder:

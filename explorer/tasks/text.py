@@ -14,6 +14,7 @@ from explorer.models.settings import setting
 
 VERSION = 1
 SHA256 = "[0-9a-f]{64}"
+FEWEST = {"char": 0, "word": 2, "bpe": 3, "bytes": 256}  # tokens that one may wish for
 SPLITS = {"blocks": ("end", "windows"), "sentences": ("sentences", "pairs"), "prefixes": ("sentences", "pairs")}
 
 
@@ -60,6 +61,11 @@ class TextConfig:
             raise ValueError("corpus = own needs text, the SHA-256 of your text (64 digits from 0 to f)")
         if self.corpus != "own" and self.text:
             raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        if self.vocabulary < FEWEST[self.tokenizer]:
+            raise ValueError(
+                f"vocabulary = {self.vocabulary} is too small for tokenizer = {self.tokenizer}, "
+                f"which needs at least {FEWEST[self.tokenizer]}"
+            )
         if self.split not in SPLITS[self.rows]:
             raise ValueError(
                 f"split = {self.split} does not go with rows = {self.rows}, "

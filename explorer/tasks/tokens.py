@@ -20,7 +20,7 @@ import shutil
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -31,7 +31,7 @@ from jaxtyping import Int, Integer
 from numpy import ndarray
 
 from explorer.environment import environment
-from explorer.errors import TextError
+from explorer.errors import DamagedRun, TextError
 from explorer.tasks.text import VERSION, TextConfig
 from explorer.tokenization.text import Tokenizer, from_json, train
 
@@ -40,6 +40,7 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 _MOST_FOLDERS = 64  # in the cache; of more, those that nobody opened for longest are deleted
 _MOST_IN_MEMORY = 16
+_TOGETHER = 500_000  # characters of lines that are encoded at once
 
 
 class Once(Generic[_K, _V]):
@@ -169,28 +170,43 @@ def _of_lines(recipe: Recipe, text: str) -> Tokens:
     # words and characters with capitals would then never be met again.
     learned = original if recipe.tokenizer in ("bpe", "bytes") else lines
     tokenizer = train(recipe.tokenizer, learned, recipe.vocabulary)
-    encoded = _encoded(tokenizer, lines)
-    lengths = np.array([len(ids) for ids in encoded])
-    characters = _characters(np.array([len(line) for line in lines]), lengths)
-    arrays = {"training": np.concatenate(encoded), "lengths": lengths, "characters": characters}
-    return Tokens(tokenizer, {name: _small(array) for name, array in arrays.items()})
+    some = [_encoded(tokenizer, together) for together in _groups(lines)]
+    return Tokens(tokenizer, {name: _small(np.concatenate([arrays[name] for arrays in some])) for name in some[0]})
+
+
+def _groups(lines: Sequence[str]) -> Iterator[list[str]]:
+    """The lines in groups, so that the spans of one need not much memory."""
+    group: list[str] = []
+    size = 0
+    for line in lines:
+        group.append(line)
+        size += len(line)
+        if size >= _TOGETHER:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> dict[str, Int[ndarray, " _"]]:
+    """The arrays of some lines (see `Tokens`), encoded as one text: no token of any kind reaches over a line's end."""
+    next_line = np.cumsum([len(line) + 1 for line in lines])
+    spans = np.array(tokenizer.spans("\n".join(lines)), dtype=np.int64).reshape(-1, 3)
+    line = np.searchsorted(next_line, spans[:, 1], side="right")
+    inside = spans[:, 1] < next_line[line] - 1  # the line's end may be a token as well
+    (ids, _, ends), line = spans[inside].T, line[inside]
+    # What no token stands for, a dropped space, is counted with the token after it.
+    last_end = np.concatenate([[0], ends[:-1]])
+    first = np.concatenate([[0], next_line])[line]
+    return {
+        "training": ids,
+        "lengths": np.bincount(line, minlength=len(lines)),
+        "characters": ends - np.maximum(last_end, first),
+    }
 
 
 def _small(array: Int[ndarray, " numbers"]) -> Integer[ndarray, " numbers"]:
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))
-
-
-def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> list[Int[ndarray, " tokens"]]:
-    encode_batch = getattr(tokenizer, "encode_batch", None)
-    return list(encode_batch(lines)) if encode_batch else [tokenizer.encode(line) for line in lines]
-
-
-def _characters(lines: Int[ndarray, " lines"], tokens: Int[ndarray, " lines"]) -> Int[ndarray, " tokens"]:
-    """Shares the characters of each line out among its tokens, as evenly as whole numbers can be."""
-    before = np.repeat(np.cumsum(tokens) - tokens, tokens)
-    each, length = np.repeat(tokens, tokens), np.repeat(lines, tokens)
-    place = np.arange(len(before)) - before
-    return (place + 1) * length // each - place * length // each
 
 
 # The cache on disk
@@ -225,7 +241,7 @@ def _opened(folder: Path) -> Tokens | None:
         }
         tokenizer = from_json((folder / "tokenizer.json").read_text())
         os.utime(folder)  # used: others are deleted before it
-    except (OSError, ValueError):
+    except (OSError, ValueError, DamagedRun):
         return None
     return Tokens(tokenizer, arrays)
 

@@ -127,6 +127,12 @@ class Stream:
         targets = np.where(inside, self.ids[places + 1].astype(np.int64), self.padding)
         return Batch(torch.from_numpy(ids), torch.from_numpy(targets), torch.from_numpy(inside))
 
+    def ring(self, starts: Int[ndarray, " rows"], length: int) -> Batch:
+        """The same, but after the last target comes the first one: a row may begin anew in its midst."""
+        places = (starts[:, None] + np.arange(length)) % self.targets
+        ids, targets = self.ids[places].astype(np.int64), self.ids[places + 1].astype(np.int64)
+        return Batch(torch.from_numpy(ids), torch.from_numpy(targets))
+
     def blocks(self, blocks: Int[ndarray, " rows"], length: int) -> Batch:
         """Some of the consecutive blocks that the stream falls into; the last one may be short."""
         return self.rows_until(blocks * length, np.full(len(blocks), self.targets), length)
@@ -181,13 +187,12 @@ class Blocks(TextData):
         return lane, min(self.config.context, lane)
 
     def _next_pieces(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
-        """The next piece of each lane. Every pass begins at another place, so that no target is always left out."""
+        """The next piece of each lane. Every pass begins at another place, and reads the text as a ring."""
         lane, piece = self._lanes(batch_size)
         passed, at = divmod(step, lane // piece)
         lane -= lane % piece
-        spare = self.training_targets - batch_size * lane
-        first = torch.randint(spare + 1, (), generator=_generator(seed, f"lanes/{order}/{passed}"))
-        return self._learned.rows(int(first) + np.arange(batch_size) * lane + at * piece, piece)
+        first = torch.randint(self.training_targets, (), generator=_generator(seed, f"lanes/{order}/{passed}"))
+        return self._learned.ring(int(first) + np.arange(batch_size) * lane + at * piece, piece)
 
     def held_out_lanes(self, lanes: int, length: int, targets: int | None = None) -> Iterator[Batch]:
         lane = math.ceil(self.held_out_targets / lanes)
@@ -298,7 +303,8 @@ class Sentences(TextData):
     def _places(self, pairs: Int[ndarray, " pairs"]) -> Int[ndarray, " pairs"]:
         """Where the last token lies that a pair reads."""
         lines = self._line_of_pair[pairs]
-        return self._firsts[lines] + pairs - self._first_pairs[lines]
+        places: Int[ndarray, " pairs"] = self._firsts[lines] + pairs - self._first_pairs[lines]
+        return places
 
     def steps_per_pass(self, batch_size: int) -> int:
         return math.ceil(self.training_rows / batch_size)

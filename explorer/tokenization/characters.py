@@ -68,7 +68,8 @@ class Characters:
 
     def _with_gaps(self, text: str) -> Int32[ndarray, " characters"]:
         """An id for every character, -1 for the unknown ones."""
-        return np.take(self._ids, np.minimum(code_points(text), len(self._ids) - 1))
+        ids: Int32[ndarray, " characters"] = self._ids[np.minimum(code_points(text), len(self._ids) - 1)]
+        return ids
 
 
 class _File(pydantic.BaseModel):

@@ -297,7 +297,7 @@ def test_a_kept_text_is_found_by_its_sha() -> None:
 
 
 def test_an_unknown_text_is_asked_for() -> None:
-    with pytest.raises(NeedsText, match="needs your text.*abababababab.*Paste or upload the same text again"):
+    with pytest.raises(NeedsText, match=r"needs your text.*abababababab.*Paste or upload the same text again"):
         text_of(own("ab" * 32))
 
 
@@ -379,7 +379,7 @@ def test_what_cannot_be_learned_from_is_said_in_one_sentence(content: str | byte
 
 
 def test_a_file_is_named() -> None:
-    with pytest.raises(TextError, match="^“ my play.txt” has 3 characters"):
+    with pytest.raises(TextError, match=r"^“ my play.txt” has 3 characters"):
         validated_text("abc", "\nmy play.txt")
 
 
@@ -387,7 +387,7 @@ def test_the_largest_text(monkeypatch: Patch) -> None:
     monkeypatch.setenv("LINEAGE_MOST_CORPUS", "100")
     assert validated_text("é" * 50) == "é" * 50
     for content in ("é" * 50 + "!", b"x" * 101):
-        with pytest.raises(TextError, match="has 101 bytes; at most 100 are read. Cut it."):
+        with pytest.raises(TextError, match=r"has 101 bytes; at most 100 are read\. Cut it\."):
             validated_text(content)
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from explorer.tasks.text import SHA256, TextConfig
+from explorer.errors import InvalidSetting
+from explorer.tasks.text import FEWEST, SHA256, TextConfig
+from explorer.tokenization.text import train
 
 SHA = "0123456789abcdef" * 4
 
@@ -44,6 +46,9 @@ def test_every_setting_explains_itself_and_every_number_has_limits() -> None:
     [
         {"corpus": "own", "text": SHA},
         {"split": "windows"},
+        {"vocabulary": 2},
+        {"tokenizer": "bpe", "vocabulary": 3},
+        {"tokenizer": "bytes", "vocabulary": 256},
         {"batches": "contiguous"},
         {"rows": "sentences", "split": "sentences"},
         {"rows": "sentences", "split": "pairs"},
@@ -67,6 +72,8 @@ def test_settings_that_go_together(settings: dict[str, Any]) -> None:
         ({"split": "pairs"}, "split = pairs does not go with rows = blocks, which have split = end or windows"),
         ({"rows": "sentences"}, "split = end does not go with rows = sentences"),
         ({"rows": "prefixes", "split": "windows"}, "which have split = sentences or pairs"),
+        ({"tokenizer": "bytes", "vocabulary": 255}, "vocabulary = 255 is too small for tokenizer = bytes, .* 256"),
+        ({"tokenizer": "bpe", "vocabulary": 2}, "at least 3"),
         ({"batches": "contiguous", "split": "windows"}, "not with rows = blocks and split = windows"),
         ({"batches": "contiguous", "rows": "sentences", "split": "pairs"}, "not with rows = sentences"),
     ],
@@ -76,6 +83,14 @@ def test_settings_that_make_no_sense_together_are_named(settings: dict[str, Any]
     with pytest.raises(ValueError, match=said) as raised:
         TextConfig(**settings)
     assert not str(raised.value).endswith(".")  # whoever shows it goes on: "Change one of the two."
+
+
+def test_the_fewest_tokens_are_those_of_the_tokenizers() -> None:
+    for kind, fewest in FEWEST.items():
+        if kind != "char":
+            train(kind, "one two", fewest)
+            with pytest.raises(InvalidSetting):
+                train(kind, "one two", fewest - 1)
 
 
 def test_settings_need_neither_torch_nor_numpy() -> None:

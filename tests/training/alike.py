@@ -68,7 +68,7 @@ def assert_alike(one: Record, other: Record, from_disk: bool = False) -> None:
     assert one.curves.samples == other.curves.samples
     pairs = [(getattr(one.curves, part), getattr(other.curves, part)) for part in ("metrics", "answers", "signals")]
     assert all(mine.keys() == theirs.keys() for mine, theirs in pairs)
-    for name, mine, theirs in [(name, mine[name], theirs[name]) for mine, theirs in pairs for name in mine]:
+    for name, mine, theirs in [(name, values[name], others[name]) for values, others in pairs for name in values]:
         if from_disk:
             mine, theirs = mine.astype(np.float32), theirs.astype(np.float32)
         np.testing.assert_array_equal(mine, theirs, err_msg=name)

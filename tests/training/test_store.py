@@ -27,6 +27,7 @@ from explorer.training.config import RunConfig, branched, changed, default, key
 from explorer.training.pretraining import recipes, trimmed
 from explorer.training.record import Record, State
 from explorer.training.recorder import Recorder, as_checkpoint, record_run
+from explorer.training.tables import to_table
 from explorer.training.train import train
 from tests.training.alike import assert_alike, broken_off, short
 

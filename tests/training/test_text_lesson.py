@@ -1,0 +1,196 @@
+"""A language model is trained like any other: same key, same curve, whatever breaks it off."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.catalogue import models_of
+from explorer.inspection.evaluating import evaluate
+from explorer.inspection.opening import open_model
+from explorer.models.ngram import Ngram
+from explorer.tasks.windows import text_data
+from explorer.tokenization.text import from_json
+from explorer.training import store
+from explorer.training.config import RunConfig, changed, default, key
+from explorer.training.events import Checkpoint, Evaluation, Started, Step
+from explorer.training.record import Record
+from explorer.training.recorder import Recorder, as_checkpoint, record_run
+from explorer.training.scoring import loss_over
+from explorer.training.train import train
+from tests.training.alike import assert_alike, told, whole
+
+SIZES: dict[str, dict[str, object]] = {
+    "ngram": {"order": 3},
+    "feedforward": {"width": 4, "hidden": 9, "window": 3, "batch_norm": True, "dropout": 0.1},
+    "rnn": {"width": 4, "hidden": 9, "layers": 2, "dropout": 0.1},
+    "lstm": {"width": 4, "hidden": 9},
+    "gru": {"width": 4, "hidden": 9},
+    "transformer": {"width": 8, "heads": 2, "layers": 1, "hidden": 12, "dropout": 0.1},
+}
+DATA = {"corpus": "brackets", "size": 3_000, "context": 8}
+TRAINED = [name for name in models_of("text") if name != "ngram"]
+
+
+def short(model: str = "transformer", **changes: Any) -> RunConfig:
+    loop = {} if model == "ngram" else {"iterations": 23, "batch_size": 4, "evaluate_every": 10, "evaluation_size": 100}
+    return changed(default("text", model), {**DATA, **SIZES[model], **loop, **changes})
+
+
+@cache
+def recorded(config: RunConfig) -> Record:
+    return record_run(config)
+
+
+@pytest.mark.parametrize("model", models_of("text"))
+def test_every_model_tells_what_it_should(model: str) -> None:
+    config = short(model)
+    events = whole(config)
+    assert isinstance(events[0], Started)
+    assert events[0].parameters > 0
+    assert from_json(events[0].tokenizer).tokens == text_data(config.task).tokenizer.tokens
+    steps = [e for e in events if isinstance(e, Step)]
+    assert [e.step for e in steps] == list(range(1, config.steps + 1))
+    asked = [e for e in events if isinstance(e, Evaluation)]
+    assert [e.step for e in asked] == ([1] if model == "ngram" else [0, 1, 5, 10, 20, 23])
+    for e in asked[:-1]:
+        assert e.answers["val_loss"].isnan()
+    last = {name: float(value) for name, value in asked[-1].answers.items()}
+    assert last["perplexity"] == pytest.approx(math.exp(last["val_loss"]))
+    assert last["bits_per_char"] == pytest.approx(last["val_loss"] / math.log(2))  # a token is a character
+    if model != "ngram":
+        assert all(e.tokens == 4 * 8 and float(e.signals["gradient_norm"]) > 0 for e in steps)
+        assert last["val_loss"] < float(asked[0].answers["val_loss_part"])
+
+
+@pytest.mark.parametrize("model", models_of("text"))
+def test_the_final_loss_is_that_of_every_held_out_target(model: str) -> None:
+    config = short(model)
+    record = recorded(config)
+    data = text_data(config.task)
+    assert sum(batch.targets.numel() if batch.mask is None else int(batch.mask.sum()) for batch in data.held_out()) == (
+        data.held_out_targets
+    )
+    run = store.StoredRun(Path(), config, None, record.curves, record.tokenizer)  # type: ignore[arg-type]
+    model_now = opened(run, record)
+    total, count = 0.0, 0
+    for batch in data.held_out(rows=1):  # row by row, target by target
+        logits = model_now(batch.ids).log_softmax(dim=-1)
+        for t in range(batch.ids.shape[-1]):
+            if batch.mask is None or batch.mask[0, t]:
+                total -= float(logits[0, t, batch.targets[0, t]])
+                count += 1
+    assert record.curves.last("val_loss")[0] == pytest.approx(total / count, abs=1e-4)
+
+
+def opened(run: store.StoredRun, record: Record) -> torch.nn.Module:
+    from explorer.training.building import build
+
+    model = build(run.config)
+    weights = record.snapshots[max(record.snapshots)].weights
+    model.load_state_dict({name: torch.tensor(value[0]) for name, value in weights.items()})
+    return model.eval()
+
+
+@pytest.mark.parametrize("model", models_of("text"))
+def test_a_run_comes_back_from_disk_and_says_the_same(model: str, tmp_path: Path) -> None:
+    config = short(model)
+    run = store.save_run(recorded(config), tmp_path / "run")
+    assert run.key == key(config)
+    assert run.tokenizer == recorded(config).tokenizer
+    assert run.card.step == run.curves.step == config.steps
+    again = evaluate(run)
+    for name, metric in run.card.metrics.items():
+        assert again[name].values == pytest.approx(metric.values, abs=1e-6)
+
+
+def test_a_run_opens_without_the_text_it_was_trained_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = {model: store.save_run(recorded(short(model)), tmp_path / model) for model in ("ngram", "transformer")}
+    monkeypatch.setattr("explorer.training.text_lesson.text_data", lambda config: pytest.fail("the text was asked for"))
+    for run in runs.values():
+        logits = open_model(run).stack(torch.zeros(1, 3, dtype=torch.long))
+        assert logits.shape == (1, 3, len(from_json(run.tokenizer).tokens))
+
+
+VARIED: list[tuple[str, dict[str, object]]] = [
+    *((model, {}) for model in TRAINED),
+    ("gru", {"batches": "contiguous"}),
+    ("lstm", {"batches": "contiguous", "replicas": 2, "layers": 2}),
+    ("transformer", {"average": 0.9, "replicas": 2}),
+    ("transformer", {"average": 0.9, "patience": 3}),
+    ("rnn", {"method": "sgd", "clip": 0.1}),
+    ("feedforward", {"tokenizer": "bpe", "vocabulary": 40, "rows": "sentences", "split": "pairs", "corpus": "repeats"}),
+]
+
+
+@pytest.mark.parametrize(("model", "changes"), VARIED, ids=[f"{m}-{'-'.join(map(str, c.values()))}" for m, c in VARIED])
+def test_broken_off_and_taken_up_it_ends_as_in_one_go(model: str, changes: dict[str, object]) -> None:
+    config = short(model, **changes)
+    events = whole(config)
+    for stop in (5, 10, 20):
+        checkpoint = next(e for e in events if isinstance(e, Checkpoint) and e.step == stop)
+        assert told(train(config, checkpoint)) == told(events, after=stop)[0:], f"from step {stop}"
+
+
+def test_twice_the_same_over_a_recorder_is_the_same_record() -> None:
+    config = short("lstm", batches="contiguous")
+    recorder = Recorder(config)
+    for event in train(config):
+        recorder.add(event)
+        if isinstance(event, Checkpoint) and event.step >= 10:
+            break
+    before = recorder.record("stopped")
+    last = max(before.snapshots)
+    rest = Recorder(config, before)
+    for event in train(config, as_checkpoint(last, before.snapshots[last])):
+        rest.add(event)
+    assert_alike(rest.record(), recorded(config))
+
+
+@pytest.mark.parametrize("model", TRAINED)
+def test_replicas_learn_as_the_solo_run_of_their_seed(model: str) -> None:
+    together = recorded(short(model, replicas=2, seed=3))
+    for r, seed in enumerate((3, 4)):
+        alone = recorded(short(model, seed=seed))
+        np.testing.assert_allclose(together.curves.losses[:, r], alone.curves.losses[:, 0], atol=2e-3)
+        assert together.curves.last("val_loss")[r] == pytest.approx(alone.curves.last("val_loss")[0], abs=5e-3)
+
+
+def test_a_target_ends_the_training_and_is_confirmed_over_everything() -> None:
+    config = short("gru", stop_at=3.0, iterations=400, learning_rate=0.05)
+    record = recorded(config)
+    assert record.finished
+    assert 0 < record.curves.step < 400
+    assert record.curves.last("val_loss")[0] <= 3.0
+    assert record.curves.step in record.snapshots
+
+
+def test_patience_ends_a_training_that_gets_no_better() -> None:
+    record = recorded(short("gru", patience=2, iterations=400, learning_rate=1.0, method="sgd", clip=0.0))
+    assert record.curves.step < 400
+
+
+def test_a_counted_model_scores_as_its_table_says() -> None:
+    config = short("ngram")
+    data = text_data(config.task)
+    counts = Ngram(config.model, data.vocabulary, config.task.context, torch.Generator())  # type: ignore[arg-type]
+    counts.fit(*data.whole_training())
+    assert float(loss_over(counts, data.held_out())) == pytest.approx(
+        float(recorded(config).curves.last("val_loss")[0])
+    )
+
+
+def test_with_carried_state_held_out_text_is_read_on() -> None:
+    config = short("gru", batches="contiguous", iterations=60, learning_rate=0.02)
+    model = opened(store.StoredRun(Path(), config, None, recorded(config).curves), recorded(config))  # type: ignore[arg-type]
+    data = text_data(config.task)
+    cold = float(loss_over(model, data.held_out()))
+    carried = float(loss_over(model, data.held_out_lanes(16, 8), carries=True))
+    assert carried != cold
+    assert float(recorded(config).curves.last("val_loss")[0]) == pytest.approx(carried)
