@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from explorer.models.gru import GRUCell
 from explorer.models.language import State
-from explorer.models.layers import LayerNorm, RMSNorm
+from explorer.models.layers import LayerNorm, Linear, RMSNorm
 from explorer.models.lstm import LSTMCell
 from explorer.models.neural_ngram import NeuralNgram
 from explorer.models.ngram import Ngram
@@ -121,11 +121,9 @@ class RecurrentDecoder:
 
     def __init__(self, model: RecurrentLanguageModel, samples: int) -> None:
         self.model, self.samples = model, samples
+        self.embedding, self.readout = model.embedding.weight, matrix(model.readout)
+        self.cells = [(KERNELS[type(cell)], cell_weights(cell)) for cell in model.cells]
         self.states: list[State] = []  # of each cell
-        self.cells = [
-            (KERNELS[type(cell)], (cell.input.weight, cell.recurrent.weight, cell.input.bias, cell.recurrent.bias))
-            for cell in model.cells
-        ]
 
     @torch.inference_mode()
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
@@ -133,25 +131,28 @@ class RecurrentDecoder:
         state = tuple(part.expand(self.samples, -1) for part in state)
         each = len(state) // len(self.cells)  # tensors in the state of one cell
         self.states = [state[i : i + each] for i in range(0, len(state), each)]
-        logits: Tensor = self.model.readout(features[:, -1])
-        return logits.expand(self.samples, -1)
+        return product(features[:, -1], *self.readout).expand(self.samples, -1)
 
     @torch.inference_mode()
     def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
-        x = self.model.embedding(ids)
+        x = torch.embedding(self.embedding, ids)
         for i, (kernel, weights) in enumerate(self.cells):
             self.states[i] = kernel(x, self.states[i], *weights)
             x = self.states[i][0]
-        logits: Tensor = self.model.readout(x)
-        return logits
+        return product(x, *self.readout)
 
 
-# state -> state. An LSTM's kernel takes and gives a pair, as its state is; the others' a tensor.
+# An LSTM's kernel takes and gives a pair, as its state is; the others' a tensor.
 KERNELS: dict[type, Callable[..., State]] = {
     RNNCell: lambda x, state, *weights: (torch.rnn_tanh_cell(x, state[0], *weights),),
     GRUCell: lambda x, state, *weights: (torch.gru_cell(x, state[0], *weights),),
     LSTMCell: torch.lstm_cell,
 }
+
+
+def cell_weights(cell: Any) -> tuple[Tensor | None, ...]:
+    """As the kernels take them."""
+    return cell.input.weight, cell.recurrent.weight, cell.input.bias, cell.recurrent.bias
 
 
 class CachedDecoder:
@@ -169,7 +170,7 @@ class CachedDecoder:
         self.seen: list[Int[Tensor, " samples"]] = []  # the tokens in the window
         with torch.inference_mode():
             self.layers = [Layer(block) for block in model.blocks]
-            self.final_norm, self.readout = bare(model.final_norm), (model.readout.weight.t(), model.readout.bias)
+            self.final_norm, self.readout = bare(model.final_norm), matrix(model.readout)
             self.embedding = model.embedding.weight
             self.positions = None
             if model.config.positions in ("learned", "sinusoidal"):
@@ -251,7 +252,7 @@ class CachedDecoder:
         for i, layer in enumerate(self.layers):
             mixed = attend(i, layer.before_attention(x))
             x = layer.after_attention(torch.addmm(x, mixed, layer.output))
-            h = layer.activation(product(layer.before_feedforward(x), layer.expand, layer.expand_bias))
+            h = layer.activation(product(layer.before_feedforward(x), *layer.expand))
             x = torch.addmm(x, h, layer.contract)
             x = layer.after_feedforward(x if layer.contract_bias is None else x + layer.contract_bias)
         return x
@@ -269,9 +270,10 @@ class Layer:
         before, after = (norms, nothing) if block.norm_first else (nothing, norms)
         self.before_attention, self.before_feedforward = before
         self.after_attention, self.after_feedforward = after
-        self.project, self.output = block.attention.project.weight.t(), block.attention.output.weight.t()
-        self.expand, self.expand_bias = block.expand.weight.t(), block.expand.bias
-        self.contract, self.contract_bias = block.contract.weight.t(), block.contract.bias
+        self.project, _ = matrix(block.attention.project)
+        self.output, _ = matrix(block.attention.output)
+        self.expand = matrix(block.expand)
+        self.contract, self.contract_bias = matrix(block.contract)
         squared = block.activation is ACTIVATIONS["relu2"]
         self.activation = squared_relu if squared else block.activation
 
@@ -283,6 +285,11 @@ def bare(norm: nn.Module) -> Callable[[Tensor], Tensor]:
     if isinstance(norm, RMSNorm):
         return partial(torch.rms_norm, normalized_shape=norm.weight.shape, weight=norm.weight, eps=1e-5)
     return norm.forward
+
+
+def matrix(linear: Linear) -> tuple[Tensor, Tensor | None]:
+    """What `product` multiplies with and adds."""
+    return linear.weight.t(), linear.bias
 
 
 def product(

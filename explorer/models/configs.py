@@ -79,7 +79,7 @@ class TransformerEncoderConfig:
 class NgramTextConfig:
     """How far the counts look back."""
 
-    order: int = setting(6, "Tokens of the longest n-gram: it sees one token less and predicts the next.", 1, 6)
+    n: int = setting(6, "Tokens of the longest n-gram: it sees one token less and predicts the next.", 1, 6)
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Ngram(nn.Module):
     def __init__(self, config: NgramTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
         """`context` and `generator` are there because every language model takes them."""
         super().__init__()
-        self.order = config.order
+        self.order = config.n
         self.vocabulary = vocabulary
         self.start = vocabulary  # a token of its own that stands before every row
         self.base = vocabulary + 1

@@ -35,7 +35,7 @@ class Characters:
     @classmethod
     def train(cls, texts: Sequence[str], vocabulary: int) -> Characters:
         """All characters of the texts, how many tokens one may wish for. Raises TextError."""
-        return cls("".join(sorted(set().union(*texts))))
+        return cls("".join(frequencies(texts)))
 
     def encode(self, text: str) -> Int32[ndarray, " tokens"]:
         ids = self._with_gaps(text)
@@ -68,7 +68,7 @@ class Characters:
 
     def _with_gaps(self, text: str) -> Int32[ndarray, " characters"]:
         """An id for every character, -1 for the unknown ones."""
-        ids: Int32[ndarray, " characters"] = self._ids[np.minimum(code_points(text), len(self._ids) - 1)]
+        ids: Int32[ndarray, " characters"] = self._ids.take(code_points(text), mode="clip")
         return ids
 
 
@@ -87,6 +87,12 @@ def code_points(text: str) -> UInt32[ndarray, " characters"]:
             f"The text holds half a character (a lone surrogate) at place {error.start + 1:,}. "
             "Delete it, or save the text as UTF-8."
         ) from None
+
+
+def frequencies(texts: Sequence[str]) -> dict[str, int]:
+    """How often each character stands in the texts, in the order of the code points. Raises TextError."""
+    counts = np.bincount(code_points("".join(texts)))
+    return {chr(point): int(counts[point]) for point in np.flatnonzero(counts).tolist()}
 
 
 def checked(ids: Sequence[int] | Int[ndarray, " tokens"], tokens: int) -> Int[ndarray, " tokens"]:

@@ -1,9 +1,8 @@
 """What the tokenizers of the `tokenizers` library have in common: a text is split into words, and words into tokens.
 
 Any thread may use them: the library's object is never changed once it is made. Only its calls on a batch let other
-threads of the program go on meanwhile (its `encode` of one text and its `decode` do not), so that these are used
-everywhere. A batch is spread over all cores. The library remembers that it has done so: if this process is forked
-later, the child works on one core and says so on stderr, unless TOKENIZERS_PARALLELISM is set. The app never forks.
+threads of the program go on meanwhile, and use all cores; its `encode` of one text and its `decode` stop the whole
+program, and are not used. TOKENIZERS_PARALLELISM need not be set: after a fork, the child uses one core by itself.
 """
 
 from __future__ import annotations

@@ -7,12 +7,12 @@ text always gives the same merges.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from explorer.tokenization.characters import frequencies
 from explorer.tokenization.pipeline import LONGEST, Pipeline, check_characters, pieces
 
 # Byte-level BPE (Radford et al. 2019) writes each byte as one character: itself if it is visible, else one from 256 on.
@@ -70,8 +70,8 @@ class BPE(_Merging):
     @classmethod
     def _trainer(cls, texts: Sequence[str], vocabulary: int) -> trainers.Trainer:
         # Which of several equally rare characters the library would leave out is chance; so they are chosen here.
-        counts = Counter("".join(texts))
-        characters = sorted((char for char in counts if not char.isspace()), key=lambda char: (-counts[char], char))
+        counts = frequencies(texts)
+        characters = sorted((char for char in counts if not char.isspace()), key=lambda char: -counts[char])
         kept = characters[: vocabulary - len(cls.special)]
         return trainers.BpeTrainer(
             vocab_size=vocabulary,

@@ -63,7 +63,7 @@ class Reference:
 
 
 def ngram(order: int, vocabulary: int) -> Ngram:
-    return Ngram(NgramTextConfig(order=order), vocabulary, 64, Generator())
+    return Ngram(NgramTextConfig(n=order), vocabulary, 64, Generator())
 
 
 def fitted(rows: list[list[int]], order: int, vocabulary: int, counted: list[list[bool]] | None = None) -> Ngram:
