@@ -21,6 +21,7 @@ NUMBERS = {
     "most_replicas": 32,
     "most_text": 2_000,
     "most_corpus": 5_000_000,
+    "most_tokens": 65_536,
     "jobs_at_once": 12,
     "most_jobs": 40,
     "grace_seconds": 60.0,

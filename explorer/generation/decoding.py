@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from jaxtyping import Complex, Float, Int
 from torch import Tensor, nn
 
+from explorer.models.configs import TransformerTextConfig
 from explorer.models.gru import GRUCell
 from explorer.models.language import State
 from explorer.models.layers import LayerNorm, Linear, RMSNorm
@@ -28,7 +29,7 @@ from explorer.models.neural_ngram import NeuralNgram
 from explorer.models.ngram import Ngram
 from explorer.models.recurrence import RecurrentLanguageModel
 from explorer.models.rnn import RNNCell
-from explorer.models.transformer_decoder import ACTIVATIONS, Block, TransformerDecoder, turned, turns
+from explorer.models.transformer_decoder import Block, TransformerDecoder, turned, turns
 
 
 class Decoder(Protocol):
@@ -42,9 +43,10 @@ class Decoder(Protocol):
 
 
 def decoder(model: nn.Module, context: int, samples: int = 1) -> Decoder:
-    """The decoder of a language model. `context` counts for a Transformer only, the others have their own memory.
+    """The decoder of a language model.
 
-    Raises ValueError for a stack of replicas, and for a context longer than the learned positions.
+    `context` is for a Transformer: the most tokens it looks back on. Learned positions set a limit of their own.
+    Raises ValueError for a stack of replicas.
     """
     if isinstance(model, Ngram):
         return NgramDecoder(model, samples)
@@ -82,7 +84,7 @@ class NgramDecoder:
 
     @torch.inference_mode()
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
-        self.seen = ids[:, -len(self.model.orders) :].expand(self.samples, -1)
+        self.seen = ids[:, -self.model.order :].expand(self.samples, -1)
         return self.model.next_logits(self.seen)
 
     @torch.inference_mode()
@@ -121,7 +123,7 @@ class RecurrentDecoder:
 
     def __init__(self, model: RecurrentLanguageModel, samples: int) -> None:
         self.model, self.samples = model, samples
-        self.embedding, self.readout = model.embedding.weight, matrix(model.readout)
+        self.embedding, self.readout = model.embedding.weight.detach(), matrix(model.readout)
         self.cells = [(KERNELS[type(cell)], cell_weights(cell)) for cell in model.cells]
         self.states: list[State] = []  # of each cell
 
@@ -133,8 +135,8 @@ class RecurrentDecoder:
         self.states = [state[i : i + each] for i in range(0, len(state), each)]
         return product(features[:, -1], *self.readout).expand(self.samples, -1)
 
-    @torch.inference_mode()
     def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+        # No inference mode: nothing here has a gradient, and to enter it takes a tenth of so short a step.
         x = torch.embedding(self.embedding, ids)
         for i, (kernel, weights) in enumerate(self.cells):
             self.states[i] = kernel(x, self.states[i], *weights)
@@ -150,9 +152,10 @@ KERNELS: dict[type, Callable[..., State]] = {
 }
 
 
-def cell_weights(cell: Any) -> tuple[Tensor | None, ...]:
+def cell_weights(cell: Any) -> tuple[Tensor, ...]:
     """As the kernels take them."""
-    return cell.input.weight, cell.recurrent.weight, cell.input.bias, cell.recurrent.bias
+    weights = cell.input.weight, cell.recurrent.weight, cell.input.bias, cell.recurrent.bias
+    return tuple(weight.detach() for weight in weights)
 
 
 class CachedDecoder:
@@ -163,17 +166,19 @@ class CachedDecoder:
     """
 
     def __init__(self, model: TransformerDecoder, context: int, samples: int) -> None:
-        width, heads = model.config.width, model.config.heads
+        config, width, heads = model.config, model.config.width, model.config.heads
         head_width = width // heads
+        if model.position is not None:
+            context = min(context, len(model.position.weight))
         self.model, self.context, self.samples = model, context, samples
         self.heads = (heads, head_width)
         self.seen: list[Int[Tensor, " samples"]] = []  # the tokens in the window
         with torch.inference_mode():
-            self.layers = [Layer(block) for block in model.blocks]
+            self.layers = [Layer(block, config) for block in model.blocks]  # type: ignore[arg-type]  # modules that are Blocks
             self.final_norm, self.readout = bare(model.final_norm), matrix(model.readout)
             self.embedding = model.embedding.weight
             self.positions = None
-            if model.config.positions in ("learned", "sinusoidal"):
+            if config.positions in ("learned", "sinusoidal"):
                 self.positions = model.placed(torch.zeros(1, context, width))[0].unbind(0)
 
             # What is kept of each token in each block: its key and its value.
@@ -192,7 +197,7 @@ class CachedDecoder:
             # that the scores need not be, and query and key by their turn, where positions are rotary.
             scale, one = torch.tensor(1 / math.sqrt(head_width)), torch.ones(2, 1, 1, 1)
             self.factors: list[tuple[Tensor, Tensor]] = [(scale, one)] * context
-            if model.config.positions == "rotary":
+            if config.positions == "rotary":
                 self.unplaced_query, self.unplaced = as_points(self.unplaced_query), as_points(self.unplaced)
                 self.query, kept = as_points(self.query), as_points(self.kept)
                 turn = turns(context, head_width)[:, None]
@@ -264,18 +269,17 @@ class CachedDecoder:
 class Layer:
     """The bare weights of one block, and what stands between them."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, config: TransformerTextConfig) -> None:
         norms = bare(block.attention_norm), bare(block.feedforward_norm)
         nothing = bare(nn.Identity()), bare(nn.Identity())
-        before, after = (norms, nothing) if block.norm_first else (nothing, norms)
+        before, after = (norms, nothing) if config.norm_place == "pre" else (nothing, norms)
         self.before_attention, self.before_feedforward = before
         self.after_attention, self.after_feedforward = after
         self.project, _ = matrix(block.attention.project)
         self.output, _ = matrix(block.attention.output)
         self.expand = matrix(block.expand)
         self.contract, self.contract_bias = matrix(block.contract)
-        squared = block.activation is ACTIVATIONS["relu2"]
-        self.activation = squared_relu if squared else block.activation
+        self.activation = squared_relu if config.activation == "relu2" else block.activation
 
 
 def bare(norm: nn.Module) -> Callable[[Tensor], Tensor]:
@@ -289,7 +293,7 @@ def bare(norm: nn.Module) -> Callable[[Tensor], Tensor]:
 
 def matrix(linear: Linear) -> tuple[Tensor, Tensor | None]:
     """What `product` multiplies with and adds."""
-    return linear.weight.t(), linear.bias
+    return linear.weight.detach().t(), None if linear.bias is None else linear.bias.detach()
 
 
 def product(
@@ -306,4 +310,4 @@ def squared_relu(x: Tensor) -> Tensor:
 
 def as_points(x: Float[Tensor, "*batch width"]) -> Complex[Tensor, "*batch pairs"]:
     """Pairs of numbers as points of the plane, in the same memory."""
-    return torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_complex(x.view(*x.shape[:-1], -1, 2))

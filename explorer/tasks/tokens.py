@@ -13,6 +13,7 @@ function may be called from any thread.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 import os
@@ -191,7 +192,8 @@ def _groups(lines: Sequence[str]) -> Iterator[list[str]]:
 def _encoded(tokenizer: Tokenizer, lines: Sequence[str]) -> dict[str, Int[ndarray, " _"]]:
     """The arrays of some lines (see `Tokens`), encoded as one text: no token of any kind reaches over a line's end."""
     next_line = np.cumsum([len(line) + 1 for line in lines])
-    spans = np.array(tokenizer.spans("\n".join(lines)), dtype=np.int64).reshape(-1, 3)
+    found = tokenizer.spans("\n".join(lines))
+    spans = np.fromiter(itertools.chain.from_iterable(found), np.int64, 3 * len(found)).reshape(-1, 3)
     line = np.searchsorted(next_line, spans[:, 1], side="right")
     inside = spans[:, 1] < next_line[line] - 1  # the line's end may be a token as well
     (ids, _, ends), line = spans[inside].T, line[inside]

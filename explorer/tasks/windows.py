@@ -13,7 +13,7 @@ import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,8 @@ from numpy import ndarray
 from torch import Generator, Tensor
 
 from explorer.errors import TextError
-from explorer.tasks import corpora, tokens
+from explorer.tasks import corpora
+from explorer.tasks import tokens as token_arrays
 from explorer.tasks.text import TextConfig
 from explorer.tasks.tokens import Once, Tokens
 
@@ -157,7 +158,7 @@ class Blocks(TextData):
         self.training_rows = math.ceil(self.training_targets / context)
         self.held_out_rows = math.ceil(self.held_out_targets / context)
         read = text.lower() if config.lower else text
-        self.characters_per_token = len(tokens.parts(read, config.held_out)[1]) / self.held_out_targets
+        self.characters_per_token = len(token_arrays.parts(read, config.held_out)[1]) / self.held_out_targets
         self.unknown_rate = self._unknown(self._asked.ids[1:])
 
     def steps_per_pass(self, batch_size: int) -> int:
@@ -274,13 +275,16 @@ class Sentences(TextData):
         self._targets = np.minimum(self._lengths, config.context + 1) - 1
         self._first_pairs = np.cumsum(self._targets) - self._targets
         self._line_of_pair = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._targets)
-        self._learned = self._split()  # of each pair: whether it is in training
-        self._training_rows, self._held_out_rows = self._rows_of(self._learned), self._rows_of(~self._learned)
+        # Of each pair: whether it is learned from, whether it is asked about.
+        self._learned = self._split()
+        self._asked = ~self._learned
+        self._training_rows, self._held_out_rows = self._rows_of(self._learned), self._rows_of(self._asked)
         self.training_rows, self.held_out_rows = len(self._training_rows), len(self._held_out_rows)
         self.training_targets = int(self._learned.sum())
         self.held_out_targets = len(self._learned) - self.training_targets
-        self._shuffled = lru_cache(maxsize=max(2, min(64, _MOST_SHUFFLED // (4 * self.training_rows))))(self._shuffle)
-        asked = self._places(np.flatnonzero(~self._learned)) + 1
+        remembered = max(2, min(64, _MOST_SHUFFLED // (4 * self.training_rows)))
+        self._shuffled = lru_cache(remembered)(partial(_shuffled, self.training_rows))
+        asked = self._places(np.flatnonzero(self._asked)) + 1
         self.characters_per_token = int(made.arrays["characters"][asked].sum(dtype=np.int64)) / self.held_out_targets
         self.unknown_rate = self._unknown(self._ids[asked])
 
@@ -294,7 +298,7 @@ class Sentences(TextData):
         return learned[self._line_of_pair] if whole else learned
 
     def _lines_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " lines"]:
-        return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs))
+        return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs)).astype(np.int32)
 
     def _rows_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " rows"]:
         """The rows that hold any of these pairs: here a row is a line."""
@@ -312,11 +316,8 @@ class Sentences(TextData):
     def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
         """Every row once in a pass, in an order drawn for it; the last batch of a pass may be smaller."""
         passed, at = divmod(step, self.steps_per_pass(batch_size))
-        return self._training(self._shuffled(seed, order, passed)[at * batch_size : (at + 1) * batch_size])
-
-    def _shuffle(self, seed: int, order: int, passed: int) -> Int[ndarray, " rows"]:
-        drawn = torch.randperm(self.training_rows, generator=_generator(seed, f"rows/{order}/{passed}"))
-        return drawn.numpy().astype(np.int32)  # many are remembered
+        shuffled = self._shuffled(seed, f"rows/{order}/{passed}")
+        return self._training(shuffled[at * batch_size : (at + 1) * batch_size])
 
     def whole_training(self) -> Batch:
         """All lines to learn from, as wide as the longest of them."""
@@ -330,7 +331,7 @@ class Sentences(TextData):
         return self._read_lines(lines, self._learned, width)
 
     def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
-        return self._read_lines(self._held_out_rows[rows], ~self._learned, self.config.context)
+        return self._read_lines(self._held_out_rows[rows], self._asked, self.config.context)
 
     def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
         return self._read_lines(self._training_rows[rows], self._learned, self.config.context)
@@ -351,7 +352,7 @@ class Prefixes(Sentences):
     the full width, and the answer read off at the last place, whatever stands there."""
 
     def _rows_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " rows"]:
-        return np.flatnonzero(pairs)
+        return np.flatnonzero(pairs).astype(np.int32)
 
     def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
         return self._read_pairs(self._held_out_rows[rows])
@@ -370,7 +371,7 @@ class Prefixes(Sentences):
         return _batch(ids, targets, mask)
 
 
-_data: Once[TextConfig, TextData] = Once(16)
+_data: Once[TextConfig, TextData] = Once(8)
 
 
 def text_data(config: TextConfig) -> TextData:
@@ -381,13 +382,13 @@ def text_data(config: TextConfig) -> TextData:
 def forget(sha: str) -> None:
     """Drop a visitor's own text and all that was made of it: their session ended."""
     corpora.forget(sha)
-    tokens.forget(sha)
+    token_arrays.forget(sha)
     _data.forget(lambda config: config.text == sha)
 
 
 def _text_data(config: TextConfig) -> TextData:
     text = corpora.text_of(config)
-    made = tokens.tokens_of(config, text)
+    made = token_arrays.tokens_of(config, text)
     if config.rows == "blocks":
         return (Blocks if config.split == "end" else Windows)(config, text, made)
     return (Sentences if config.rows == "sentences" else Prefixes)(config, text, made)
@@ -405,6 +406,10 @@ def _generator(seed: int, purpose: str) -> Generator:
     made = Generator()
     made.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
     return made
+
+
+def _shuffled(rows: int, seed: int, purpose: str) -> Int[ndarray, " rows"]:
+    return torch.randperm(rows, generator=_generator(seed, purpose)).numpy().astype(np.int32)  # many are remembered
 
 
 def _check_context(context: int, targets: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 import pydantic
@@ -73,7 +72,6 @@ class Characters:
 
 
 class _File(pydantic.BaseModel):
-    kind: Literal["char"]
     characters: str
 
 

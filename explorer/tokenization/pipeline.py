@@ -11,7 +11,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import numpy as np
 import pydantic
@@ -25,7 +25,7 @@ from explorer.tokenization.characters import checked, code_points
 
 LONGEST = 64  # characters (or bytes) of a token: a text of one letter would have tokens of megabytes
 _PIECE = 1_000  # characters that are encoded at once; words of millions of letters take the square of that in time
-_WORD_ENDS = re.compile(r"(?<=\S)\s")  # all pre-tokenizers here split before it, whatever stands around
+_WORD_ENDS = re.compile(r"(?<=\S)[ \n]")  # all pre-tokenizers here split before it, whatever stands around
 
 
 class Pipeline(ABC):
@@ -49,7 +49,7 @@ class Pipeline(ABC):
         self.merges = tuple((self.tokens[left], self.tokens[right]) for left, right, _ in self.merge_ids)
 
     @classmethod
-    def train(cls, texts: Sequence[str], vocabulary: int) -> Self:
+    def train(cls, texts: Sequence[str], vocabulary: int) -> Pipeline:
         """At most `vocabulary` tokens, as many as the texts can give. Raises InvalidSetting, TextError."""
         if vocabulary < cls.fewest:
             raise InvalidSetting(
@@ -112,7 +112,7 @@ class Pipeline(ABC):
         return json.dumps({"kind": self.kind, "tokenizer": json.loads(self._library.to_str())})
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str) -> Pipeline:
         """Only tokens and merges are read; all else follows from the kind. Raises ValueError.
 
         Every doubt is raised here, because some files make the library itself panic.

@@ -1,6 +1,6 @@
 """Byte-pair encoding (Sennrich et al. 2016, arXiv:1508.07909): the most frequent pair of tokens becomes a new token.
 
-It begins with single characters (or bytes) and is said again until the vocabulary is full. Both kinds here are trained
+It begins with single characters (or bytes) and is repeated until the vocabulary is full. Both kinds here are trained
 and applied by the `tokenizers` library. Equally frequent pairs are merged in the order of their ids, so that the same
 text always gives the same merges.
 """
@@ -21,8 +21,8 @@ _HIDDEN = [byte for byte in range(256) if byte not in _VISIBLE]
 _BYTE_OF = {chr(byte): byte for byte in _VISIBLE} | {chr(256 + i): byte for i, byte in enumerate(_HIDDEN)}
 
 
-class _Merging(Pipeline):
-    """What both kinds have in common."""
+class Subwords(Pipeline):
+    """What both kinds have in common: one can watch how their vocabulary grew."""
 
     def symbols(self, text: str) -> list[list[tuple[int, int, int]]]:
         """The words of a text before any merge, each as the (id, start, end) of its characters (or bytes).
@@ -48,7 +48,7 @@ class _Merging(Pipeline):
         return 1
 
 
-class BPE(_Merging):
+class BPE(Subwords):
     """BPE as the assignment has it: on words (runs of letters, or of punctuation), with "<unk>" and "<pad>".
 
     Every space is lost; `decode` puts one between all tokens, also inside words. Characters that training never
@@ -84,7 +84,7 @@ class BPE(_Merging):
         )
 
 
-class ByteLevelBPE(_Merging):
+class ByteLevelBPE(Subwords):
     """BPE on the bytes of the text in UTF-8, as GPT-2 has it: nothing is lost, and nothing is ever unknown.
 
     A space belongs to the word after it. A token may be a part of a character; `decode` shows one without the rest

@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.environment import environment
@@ -391,6 +391,7 @@ def test_the_largest_text(monkeypatch: Patch) -> None:
             validated_text(content)
 
 
+@settings(deadline=None)
 @given(st.one_of(st.text(), st.binary()))
 def test_any_input_becomes_text_or_one_sentence(typed: str | bytes) -> None:
     for content in (typed, typed * 20):

@@ -155,6 +155,7 @@ def test_a_part_of_the_held_out_targets_is_fixed(kind: dict[str, Any]) -> None:
     assert counted(data, data.held_out(targets=10**9)) == whole
 
 
+@settings(deadline=None)
 @given(rows=st.integers(1, 500), wanted=st.integers(1, 3_000), batch=st.integers(1, 60))
 def test_a_part_is_evenly_spread(rows: int, wanted: int, batch: int) -> None:
     batches = [part.tolist() for part in windows._spread(rows, 5 * rows, wanted, batch)]
@@ -229,7 +230,7 @@ def test_steps_of_a_pass() -> None:
     assert [data.steps_per_pass(size) for size in (1, 2, 13, 14, 100)] == [14, 7, 2, 1, 1]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     size=st.integers(20, 400),
     context=st.integers(1, 60),

@@ -1,0 +1,269 @@
+"""How soon ours learns text, and how well; every ratio is taken in one run on the same threads.
+
+    python -m benchmarks.language_models assignment | characters | counts | generation | fused | race  [--json FILE]
+
+Needs Tiny Shakespeare (LINEAGE_DATA_DIR). Baselines are `plain_text.py`: they are timed before and after ours, at
+least 300 steps each time, and the median counts. Ours is a command of its own, timed from its start to its end.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from torch import Generator, Tensor, nn
+
+from benchmarks import plain_text
+from explorer.generation.sampling import Sampling
+from explorer.generation.writing import write
+from explorer.models.configs import NgramTextConfig
+from explorer.models.ngram import Ngram
+from explorer.tasks.text import TextConfig
+from explorer.tasks.windows import text_data
+from explorer.training.building import build
+from explorer.training.config import changed, default
+from explorer.training.presets import preset
+from explorer.training.scoring import loss_over
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+Json = Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")]
+Threads = Annotated[int, typer.Option(help="Threads of torch, for both sides.")]
+STEPS_AN_EPOCH, BEST_EPOCH, BEST_LOSS = 3_933, 19, 3.9084  # of the assignment's own loop, as it reports them
+RECIPE_STEPS = 2_000
+
+
+def explore(*words: str) -> tuple[float, list[dict[str, Any]], list[float]]:
+    """Run a command of ours in an empty home and cache: its seconds, what it said, and when it said it."""
+    with tempfile.TemporaryDirectory() as home:
+        env = os.environ | {"LINEAGE_HOME": home, "LINEAGE_CACHE": home}
+        start = time.perf_counter()
+        command = [sys.executable, "-m", "explorer", *words, "--json"]
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout
+            said, when = [], []
+            for line in process.stdout:
+                said.append(json.loads(line))
+                when.append(time.perf_counter() - start)
+        if process.returncode:
+            raise SystemExit(process.returncode)
+        return time.perf_counter() - start, said, when
+
+
+def evaluations(said: list[dict[str, Any]], when: list[float]) -> list[tuple[int, float, dict[str, float]]]:
+    """Step, seconds since the command began, and metrics of every evaluation."""
+    found = []
+    for line, moment in zip(said, when, strict=True):
+        if line["kind"] == "evaluation":
+            found.append((line["step"], moment, {name: m["mean"] for name, m in line["metrics"].items()}))
+    return found
+
+
+def report(figures: dict[str, Any], file: Path | None) -> None:
+    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
+    for name, value in figures.items():
+        print(f"  {name:44} {value:,.4g}" if isinstance(value, float) else f"  {name:44} {value}")
+    if file:
+        file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+@app.command()
+def assignment(threads: Threads = 2, json_file: Json = None) -> None:
+    """The assignment's protocol: how long its loop takes to its best loss, and how long ours."""
+    torch.set_num_threads(threads)
+    config = preset("assignment-original").config().task
+    assert isinstance(config, TextConfig)
+    data = text_data(config)
+    pairs = [(batch.ids, batch.targets[:, -1]) for batch in data.trained_on(data.training_targets, rows=4_096)]
+    prefixes, targets = torch.cat([x for x, _ in pairs]), torch.cat([y for _, y in pairs])
+
+    def loop() -> list[float]:
+        return plain_text.timed(plain_text.assignment_steps(prefixes, targets, data.padding, data.vocabulary))
+
+    before = loop()
+    chosen = ("train", "--preset", "assignment", "--set", f"threads={threads}")
+    crossing, said, _ = explore(*chosen, "--stop-at", f"val_loss={BEST_LOSS}")
+    whole, at_end, _ = explore(*chosen)
+    honest, apart, _ = explore(*chosen, "--set", "split=sentences")
+    step = statistics.median(before + loop())
+    needs = step * STEPS_AN_EPOCH * BEST_EPOCH
+    report(
+        {
+            "pairs": data.training_targets + data.held_out_targets,
+            "training pairs": data.training_targets,
+            "its loop, seconds a step": step,
+            "its loop, seconds to 3.9084": needs,
+            "ours, seconds to 3.9084": crossing,
+            "sooner": needs / crossing,
+            "validation loss then": said[-1]["metrics"]["val_loss"]["mean"],
+            "ours to its end, seconds": whole,
+            "validation loss then ": at_end[-1]["metrics"]["val_loss"]["mean"],
+            "perplexity (its loop ends at 59.37)": at_end[-1]["metrics"]["perplexity"]["mean"],
+            "split by sentence: seconds": honest,
+            "split by sentence: validation loss": apart[-1]["metrics"]["val_loss"]["mean"],
+            "split by sentence: perplexity": apart[-1]["metrics"]["perplexity"]["mean"],
+        },
+        json_file,
+    )
+
+
+@app.command()
+def characters(threads: Threads = 2, whole_recipe: bool = True, json_file: Json = None) -> None:
+    """The public small recipe for characters: its loss, when ours has it, and what ours has in its time."""
+    torch.set_num_threads(threads)
+    data = text_data(TextConfig())
+    text = torch.cat([data.whole_training().ids[0], data.whole_training().targets[0, -1:]])
+    held_out = torch.cat([b.ids[b.mask] if b.mask is not None else b.ids.flatten() for b in data.held_out()])
+
+    before = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
+    loss = math.nan
+    if whole_recipe:
+        *_, model = plain_text.recipe_steps(text, data.vocabulary, RECIPE_STEPS)
+        loss = plain_text.cold_loss(model, held_out)
+    between = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
+    chosen = ("train", "--preset", "characters", "--set", f"threads={threads}")
+    crossing, said, _ = explore(*chosen, "--stop-at", f"val_loss={loss if whole_recipe else 1.88}")
+    after = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
+    step = statistics.median(before + between + after)
+    recipe = step * RECIPE_STEPS
+    spent, at_end, _ = explore(*chosen, "--max-seconds", str(recipe - 5))
+    report(
+        {
+            "recipe, seconds a step": step,
+            "recipe, seconds for 2,000 steps": recipe,
+            "recipe, loss over everything held out": loss,
+            "ours, seconds to that loss": crossing,
+            "sooner": recipe / crossing,
+            "validation loss then": said[-1]["metrics"]["val_loss"]["mean"],
+            "ours in the recipe's time, seconds": spent,
+            "validation loss then ": at_end[-1]["metrics"]["val_loss"]["mean"],
+            "bits per character": at_end[-1]["metrics"]["bits_per_char"]["mean"],
+        },
+        json_file,
+    )
+
+
+@app.command()
+def counts(json_file: Json = None) -> None:
+    """Kneser-Ney over characters: seconds to count and to score, and the loss, for each order."""
+    torch.set_num_threads(1)
+    data = text_data(TextConfig())
+    everything = data.whole_training()
+    stream = [(b.ids, b.targets) for b in data.held_out_lanes(1, data.held_out_targets)]
+    figures: dict[str, Any] = {}
+    for n in range(1, 7):
+        model = Ngram(NgramTextConfig(n), data.vocabulary, 64, Generator())
+        start = time.perf_counter()
+        model.fit(*everything)
+        counted = time.perf_counter()
+        read_on = sum(float(model.surprise(x, y).double().sum()) for x, y in stream) / data.held_out_targets
+        scored = time.perf_counter()
+        cold = float(loss_over(model, data.held_out()))
+        figures[f"order {n}: seconds to count, to score"] = f"{counted - start:.3f}, {scored - counted:.3f}"
+        figures[f"order {n}: nats, read on / in cold blocks of 64"] = f"{read_on:.4f} / {cold:.4f}"
+    report(figures, json_file)
+
+
+def median(action: Callable[[], object], rounds: int) -> float:
+    """Seconds of an action, the median after one that does not count."""
+    action()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+@app.command()
+def generation(rounds: int = 5, tokens: int = 256, json_file: Json = None) -> None:
+    """Writing with state against reading everything anew for each token; one thread."""
+    torch.set_num_threads(1)
+    figures: dict[str, Any] = {}
+    large: dict[str, dict[str, object]] = {
+        "transformer": {"width": 128, "hidden": 512, "context": 512},
+        "rnn": {"hidden": 256},
+        "lstm": {"hidden": 256},
+        "gru": {"hidden": 256},
+    }
+    for name, sizes in large.items():
+        model = build(changed(default("text", name), {**sizes, "corpus": "brackets"}), vocabulary=65).eval()
+        prompt = torch.tensor([1])
+
+        def anew(model: nn.Module = model, prompt: Tensor = prompt) -> None:
+            ids = prompt[None]
+            with torch.inference_mode():
+                for _ in range(tokens):
+                    logits = model(ids)[:, -1]
+                    ids = torch.cat([ids, logits.softmax(-1).multinomial(1, generator=Generator().manual_seed(0))], 1)
+
+        def with_state(samples: int, model: nn.Module = model, prompt: Tensor = prompt) -> None:
+            write(model, prompt, tokens, Sampling(), samples)
+
+        whole, one, eight = (median(f, rounds) for f in (anew, lambda: with_state(1), lambda: with_state(8)))
+        figures[f"{name}: seconds anew, with state, eight"] = f"{whole:.3f}, {one:.4f}, {eight:.4f}"
+        figures[f"{name}: times faster with state"] = whole / one
+        figures[f"{name}: eight for one"] = eight / one
+    report(figures, json_file)
+
+
+@app.command()
+def fused(rounds: int = 15, json_file: Json = None) -> None:
+    """The LSTM's quick path against torch.nn.LSTM: 32 x 64 characters, forward and backward, one thread."""
+    torch.set_num_threads(1)
+    ours = build(changed(default("text", "lstm"), {"corpus": "brackets"}), vocabulary=65)
+    config = ours.cells[0]  # type: ignore[index]
+    theirs = nn.LSTM(64, config.hidden, batch_first=True)
+    ids = torch.randint(65, (32, 64), generator=Generator().manual_seed(1))
+
+    def once(read: Callable[[], Tensor]) -> float:
+        start = time.perf_counter()
+        read().sum().backward()
+        return time.perf_counter() - start
+
+    times: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for _ in range(rounds):
+        times["ours"].append(once(lambda: ours.features(ids)[0]))  # type: ignore[operator]
+        times["theirs"].append(once(lambda: theirs(ours.embedding(ids))[0]))  # type: ignore[operator]
+    middle = {name: statistics.median(values) for name, values in times.items()}
+    report(
+        {"ours": middle["ours"], "torch.nn.LSTM": middle["theirs"], "ratio": middle["ours"] / middle["theirs"]},
+        json_file,
+    )
+
+
+@app.command()
+def race(seconds: float = 25, seeds: int = 3, threads: Threads = 1, json_file: Json = None) -> None:
+    """Six architectures with about as many parameters, the same time each, on characters: who has learned most."""
+    figures: dict[str, Any] = {}
+    for name in ("ngram", "feedforward", "rnn", "lstm", "gru", "transformer"):
+        losses, bits, steps = [], [], []
+        for seed in range(seeds if name != "ngram" else 1):
+            more = [] if name == "ngram" else ["--max-seconds", str(seconds), "--set", f"threads={threads}"]
+            if name in ("rnn", "lstm", "gru"):
+                more += ["--set", "batches=contiguous"]
+            _, said, _ = explore("train", "--task", "text", "--model", name, "--seed", str(seed), *more)
+            losses.append(said[-1]["metrics"]["val_loss"]["mean"])
+            bits.append(said[-1]["metrics"]["bits_per_char"]["mean"])
+            steps.append(max((line["step"] for line in said if line["kind"] == "step"), default=1))
+        figures[name] = (
+            f"{statistics.mean(losses):.3f} nats ({min(losses):.3f} to {max(losses):.3f}), "
+            f"{statistics.mean(bits):.3f} bits a character, {statistics.mean(steps):,.0f} steps"
+        )
+        print(name, figures[name], flush=True)
+    report(figures, json_file)
+
+
+if __name__ == "__main__":
+    app()

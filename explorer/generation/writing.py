@@ -1,0 +1,88 @@
+"""Writing: read a prompt, choose a token, read it, choose the next.
+
+The same seed gives the same text. Each sample has dice of its own, which depend on the seed and its number alone: so
+it is the same text however many are written beside it, and whether it is asked for in one piece or in two lengths.
+(Up to rounding: products of other sizes differ in the last digit, and a choice that hangs on it is possible, but
+about one in a million.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from explorer.generation.decoding import decoder
+from explorer.generation.sampling import Sampling, choose, dice, gumbel
+from explorer.tokenization.text import Tokenizer
+
+_DRAWN = 2**18  # numbers of noise that are drawn at once
+
+
+def write(
+    model: nn.Module,
+    prompt: Int[Tensor, " time"],
+    tokens: int,
+    sampling: Sampling,
+    samples: int = 1,
+    context: int | None = None,
+) -> Int[Tensor, "samples tokens"]:
+    """So many tokens after the prompt, which is not repeated. See `written`."""
+    text = torch.empty(samples, tokens, dtype=torch.int64)
+    for i, ids in enumerate(written(model, prompt, tokens, sampling, samples, context)):
+        text[:, i] = ids
+    return text
+
+
+def written(
+    model: nn.Module,
+    prompt: Int[Tensor, " time"],
+    tokens: int,
+    sampling: Sampling,
+    samples: int = 1,
+    context: int | None = None,
+) -> Iterator[Int[Tensor, " samples"]]:
+    """The next token of every sample, as soon as it is chosen. Whoever has enough stops asking.
+
+    `context` is how far a Transformer looks back (`decoding.window_start`): as far as in its training, if it shall
+    write as well as it can. None: to the beginning, or as far as it has learned positions.
+
+    Raises ValueError for an empty prompt: a model says what comes next, so something must stand before. Where a
+    visitor gives nothing, a line end is a good start; `prompt_ids` sees to it.
+    """
+    if not len(prompt):
+        raise ValueError("the prompt is empty: give at least one token, such as a line end")
+    longest = len(prompt) + tokens
+    reader = decoder(model, min(context or longest, longest), samples)
+    logits = reader.read(prompt[None])
+    noises = _noise(sampling.seed, samples, tokens, logits.shape[-1])
+    for left, noise in zip(reversed(range(tokens)), noises, strict=True):
+        ids = choose(logits, noise, sampling)
+        yield ids
+        if left:
+            logits = reader.step(ids)
+
+
+def _noise(seed: int, samples: int, tokens: int, vocabulary: int) -> Iterator[Float[Tensor, "samples vocabulary"]]:
+    """For every token that is written, the noise of each sample."""
+    generators = [dice(seed, sample) for sample in range(samples)]
+    most = max(1, _DRAWN // (samples * vocabulary))
+    for first in range(0, tokens, most):
+        steps = min(most, tokens - first)
+        yield from torch.stack([gumbel(own, steps, vocabulary) for own in generators], dim=1).unbind(0)
+
+
+def prompt_ids(tokenizer: Tokenizer, text: str) -> tuple[Int[Tensor, " tokens"], tuple[str, ...]]:
+    """A text as a model reads it, and the characters (of words: the words) in it that the model cannot know.
+
+    These stand among the ids as the tokenizer's unknown token, or are dropped where it has none. If nothing is left
+    the model starts from a line end, or, where that is no token either, from the first token that stands for text.
+    """
+    ids = tokenizer.encode(text).tolist()
+    if not ids:
+        ids = [id for id in tokenizer.encode("\n").tolist() if id != tokenizer.unknown]
+    if not ids:
+        ids = [id for id in range(len(tokenizer.tokens)) if id not in (tokenizer.unknown, tokenizer.padding)][:1]
+    return torch.tensor(ids), tuple(tokenizer.unknown_in(text))

@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.errors import DamagedRun, InvalidSetting, TextError
+from explorer.tokenization import text as room
+from explorer.tokenization.text import (
+    KINDS,
+    RoundTrip,
+    Tokenizer,
+    characters_per_token,
+    from_json,
+    round_trip,
+    train,
+    unknown_rate,
+)
+
+ROOT = Path(__file__).parents[2]
+VERSE = """SEA:
+I come, I come; 'tis well-known we'll come
+again -- and again, said the sea.
+
+SHORE:
+Come! Come (if you can): the shore is the shore.
+"""
+TOKENIZERS = {kind: train(kind, VERSE, 300) for kind in KINDS}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+texts = st.one_of(st.text(), st.text(alphabet=sorted(set(VERSE)) + list("é😀ש\0\t")))
+
+
+@every_kind
+def test_a_tokenizer_keeps_to_the_interface(kind: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    assert isinstance(tokenizer, Tokenizer)
+    assert tokenizer.kind == kind
+    named = {"char": (None, None), "word": (0, None), "bpe": (0, 1), "bytes": (None, None)}
+    assert (tokenizer.unknown, tokenizer.padding) == named[kind]
+    for name, id in (("<unk>", tokenizer.unknown), ("<pad>", tokenizer.padding)):
+        assert id is None or tokenizer.tokens[id] == name
+
+
+@every_kind
+@given(texts)
+def test_spans_are_the_ids_with_their_places(kind: str, text: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    ids, spans = tokenizer.encode(text), tokenizer.spans(text)
+    assert ids.dtype == np.int32
+    assert [id for id, _, _ in spans] == ids.tolist()
+    places = [(start, end) for _, start, end in spans]
+    assert places == sorted(places)
+    for id, start, end in spans:
+        shown = tokenizer.tokens[id]
+        assert 0 <= start < end <= len(text)
+        assert "\\x" in shown or shown == "<unk>" or shown == text[start:end]
+
+
+@every_kind
+@given(st.lists(texts))
+def test_a_batch_is_each_text_by_itself(kind: str, batch: list[str]) -> None:
+    found = TOKENIZERS[kind].encode_batch(batch)
+    assert [ids.tolist() for ids in found] == [TOKENIZERS[kind].encode(text).tolist() for text in batch]
+
+
+@every_kind
+@given(texts)
+def test_what_is_not_said_to_be_lost_is_there(kind: str, text: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    there = round_trip(tokenizer, text)
+    assert there.text == tokenizer.decode(tokenizer.encode(text))
+    assert there.exact == (there.text == text) == (not there.lost)
+    if kind == "bytes":
+        assert there.exact
+    if not there.exact and "unknown" not in there.lost:
+        assert "".join(there.text.split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "decoded", "lost"),
+    [
+        ("char", VERSE, VERSE, ""),
+        ("char", "zeal is zany, é", "eal is an, ", "3 unknown characters (“z”, “y”, “é”)"),
+        ("word", VERSE.replace(" -- ", "--"), VERSE.replace(" -- ", "--"), ""),
+        ("word", "  the  sea ,\tthe\n\nshore ", "the sea, the\n\nshore", "spaces or line ends: 3 lost and 2 changed"),
+        ("word", "the deep blue deep é sea", "the <unk> <unk> <unk> <unk> sea", "3 unknown words (“deep”, “blue”, “é”)"),
+        ("bpe", "the sea, the\nshore", "the sea , the shore", "spaces or line ends: 1 put in and 1 changed"),
+        ("bpe", "zest", "<unk> es t", "1 unknown character (“z”), spaces or line ends: 2 put in"),
+        ("bpe", "zyxwvu", "<unk> <unk> <unk> w <unk> u", "4 unknown characters (“z”, “y”, “x” and 1 more)"),
+        ("bytes", "zyx \0\n  😀 é ש\r\n", "zyx \0\n  😀 é ש\r\n", ""),
+    ],
+)
+def test_a_round_trip_says_what_is_lost(kind: str, text: str, decoded: str, lost: str) -> None:
+    there = round_trip(TOKENIZERS[kind], text)
+    assert there == RoundTrip(decoded, decoded == text, there.lost)
+    assert there.lost.startswith(lost) if "more" in lost else there.lost == lost
+
+
+@pytest.mark.parametrize(
+    ("kind", "unknown"),
+    [("char", ["z", "é"]), ("bpe", ["z", "é"]), ("word", ["zoo", "é"]), ("bytes", [])],
+)
+def test_unknown_things_are_named_once_and_in_order(kind: str, unknown: list[str]) -> None:
+    assert TOKENIZERS[kind].unknown_in("the zoo, the é zoo, é") == unknown
+
+
+def test_rates_of_a_text() -> None:
+    text = "the sea é"
+    rates = {kind: (characters_per_token(t, text), unknown_rate(t, text)) for kind, t in TOKENIZERS.items()}
+    assert rates["char"] == (9 / 8, pytest.approx(1 / 9))
+    assert rates["word"] == rates["bpe"] == (9 / 3, 1 / 3)
+    assert rates["bytes"] == (9 / len(TOKENIZERS["bytes"].encode(text)), 0)
+
+
+@every_kind
+def test_an_empty_text_has_no_rate(kind: str) -> None:
+    assert math.isnan(characters_per_token(TOKENIZERS[kind], ""))
+    assert math.isnan(unknown_rate(TOKENIZERS[kind], ""))
+    assert round_trip(TOKENIZERS[kind], "") == RoundTrip("", True, "")
+
+
+@every_kind
+@given(texts)
+def test_a_file_brings_the_same_tokenizer_back(kind: str, text: str) -> None:
+    before = TOKENIZERS[kind]
+    after = from_json(before.to_json())
+    assert (after.kind, after.tokens, after.merges) == (kind, before.tokens, before.merges)
+    assert after.encode(text).tolist() == before.encode(text).tolist()
+    assert after.to_json() == before.to_json()
+
+
+# Much of this text is equally frequent: nothing but the rules for ties decides.
+TIES = " ".join(f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrstuvwx") + " éèêëàâäùûüîïôö"
+DIGEST = """
+import hashlib, sys
+from explorer.tokenization.text import KINDS, train
+made = [train(kind, sys.argv[1], size).to_json() for kind in KINDS for size in (30, 60, 300) if kind != "bytes" or size == 300]
+print(hashlib.sha256("".join(made).encode()).hexdigest())
+"""
+
+
+def test_the_same_text_gives_the_same_tokenizer_in_every_process() -> None:
+    made = [train(k, TIES, size).to_json() for k in KINDS for size in (30, 60, 300) if k != "bytes" or size == 300]
+    here = hashlib.sha256("".join(made).encode()).hexdigest()
+    for threads in ("1", "3"):
+        environment = {**os.environ, "RAYON_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
+        there = subprocess.run(
+            [sys.executable, "-c", DIGEST, TIES], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
+        )
+        assert there.stdout.strip() == here
+
+
+@every_kind
+def test_any_thread_may_use_a_tokenizer(kind: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    parts = [VERSE[start : start + 50] for start in range(100)] * 5
+    alone = [tokenizer.encode(part).tolist() for part in parts]
+    with ThreadPoolExecutor(8) as threads:
+        assert [ids.tolist() for ids in threads.map(tokenizer.encode, parts)] == alone
+        assert len(set(threads.map(lambda _: train(kind, VERSE, 300).to_json(), range(8)))) == 1
+
+
+# A wish for more tokens than a text can give, and for too few
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens"),
+    [
+        ("char", (" ", "a", "b")),
+        ("word", ("<unk>", "ab", "a")),
+        ("bpe", ("<unk>", "<pad>", "a", "b", "ab")),
+    ],
+)
+@pytest.mark.parametrize("wish", [1_000, 10**15])
+def test_a_small_text_gives_fewer_tokens_than_wished_for(kind: str, tokens: tuple[str, ...], wish: int) -> None:
+    assert train(kind, "ab ab a", wish).tokens == tokens
+
+
+def test_bytes_are_all_there_even_if_the_text_has_one_of_them() -> None:
+    tokens = train("bytes", "a", 10**15).tokens
+    assert len(tokens) == 256
+    assert set(tokens) == {chr(i) if i < 128 else f"\\x{i:x}" for i in range(256)}
+
+
+@pytest.mark.parametrize(("kind", "least"), [("word", 2), ("bpe", 3), ("bytes", 256)])
+def test_a_wish_for_too_few_tokens_is_refused(kind: str, least: int) -> None:
+    assert len(train(kind, VERSE, least).tokens) == least
+    with pytest.raises(InvalidSetting, match=f"at least {least}"):
+        train(kind, VERSE, least - 1)
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InvalidSetting, match=r"no tokenizer “wordpiece”\. There is char, word, bpe, bytes\."):
+        train("wordpiece", VERSE, 300)
+
+
+@every_kind
+@pytest.mark.parametrize("text", ["", [], ["", ""]])
+def test_nothing_is_learned_from_nothing(kind: str, text: Any) -> None:
+    with pytest.raises(TextError, match="is empty"):
+        train(kind, text, 300)
+
+
+def test_only_spaces_are_a_text_for_those_who_know_spaces() -> None:
+    assert train("char", "  \n ", 300).tokens == ("\n", " ")
+    assert train("bytes", "  \n ", 300).decode([220]) == " "
+    for kind in ("word", "bpe"):
+        with pytest.raises(TextError, match="no word"):
+            train(kind, "  \t ", 300)
+
+
+@every_kind
+@pytest.mark.parametrize("text", ["x", "😀", "\0", "שלום"])
+def test_one_short_text_is_enough(kind: str, text: str) -> None:
+    tokenizer = train(kind, text, 300)
+    assert tokenizer.decode(tokenizer.encode(text)).replace(" ", "") == text
+
+
+@every_kind
+@pytest.mark.parametrize("letter", ["a", "😀", "."])
+def test_one_letter_a_million_times(kind: str, letter: str) -> None:
+    tokenizer = train(kind, letter * 1_000_000, 300)
+    assert max(map(len, tokenizer.tokens)) <= 64
+    assert tokenizer.decode(tokenizer.encode(letter * 10_000)).replace(" ", "") == letter * 10_000
+
+
+@every_kind
+@pytest.mark.parametrize("use", ["train", "encode", "spans", "unknown_in", "encode_batch"])
+def test_half_a_character_is_no_text(kind: str, use: str) -> None:
+    uses: dict[str, Callable[[str], object]] = {
+        "train": lambda text: train(kind, text, 300),
+        "encode_batch": lambda text: TOKENIZERS[kind].encode_batch([text]),
+    }
+    with pytest.raises(TextError, match="half a character .* place 5"):
+        uses.get(use, lambda text: getattr(TOKENIZERS[kind], use)(text))("the \ud83d sea")
+
+
+@every_kind
+def test_ids_of_no_token_are_a_mistake(kind: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    assert tokenizer.decode([]) == ""
+    for id in (-1, len(tokenizer.tokens)):
+        with pytest.raises(ValueError, match="ids reach from"):
+            tokenizer.decode([0, id])
+
+
+# Files from elsewhere
+
+
+def _file(kind: str, change: Callable[[dict[str, Any]], object]) -> str:
+    content = json.loads(TOKENIZERS[kind].to_json())
+    change(content if kind == "char" else content["tokenizer"]["model"])
+    return json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "null",
+        "[]",
+        "{}",
+        '{"kind": "wordpiece"}',
+        '{"kind": "char"}',
+        '{"kind": "bpe", "tokenizer": {}}',
+        '{"kind": "char", "characters": "a\\ud83d"}',
+        _file("char", lambda file: file.update(characters="")),
+        _file("char", lambda file: file.update(characters="ba")),
+        _file("char", lambda file: file.update(characters="aa")),
+        _file("word", lambda model: model.update(vocab={"<unk>": 0})),
+        _file("word", lambda model: model.update(vocab={"the": 0, "<unk>": 1})),
+        _file("word", lambda model: model["vocab"].update(the=-1)),
+        _file("bpe", lambda model: model["vocab"].update(x=1_000_000)),
+        _file("bpe", lambda model: model["vocab"].update(x="7")),
+        _file("bpe", lambda model: model.update(vocab=list(model["vocab"]))),
+        _file("bpe", lambda model: model["vocab"].update({"<unk>": 1, "<pad>": 0})),
+        _file("bpe", lambda model: model["merges"].append(["e", "q"])),
+        _file("bpe", lambda model: model["merges"].append(["e"])),
+        _file("bpe", lambda model: model["merges"].append("e q")),
+        _file("bpe", lambda model: model.update(vocab={"<unk>": 0, "<pad>": 1, "a": 2}, merges=[["a", "a"]])),
+        _file("bytes", lambda model: model.update(vocab={"a": 0}, merges=[])),
+        _file("bytes", lambda model: model["vocab"].update({"\u4e00": len(model["vocab"])})),
+    ],
+    ids=range(25),
+)
+def test_a_damaged_file_is_one_sentence(text: str) -> None:
+    with pytest.raises(DamagedRun, match=r"tokenizer of this run cannot be read: .*\. Train it again\.") as raised:
+        from_json(text)
+    assert len(str(raised.value)) < 250
+    assert "\n" not in str(raised.value)
+
+
+def test_only_the_vocabulary_of_a_file_is_believed() -> None:
+    content = json.loads(TOKENIZERS["bpe"].to_json())
+    content["tokenizer"]["model"]["dropout"] = 0.9
+    content["tokenizer"]["normalizer"] = {"type": "Lowercase"}
+    content["tokenizer"]["pre_tokenizer"] = None
+    assert from_json(json.dumps(content)).to_json() == TOKENIZERS["bpe"].to_json()
+
+
+def test_every_kind_is_in_the_table() -> None:
+    assert KINDS == ("char", "word", "bpe", "bytes")
+    assert all(room._CLASSES[kind].kind == kind for kind in KINDS)
