@@ -34,9 +34,7 @@ class AssignmentBlock(nn.Module):
 class AssignmentModel(nn.Module):
     """The assignment's Transformer: two blocks of width 128."""
 
-    def __init__(
-        self, vocabulary: int, width: int = 128, layers: int = 2, hidden: int = 256, longest: int = 15
-    ) -> None:
+    def __init__(self, vocabulary: int, width: int = 128, layers: int = 2, hidden: int = 256, most: int = 15) -> None:
         super().__init__()
         self.tokens = nn.Embedding(vocabulary, width)
         self.places = nn.Parameter(torch.randn(1, most, width))
@@ -153,9 +151,7 @@ def cold_loss(model: nn.Module, text: Tensor, context: int = 64) -> float:
     return total / (rows * context)
 
 
-def timed(
-    steps: Iterator[object], count: int = 300, warm: int = 20, clock: Callable[[], float] = time.perf_counter
-) -> list[float]:
+def timed(steps: Iterator[object], count: int = 300, warm: int = 20) -> list[float]:
     """Seconds of each of so many steps, after a few that do not count."""
     for _ in range(warm):
         next(steps)

@@ -129,8 +129,8 @@ MODELS = {
             "n-gram",
             "--m-ngram",
             "8px,3px,2px,3px",
-            "Kneser and Ney 1995, Improved backing-off for m-gram language modeling; Chen and Goodman 1999, An empirical "
-            "study of smoothing techniques for language modeling",
+            "Kneser and Ney 1995, Improved backing-off for m-gram language modeling; Chen and Goodman 1999, An "
+            "empirical study of smoothing techniques for language modeling",
             "https://doi.org/10.1006/csla.1999.0128",
             {"text": Variant(NgramTextConfig, "explorer.models.ngram:Ngram", {"iterations": 1, "snapshots": 2})},
         ),

@@ -11,9 +11,9 @@ A Transformer looks back on at most `context` tokens, as in its training. See `w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -32,6 +32,7 @@ from explorer.models.rnn import RNNCell
 from explorer.models.transformer_decoder import Block, TransformerDecoder, turned, turns
 
 
+@runtime_checkable
 class Decoder(Protocol):
     """Reads one text for each sample. Not for two threads at once; the model's weights must not change under it."""
 
@@ -209,21 +210,10 @@ class CachedDecoder:
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
         ids = ids[:, window_start(ids.shape[1], self.context) :]
         self.seen = list(ids.expand(self.samples, -1).unbind(1))
-        rows, time = ids.shape
-        turn = turns(time, self.heads[1]) if self.model.config.positions == "rotary" else None
-
-        def attend(i: int, h: Float[Tensor, "tokens width"]) -> Float[Tensor, "tokens width"]:
-            q, k, v = torch.mm(h, self.layers[i].project).view(rows, time, 3, *self.heads).unbind(2)
-            if turn is not None:
-                q, k = turned(q, turn), turned(k, turn)
-            q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-            self.kept[i, 0, ..., :time, :], self.kept[i, 1, ..., :time, :] = k, v
-            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-            return mixed.transpose(1, 2).reshape(h.shape)
-
+        turn = turns(ids.shape[1], self.heads[1]) if self.model.config.positions == "rotary" else None
         x = self.model.placed(self.model.embedding(ids))
-        x = self._through(x.flatten(0, 1), attend).view(x.shape)[:, -1]
-        return self._answer(x).expand(self.samples, -1)
+        after = self._through(x.flatten(0, 1), partial(self._attend_to_all, len(ids), turn))
+        return self._answer(after.view(x.shape)[:, -1]).expand(self.samples, -1)
 
     @torch.inference_mode()
     def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
@@ -232,23 +222,37 @@ class CachedDecoder:
             return self.read(torch.stack([*kept, ids], dim=1))
         place = len(self.seen)
         self.seen.append(ids)
-        factor_query, factor = self.factors[place]
-        new = self.new[place]
-        keys = self.keys.narrow(2, 0, place + 1).mT.unbind(0)
-        values = self.values.narrow(2, 0, place + 1).unbind(0)
-
-        def attend(i: int, h: Float[Tensor, "samples width"]) -> Float[Tensor, "samples width"]:
-            torch.mm(h, self.layers[i].project, out=self.projected)
-            torch.mul(self.unplaced_query, factor_query, out=self.query)
-            torch.mul(self.unplaced, factor, out=new[i])
-            weights = torch.bmm(self.asking, keys[i]).softmax(dim=-1)
-            torch.bmm(weights, values[i], out=self.got)
-            return self.mixed
-
         x = torch.embedding(self.embedding, ids)
         if self.positions is not None:
             x = x + self.positions[place]
-        return self._answer(self._through(x, attend))
+        keys = self.keys.narrow(2, 0, place + 1).mT.unbind(0)
+        values = self.values.narrow(2, 0, place + 1).unbind(0)
+        return self._answer(self._through(x, partial(self._attend_to_kept, place, keys, values)))
+
+    def _attend_to_all(
+        self, rows: int, turn: Complex[Tensor, "time 1 pairs"] | None, i: int, h: Float[Tensor, "tokens width"]
+    ) -> Float[Tensor, "tokens width"]:
+        """Every token of every row in block i, as the model does it; keys and values are kept."""
+        q, k, v = torch.mm(h, self.layers[i].project).view(rows, -1, 3, *self.heads).unbind(2)
+        if turn is not None:
+            q, k = turned(q, turn), turned(k, turn)
+        q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # each rows heads time head_width
+        time = q.shape[2]
+        self.kept[i, 0, ..., :time, :], self.kept[i, 1, ..., :time, :] = k, v
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return mixed.transpose(1, 2).reshape(h.shape)
+
+    def _attend_to_kept(
+        self, place: int, keys: Sequence[Tensor], values: Sequence[Tensor], i: int, h: Float[Tensor, "samples width"]
+    ) -> Float[Tensor, "samples width"]:
+        """One token of every sample in block i; its key and value become the last of those that it attends to."""
+        of_query, of_both = self.factors[place]
+        torch.mm(h, self.layers[i].project, out=self.projected)
+        torch.mul(self.unplaced_query, of_query, out=self.query)
+        torch.mul(self.unplaced, of_both, out=self.new[place][i])
+        weights = torch.bmm(self.asking, keys[i]).softmax(dim=-1)
+        torch.bmm(weights, values[i], out=self.got)
+        return self.mixed
 
     def _through(
         self, x: Float[Tensor, "tokens width"], attend: Callable[[int, Tensor], Tensor]

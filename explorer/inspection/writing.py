@@ -28,4 +28,4 @@ def continued(run: StoredRun, prompt: str, tokens: int, sampling: Sampling, samp
     tokenizer = from_json(run.tokenizer)
     ids, dropped = prompt_ids(tokenizer, prompt)
     written = write(open_model(run).alone(0), ids, tokens, sampling, samples)
-    return Written(tokenizer.decode(ids), dropped, tuple(tokenizer.decode(row) for row in written.tolist()))
+    return Written(tokenizer.decode(ids.tolist()), dropped, tuple(tokenizer.decode(row) for row in written.tolist()))

@@ -10,9 +10,9 @@ later tokens are set to -inf before the softmax (section 3.2.3), so one forward 
 Where we differ: embeddings start at N(0, 1) and are not multiplied by sqrt(width), dropout comes after each
 part of a block only, and the readout has weights of its own.
 
-Without norm (`norm="none"`) it is the model of the course assignment, given one head, learned positions,
-ReLU and biases: those stand in the feedforward layers and the readout; the projections of the attention
-have none there, as in the paper (section 3.2.2), and so none here whatever `biases` says.
+Biases, where wanted, stand in the norms, the feedforward layers and the readout; the projections of the
+attention never have any, as in the paper (section 3.2.2). So without norm, with one head, learned positions,
+ReLU and biases it is the model of the course assignment.
 """
 
 from __future__ import annotations

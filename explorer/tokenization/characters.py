@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pydantic
-from jaxtyping import Int, Int32, UInt32
+from jaxtyping import Int, Int32, Integer, UInt32
 from numpy import ndarray
 
 from explorer.errors import TextError
@@ -43,7 +43,7 @@ class Characters:
     def encode_batch(self, texts: Sequence[str]) -> list[Int32[ndarray, " _"]]:
         return [self.encode(text) for text in texts]
 
-    def decode(self, ids: Sequence[int] | Int[ndarray, " tokens"]) -> str:
+    def decode(self, ids: Sequence[int] | Integer[ndarray, " tokens"]) -> str:
         points: UInt32[ndarray, " tokens"] = self._points[checked(ids, len(self.tokens))]
         return points.tobytes().decode("utf-32-le")
 
@@ -93,7 +93,7 @@ def frequencies(texts: Sequence[str]) -> dict[str, int]:
     return {chr(point): int(counts[point]) for point in np.flatnonzero(counts).tolist()}
 
 
-def checked(ids: Sequence[int] | Int[ndarray, " tokens"], tokens: int) -> Int[ndarray, " tokens"]:
+def checked(ids: Sequence[int] | Integer[ndarray, " tokens"], tokens: int) -> Int[ndarray, " tokens"]:
     """Ids to be decoded, as an array. Raises ValueError where one is of no token (numpy would count from the end)."""
     array = np.asarray(ids, np.int64)
     if array.size and not 0 <= array.min() <= array.max() < tokens:

@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pydantic
 import tokenizers
-from jaxtyping import Int, Int32
+from jaxtyping import Int, Int32, Integer
 from numpy import ndarray
 from tokenizers import trainers
 
@@ -84,7 +84,7 @@ class Pipeline(ABC):
         encodings = iter(self._library.encode_batch_fast([piece for of_text in cut for piece in of_text]))
         return [np.array([id for _ in of_text for id in next(encodings).ids], np.int32) for of_text in cut]
 
-    def decode(self, ids: Sequence[int] | Int[ndarray, " tokens"]) -> str:
+    def decode(self, ids: Sequence[int] | Integer[ndarray, " tokens"]) -> str:
         given = checked(ids, len(self.tokens))
         return self._joined(given[given != self.padding] if self.padding is not None else given)
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 import pydantic
-from jaxtyping import Int, Int32
+from jaxtyping import Int32, Integer
 from numpy import ndarray
 
 from explorer.errors import DamagedRun, InvalidSetting, TextError, shortened
@@ -60,7 +60,7 @@ class Tokenizer(Protocol):
     def encode_batch(self, texts: Sequence[str]) -> list[Int32[ndarray, " _"]]:
         """`encode` of many texts, on all cores. Raises TextError."""
 
-    def decode(self, ids: Sequence[int] | Int[ndarray, " tokens"]) -> str:
+    def decode(self, ids: Sequence[int] | Integer[ndarray, " tokens"]) -> str:
         """The text again, as far as its kind allows; padding is left out."""
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:

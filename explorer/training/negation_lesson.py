@@ -67,13 +67,12 @@ class NegationLesson(Lesson):
 
     def _logits(self, step: int) -> Tensor:
         """The logits of every row before this step."""
-        if self._ready is None or self._ready[0] != step:
-            with torch.set_grad_enabled(step < self.config.steps):
-                logits = self.model(self._ids)
-            if self.config.average:  # an evaluation and a step see different weights
-                return logits
-            self._ready = (step, logits)
-        return self._ready[1]
+        if self._ready and self._ready[0] == step and not self.config.average:
+            return self._ready[1]  # with averages, an evaluation and a step see different weights
+        with torch.set_grad_enabled(step < self.config.steps):
+            logits: Tensor = self.model(self._ids)
+        self._ready = (step, logits)
+        return logits
 
     @staticmethod
     def measured(answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig) -> Measured:

@@ -154,7 +154,8 @@ class Stepper:
                 dim=0, keepdim=True
             )
         gradients = (p.grad.flatten(1) for p in self._parameters if p.grad is not None)
-        return torch.stack([g.square().sum(dim=1) for g in gradients]).sum(dim=0).sqrt()
+        squares: Tensor = torch.stack([g.square().sum(dim=1) for g in gradients]).sum(dim=0)
+        return squares.sqrt()
 
     def step(self, step: int, steps: int, norm: Float[Tensor, " replicas"] | None = None) -> None:
         """One step (counted from 1) of so many along the gradient, which is not longer than `clip`; its `norm`

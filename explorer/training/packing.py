@@ -25,7 +25,8 @@ def pack(run: StoredRun) -> bytes:
     steps += [("optimiser", step) for step in run.checkpoint_steps()]
     card = run.card.model_copy(update={"owner": "", "pinned": False, "imported": False})  # this server's business
     try:
-        files = {name: (run.folder / name).read_bytes() for name in ("config.json", "events.parquet")}
+        names = ["config.json", "events.parquet", *(["tokenizer.json"] if run.tokenizer else [])]
+        files = {name: (run.folder / name).read_bytes() for name in names}
         for what, step in steps:
             name = f"{what}/{step:08d}.safetensors"
             files[name] = (run.folder / name).read_bytes()

@@ -28,6 +28,8 @@ from safetensors import SafetensorError
 
 from explorer.environment import environment
 from explorer.errors import LineageError, RunError, StoreError, shortened
+from explorer.models.configs import NgramTextConfig
+from explorer.tasks.text import TextConfig
 from explorer.training import library, limits, store
 from explorer.training.config import RunConfig, key, parse
 from explorer.training.lesson import Layout
@@ -83,20 +85,34 @@ def _checked(files: Mapping[str, bytes]) -> tuple[Record, Card]:
     """The run that the files hold, and what its card says. Raises DamagedRun."""
     config = _config(files["config.json"])
     card = _card(files["card.json"], config)
-    fits = _fitting(config)
+    tokenizer = _tokenizer(files)
+    fits = _fitting(config, tokenizer)
     if card.parameters != fits.parameters:
         raise refused(f"its card counts {card.parameters:,} parameters; its model has {fits.parameters:,}.")
     curves = _curves(files["events.parquet"], config, card, fits)
     snapshots = {
         step: Weights(
-            _tensors(files, "snapshots", step, fits.weights, card.state == "diverged"),
+            _tensors(files, "snapshots", step, fits.weights, card.state == "diverged", fits.exactly),
             _tensors(files, "optimiser", step, fits.optimiser, card.state == "diverged")
             if _file_of("optimiser", step) in files
             else None,
         )
         for step in _steps(files, config, card)
     }
-    return Record(config, card.parameters, card.seconds, curves, snapshots, card.state, card.problem), card
+    about = (card.state, card.problem, tokenizer)
+    return Record(config, card.parameters, card.seconds, curves, snapshots, *about), card
+
+
+def _tokenizer(files: Mapping[str, bytes]) -> str:
+    """What a run cut its text with, as JSON; empty where there is none. Raises DamagedRun."""
+    if "tokenizer.json" not in files:
+        return ""
+    from explorer.tokenization.text import from_json
+
+    try:
+        return from_json(files["tokenizer.json"].decode()).to_json()
+    except (LineageError, UnicodeDecodeError) as error:
+        raise refused("its tokenizer.json cannot be read.") from error
 
 
 def _config(content: bytes) -> RunConfig:
@@ -118,7 +134,10 @@ def _card(content: bytes, config: RunConfig) -> Card:
         raise refused(f"it has format {shortened(card.format)}; this program reads format {store.FORMAT}.")
     if card.key != key(config):
         raise refused(f"its card is that of run {shortened(card.key)}, its configuration that of run {key(config)}.")
-    if not config.first_step <= card.step <= config.steps or (card.finished and card.step != config.steps):
+    early = config.stop_at or config.patience  # it may be finished before its last step
+    if not config.first_step <= card.step <= config.steps or (
+        card.finished and card.step != config.steps and not early
+    ):
         raise refused(f"its card says {card.state} at step {shortened(card.step)} of {config.steps:,}.")
     numbers = [card.seconds, *(v for m in card.metrics.values() for v in (m.mean, *m.values) if v is not None)]
     if not all(map(math.isfinite, numbers)) or card.seconds < 0:
@@ -160,14 +179,21 @@ class _Fitting:
     weights: dict[str, tuple[tuple[int, ...], str]]  # shape and type by name
     optimiser: dict[str, tuple[tuple[int, ...], str]]
     layout: Layout
+    exactly: Mapping[str, ndarray] | None = None  # the weights themselves, where they can be known
 
 
-def _fitting(config: RunConfig) -> _Fitting:
-    from explorer.training.building import build  # only here: packing needs no torch
+def _fitting(config: RunConfig, tokenizer: str) -> _Fitting:
+    from explorer.tokenization.text import from_json  # only here: packing needs no torch
+    from explorer.training.building import build
     from explorer.training.lesson import lesson
     from explorer.training.optimisers import Stepper
 
-    model = build(config)  # a layer draws its own seed, so torch's meta device cannot build it
+    if bool(tokenizer) != isinstance(config.task, TextConfig):
+        raise refused("it has a tokenizer, but its task has none." if tokenizer else "the zip holds no tokenizer.json.")
+    if isinstance(config.model, NgramTextConfig):
+        return _counted(config, tokenizer)
+    vocabulary = len(from_json(tokenizer).tokens) if tokenizer else None
+    model = build(config, vocabulary)  # a layer draws its own seed, so torch's meta device cannot build it
     parameters = sum(p.numel() for p in model.parameters()) // config.replicas
     own = (1,) if config.replicas == 1 else ()  # one model has no replica axis; its file has
     averages = Stepper(model, config.optimiser, config.replicas, config.average).state()
@@ -177,6 +203,22 @@ def _fitting(config: RunConfig) -> _Fitting:
         {name: (tuple(v.shape), str(v.dtype).removeprefix("torch.")) for name, v in averages.items()},
         lesson(config.task).layout(config),
     )
+
+
+def _counted(config: RunConfig, tokenizer: str) -> _Fitting:
+    """Of a model that is counted: its tables follow from its text, so they are counted again and compared."""
+    from explorer.training.lesson import lesson
+    from explorer.training.recorder import record_run
+
+    try:
+        again = record_run(config)
+    except LineageError as error:
+        raise refused(f"an n-gram is taken in only where its text is, to count it again. {error}") from error
+    if again.tokenizer != tokenizer:
+        raise refused("its tokenizer is not the one that its text gives.")
+    tables = again.snapshots[1].weights
+    fits = {name: (value.shape, str(value.dtype)) for name, value in tables.items()}
+    return _Fitting(again.parameters, fits, {}, lesson(config.task).layout(config), tables)
 
 
 def _file_of(what: str, step: int) -> str:
@@ -200,7 +242,12 @@ def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[in
 
 
 def _tensors(
-    files: Mapping[str, bytes], what: str, step: int, fits: dict[str, tuple[tuple[int, ...], str]], diverged: bool
+    files: Mapping[str, bytes],
+    what: str,
+    step: int,
+    fits: dict[str, tuple[tuple[int, ...], str]],
+    diverged: bool,
+    exactly: Mapping[str, ndarray] | None = None,
 ) -> dict[str, ndarray]:
     """One file of weights or averages, if it holds exactly what fits."""
     name = _file_of(what, step)
@@ -215,6 +262,8 @@ def _tensors(
         raise refused(f"“{name}” does not hold the numbers of this run's model: {_difference(tensors, fits)}.")
     if not diverged and not all(np.isfinite(value).all() for value in tensors.values()):
         raise refused(f"“{name}” holds numbers that are not finite.")
+    if exactly and not all(np.array_equal(tensors[n], value) for n, value in exactly.items()):
+        raise refused(f"“{name}” does not hold the counts of its text.")
     return tensors
 
 
@@ -283,6 +332,8 @@ def _table(content: bytes, config: RunConfig, fits: _Fitting) -> pa.Table:
     types |= {"seconds": pa.float64(), "evaluated": pa.bool_()}
     numbers = [*(f"signal.{name}" for name in layout.signals), *(f"metric.{name}" for name in layout.metrics), *parts]
     types |= {name: pa.float32() for name in numbers}
+    if layout.samples:
+        types["sample"] = pa.string()
     with pq.ParquetFile(io.BytesIO(content)) as parquet:
         schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
         groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
@@ -329,7 +380,13 @@ def _compare(run: StoredRun, record: Record, card: Card) -> None:
         if kept.optimiser:
             averages = run.checkpoint(step).optimiser or {}
             pairs += [(averages[name], value) for name, value in kept.optimiser.items()]
-    same = run.config == record.config and run.card == card and run.snapshot_steps() == list(record.snapshots)
+    same = (
+        run.config == record.config
+        and run.tokenizer == record.tokenizer
+        and one.samples == other.samples
+        and run.card == card
+        and run.snapshot_steps() == list(record.snapshots)
+    )
     if not same or not all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
         raise refused("what was written is not what the zip holds.")
 

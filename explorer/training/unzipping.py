@@ -21,6 +21,7 @@ MOST_HEADER = 1_000_000  # bytes of what describes data: config, card, the heade
 _CHUNK = 1 << 16
 STEP_FILE = re.compile(r"(snapshots|optimiser)/([0-9]{8})\.safetensors")
 _RUN_FILES = ("config.json", "card.json", "events.parquet")
+_TOKENIZER = "tokenizer.json"  # of runs that learned a text
 _FOR_PEOPLE = ("metrics.csv", "MODEL_CARD.md")
 _FOLDERS = ("", "snapshots/", "optimiser/")
 NOTHING = "Nothing was imported: "
@@ -102,7 +103,7 @@ def _wanted(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         name = info.orig_filename.removeprefix(top)
         if name in _FOLDERS:
             continue
-        if name not in _RUN_FILES and name not in _FOR_PEOPLE and not STEP_FILE.fullmatch(name):
+        if name not in (*_RUN_FILES, _TOKENIZER) and name not in _FOR_PEOPLE and not STEP_FILE.fullmatch(name):
             raise refused(f"the zip holds “{shortened(name)}”, which is no file of a run.")
         if name in wanted:
             raise refused(f"the zip holds “{name}” twice.")

@@ -7,6 +7,7 @@ import string
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +164,8 @@ def test_a_part_is_evenly_spread(rows: int, wanted: int, batch: int) -> None:
     assert {len(part) for part in batches[:-1]} <= {batch}
     assert len(places) == min(rows, max(1, round(wanted / 5)))
     assert len({after - before for before, after in itertools.pairwise(places)} | {rows // len(places)}) <= 2
-    assert 0 == places[0] <= places[-1] < rows
+    assert places[0] == 0
+    assert rows - rows / len(places) - 1 <= places[-1] < rows  # as much is left after the last as between the others
 
 
 @every_kind
@@ -427,17 +429,17 @@ def test_padding_is_the_tokenizers_own() -> None:
 
 
 def test_lines_of_fewer_than_two_tokens_are_left_out() -> None:
-    lone = "一 二 三 四 五 六 七 八 九 十 百"  # not in the vocabulary of two words
-    text = LINES + lone + "\n"
-    data = own(text, rows="sentences", split="pairs", tokenizer="char", held_out=0.3)
-    assert "百" in counted(data, data.held_out()) + counted(data, data.trained_on(10**9))
-    made = tokens.tokens_of(data.config, text)
-    short = tokens.Tokens(made.tokenizer, dict(made.arrays))
+    config = TextConfig(corpus="own", text=keep(LINES), rows="sentences", split="sentences", held_out=0.4)
+    made = tokens.tokens_of(config, LINES)
     lengths = made.arrays["lengths"].copy()
-    lengths[-1] = 1
-    short.arrays["lengths"] = lengths  # type: ignore[index]
-    cut = windows.Sentences(data.config, text, short)
-    assert cut.training_targets + cut.held_out_targets == sum(min(int(n) - 1, 64) for n in lengths[:-1])
+    lengths[2:] = 1
+    short = tokens.Tokens(made.tokenizer, {**made.arrays, "lengths": lengths})
+    for seed in range(9):
+        data = windows.Sentences(replace(config, split_seed=seed), LINES, short)
+        assert (data.training_rows, data.held_out_rows) == (1, 1)
+    lengths[1] = 1
+    with pytest.raises(TextError, match="Fewer than two lines of this text have two tokens"):
+        windows.Sentences(config, LINES, short)
 
 
 def test_whole_training_is_as_wide_as_its_longest_line() -> None:
@@ -461,6 +463,19 @@ def test_bits_count_every_character_of_the_held_out_text_even_dropped_spaces() -
     kept = len(data.tokenizer.encode(end))
     assert data.characters_per_token == len(end) / kept
     assert "".join(counted(data, data.held_out())).count(" ") < end.count(" ")
+
+
+@pytest.mark.parametrize("kind", ["word", "bpe", "bytes"])
+@pytest.mark.parametrize("split", ["sentences", "pairs"])
+def test_bits_count_the_characters_of_the_held_out_pairs_alone(split: str, kind: str) -> None:
+    data = sentences(tokenizer=kind, vocabulary=270, context=9, split=split)
+    lines = [line for line in LINES.split("\n") if len(line) > 20]
+    masks = dict(zip(data._held_out_rows.tolist(), [row for b in data.held_out() for row in b.mask], strict=True))  # type: ignore[attr-defined, union-attr]
+    characters = 0
+    for number, mask in masks.items():
+        ends = [end for _, _, end in data.tokenizer.spans(lines[number])]
+        characters += sum(ends[place + 1] - ends[place] for place in mask.nonzero().flatten().tolist())
+    assert data.characters_per_token == characters / data.held_out_targets
 
 
 def test_windows_count_the_characters_of_the_whole_text() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -92,20 +91,19 @@ def test_what_is_not_said_to_be_lost_is_there(kind: str, text: str) -> None:
     ("kind", "text", "decoded", "lost"),
     [
         ("char", VERSE, VERSE, ""),
-        ("char", "zeal is zany, é", "eal is an, ", "3 unknown characters (“z”, “y”, “é”)"),
+        ("char", "zeal is zen, é", "eal is en, ", "2 unknown characters (“z”, “é”)"),
         ("word", VERSE.replace(" -- ", "--"), VERSE.replace(" -- ", "--"), ""),
         ("word", "  the  sea ,\tthe\n\nshore ", "the sea, the\n\nshore", "spaces or line ends: 3 lost and 2 changed"),
-        ("word", "the deep blue deep é sea", "the <unk> <unk> <unk> <unk> sea", "3 unknown words (“deep”, “blue”, “é”)"),
-        ("bpe", "the sea, the\nshore", "the sea , the shore", "spaces or line ends: 1 put in and 1 changed"),
-        ("bpe", "zest", "<unk> es t", "1 unknown character (“z”), spaces or line ends: 2 put in"),
-        ("bpe", "zyxwvu", "<unk> <unk> <unk> w <unk> u", "4 unknown characters (“z”, “y”, “x” and 1 more)"),
+        ("word", "the deep é, deep sea", "the <unk> <unk>, <unk> sea", "2 unknown words (“deep”, “é”)"),
+        ("bpe", "come again", "come again", ""),
+        ("bpe", "come, come\nagain\n", "come , come again", "spaces or line ends: 1 put in and 1 lost and 1 changed"),
+        ("bpe", "zest", "<unk> e s t", "1 unknown character (“z”), spaces or line ends: 3 put in"),
+        ("bpe", "z q x v", "<unk> <unk> <unk> <unk>", "4 unknown characters (“z”, “q”, “x” and 1 more)"),
         ("bytes", "zyx \0\n  😀 é ש\r\n", "zyx \0\n  😀 é ש\r\n", ""),
     ],
 )
 def test_a_round_trip_says_what_is_lost(kind: str, text: str, decoded: str, lost: str) -> None:
-    there = round_trip(TOKENIZERS[kind], text)
-    assert there == RoundTrip(decoded, decoded == text, there.lost)
-    assert there.lost.startswith(lost) if "more" in lost else there.lost == lost
+    assert round_trip(TOKENIZERS[kind], text) == RoundTrip(decoded, decoded == text, lost)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +115,11 @@ def test_unknown_things_are_named_once_and_in_order(kind: str, unknown: list[str
 
 
 def test_rates_of_a_text() -> None:
-    text = "the sea é"
+    text = "the shore é"
     rates = {kind: (characters_per_token(t, text), unknown_rate(t, text)) for kind, t in TOKENIZERS.items()}
-    assert rates["char"] == (9 / 8, pytest.approx(1 / 9))
-    assert rates["word"] == rates["bpe"] == (9 / 3, 1 / 3)
-    assert rates["bytes"] == (9 / len(TOKENIZERS["bytes"].encode(text)), 0)
+    assert rates["char"] == (11 / 10, pytest.approx(1 / 11))
+    assert rates["word"] == rates["bpe"] == (11 / 3, 1 / 3)
+    assert rates["bytes"] == (11 / len(TOKENIZERS["bytes"].encode(text)), 0)
 
 
 @every_kind
@@ -142,24 +140,23 @@ def test_a_file_brings_the_same_tokenizer_back(kind: str, text: str) -> None:
 
 
 # Much of this text is equally frequent: nothing but the rules for ties decides.
+SIZES = {"char": [0], "word": [30, 60, 300], "bpe": [30, 60, 300], "bytes": [300]}
 TIES = " ".join(f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrstuvwx") + " éèêëàâäùûüîïôö"
-DIGEST = """
-import hashlib, sys
-from explorer.tokenization.text import KINDS, train
-made = [train(kind, sys.argv[1], size).to_json() for kind in KINDS for size in (30, 60, 300) if kind != "bytes" or size == 300]
-print(hashlib.sha256("".join(made).encode()).hexdigest())
+THERE = """
+import json, sys
+from explorer.tokenization.text import train
+text, sizes = json.loads(sys.argv[1])
+print("".join(train(kind, text, size).to_json() for kind in sizes for size in sizes[kind]))
 """
 
 
 def test_the_same_text_gives_the_same_tokenizer_in_every_process() -> None:
-    made = [train(k, TIES, size).to_json() for k in KINDS for size in (30, 60, 300) if k != "bytes" or size == 300]
-    here = hashlib.sha256("".join(made).encode()).hexdigest()
+    here = "".join(train(kind, TIES, size).to_json() for kind in SIZES for size in SIZES[kind])
     for threads in ("1", "3"):
         environment = {**os.environ, "RAYON_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
-        there = subprocess.run(
-            [sys.executable, "-c", DIGEST, TIES], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
-        )
-        assert there.stdout.strip() == here
+        command = [sys.executable, "-c", THERE, json.dumps([TIES, SIZES])]
+        there = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+        assert there.strip() == here
 
 
 @every_kind
@@ -237,13 +234,13 @@ def test_one_letter_a_million_times(kind: str, letter: str) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("use", ["train", "encode", "spans", "unknown_in", "encode_batch"])
+@pytest.mark.parametrize("use", ["train", "encode", "encode_batch", "spans"])
 def test_half_a_character_is_no_text(kind: str, use: str) -> None:
     uses: dict[str, Callable[[str], object]] = {
         "train": lambda text: train(kind, text, 300),
         "encode_batch": lambda text: TOKENIZERS[kind].encode_batch([text]),
     }
-    with pytest.raises(TextError, match="half a character .* place 5"):
+    with pytest.raises(TextError, match=r"half a character .* place 5"):
         uses.get(use, lambda text: getattr(TOKENIZERS[kind], use)(text))("the \ud83d sea")
 
 

@@ -162,11 +162,11 @@ def test_replicas_learn_as_the_solo_run_of_their_seed(model: str) -> None:
 
 
 def test_a_target_ends_the_training_and_is_confirmed_over_everything() -> None:
-    config = short("gru", stop_at=2.3, iterations=400, learning_rate=0.05)
+    config = short("gru", stop_at=2.5, iterations=400, learning_rate=0.05)
     record = recorded(config)
     assert record.finished
     assert 0 < record.curves.step < 400
-    assert record.curves.last("val_loss")[0] <= 2.3
+    assert record.curves.last("val_loss")[0] <= 2.5
     assert record.curves.step in record.snapshots
 
 

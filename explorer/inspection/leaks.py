@@ -1,0 +1,58 @@
+"""How much a leaky split flatters: the same n-gram, counted and asked under an honest split and under a leaky one."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+from torch import Generator
+
+from explorer.errors import TextError
+from explorer.models.configs import NgramTextConfig
+from explorer.models.ngram import Ngram
+from explorer.tasks.text import TextConfig
+from explorer.tasks.windows import text_data
+from explorer.training.scoring import loss_over
+
+ORDER: Final = 6
+PAIRS: Final = {"blocks": ("end", "windows"), "sentences": ("sentences", "pairs")}  # by rows: honest, leaky
+
+
+@dataclass(frozen=True)
+class Leak:
+    """What the same counts score under the two splits of one kind of rows, or why they cannot."""
+
+    rows: str
+    honest: float = math.nan  # bits a character of what is held out
+    leaky: float = math.nan
+    seconds: float = 0.0  # of counting alone, both together
+    problem: str = ""
+
+
+def leaks(config: TextConfig) -> tuple[Leak, ...]:
+    """Both pairs of splits, for the text, the tokens and the context of a configuration.
+
+    Raises NeedsText and CorpusMissing; a text that cannot be cut so is a `problem`.
+    """
+    return tuple(_leak(config, rows) for rows in PAIRS)
+
+
+def _leak(config: TextConfig, rows: str) -> Leak:
+    try:
+        (honest, one), (leaky, two) = (_bits(replace(config, rows=rows, split=split)) for split in PAIRS[rows])
+    except TextError as error:
+        return Leak(rows, problem=str(error))
+    return Leak(rows, honest, leaky, one + two)
+
+
+def _bits(config: TextConfig) -> tuple[float, float]:
+    """Bits a character of the held-out part, scored as a run of the n-gram is, and seconds of counting."""
+    data = text_data(config)
+    model = Ngram(NgramTextConfig(n=ORDER), data.vocabulary, config.context, Generator())
+    everything = data.whole_training()
+    began = time.perf_counter()
+    model.fit(*everything)
+    seconds = time.perf_counter() - began
+    return float(loss_over(model, data.held_out())) / data.characters_per_token / math.log(2), seconds

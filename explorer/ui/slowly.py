@@ -1,0 +1,81 @@
+"""Work that takes longer than a page may: done on a thread, looked at again by the page until it is there.
+
+A result is kept for all who ask for the same, and so is the sentence of a text that nothing can be made of.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.ui.page import empty_panel, problems
+
+Made = TypeVar("Made")
+PATIENCE = 0.2  # seconds that a page waits before it is drawn without the result
+_MOST = 48  # results
+_works: OrderedDict[tuple[Hashable, ...], Future[object]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def _one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)  # on a server there is always other work for the second core
+
+
+_pool = ThreadPoolExecutor(1, thread_name_prefix="slowly", initializer=_one_thread)
+
+
+def work(key: tuple[Hashable, ...], make: Callable[[], Made]) -> Future[Made]:
+    """What is made under this key: there already, on its way, or begun now."""
+    with _lock:
+        if key not in _works:
+            _works[key] = _pool.submit(make)  # type: ignore[assignment]  # a key always stands for the same type
+        _works.move_to_end(key)
+        while len(_works) > _MOST:
+            _works.popitem(last=False)[1].cancel()
+        return _works[key]  # type: ignore[return-value]
+
+
+def forget(part: Hashable) -> None:
+    """Drop every result with this in its key."""
+    with _lock:
+        for key in [key for key in _works if part in key]:
+            _works.pop(key).cancel()
+
+
+def eventually(
+    name: str,
+    key: tuple[Hashable, ...],
+    make: Callable[[], Made],
+    draw: Callable[[Made], object],
+    meanwhile: str,
+    height: int,
+) -> None:
+    """A part of the page that is drawn once its result is there; until then `meanwhile` says what is being done."""
+    future = work(key, make)
+    wait([future], PATIENCE)
+    waiting = not future.done()
+
+    @st.fragment(key=name, run_every=0.5 if waiting else None)
+    def drawn() -> None:
+        asked = work(key, make)
+        if not asked.done():
+            empty_panel(meanwhile, height)
+            return
+        if waiting:
+            st.rerun()  # the whole page once more, without the clock
+        try:
+            made = asked.result()
+        except LineageError as error:
+            problems([str(error)])
+            return
+        draw(made)
+
+    drawn()

@@ -1,0 +1,87 @@
+"""Language models of every kind, small and with all their numbers at random: nothing is 0 or 1 by its start."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import torch
+from torch import Generator, Tensor, nn
+
+from explorer.models.configs import (
+    FeedforwardTextConfig,
+    GRUTextConfig,
+    LSTMTextConfig,
+    NgramTextConfig,
+    RNNTextConfig,
+    TransformerTextConfig,
+)
+from explorer.models.gru import GRULanguageModel
+from explorer.models.lstm import LSTMLanguageModel
+from explorer.models.neural_ngram import NeuralNgram
+from explorer.models.ngram import Ngram
+from explorer.models.rnn import RNNLanguageModel
+from explorer.models.transformer_decoder import TransformerDecoder
+
+VOCABULARY, CONTEXT = 11, 7
+
+
+def transformer(**changes: Any) -> TransformerTextConfig:
+    return TransformerTextConfig(**{"width": 12, "heads": 3, "layers": 2, "hidden": 17, "start": "usual", **changes})
+
+
+_ACTIVATIONS = itertools.cycle(("relu", "gelu", "relu2"))
+_BIASES = itertools.cycle((False, True))
+TRANSFORMERS = {
+    f"transformer {positions} {norm} {place}": transformer(
+        positions=positions, norm=norm, norm_place=place, activation=next(_ACTIVATIONS), biases=next(_BIASES)
+    )
+    for norm in ("layer", "rms", "none")
+    for positions in ("learned", "sinusoidal", "rotary", "none")
+    for place in ("pre", "post")
+}
+OTHERS = {
+    "ngram 1": NgramTextConfig(n=1),
+    "ngram 4": NgramTextConfig(n=4),
+    "feedforward": FeedforwardTextConfig(width=5, hidden=13, window=3, dropout=0.5),
+    "feedforward, batch norm": FeedforwardTextConfig(width=5, hidden=13, window=6, batch_norm=True),
+    "rnn": RNNTextConfig(width=5, hidden=13),
+    "rnn, two layers": RNNTextConfig(width=5, hidden=13, layers=2, dropout=0.5),
+    "lstm": LSTMTextConfig(width=5, hidden=13),
+    "lstm, three layers": LSTMTextConfig(width=5, hidden=13, layers=3),
+    "gru": GRUTextConfig(width=5, hidden=13),
+    "gru, two layers": GRUTextConfig(width=5, hidden=13, layers=2),
+}
+CONFIGS: dict[str, Any] = {**TRANSFORMERS, **OTHERS}
+FEW = ("transformer rotary layer pre", "transformer learned rms post", *OTHERS)  # each kind once, and their variants
+
+_CLASSES = {
+    NgramTextConfig: Ngram,
+    FeedforwardTextConfig: NeuralNgram,
+    RNNTextConfig: RNNLanguageModel,
+    LSTMTextConfig: LSTMLanguageModel,
+    GRUTextConfig: GRULanguageModel,
+    TransformerTextConfig: TransformerDecoder,
+}
+
+
+def made(seed: int) -> Generator:
+    return Generator().manual_seed(seed)
+
+
+def model(name: str) -> nn.Module:
+    config, draws = CONFIGS[name], made(3)
+    built = _CLASSES[type(config)](config, VOCABULARY, CONTEXT, made(2))
+    if isinstance(built, Ngram):
+        text = torch.randint(VOCABULARY, (5, 40), generator=draws)
+        built.fit(text[:, :-1], text[:, 1:])
+        return built
+    for parameter in built.parameters():
+        parameter.data += torch.randn(parameter.shape, generator=draws) * 0.1
+    for statistics in built.buffers():
+        statistics.data = torch.rand(statistics.shape, generator=draws) + 0.5
+    return built
+
+
+def texts(rows: int, time: int) -> Tensor:
+    return torch.randint(VOCABULARY, (rows, time), generator=made(5))

@@ -1,0 +1,158 @@
+"""Cuts against slow definitions, and dice against the distribution they stand for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from explorer.errors import InvalidSetting
+from explorer.generation.sampling import Sampling, choose, cut, dice, gumbel
+from explorer.training.config import validated
+
+LOGITS = torch.tensor([0.5, 2.0, -1.0, 1.0, 2.0])
+VALUES = st.sampled_from([-3.0, -0.5, 0.0, 0.25, 1.0, 1.5, 4.0])  # few, so that there are ties
+
+
+def kept(**settings: Any) -> list[int]:
+    return [i for i, value in enumerate(cut(LOGITS, Sampling(**settings)).tolist()) if value > -math.inf]
+
+
+def slowly(logits: list[float], sampling: Sampling) -> set[int]:
+    """The tokens that may be chosen, by the definitions in the papers, one rule after the other."""
+    weights = [math.exp((value - max(logits)) / sampling.temperature) for value in logits]
+    p = [weight / sum(weights) for weight in weights]
+    ranked = sorted(range(len(p)), key=lambda i: (-logits[i], i))
+    top_k = set(ranked[: sampling.top_k or len(ranked)])
+    top_p, total = set(), 0.0
+    for i in ranked:
+        assume(abs(total - sampling.top_p) > 1e-9 or sampling.top_p in (0, 1))  # at the edge, rounding decides
+        if sampling.top_p == 1 or not top_p or total < sampling.top_p:
+            top_p.add(i)
+        total += p[i]
+    assume(all(abs(q - sampling.min_p * max(p)) > 1e-9 or q == max(p) for q in p))
+    return top_k & top_p & {i for i, q in enumerate(p) if q >= sampling.min_p * max(p)}
+
+
+@given(
+    st.lists(VALUES, min_size=1, max_size=9),
+    st.floats(0.05, 5),
+    st.integers(0, 10),
+    st.floats(0, 1),
+    st.floats(0, 1),
+)
+def test_cut_keeps_what_the_definitions_keep(
+    logits: list[float], temperature: float, top_k: int, top_p: float, min_p: float
+) -> None:
+    sampling = Sampling(temperature, top_k, top_p, min_p)
+    left = cut(torch.tensor([logits, logits[::-1]]), sampling)
+    for row, given_row in zip(left.tolist(), (logits, logits[::-1]), strict=True):
+        allowed = slowly(given_row, sampling)
+        assert row == [value if i in allowed else -math.inf for i, value in enumerate(given_row)]
+
+
+def test_cuts_worked_by_hand() -> None:
+    assert kept() == [0, 1, 2, 3, 4]
+    assert kept(top_k=1) == [1]  # of two equal ones the first
+    assert kept(top_k=2) == [1, 4]
+    assert kept(top_k=3) == [1, 3, 4]
+    assert kept(top_k=99) == [0, 1, 2, 3, 4]
+    # Probabilities .0910, .4078 twice, .1500 and .0203.
+    weights = [math.exp(value) for value in LOGITS.tolist()]
+    p = [weight / sum(weights) for weight in weights]
+    assert kept(top_p=0.0) == [1]
+    assert kept(top_p=p[1] - 1e-6) == [1]
+    assert kept(top_p=p[1] + 1e-6) == [1, 4]
+    assert kept(top_p=1 - p[2] - 1e-6) == [0, 1, 3, 4]
+    assert kept(top_p=1 - p[2] + 1e-6) == [0, 1, 2, 3, 4]
+    assert kept(min_p=1.0) == [1, 4]
+    assert kept(min_p=math.exp(-1) - 1e-6) == [1, 3, 4]
+    assert kept(min_p=math.exp(-1) + 1e-6) == [1, 4]
+    # At twice the temperature differences count half.
+    assert kept(min_p=math.exp(-1) + 1e-6, temperature=2.0) == [0, 1, 3, 4]
+    assert kept(temperature=0.0) == [1]
+    assert kept(temperature=0.0, top_p=0.99, min_p=0.01) == [1]
+
+
+def test_greedy_takes_the_likeliest_whatever_the_dice_say() -> None:
+    noise = gumbel(dice(0, 0), 500, 5)
+    assert choose(LOGITS.expand(500, -1), noise, Sampling(0.0)).tolist() == [1] * 500
+
+
+@pytest.mark.parametrize("temperature", [1e-3, 1e-30, 5e-324])
+def test_a_tiny_temperature_takes_the_likeliest_too(temperature: float) -> None:
+    logits = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.0]).expand(500, -1)
+    noise = gumbel(dice(0, 0), 500, 5)
+    for cuts in ({}, {"top_p": 0.9}, {"min_p": 0.1}, {"top_k": 3}):
+        assert choose(logits, noise, Sampling(temperature, **cuts)).tolist() == [2] * 500
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"temperature": 0.7}, {"temperature": 1.8}, {"top_k": 3}, {"top_p": 0.9, "temperature": 0.8}, {"min_p": 0.2}],
+    ids=str,
+)
+def test_what_is_chosen_has_the_distribution_of_the_softmax(settings: dict[str, Any]) -> None:
+    draws, sampling = 20_000, Sampling(**settings)
+    chosen = choose(LOGITS.expand(draws, -1), gumbel(dice(11, 0), draws, 5), sampling)
+    found = torch.bincount(chosen, minlength=5).double()
+    expected = (cut(LOGITS, sampling).double() / sampling.temperature).softmax(0) * draws
+    possible = expected > 0
+    assert found[~possible].sum() == 0
+    # Chi-square with at most 4 degrees of freedom; above 28 in one of 100,000 seeds.
+    assert ((found - expected)[possible].square() / expected[possible]).sum() < 28
+
+
+def test_noise_has_the_gumbel_distribution() -> None:
+    noise = gumbel(dice(1, 2), 1_000, 100).double()
+    for x in (-1.5, 0.0, 1.0, 3.0):
+        assert (noise < x).double().mean().item() == pytest.approx(math.exp(-math.exp(-x)), abs=0.005)
+
+
+def test_noise_drawn_in_parts_is_the_same() -> None:
+    own = dice(3, 1)
+    parts = torch.cat([gumbel(own, steps, 13) for steps in (1, 7, 2)])
+    assert torch.equal(parts, gumbel(dice(3, 1), 10, 13))
+
+
+def test_every_seed_and_every_sample_has_dice_of_its_own() -> None:
+    first = {(seed, sample): gumbel(dice(seed, sample), 1, 1).item() for seed in range(20) for sample in range(20)}
+    assert len(set(first.values())) == 400
+    assert gumbel(dice(7, 3), 1, 1).item() == first[7, 3]
+
+
+FOR_EVER = [1.6602879762649536, 1.8830890655517578, -1.7289396524429321]
+
+
+def test_dice_are_for_ever_the_same() -> None:
+    assert gumbel(dice(0, 0), 1, 3)[0].tolist() == pytest.approx(FOR_EVER)
+
+
+def test_only_what_the_temperature_changes_changes() -> None:
+    logits, noise = torch.randn(300, 20, generator=dice(5, 0)), gumbel(dice(5, 1), 300, 20)
+    texts = [choose(logits, noise, Sampling(t)) for t in (0.8, 0.81, 3.0)]
+    assert 0.95 < (texts[0] == texts[1]).float().mean() < 1
+    assert (texts[0] == texts[2]).float().mean() < 0.7
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "said"),
+    [
+        ({"temperature": "-0.1"}, "temperature = -0.1 is not possible. Give a number from 0 to 5."),
+        ({"temperature": "warm"}, "temperature = warm is not possible. Give a number from 0 to 5."),
+        ({"top_p": 1.5}, "top_p = 1.5 is not possible. Give a number from 0 to 1."),
+        ({"min_p": "nan"}, "min_p = nan is not possible. Give a number from 0 to 1."),
+        ({"top_k": 2.5}, "top_k = 2.5 is not possible. Give a whole number from 0 to 20,000."),
+        ({"seed": -1}, "seed = -1 is not possible. Give a whole number from 0 to 2,147,483,647."),
+        ({"top_q": 1}, "There is no setting “top_q”. Nearest: top_p, top_k."),
+    ],
+)
+def test_settings_come_through_the_same_door_as_all(given_settings: dict[str, object], said: str) -> None:
+    assert validated(Sampling, {"temperature": "0.8", "top_k": "40"}) == Sampling(0.8, 40)
+    with pytest.raises(InvalidSetting, match=r"possible|There is no") as caught:
+        validated(Sampling, given_settings)
+    assert str(caught.value) == said

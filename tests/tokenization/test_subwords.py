@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.tokenization.characters import Characters
+from explorer.tokenization.subwords import BPE, ByteLevelBPE, Subwords
+from explorer.tokenization.word_level import WordLevel
+
+SENTENCES = [
+    "she sells sea shells by the sea shore",
+    "the shells she sells are sea shells, é 😀 I'm sure!!",
+    "so if she sells shells on the shore 😀 é",
+    "ne née naïve née ne",
+]
+KINDS = {"bpe": BPE.train(SENTENCES, 80), "bytes": ByteLevelBPE.train(SENTENCES, 310)}
+both = pytest.mark.parametrize("kind", KINDS)
+
+
+def test_merges_worked_by_hand() -> None:
+    """aaabdaaabac: the pair aa stands there four times, then ab and "aa ab" twice. Ties go to the lower ids."""
+    learned = BPE.train(["aaabdaaabac"], 1_000)
+    assert learned.merges == (("a", "a"), ("a", "b"), ("aa", "ab"))
+    assert learned.tokens == ("<unk>", "<pad>", "a", "b", "c", "d", "aa", "ab", "aaab")
+    assert learned.merge_ids == ((2, 2, 6), (2, 3, 7), (6, 7, 8))
+    assert learned.encode("aaabdab x").tolist() == [8, 5, 7, 0]
+    assert learned.decode([8, 5, 1, 7, 0, 1]) == "aaab d ab <unk>"
+    assert learned.spans("ab\n\n aab") == [(7, 0, 2), (6, 5, 7), (3, 7, 8)]
+
+
+def replayed(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[int, int, int]]:
+    """What the page does when a visitor makes the vocabulary smaller: the merges again, word by word."""
+    found: list[tuple[int, int, int]] = []
+    for word in tokenizer.symbols(text):
+        for left, right, merged in tokenizer.merge_ids:
+            if vocabulary <= len(tokenizer.tokens) - len(tokenizer.merge_ids):
+                break
+            place = 0
+            while place < len(word) - 1:
+                (first, start, _), (second, _, end) = word[place : place + 2]
+                if (first, second) == (left, right):
+                    word[place : place + 2] = [(merged, start, end)]
+                place += 1
+            if merged == vocabulary - 1:
+                break
+        found += word
+    return found
+
+
+@both
+@given(st.one_of(st.text(alphabet=list("seahlt 😀éïn!'\n")), st.text(), st.sampled_from(SENTENCES)))
+def test_the_merges_replayed_split_a_text_as_the_library_does(kind: str, text: str) -> None:
+    tokenizer = KINDS[kind]
+    assert replayed(tokenizer, text, len(tokenizer.tokens)) == tokenizer.spans(text)
+
+
+@both
+def test_a_smaller_vocabulary_is_a_prefix_of_a_larger_one(kind: str) -> None:
+    large = KINDS[kind]
+    fewest = len(large.tokens) - len(large.merges)
+    assert len(large.merges) > 10
+    for vocabulary in range(fewest, len(large.tokens) + 1):
+        small = type(large).train(SENTENCES, vocabulary)
+        assert small.tokens == large.tokens[:vocabulary]
+        assert small.merge_ids == large.merge_ids[: len(small.merge_ids)]
+        for text in SENTENCES:
+            assert [id for id, _, _ in replayed(large, text, vocabulary)] == small.encode(text).tolist()
+
+
+def test_special_tokens_are_never_found_in_a_text() -> None:
+    learned = BPE.train(["<unk> <pad> <unk> <pad>"], 100)
+    assert {0, 1}.isdisjoint(learned.encode("<unk><pad> <pad>").tolist())
+    assert "".join(learned.decode(learned.encode("<unk><pad>")).split()) == "<unk><pad>"
+
+
+def test_a_vocabulary_without_room_for_all_characters_keeps_the_most_frequent_ones() -> None:
+    learned = BPE.train(["ddd aaa c b e f"], 6)
+    assert learned.tokens == ("<unk>", "<pad>", "a", "b", "c", "d")
+    assert learned.encode("fade").tolist() == [0, 2, 5, 0]
+
+
+def test_bpe_learns_from_lines_as_from_the_whole() -> None:
+    assert BPE.train(SENTENCES, 70).to_json() == BPE.train(["\n".join(SENTENCES)], 70).to_json()
+
+
+@given(st.text())
+def test_bytes_lose_nothing(text: str) -> None:
+    for tokenizer in (KINDS["bytes"], *([ByteLevelBPE.train([text * 2], 400)] if text else [])):
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_bytes_are_shown_as_text_where_they_are_whole_characters() -> None:
+    tokenizer = ByteLevelBPE.train(["é née née née 😀 😀"], 262)
+    assert tokenizer.merges[:4] == ((r"\xc3", r"\xa9"), ("n", "é"), (" ", "né"), (" né", "e"))
+    assert tokenizer.tokens[256:260] == ("é", "né", " né", " née")
+    shown = {tokenizer.tokens[id] for id in tokenizer.encode("\n\0ש😁")}
+    assert shown >= {"\n", "\0", r"\xd7", r"\xa9", r"\x81"}
+    assert {(start, end) for _, start, end in tokenizer.spans("ש😁")} == {(0, 1), (1, 2)}
+
+
+def test_a_cut_character_is_shown_as_such() -> None:
+    tokenizer = ByteLevelBPE.train(["a"], 256)
+    ids = tokenizer.encode("a😀b")
+    assert len(ids) == 6
+    assert tokenizer.decode(ids[:4]) == "a�"
+    assert tokenizer.decode(ids[1:5]) == "😀"
+
+
+# Long texts are encoded in pieces
+
+
+@pytest.mark.parametrize("kind", [WordLevel, BPE, ByteLevelBPE])
+@given(st.lists(st.sampled_from(["a", "she", "sea's", "!", "...", " ", "  ", "\n", "\n\n", "é", "😀"]), min_size=30))
+def test_pieces_change_no_token(kind: type[WordLevel | Subwords], parts: list[str]) -> None:
+    text = "".join(parts)
+    tokenizer = kind.train(["a she sea's sea's!! ... ...  \n\n  \n\n  é 😀"], 300)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("explorer.tokenization.pipeline._PIECE", 10**9)
+        whole = tokenizer.spans(text)
+        patch.setattr("explorer.tokenization.pipeline._PIECE", 25)
+        pieces = tokenizer.spans(text)
+    longest_word = max((len(word) for word in text.split()), default=0)
+    longest_gap = max((end[1] - start[2] for start, end in pairwise([(0, 0, 0), *whole])), default=0)
+    if longest_word < 20 and longest_gap < 20:
+        assert pieces == whole
+    assert kind is not ByteLevelBPE or tokenizer.decode([id for id, _, _ in pieces]) == text
+
+
+# Tiny Shakespeare
+
+
+@pytest.fixture(scope="module")
+def shakespeare() -> str:
+    folder = os.environ.get("LINEAGE_DATA_DIR")
+    if not folder or not (file := Path(folder) / "tinyshakespeare.txt").exists():
+        pytest.skip("Tiny Shakespeare is not here: LINEAGE_DATA_DIR")
+    return file.read_text(encoding="utf-8")
+
+
+def test_the_assignments_tokenizer(shakespeare: str) -> None:
+    """Learned from the sentences as they stand, then used on the lower-cased ones; every figure is published there."""
+    lines = (line.strip() for line in shakespeare.split("\n"))
+    sentences = [line for line in lines if 5 <= len(line.split()) <= 30 and line[0] not in "=@" and len(line) > 20]
+    assert len(sentences) == 22_830
+    learned = BPE.train(sentences, 500)
+    assert len(learned.tokens) == 500
+    first = "Before we proceed any further, hear me speak."
+    assert sentences[0] == first
+    assert learned.encode(first).tolist() == [365, 265, 114, 276, 98, 107, 373, 43, 145, 128, 6, 364, 80, 338, 8]
+    assert learned.decode(learned.encode(first)) == "Be fore we pro ce ed any f ur ther , hear me speak ."
+    lower = learned.encode_batch([sentence.lower() for sentence in sentences])
+    assert lower[0].tolist()[:11] == [92, 265, 114, 276, 98, 107, 373, 43, 145, 128, 6]
+    assert learned.decode([79, 479, 123, 42, 1, 1]) == "and who so e"
+    assert learned.tokens[5] == "'"
+    assert sum(min(len(ids), 16) - 1 for ids in lower if len(ids) > 1) == 314_579
+
+
+def test_all_of_tiny_shakespeare(shakespeare: str) -> None:
+    characters, in_bytes = Characters.train([shakespeare], 0), ByteLevelBPE.train([shakespeare], 500)
+    assert len(characters.tokens) == 65
+    assert characters.decode(characters.encode(shakespeare)) == shakespeare
+    assert in_bytes.decode(in_bytes.encode(shakespeare)) == shakespeare
+    words = WordLevel.train([shakespeare], 100_000)
+    there = words.decode(words.encode(shakespeare))
+    assert there.split("\n")[:7] == shakespeare.split("\n")[:7]
+    assert there.count("\n") == shakespeare.count("\n")
