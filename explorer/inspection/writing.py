@@ -8,6 +8,7 @@ from explorer.errors import DamagedRun
 from explorer.generation.sampling import Sampling
 from explorer.generation.writing import prompt_ids, write
 from explorer.inspection.opening import open_model
+from explorer.tasks.text import TextConfig
 from explorer.tokenization.text import from_json
 from explorer.training.store import StoredRun
 
@@ -27,5 +28,5 @@ def continued(run: StoredRun, prompt: str, tokens: int, sampling: Sampling, samp
         raise DamagedRun(f"Run {run.key} has no tokenizer: it cannot read or write. Train it again.")
     tokenizer = from_json(run.tokenizer)
     ids, dropped = prompt_ids(tokenizer, prompt)
-    written = write(open_model(run).alone(0), ids, tokens, sampling, samples)
+    written = write(open_model(run).alone(0), ids, tokens, sampling, samples, run.config.on(TextConfig).context)
     return Written(tokenizer.decode(ids.tolist()), dropped, tuple(tokenizer.decode(row) for row in written.tolist()))

@@ -87,7 +87,7 @@ class FeedforwardTextConfig:
     """Sizes of the neural n-gram of Bengio et al. (2003)."""
 
     width: int = setting(32, "Numbers in each token's embedding.", 1, 512)
-    hidden: int = setting(256, "Units in the tanh layer.", 1, 2_048)
+    hidden: int = setting(608, "Units in the tanh layer.", 1, 2_048)
     window: int = setting(8, "Tokens it sees; what stands further back is cut off.", 1, 64)
     batch_norm: bool = setting(False, "Batch normalisation before the tanh (Ioffe & Szegedy 2015).")
     dropout: float = setting(0.0, "Share of hidden units left out in each training step.", 0, 0.9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from explorer.errors import LineageError
+from explorer.tasks.text import TextConfig
 from explorer.training import store
 from explorer.training.config import RunConfig, changed, default
 
@@ -19,15 +20,25 @@ def parameters(config: RunConfig) -> int:
     return sum(p.numel() for p in build(changed(config, {"replicas": 1})).parameters())
 
 
+def _work(config: RunConfig) -> float:
+    """Tokens in a batch, times numbers to be learned."""
+    return config.batch_size * config.on(TextConfig).context * config.replicas * parameters(config)
+
+
 def seconds(config: RunConfig) -> float:
     """About how long the training takes by itself, by the time a step of the shipped run took.
 
-    A step costs mostly its calls, so fewer seeds save little; wide layers add the time of their products.
+    On the negation task a step costs mostly its calls, so fewer seeds save little; wide layers add the time of their
+    products. On text it is mostly products: for every token read, each number of the model is used.
     """
+    text = isinstance(config.task, TextConfig)
     try:
-        shipped = store.find(f"negation-single-{config.model_name}")  # TODO text
+        shipped = store.find(f"text-{config.model_name}" if text else f"negation-single-{config.model_name}")
     except LineageError:
         return 0.0
+    if text:
+        grown = _work(config) / max(_work(shipped.config), 1)
+        return shipped.card.seconds / shipped.card.step * (0.2 + 0.8 * grown) * (config.steps - config.first_step)
     usual = default("negation", config.model_name)
     step = shipped.card.seconds / shipped.config.steps * (0.6 + 0.4 * config.replicas / shipped.config.replicas)
     more = parameters(config) - parameters(usual) if config.model != usual.model else 0

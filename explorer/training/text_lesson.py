@@ -15,9 +15,11 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from explorer.catalogue import variant
+from explorer.generation.sampling import Sampling
+from explorer.generation.writing import prompt_ids, write
 from explorer.models.configs import NgramTextConfig
 from explorer.models.language import State
-from explorer.models.layers import learning
+from explorer.models.layers import learning, replica
 from explorer.models.ngram import Ngram
 from explorer.tasks.text import TextConfig
 from explorer.tasks.windows import Batch, text_data
@@ -81,7 +83,17 @@ class TextLesson(Lesson):
         }
 
     def samples(self, step: int) -> tuple[str, ...]:
-        return ()
+        config = self.config
+        if not config.sample:
+            return ()
+        tokenizer = self.data.tokenizer
+        start, _ = prompt_ids(tokenizer, "\n")
+        alone = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
+        texts = [
+            write(model, start, config.sample, Sampling(seed=seed), context=config.on(TextConfig).context)[0]
+            for model, seed in zip(alone, config.seeds, strict=True)
+        ]
+        return tuple(tokenizer.decode(text.tolist()) for text in texts)
 
     def state(self) -> dict[str, Tensor]:
         rows = self._state if self.config.replicas > 1 else tuple(part[None] for part in self._state)
