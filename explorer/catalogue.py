@@ -236,6 +236,7 @@ TASKS = {
 PAGES = (
     PageRow("home.py", "", "Lineage"),
     PageRow("negation.py", "negation", "Negation"),
+    PageRow("tokens.py", "tokens", "Text and tokens"),
     PageRow("compare.py", "compare", "Compare"),
     PageRow("runs.py", "runs", "Runs"),
 )

@@ -265,3 +265,97 @@ def test_no_zip_is_refused_and_leaves_nothing(ask: Ask, tmp_path: Path) -> None:
     code, out, err = ask("import", str(tmp_path / "run.zip"))
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert not environment().runs.exists()
+
+
+# ---- language models
+
+TEXT = ("--corpus", "brackets", "--set", "size=3000", "--set", "context=8")
+SMALL = ("--set", "iterations=12", "--set", "batch_size=4", "--set", "width=8", "--set", "hidden=12")
+
+
+def learn(model: str, *more: str) -> tuple[str, ...]:
+    small = () if model == "ngram" else SMALL
+    return ("train", "--task", "text", "--model", model, *TEXT, *small, *more)
+
+
+@pytest.mark.parametrize("model", ["ngram", "gru", "transformer"])
+def test_a_language_model_is_trained_evaluated_and_writes(ask: Ask, model: str) -> None:
+    code, out, _ = ask(*learn(model, "--json"))
+    assert code == 0
+    finished = lines(out)[-1]
+    assert {"val_loss", "perplexity", "bits_per_char"} <= finished["metrics"].keys()
+    code, out, _ = ask("evaluate", finished["run"], "--json")
+    assert (code, lines(out)[0]["as_on_card"]) == (0, True)
+    write = ("generate", finished["run"], "--prompt", "(a", "--tokens", "30", "--json")
+    first, again, other = (lines(ask(*write, "--seed", seed)[1])[0] for seed in ("1", "1", "2"))
+    assert first == again
+    assert first["prompt"] == "(a"
+    assert len(first["texts"][0]) == 30
+    assert first["texts"] != other["texts"]
+    greedy = [lines(ask(*write, "--greedy", "--seed", seed)[1])[0]["texts"] for seed in ("1", "2")]
+    assert greedy[0] == greedy[1]
+
+
+def test_what_a_model_never_saw_is_named_and_left_out(ask: Ask) -> None:
+    _, out, _ = ask(*learn("ngram", "--json"))
+    code, out, err = ask("generate", lines(out)[-1]["run"], "--prompt", "(ZZ€a", "--tokens", "5")
+    assert code == 0
+    assert out.startswith("(a")
+    assert err == "The model never saw 'Z', '€': left out.\n"
+
+
+def test_a_file_is_a_corpus_and_a_run_of_it_needs_it_again(ask: Ask, tmp_path: Path) -> None:
+    file = tmp_path / "own.txt"
+    file.write_text("to be or not to be, that is the question. " * 50)
+    code, out, err = ask(
+        "train", "--task", "text", "--model", "gru", "--corpus", str(file), "--tokenizer", "char", *SMALL, "--json"
+    )
+    assert (code, err) == (0, "")
+    run = lines(out)[-1]["run"]
+    assert lines(ask("generate", run, "--tokens", "9", "--json")[1])[0]["texts"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("train", "--model", "gru"), "Name what to learn and who learns: --task and --model, or a --preset.\n"),
+        (("train", "--preset", "best"), "There is no preset “best”. There is assignment, assignment-original, "),
+        (("train", "--preset", "assignment", "--model", "gru"), "Preset assignment is for --task text --model transf"),
+        (learn("gru", "--corpus", "nowhere"), "There is no corpus and no file “nowhere”. There is tinyshakespeare, "),
+        (learn("gru", "--stop-at", "loss=3"), "--stop-at loss=3 is not possible. Write it as val_loss=LOSS"),
+        (learn("gru", "--stop-at", "val_loss=low"), "stop_at = low is not possible. Give a number from 0 to 100."),
+        (learn("bag_of_words"), "Bag of words cannot be trained on Text. There is ngram, "),
+        (learn("gru", "--tokenizer", "pieces"), "tokenizer = pieces is not possible. Give one of char, word, bpe, byte"),
+        (learn("gru", "--set", "batch_size=2048", "--set", "context=1024"), "These settings ask for 2,097,152 tokens in"),
+        (("generate", "negation-single-rnn"), "negation-single-rnn learned negation; this command is for runs that lea"),
+    ],
+)
+def test_what_is_not_possible_with_text_is_one_sentence(ask: Ask, words: tuple[str, ...], said: str) -> None:
+    code, out, err = ask(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith(said)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("content", [b"abc", b"\xff\xfeh\x00i\x00", bytes(range(256)) * 8])
+def test_a_file_that_is_no_text_is_refused_in_one_sentence(ask: Ask, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "own.txt"
+    file.write_bytes(content)
+    code, _, err = ask("train", "--task", "text", "--model", "gru", "--corpus", str(file))
+    assert code == 2
+    assert err.count("\n") == 1
+
+
+def test_sampling_that_is_not_possible_is_refused(ask: Ask) -> None:
+    _, out, _ = ask(*learn("ngram", "--json"))
+    for option, value in (("--temperature", "-1"), ("--top-p", "2"), ("--top-k", "many"), ("--seed", "x")):
+        code, _, err = ask("generate", lines(out)[-1]["run"], option, value)
+        assert (code, err.count("\n")) == (2, 1), err
+
+
+def test_a_time_becomes_a_number_of_steps_before_there_is_a_run(ask: Ask) -> None:
+    code, out, _ = ask(*learn("gru", "--max-seconds", "1", "--json"))
+    assert code == 0
+    steps = [line["of"] for line in lines(out) if line["kind"] == "step"]
+    assert len({*steps}) == 1
+    assert steps[0] > 12

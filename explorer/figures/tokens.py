@@ -30,6 +30,7 @@ def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, p
     """All tokenizers over the size of the vocabulary; an upright line at the size that is chosen."""
     traces: list[dict[str, Any]] = []
     names = []
+    unit = " %" if percent else ""
     for line in lines:
         kept = _thinned(line.sizes)
         x, y = line.sizes[kept], line.values[kept] * (100 if percent else 1)
@@ -43,7 +44,7 @@ def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, p
                 "name": line.name,
                 "line": {"color": INK, "width": 2.5, "dash": line.dash},
                 "marker": {"size": 9, "color": INK},
-                "hovertemplate": f"%{{x:,}} tokens: %{{y:.{digits}f}}{' %' if percent else ''}<extra>{line.name}</extra>",
+                "hovertemplate": f"%{{x:,}} tokens: %{{y:.{digits}f}}{unit}<extra>{line.name}</extra>",
                 "cliponaxis": False,
             }
         )
@@ -51,13 +52,15 @@ def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, p
     top = max((value for value, _, _ in names), default=1.0)
     labels = [
         words(name, x, height, xanchor="left", xshift=8, yanchor="middle")
-        for (_, x, name), height in zip(names, _apart([value for value, _, _ in names], 0.09 * max(top, 1e-9)), strict=True)
+        for (_, x, name), height in zip(
+            names, _apart([value for value, _, _ in names], 0.09 * max(top, 1e-9)), strict=True
+        )
     ]
     widest = max((x for _, x, _ in names), default=1.0)
     return figure(
         *traces,
         xaxis={"range": [0, 1.32 * widest], "nticks": 5, "title": {"text": "tokens in the vocabulary"}},
-        yaxis={"rangemode": "tozero", "nticks": 5, "ticksuffix": " %" if percent else "", "title": {"text": y_title}},
+        yaxis={"rangemode": "tozero", "nticks": 5, "ticksuffix": unit, "title": {"text": y_title}},
         shapes=[upright(here, SOFT, 1.5, "5px,4px")],
         annotations=labels,
         margin={"l": 8, "r": 8, "t": 12, "b": 8},
@@ -74,7 +77,8 @@ def origins(places: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
             y.append(row)
             text.append(label)
     shapes = [
-        {"type": "line", "x0": 0, "x1": tokens, "y0": r, "y1": r, "line": {"color": RULE, "width": 6}} for r in range(rows)
+        {"type": "line", "x0": 0, "x1": tokens, "y0": r, "y1": r, "line": {"color": RULE, "width": 6}}
+        for r in range(rows)
     ]
     every = {
         "type": "scatter",
@@ -162,7 +166,11 @@ def flattered(pairs: Sequence[Flattery], colour: str) -> go.Figure:
             annotations.append(words(f"{name} {value:.2f}", value, row, yanchor="middle", **place))
     return figure(
         *traces,
-        xaxis={"range": [-0.02 * most, 1.28 * most], "nticks": 6, "title": {"text": "bits a character of what is held out"}},
+        xaxis={
+            "range": [-0.02 * most, 1.28 * most],
+            "nticks": 6,
+            "title": {"text": "bits a character of what is held out"},
+        },
         yaxis={"tickvals": rows, "ticktext": [pair.name for pair in pairs], "range": [len(rows) - 0.4, -0.6]},
         annotations=annotations,
         margin={"l": 8, "r": 8, "t": 12, "b": 8},

@@ -7,14 +7,9 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from torch import Generator
-
 from explorer.errors import TextError
 from explorer.models.configs import NgramTextConfig
-from explorer.models.ngram import Ngram
 from explorer.tasks.text import TextConfig
-from explorer.tasks.windows import text_data
-from explorer.training.scoring import loss_over
 
 ORDER: Final = 6
 PAIRS: Final = {"blocks": ("end", "windows"), "sentences": ("sentences", "pairs")}  # by rows: honest, leaky
@@ -49,6 +44,12 @@ def _leak(config: TextConfig, rows: str) -> Leak:
 
 def _bits(config: TextConfig) -> tuple[float, float]:
     """Bits a character of the held-out part, scored as a run of the n-gram is, and seconds of counting."""
+    from torch import Generator  # here: a page that only shows the results must not wait for torch
+
+    from explorer.models.ngram import Ngram
+    from explorer.tasks.windows import text_data
+    from explorer.training.scoring import loss_over
+
     data = text_data(config)
     model = Ngram(NgramTextConfig(n=ORDER), data.vocabulary, config.context, Generator())
     everything = data.whole_training()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from torch import Tensor
 
 from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.tasks.tokens import Tokens, tokens_of
-from explorer.tasks.windows import Batch, Blocks, Prefixes, Sentences, TextData, text_data
 
 SEED = 0  # of the training whose batches are shown
 _FIRST = 2  # the number of the first place: those below are ids of padding
@@ -44,45 +43,44 @@ class Cut:
 
     batches: tuple[tuple[Row, ...], ...]  # by step
     tokens: int  # to learn from
-    steps_per_pass: int
+    rows: int  # that hold every target once
+    targets: int
     goes_on: bool  # whether a row goes on where the same row of the last step ended
 
 
 def cut(config: TextConfig, rows: int = 4, steps: int = 3) -> Cut:
     """The first batches, of so many rows each, as training draws them. Raises TextError."""
-    data = text_data(config)
-    there = _places(config)
-    batches = []
-    for step in range(steps):
-        batch, places = data.batch(SEED, 0, step, rows), there.batch(SEED, 0, step, rows).ids
-        batches.append(tuple(_row(data, batch, places, i) for i in range(len(batch.ids))))
-    total = len(tokens_of(config, corpora.text_of(config)).arrays["training"])
-    return Cut(tuple(batches), total, data.steps_per_pass(rows), config.batches == "contiguous")
+    from explorer.tasks import windows  # here: a page that only shows the results must not wait for torch
 
-
-def _places(config: TextConfig) -> TextData:
-    """The same rows of another text, each of whose tokens is the number of its place: so rows say where they are."""
+    data = windows.text_data(config)
     text = corpora.text_of(config)
     made = tokens_of(config, text)
-    numbered = _FIRST + np.arange(len(made.arrays["training"]))
-    kind = {"blocks": Blocks, "sentences": Sentences, "prefixes": Prefixes}[config.rows]
-    return kind(config, text, Tokens(made.tokenizer, {**made.arrays, "training": numbered}))
+    # The same rows of another text, each of whose tokens is the number of its place: so rows say where they are.
+    total = len(made.arrays["training"])
+    numbered = Tokens(made.tokenizer, {**made.arrays, "training": _FIRST + np.arange(total)})
+    there = type(data)(config, text, numbered)
+    batches = []
+    for step in range(steps):
+        batch, places = data.batch(SEED, 0, step, rows), there.batch(SEED, 0, step, rows).ids.tolist()
+        ids, targets = batch.ids.tolist(), batch.targets.tolist()
+        asked = [[True] * len(row) for row in ids] if batch.mask is None else batch.mask.tolist()
+        lines = zip(places, ids, targets, asked, strict=True)
+        batches.append(tuple(_row(config.rows, made.tokenizer.tokens, *line) for line in lines))
+    return Cut(tuple(batches), total, data.training_rows, data.training_targets, config.batches == "contiguous")
 
 
-def _row(data: TextData, batch: Batch, places: Tensor, i: int) -> Row:
-    line = places[i].tolist()
-    ids, targets = batch.ids[i].tolist(), batch.targets[i].tolist()
-    asked = [True] * len(line) if batch.mask is None else batch.mask[i].tolist()
-    read = len(line)
-    if data.config.rows != "blocks":  # where the places no longer grow, there is padding
-        read = next((t for t in range(1, len(line)) if line[t] != line[t - 1] + 1), len(line))
-    names = data.tokenizer.tokens
+def _row(
+    rows: str, names: Sequence[str], places: list[int], ids: list[int], targets: list[int], asked: list[bool]
+) -> Row:
+    read = len(ids)
+    if rows != "blocks":  # where the places no longer grow, there is padding
+        read = next((t for t in range(1, len(ids)) if places[t] != places[t - 1] + 1), len(ids))
     cells = []
-    for t in range(len(line)):
+    for t in range(len(ids)):
         # A row of a prefix has one target; of a line, also those that stand between it and the next token it reads.
-        known = asked[t] or (data.config.rows != "prefixes" and t < read - 1)
+        known = asked[t] or (rows != "prefixes" and t < read - 1)
         cells.append(Cell(names[ids[t]] if t < read else "", names[targets[t]] if known else "", asked[t]))
-    return Row(line[0] - _FIRST, tuple(cells))
+    return Row(places[0] - _FIRST, tuple(cells))
 
 
 def as_rows(config: TextConfig, rows: str) -> TextConfig:

@@ -29,7 +29,7 @@ def _one_thread() -> None:
     torch.set_num_threads(1)  # on a server there is always other work for the second core
 
 
-_pool = ThreadPoolExecutor(1, thread_name_prefix="slowly", initializer=_one_thread)
+_pool = ThreadPoolExecutor(2, thread_name_prefix="slowly", initializer=_one_thread)
 
 
 def work(key: tuple[Hashable, ...], make: Callable[[], Made]) -> Future[Made]:

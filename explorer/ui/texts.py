@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
 
 import streamlit as st
 
@@ -33,7 +32,7 @@ ABOUT = {
 }
 INSTEAD = "repeats"  # while Tiny Shakespeare is not here
 _TEXT = "lineage.own_text"
-_shared: Counter[str] = Counter()  # in how many visits each own text is
+_visits: Counter[str] = Counter()  # that have each own text
 _lock = threading.Lock()
 
 
@@ -42,22 +41,15 @@ def here(corpus: str) -> bool:
     if corpus != "tinyshakespeare":
         return True
     settings = environment()
-    return any(
-        folder and (folder / corpora.TINYSHAKESPEARE).exists() for folder in (settings.data_dir, settings.cache)
-    )
+    return any(folder and (folder / corpora.TINYSHAKESPEARE).exists() for folder in (settings.data_dir, settings.cache))
 
 
 def take(content: bytes | str, name: str = "") -> str:
     """Keep what a visitor pasted or uploaded for this visit, and give its SHA-256. Raises TextError."""
     text = corpora.validated_text(content, name)
     sha = corpora.keep(text)
-    held = st.session_state.get(_TEXT)
-    if held and held[0] != sha:
-        _leave(held[0])
-    if not held or held[0] != sha:
-        with _lock:
-            _shared[sha] += 1
     st.session_state[_TEXT] = (sha, text)
+    _visit(sha)
     return sha
 
 
@@ -68,33 +60,34 @@ def own() -> str:
 
 
 def remember() -> None:
-    """Called at each run of a page that works on texts: the visit's own one may have been pushed out by others'."""
+    """Called at each run of a page that works on texts: this visit's own one may have been pushed out by others'."""
     held = st.session_state.get(_TEXT)
     if held is None:
         return
     sha, text = held
+    _visit(sha)
     try:
         corpora.text_of(TextConfig(corpus="own", text=sha))
     except NeedsText:
         corpora.keep(text)
-    _stay(sha)
-
-
-@st.cache_resource(scope="session", max_entries=4, show_spinner=False, on_release=lambda end: end())
-def _stay(sha: str) -> Callable[[], None]:
-    """Lives as long as the visit; its end is called by Streamlit."""
-    return lambda: _leave(sha)
 
 
 def _leave(sha: str) -> None:
-    """One visit needs a text no more; with the last one it is forgotten, and all that was made of it."""
+    """A visit needs a text no more; with the last one it is forgotten, and all that was made of it."""
     with _lock:
-        _shared[sha] -= 1
-        last = _shared[sha] <= 0
-        if last:
-            del _shared[sha]
-    if last:
-        from explorer.tasks import windows
+        _visits[sha] -= 1
+        if _visits[sha] > 0:
+            return
+        del _visits[sha]
+    from explorer.tasks import windows
 
-        windows.forget(sha)
-        slowly.forget(sha)
+    windows.forget(sha)
+    slowly.forget(sha)
+
+
+@st.cache_resource(scope="session", max_entries=1, show_spinner=False, on_release=_leave)
+def _visit(sha: str) -> str:
+    """Lives as long as the visit, or until it has another text."""
+    with _lock:
+        _visits[sha] += 1
+    return sha

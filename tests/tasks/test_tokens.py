@@ -128,6 +128,14 @@ def test_lines_in_tokens(kind: str) -> None:
     assert ends[-1] == len(made.arrays["training"]) == len(made.arrays["characters"])
 
 
+@pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
+def test_lines_encoded_in_groups_are_the_same(kind: str, monkeypatch: Patch) -> None:
+    settings: Any = {"corpus": "own", "text": keep(LINES), "rows": "sentences", "split": "pairs", "tokenizer": kind}
+    together = ids(found(TextConfig(**settings)))
+    monkeypatch.setattr(tokens, "_TOGETHER", 40)
+    assert ids(found(TextConfig(**settings))) == together
+
+
 def test_lower_case_lines_are_cut_by_pieces_learned_from_the_lines_as_they_stand() -> None:
     sha = keep(LINES)
     settings: Any = {"corpus": "own", "text": sha, "rows": "sentences", "split": "pairs", "lower": True}

@@ -52,6 +52,11 @@ def replayed(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[int,
     return found
 
 
+def test_a_long_text_is_replayed_as_well() -> None:
+    text = "\n".join(SENTENCES * 20)
+    assert replayed(KINDS["bpe"], text, len(KINDS["bpe"].tokens)) == KINDS["bpe"].spans(text)
+
+
 @both
 @given(st.one_of(st.text(alphabet=list("seahlt 😀éïn!'\n")), st.text(), st.sampled_from(SENTENCES)))
 def test_the_merges_replayed_split_a_text_as_the_library_does(kind: str, text: str) -> None:

@@ -68,7 +68,9 @@ export default instrument((place) => {
   const listHead = node("div", { class: "list-head" });
   const space = node("div", { class: "list-space", role: "rowgroup" });
   const list = node("div", { class: "list", role: "table", tabindex: 0 }, space);
-  const side = node("div", { class: "side" }, listHead, list);
+  const hint = node("p", { class: "note" });
+  const foot = node("div", { class: "foot" }, hint);
+  const side = node("div", { class: "side" }, listHead, list, foot);
   place.replaceChildren(heading, controls, node("div", { class: "both" }, node("div", { class: "main" }, picture, numbers), side));
 
   const vocabulary = new Shared();
@@ -254,7 +256,8 @@ export default instrument((place) => {
       listHead.replaceChildren(...(data.merges.length ? ["merge", "pair", "new token", "id", "times"] : ["", "", data.kind === "word" ? "word" : "token", "id", "times"]).map((word) => node("span", {}, word)));
       side.classList.toggle("plain", !data.merges.length);
       saveMenu(picture, { svg: () => asDrawing(place, data, tokens, letters, now()), csv: () => tokenRows(data, tokens, letters), file: data.file });
-      saveMenu(side, { csv: () => listRows(data), file: `${data.file}-${data.merges.length ? "merges" : "vocabulary"}` });
+      hint.textContent = data.merges.length ? "Press a merge to go there. Times: how often it joins a pair of the corpus." : data.kind === "word" ? "The most frequent word first. Press one to end the vocabulary there." : "Times: how often it stands in the corpus.";
+      saveMenu(foot, { csv: () => listRows(data), file: `${data.file}-${data.merges.length ? "merges" : "vocabulary"}` });
       show();
     },
     close() {
