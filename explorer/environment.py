@@ -35,7 +35,7 @@ class Environment(pydantic_settings.BaseSettings):
     most_draws: Annotated[int, pydantic.Field(ge=1)] = (
         5_000_000  # sentences seen; their order is drawn at once, in memory
     )
-    most_width: Annotated[int, pydantic.Field(ge=1)] = 512  # of any layer
+    most_width: Annotated[int, pydantic.Field(ge=1)] = 1_024  # of any layer
     most_layers: Annotated[int, pydantic.Field(ge=1)] = 8
     most_batch: Annotated[int, pydantic.Field(ge=1)] = 2_048
     most_tokens: Annotated[int, pydantic.Field(ge=1)] = 65_536  # of text in a batch: rows times context

@@ -15,7 +15,7 @@ from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.ui import desk as desks
 from explorer.ui import texts, token_findings, token_views
-from explorer.ui.desk import Desk
+from explorer.ui.desk import Corpus, Desk
 from explorer.ui.page import explanation, lead, page_head, plain, problems, source
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.slowly import eventually
@@ -66,7 +66,7 @@ def corpus_row(session: PageSession[Desk]) -> None:
     """Which text is read."""
     desk = session.state
 
-    def other(desk: Desk, corpus: str | None) -> Desk:
+    def other(desk: Desk, corpus: Corpus | None) -> Desk:
         corpus = corpus or desk.corpus
         return desk if corpus == desk.corpus else desk.with_corpus(corpus, texts.own() if corpus == "own" else "")
 
@@ -104,7 +104,7 @@ def own_text(session: PageSession[Desk]) -> None:
         )
 
 
-def chosen_text(session: PageSession[Desk]) -> TextConfig | None:
+def chosen_text(session: PageSession[Desk]) -> TextConfig:
     """The text on screen: the chosen one, or another while that is not here; says so."""
     desk = session.state
     instead = texts.NAMES[texts.INSTEAD]
@@ -181,26 +181,35 @@ def rows_part(session: PageSession[Desk], config: TextConfig) -> None:
     """How the text becomes rows to learn from."""
     desk = session.state
     st.header("How a text becomes questions", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bound(session, "tokens.rows", desk.rows, lambda d, rows: d.with_rows(rows or d.rows))
-        st.segmented_control("A row is", list(ROWS), format_func=ROWS.__getitem__, **ties)
+    ties = bound(session, "tokens.rows", desk.rows, lambda d, rows: d.with_rows(rows or d.rows))
+    st.segmented_control("A row is", list(ROWS), format_func=ROWS.__getitem__, **ties)
+    with st.container(horizontal=True, vertical_alignment="top"):
         ties = bound(session, "tokens.context", desk.context, lambda d, n: replace(d, context=n))
         st.slider("Tokens a row gives to read", 1, desks.WIDEST, width=260, **ties)
         if desk.rows == "blocks":
             ties = bound(session, "tokens.batches", desk.batches, lambda d, b: replace(d, batches=b or d.batches))
             st.segmented_control("Batches", ["random", "contiguous"], **ties)
     explanation(ROWS_TEXT[desk.rows])
-    wanted = replace(desks.config(desk, config.corpus, config.text), context=desk.context, batches=desk.batches)
-    wanted = as_rows(wanted, desk.rows)
+    task = replace(desks.config(desk, config), context=desk.context)
+    wanted = {"random": as_rows(task, desk.rows)}
+    if desk.rows == "blocks":
+        wanted["contiguous"] = replace(wanted["random"], batches="contiguous")
 
-    def draw(found: Cut) -> None:
-        st.subheader(token_findings.asked(found, desk.rows, desk.context), anchor=False)
-        token_views.rows_picture(found)
-        explanation(token_findings.in_all(found, desk.rows) + " " + token_findings.origin(found))
-        token_views.origins(found)
+    def draw(found: Mapping[str, Cut]) -> None:
+        here = found[desk.batches]
+        st.subheader(token_findings.asked(here, desk.rows, desk.context), anchor=False)
+        token_views.rows_picture(here)
+        explanation(token_findings.in_all(here, desk.rows))
+        st.subheader("Where the rows of steps 1, 2 and 3 begin", anchor=False)
+        token_views.origins({token_findings.ORDERS[order]: each for order, each in found.items()})
 
     eventually(
-        "tokens-cut", ("cut", config.text, wanted), lambda: cut(wanted), draw, "The text is being cut into rows …", 420
+        "tokens-cut",
+        ("cut", config.text, *wanted.values()),
+        lambda: {order: cut(each) for order, each in wanted.items()},
+        draw,
+        "The text is being cut into rows …",
+        420,
     )
 
 
@@ -216,7 +225,7 @@ def leak_part(session: PageSession[Desk], config: TextConfig) -> None:
     )
     desk = replace(session.state, vocabulary=LEAK_VOCABULARY)
     length = len(corpora.text_of(config))
-    wanted = replace(desks.config(desk, config.corpus, config.text), context=max(1, min(64, length // 40)))
+    wanted = replace(desks.config(desk, config), context=max(1, min(64, length // 40)))
 
     def draw(found: tuple[Leak, ...]) -> None:
         st.subheader(plain(token_findings.leaks_heading(found)), anchor=False)

@@ -15,7 +15,7 @@ from explorer.errors import InvalidSetting
 NUMBERS = {
     "most_steps": 50_000,
     "most_draws": 5_000_000,
-    "most_width": 512,
+    "most_width": 1_024,
     "most_layers": 8,
     "most_batch": 2_048,
     "most_replicas": 32,

@@ -49,21 +49,21 @@ def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, p
             }
         )
         names.append((float(y[-1]), float(x[-1]), line.name))
+    widest = max((x for _, x, _ in names), default=1.0)
     top = max((value for value, _, _ in names), default=1.0)
     labels = [
-        words(name, x, height, xanchor="left", xshift=8, yanchor="middle")
+        words(name, x, height, xanchor="left", xshift=8, yanchor="middle" if x > 0.5 * widest else "bottom")
         for (_, x, name), height in zip(
             names, _apart([value for value, _, _ in names], 0.09 * max(top, 1e-9)), strict=True
         )
     ]
-    widest = max((x for _, x, _ in names), default=1.0)
     return figure(
         *traces,
-        xaxis={"range": [0, 1.32 * widest], "nticks": 5, "title": {"text": "tokens in the vocabulary"}},
+        xaxis={"range": [0, widest], "nticks": 5, "title": {"text": "tokens in the vocabulary"}},
         yaxis={"rangemode": "tozero", "nticks": 5, "ticksuffix": unit, "title": {"text": y_title}},
         shapes=[upright(here, SOFT, 1.5, "5px,4px")],
         annotations=labels,
-        margin={"l": 8, "r": 8, "t": 12, "b": 8},
+        margin={"l": 8, "r": 112, "t": 12, "b": 8},
     )
 
 
@@ -76,8 +76,8 @@ def origins(places: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
             x.append(place)
             y.append(row)
             text.append(label)
-    shapes = [
-        {"type": "line", "x0": 0, "x1": tokens, "y0": r, "y1": r, "line": {"color": RULE, "width": 6}}
+    shapes: list[dict[str, Any]] = [
+        {"type": "line", "x0": 0, "x1": tokens, "y0": r, "y1": r, "line": {"color": RULE, "width": 6}, "layer": "below"}
         for r in range(rows)
     ]
     every = {
@@ -140,8 +140,8 @@ def flattered(pairs: Sequence[Flattery], colour: str) -> go.Figure:
         "name": "flattery",
         "hoverinfo": "skip",
     }
-    traces = [threads]
-    annotations = []
+    traces: list[dict[str, Any]] = [threads]
+    annotations: list[dict[str, Any]] = []
     for name, values, fill in (
         ("honest", [pair.honest for pair in pairs], paint(colour)),
         ("leaky", [pair.leaky for pair in pairs], PAGE),
@@ -159,21 +159,20 @@ def flattered(pairs: Sequence[Flattery], colour: str) -> go.Figure:
             }
         )
     for row, pair in zip(rows, pairs, strict=True):
-        low, high = min(pair.honest, pair.leaky), max(pair.honest, pair.leaky)
-        for value, outer in ((low, "right"), (high, "left")):
-            name = "honest" if value == pair.honest else "leaky"
-            place = {"xanchor": outer, "xshift": -14 if outer == "right" else 14}
-            annotations.append(words(f"{name} {value:.2f}", value, row, yanchor="middle", **place))
+        # One above, one below: so they never cover each other, however near the two scores are.
+        for name, value, side, shift in (("honest", pair.honest, "bottom", 9), ("leaky", pair.leaky, "top", -9)):
+            anchor = "left" if value < 0.12 * most else "center"
+            annotations.append(words(f"{name} {value:.2f}", value, row, yanchor=side, yshift=shift, xanchor=anchor))
     return figure(
         *traces,
         xaxis={
-            "range": [-0.02 * most, 1.28 * most],
+            "range": [0, 1.02 * most],
             "nticks": 6,
             "title": {"text": "bits a character of what is held out"},
         },
         yaxis={"tickvals": rows, "ticktext": [pair.name for pair in pairs], "range": [len(rows) - 0.4, -0.6]},
         annotations=annotations,
-        margin={"l": 8, "r": 8, "t": 12, "b": 8},
+        margin={"l": 8, "r": 48, "t": 12, "b": 8},
     )
 
 

@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from explorer.errors import TextError
+from explorer.errors import CorpusMissing, NeedsText, TextError
 from explorer.models.configs import NgramTextConfig
 from explorer.tasks.text import TextConfig
 
 ORDER: Final = 6
-PAIRS: Final = {"blocks": ("end", "windows"), "sentences": ("sentences", "pairs")}  # by rows: honest, leaky
 
 
 @dataclass(frozen=True)
@@ -31,15 +30,20 @@ def leaks(config: TextConfig) -> tuple[Leak, ...]:
 
     Raises NeedsText and CorpusMissing; a text that cannot be cut so is a `problem`.
     """
-    return tuple(_leak(config, rows) for rows in PAIRS)
+    return (
+        _leak(replace(config, rows="blocks", split="end"), replace(config, rows="blocks", split="windows")),
+        _leak(replace(config, rows="sentences", split="sentences"), replace(config, rows="sentences", split="pairs")),
+    )
 
 
-def _leak(config: TextConfig, rows: str) -> Leak:
+def _leak(honest: TextConfig, leaky: TextConfig) -> Leak:
     try:
-        (honest, one), (leaky, two) = (_bits(replace(config, rows=rows, split=split)) for split in PAIRS[rows])
+        (honest_bits, one), (leaky_bits, two) = _bits(honest), _bits(leaky)
+    except (NeedsText, CorpusMissing):
+        raise
     except TextError as error:
-        return Leak(rows, problem=str(error))
-    return Leak(rows, honest, leaky, one + two)
+        return Leak(honest.rows, problem=str(error))
+    return Leak(honest.rows, honest_bits, leaky_bits, one + two)
 
 
 def _bits(config: TextConfig) -> tuple[float, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.tasks.tokens import Tokens, tokens_of
 
+Rows: TypeAlias = Literal["blocks", "sentences", "prefixes"]
 SEED = 0  # of the training whose batches are shown
 _FIRST = 2  # the number of the first place: those below are ids of padding
 
@@ -83,8 +85,8 @@ def _row(
     return Row(places[0] - _FIRST, tuple(cells))
 
 
-def as_rows(config: TextConfig, rows: str) -> TextConfig:
+def as_rows(config: TextConfig, rows: Rows) -> TextConfig:
     """The same text in other rows, split honestly."""
-    split = "end" if rows == "blocks" else "sentences"
-    batches = config.batches if rows == "blocks" else "random"
-    return replace(config, rows=rows, split=split, batches=batches)
+    if rows == "blocks":
+        return replace(config, rows=rows, split="end")
+    return replace(config, rows=rows, split="sentences", batches="random")

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.tasks import corpora
-from explorer.tasks.text import FEWEST, TextConfig
+from explorer.tasks.text import TextConfig
 from explorer.tasks.tokens import tokens_of
 from explorer.tokenization.subwords import BPE, ByteLevelBPE
 from explorer.tokenization.text import KINDS, RoundTrip, Tokenizer, from_json, round_trip, unknown_rate
@@ -90,7 +90,8 @@ class Fitted:
     def characters_per_token(self) -> Float[ndarray, " sizes"]:
         """With each vocabulary from `least` to `most`; NaN if the text gives no token."""
         lengths = self.lengths
-        return np.divide(self.characters, lengths, out=np.full(len(lengths), np.nan), where=lengths > 0)
+        each: Float[ndarray, " sizes"] = np.full(len(lengths), np.nan)
+        return np.divide(self.characters, lengths, out=each, where=lengths > 0)
 
     @property
     def unknown_rates(self) -> Float[ndarray, " sizes"]:
@@ -109,10 +110,11 @@ class Fitted:
 def fitted(config: TextConfig) -> dict[str, Fitted]:
     """All four tokenizers on the text that a configuration names. Raises TextError."""
     text = corpora.text_of(config)
+    # The whole text as one stream: what is held out is another matter, see `leaks.py`.
+    stream = replace(config, vocabulary=MOST, rows="blocks", split="windows", batches="random")
     found = {}
     for kind in KINDS:
-        # The whole text as one stream: what is held out is another matter, see `leaks.py`.
-        whole = replace(config, tokenizer=kind, vocabulary=MOST, rows="blocks", split="windows", batches="random")
+        whole = replace(stream, **{"tokenizer": kind})
         made = tokens_of(whole, text)
         counts = np.bincount(made.arrays["training"], minlength=len(made.tokenizer.tokens))
         found[kind] = Fitted(made.tokenizer, len(text), counts)
@@ -178,8 +180,3 @@ def reading(tokenizer: Tokenizer, text: str) -> Reading:
 def at(all_kinds: Mapping[str, Fitted], vocabulary: int) -> dict[str, Tokenizer]:
     """The four tokenizers, each with the vocabulary that comes nearest to a wish."""
     return {kind: smaller(each.tokenizer, each.size(vocabulary)) for kind, each in all_kinds.items()}
-
-
-def trainable(kind: str, vocabulary: int) -> int:
-    """The nearest vocabulary that a tokenizer of this kind can be trained with."""
-    return max(vocabulary, FEWEST[kind], _SPECIAL)

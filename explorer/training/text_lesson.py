@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from explorer.catalogue import variant
+from explorer.errors import InvalidSetting
 from explorer.generation.sampling import Sampling
 from explorer.generation.writing import prompt_ids, write
 from explorer.models.configs import NgramTextConfig
@@ -43,6 +44,8 @@ class TextLesson(Lesson):
 
     @staticmethod
     def build(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        if isinstance(config.model, NgramTextConfig) and config.on(TextConfig).rows == "prefixes":
+            raise InvalidSetting("An n-gram reads lines, not padded prefixes. Choose rows = sentences: the same pairs.")
         module, _, name = variant(config.model).place.partition(":")
         vocabulary = text_data(config.on(TextConfig)).vocabulary if vocabulary is None else vocabulary
         model: nn.Module = getattr(import_module(module), name)(

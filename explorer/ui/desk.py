@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shortened
+from explorer.inspection.rows import Rows
 from explorer.tasks.text import FEWEST, SHA256, TextConfig
 
+Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
 WIDEST = 16  # tokens of a row that the picture has room for
 MOST = 2_000  # tokens of the largest vocabulary on the slider
 _SHOWN = 120  # characters of a text that are typed before anybody types
@@ -27,12 +29,12 @@ def _fingerprint(text: object) -> None:
 class Desk:
     """The text, how it is cut into tokens, and those into rows."""
 
-    corpus: Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"] = "tinyshakespeare"
+    corpus: Corpus = "tinyshakespeare"
     text: str = field(default="", metadata={"check": _fingerprint})  # of an own text: its SHA-256
     say: str | None = None  # what is typed; None: how the corpus begins
     tokenizer: Literal["char", "word", "bpe", "bytes"] = "bpe"
     vocabulary: int = field(default=500, metadata={"low": 2, "high": MOST})
-    rows: Literal["blocks", "sentences", "prefixes"] = "blocks"
+    rows: Rows = "blocks"
     context: int = field(default=12, metadata={"low": 1, "high": WIDEST})
     batches: Literal["random", "contiguous"] = "random"
 
@@ -47,11 +49,11 @@ class Desk:
             desk = replace(desk, text="")
         return desk, tuple(problems)
 
-    def with_corpus(self, corpus: str, text: str = "") -> Desk:
+    def with_corpus(self, corpus: Corpus, text: str = "") -> Desk:
         """Another text; what was typed belongs to the last one."""
         return replace(self, corpus=corpus, text=text, say=None)
 
-    def with_rows(self, rows: str) -> Desk:
+    def with_rows(self, rows: Rows) -> Desk:
         """Rows of another kind; only blocks can go on where they ended."""
         return replace(self, rows=rows, batches=self.batches if rows == "blocks" else "random")
 
@@ -65,10 +67,9 @@ class Desk:
         return whole.rsplit(" ", 1)[0] if len(whole) == _SHOWN and " " in whole else whole
 
 
-def config(desk: Desk, corpus: str, text: str) -> TextConfig:
+def config(desk: Desk, text: TextConfig) -> TextConfig:
     """The task on a text, in the chosen tokens."""
-    vocabulary = max(desk.vocabulary, FEWEST[desk.tokenizer], 2)
-    return TextConfig(corpus=corpus, text=text, tokenizer=desk.tokenizer, vocabulary=vocabulary)  # type: ignore[arg-type]
+    return replace(text, tokenizer=desk.tokenizer, vocabulary=max(desk.vocabulary, FEWEST[desk.tokenizer], 2))
 
 
 def readable(text: str) -> tuple[str, str]:

@@ -36,11 +36,11 @@ def work(key: tuple[Hashable, ...], make: Callable[[], Made]) -> Future[Made]:
     """What is made under this key: there already, on its way, or begun now."""
     with _lock:
         if key not in _works:
-            _works[key] = _pool.submit(make)  # type: ignore[assignment]  # a key always stands for the same type
+            _works[key] = _pool.submit(make)
         _works.move_to_end(key)
         while len(_works) > _MOST:
             _works.popitem(last=False)[1].cancel()
-        return _works[key]  # type: ignore[return-value]
+        return _works[key]  # type: ignore[return-value]  # a key always stands for the same type
 
 
 def forget(part: Hashable) -> None:

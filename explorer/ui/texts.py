@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from typing import Final
 
 import streamlit as st
 
@@ -30,7 +31,7 @@ ABOUT = {
     "brackets": "Brackets: random letters, and in them brackets and quotes that close in order.",
     "own": "Your own text.",
 }
-INSTEAD = "repeats"  # while Tiny Shakespeare is not here
+INSTEAD: Final = "repeats"  # while Tiny Shakespeare is not here
 _TEXT = "lineage.own_text"
 _visits: Counter[str] = Counter()  # that have each own text
 _lock = threading.Lock()

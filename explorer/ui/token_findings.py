@@ -11,6 +11,7 @@ from explorer.inspection.tokens import Fitted, Reading, merge_ids
 from explorer.ui.findings import listed, number
 
 TITLES = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
+ORDERS = {"random": "Random batches", "contiguous": "Contiguous batches"}
 HARDLY = 0.02  # of the honest score: a difference that hardly matters
 
 
@@ -20,7 +21,7 @@ def rate(share: float) -> str:
         return "–"
     if share == 0:
         return "none"
-    return "< 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
+    return "< 0.1\u00a0%" if share < 0.0005 else f"{100 * share:.1f}\u00a0%"
 
 
 def ratio(value: float) -> str:
@@ -28,12 +29,13 @@ def ratio(value: float) -> str:
 
 
 def four_ways(corpus: str, per_token: Mapping[str, float], unknown: Mapping[str, float], exact: Sequence[str]) -> str:
-    """Who says most in a token, who loses what."""
-    longest = max(per_token, key=lambda kind: per_token[kind])
-    parts = [f"On {corpus} a token of {_inside(longest)} holds {ratio(per_token[longest])} characters"]
-    parts[0] += f", one of byte-level BPE {ratio(per_token['bytes'])}." if longest != "bytes" else "."
-    if unknown[longest] > 0:
-        parts.append(f"The price: {rate(unknown[longest])} of them are “<unk>”.")
+    """Who says how much in a token, and who loses what."""
+    parts = [
+        f"Of {corpus} a token of BPE holds {ratio(per_token['bpe'])} characters, one of byte-level BPE "
+        f"{ratio(per_token['bytes'])}.",
+        f"A word holds {ratio(per_token['word'])}"
+        + (f", but {rate(unknown['word'])} of them are “<unk>”." if unknown["word"] > 0 else ", and none is unknown."),
+    ]
     if len(exact) == len(per_token):
         parts.append("All four give this text back as it was.")
     elif exact:
@@ -51,7 +53,7 @@ def _inside(kind: str) -> str:
 
 def comes_back(found: Reading) -> str:
     """Whether a text survives the way to tokens and back."""
-    return "exactly" if found.back.exact else f"not: {found.back.lost}" if found.back.lost else "not"
+    return "exactly" if found.back.exact else "changed"
 
 
 def first_merges(bpe: Fitted, size: int) -> str:
@@ -99,10 +101,9 @@ def in_all(cut: Cut, rows: str) -> str:
 
 def origin(cut: Cut) -> str:
     """Where one row of the batch comes from, step by step."""
-    places = [f"{batch[0].place:,}" for batch in cut.batches if batch]
-    said = f"Row 1 begins at token {listed(places)}"
+    said = f"Row 1 begins at token {listed([f'{batch[0].place:,}' for batch in cut.batches if batch])}"
     if cut.goes_on:
-        return f"{said}: it goes on where it ended, so a recurrent net may carry its state from step to step."
+        return f"{said}: each row goes on where it ended, so a recurrent net may carry its state from step to step."
     return f"{said}: every step somewhere else, so nothing can be carried over."
 
 
@@ -110,7 +111,7 @@ def leak(found: Leak) -> str:
     """How much a split flatters, as measured."""
     if found.problem:
         return found.problem
-    where = "Windows at random" if found.rows == "blocks" else "Pairs of lines at random"
+    where = "Windows at random" if found.rows == "blocks" else "Single targets of lines at random"
     honest = "an unread end of the text" if found.rows == "blocks" else "unread lines"
     gain = (found.honest - found.leaky) / found.honest if found.honest > 0 else 0.0
     numbers = f"{found.leaky:.2f} bits a character, where {honest} would cost {found.honest:.2f}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from explorer.errors import shortened
 from explorer.figures import tokens as figures
 from explorer.figures.tokens import Course, Flattery
 from explorer.inspection.leaks import ORDER, Leak
@@ -84,6 +85,7 @@ def comparison(all_kinds: Mapping[str, Fitted], vocabulary: int, corpus: str, be
         {"key": "lost", "label": "unknown", "kind": "number", "align": "right"},
         {"key": "typed_back", "label": "comes back", "kind": "text"},
     ]
+    read = {kind: findings.comes_back(each) for kind, each in said.items()}
     rows = [
         {
             "cells": {
@@ -95,7 +97,7 @@ def comparison(all_kinds: Mapping[str, Fitted], vocabulary: int, corpus: str, be
                 "typed": {"text": f"{len(said[kind].ids):,}"},
                 "each": {"text": ratio(said[kind].characters_per_token)},
                 "lost": {"text": rate(said[kind].unknown)},
-                "typed_back": {"text": findings.comes_back(said[kind])},
+                "typed_back": {"text": read[kind]},
             }
         }
         for kind in all_kinds
@@ -108,6 +110,27 @@ def comparison(all_kinds: Mapping[str, Fitted], vocabulary: int, corpus: str, be
         caption=f"Left: all of {corpus}; whether it comes back is asked of its first {EXCERPT:,} characters. "
         "Right: the text in the box above.",
     )
+    changed = {kind: each.back for kind, each in said.items() if not each.back.exact}
+    if changed:
+        table(
+            [
+                {"key": "name", "label": "", "kind": "text"},
+                {"key": "text", "label": "your text, as it comes back", "kind": "mono"},
+                {"key": "lost", "label": "what changed", "kind": "text"},
+            ],
+            [
+                {
+                    "cells": {
+                        "name": {"text": TITLES[kind]},
+                        "text": {"text": shortened(back.text.replace("\n", "↵"), 72)},
+                        "lost": {"text": back.lost},
+                    }
+                }
+                for kind, back in changed.items()
+            ],
+            key="tokens-lost",
+            label="What the tokenizers make of the typed text, and what they lose",
+        )
     return findings.four_ways(corpus, per_token, unknown, [kind for kind in all_kinds if excerpt[kind].back.exact])
 
 
@@ -158,23 +181,16 @@ def rows_picture(cut: Cut) -> None:
     _rows(data=data, key="tokens-rows")
 
 
-def origins(cut: Cut) -> None:
-    """Where the rows of the first batches come from."""
-    least = min(map(len, cut.batches))
-    places = np.array([[row.place for row in batch[:least]] for batch in cut.batches])
-    frame(
-        [
-            Panel(
-                "origins",
-                figures.origins(places, cut.tokens),
-                "Where in the text each row of the first three batches begins.",
-                title="Where the rows of steps 1, 2 and 3 begin",
-            )
-        ],
-        key="tokens-origins",
-        height=60 + 52 * least,
-        columns=1,
-    )
+def origins(cuts: Mapping[str, Cut]) -> None:
+    """Where the rows of the first batches come from, one panel for each order of the batches."""
+    panels = []
+    for name, cut in cuts.items():
+        least = min(map(len, cut.batches))
+        places = np.array([[row.place for row in batch[:least]] for batch in cut.batches])
+        alt = f"{name}: where in the text each row of the first three batches begins. {findings.origin(cut)}"
+        caption = findings.origin(cut)
+        panels.append(Panel(name, figures.origins(places, cut.tokens), alt, title=name, caption=caption))
+    frame(panels, key="tokens-origins", height=280, columns=2)
 
 
 def flattery(found: Sequence[Leak]) -> None:

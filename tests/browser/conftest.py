@@ -25,7 +25,9 @@ FLAGS = [
 ]
 # Streamlit looks for its server under the page's own path first; on a cold deep link that is not there.
 PROBES = tuple(
-    f"/{page}/_stcore/{what}" for page in ("negation", "tokens", "compare", "runs") for what in ("health", "host-config")
+    f"/{page}/_stcore/{what}"
+    for page in ("negation", "tokens", "compare", "runs")
+    for what in ("health", "host-config")
 )
 Visit = Callable[..., Any]
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from explorer.catalogue import models_of
+from explorer.errors import InvalidSetting
 from explorer.inspection.evaluating import evaluate
 from explorer.inspection.opening import open_model
 from explorer.models.ngram import Ngram
@@ -193,3 +194,27 @@ def test_with_carried_state_held_out_text_is_read_on() -> None:
     carried = float(loss_over(model, data.held_out_lanes(16, 8), carries=True))
     assert carried != cold
     assert float(recorded(config).curves.last("val_loss")[0]) == pytest.approx(carried)
+
+
+@pytest.mark.parametrize("model", ["ngram", "gru"])
+def test_a_run_writes_a_sample_at_each_evaluation_the_same_every_time(model: str) -> None:
+    config = short(model, sample=20)
+    samples = recorded(config).curves.samples
+    assert len(samples) == len(recorded(config).curves.evaluated)
+    assert all(len(text) == 20 for (text,) in samples)
+    assert samples == record_run(config).curves.samples
+    assert record_run(short(model)).curves.samples == ()
+
+
+def test_every_replica_writes_its_own_sample_and_the_run_keeps_them(tmp_path: Path) -> None:
+    config = short("transformer", sample=20, replicas=2)
+    run = store.save_run(recorded(config), tmp_path / "run")
+    assert run.curves.samples == recorded(config).curves.samples
+    assert all(one != other for one, other in run.curves.samples[-1:])
+    alone = recorded(short("transformer", sample=20, seed=1)).curves.samples
+    assert run.curves.samples[0][1] == alone[0][0]
+
+
+def test_an_n_gram_cannot_read_padded_prefixes() -> None:
+    with pytest.raises(InvalidSetting, match="Choose rows = sentences"):
+        next(train(short("ngram", rows="prefixes", split="pairs", corpus="repeats")))

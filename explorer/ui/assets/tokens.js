@@ -151,7 +151,7 @@ export default instrument((place) => {
     else {
       const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3);
       merge.replaceChildren(`Merge ${number(at + 1)} of ${number(data.merges.length / 3)}: `, code(data.tokens[left]), " + ", code(data.tokens[right]), " → ",
-        code(data.tokens[both]), ` , ${number(data.uses[at])} times in the corpus.`);
+        code(data.tokens[both]), ` · ${number(data.uses[at])} times in the corpus.`);
     }
   }
   const code = (text) => node("b", { class: "code" }, ...shown(text));
