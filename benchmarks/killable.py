@@ -134,8 +134,10 @@ def unequal(one: store.StoredRun, other: store.StoredRun) -> list[str]:
     """In what two stored trainings differ, bit for bit; the time they took does not count."""
     mine, theirs = one.record(), other.record()
     pairs = {name: (getattr(mine.curves, name), getattr(theirs.curves, name)) for name in ("losses", "tokens")}
-    pairs |= {name: (getattr(mine.curves, name), getattr(theirs.curves, name)) for name in ("evaluated", "sustain")}
-    pairs |= {name: (mine.curves.metrics.get(name), values) for name, values in theirs.curves.metrics.items()}
+    pairs["evaluated"] = (mine.curves.evaluated, theirs.curves.evaluated)
+    for part in ("metrics", "answers", "signals"):
+        values, others = getattr(mine.curves, part), getattr(theirs.curves, part)
+        pairs |= {name: (values.get(name), other) for name, other in others.items()}
     for step, kept in theirs.snapshots.items():
         same = mine.snapshots.get(step)
         pairs |= {f"{name} at {step}": (same and same.weights[name], kept.weights[name]) for name in kept.weights}

@@ -156,7 +156,7 @@ def _finish(config: RunConfig, folder: Path, as_json: bool, trim: Callable[[Reco
                     last = time.monotonic()
                     losses = [round(float(loss), 6) for loss in event.losses]
                     _say({"kind": "step", "step": event.step, "of": config.steps, "loss": losses})
-            elif as_json and isinstance(event, Evaluation):
+            elif as_json and config.iterations and isinstance(event, Evaluation):
                 _say({"kind": "evaluation", "step": event.step, "metrics": _measured(config, event.answers)})
 
         record = record_run(config, listen)

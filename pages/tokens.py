@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.errors import CorpusMissing, LineageError, NeedsText
 from explorer.inspection.leaks import ORDER, Leak, leaks
 from explorer.inspection.rows import Cut, as_rows, cut
-from explorer.inspection.tokens import Fitted, fitted
+from explorer.inspection.tokens import Fitted, Kind, fitted
 from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.ui import desk as desks
@@ -140,7 +140,7 @@ def missing(session: PageSession[Desk], sentence: str) -> None:
         st.button("Download it (1.1 MB)", icon=":material/download:", on_click=download)
 
 
-def tokens_part(session: PageSession[Desk], config: TextConfig, made: Mapping[str, Fitted]) -> None:
+def tokens_part(session: PageSession[Desk], config: TextConfig, made: Mapping[Kind, Fitted]) -> None:
     """A text in tokens, and the slider."""
     desk, text = session.state, corpora.text_of(config)
     with st.container(horizontal=True, vertical_alignment="top"):
@@ -164,7 +164,7 @@ def corpus_name(config: TextConfig) -> str:
     return "your text" if config.corpus == "own" else texts.NAMES[config.corpus]
 
 
-def four_part(session: PageSession[Desk], config: TextConfig, made: Mapping[str, Fitted]) -> None:
+def four_part(session: PageSession[Desk], config: TextConfig, made: Mapping[Kind, Fitted]) -> None:
     """All four tokenizers side by side."""
     desk, text = session.state, corpora.text_of(config)
     place = st.empty()
@@ -249,7 +249,7 @@ def leak_part(session: PageSession[Desk], config: TextConfig) -> None:
     )
 
 
-def why_part(session: PageSession[Desk], made: Mapping[str, Fitted]) -> None:
+def why_part(session: PageSession[Desk], made: Mapping[Kind, Fitted]) -> None:
     """The formula of the merges, and why tokens cannot be compared by their loss."""
     desk = session.state
     kind = desk.tokenizer if desk.tokenizer in ("bpe", "bytes") else "bpe"
@@ -290,8 +290,8 @@ def page(session: PageSession[Desk]) -> None:
     """The whole screen, from the question to the papers."""
     page_head("What should a language model read: letters, words, or pieces?")
     lead(
-        "Byte-pair encoding begins with characters and joins, again and again, the two neighbours that meet most "
-        "often. Drag the vocabulary."
+        "Byte-pair encoding joins, again and again, the two neighbours that meet most often. Drag the vocabulary, "
+        "or press Play."
     )
     corpus_row(session)
     problems(session.problems)

@@ -52,7 +52,7 @@ def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, p
     widest = max((x for _, x, _ in names), default=1.0)
     top = max((value for value, _, _ in names), default=1.0)
     labels = [
-        words(name, x, height, xanchor="left", xshift=8, yanchor="middle" if x > 0.5 * widest else "bottom")
+        words(name, x, height, xanchor="left", xshift=8, yanchor="middle" if x > 0.5 * widest else "top")
         for (_, x, name), height in zip(
             names, _apart([value for value, _, _ in names], 0.09 * max(top, 1e-9)), strict=True
         )
@@ -61,7 +61,7 @@ def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, p
         *traces,
         xaxis={"range": [0, widest], "nticks": 5, "title": {"text": "tokens in the vocabulary"}},
         yaxis={"rangemode": "tozero", "nticks": 5, "ticksuffix": unit, "title": {"text": y_title}},
-        shapes=[upright(here, SOFT, 1.5, "5px,4px")],
+        shapes=[upright(float(here), SOFT, 1.5, "5px,4px")],
         annotations=labels,
         margin={"l": 8, "r": 112, "t": 12, "b": 8},
     )
@@ -74,7 +74,7 @@ def origins(places: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
     for row in range(rows):
         for label, place in _gathered(places[:, row], 0.03 * tokens):
             x.append(place)
-            y.append(row)
+            y.append(row - 0.16)
             text.append(label)
     shapes: list[dict[str, Any]] = [
         {"type": "line", "x0": 0, "x1": tokens, "y0": r, "y1": r, "line": {"color": RULE, "width": 6}, "layer": "below"}
@@ -162,7 +162,7 @@ def flattered(pairs: Sequence[Flattery], colour: str) -> go.Figure:
         # One above, one below: so they never cover each other, however near the two scores are.
         for name, value, side, shift in (("honest", pair.honest, "bottom", 9), ("leaky", pair.leaky, "top", -9)):
             anchor = "left" if value < 0.12 * most else "center"
-            annotations.append(words(f"{name} {value:.2f}", value, row, yanchor=side, yshift=shift, xanchor=anchor))
+            annotations.append(words(f"{name} {value:.2f}", value, float(row), yanchor=side, yshift=shift, xanchor=anchor))
     return figure(
         *traces,
         xaxis={

@@ -31,8 +31,9 @@ def write(
 ) -> Int[Tensor, "samples tokens"]:
     """So many tokens after the prompt, which is not repeated. See `written`."""
     text = torch.empty(samples, tokens, dtype=torch.int64)
-    for i, ids in enumerate(written(model, prompt, tokens, sampling, samples, context)):
-        text[:, i] = ids
+    with torch.inference_mode():  # once for all steps; `text`, made outside, can still be learned from
+        for i, ids in enumerate(written(model, prompt, tokens, sampling, samples, context)):
+            text[:, i] = ids
     return text
 
 

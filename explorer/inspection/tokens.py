@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -19,10 +20,12 @@ from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.tasks.tokens import tokens_of
 from explorer.tokenization.subwords import BPE, ByteLevelBPE
-from explorer.tokenization.text import KINDS, RoundTrip, Tokenizer, from_json, round_trip, unknown_rate
+from explorer.tokenization.text import RoundTrip, Tokenizer, from_json, round_trip, unknown_rate
 
+Kind: TypeAlias = Literal["char", "word", "bpe", "bytes"]
+ALL: Final[tuple[Kind, ...]] = ("char", "word", "bpe", "bytes")
 MOST: Final = 2_000  # tokens that a slider reaches
-EXCERPT: Final = 10_000  # characters of a text that go through a tokenizer and back
+EXCERPT: Final = 4_000  # characters of a text that go through a tokenizer and back
 _SPECIAL = 2  # tokens before the first word: "<unk>", and one word
 
 
@@ -54,7 +57,7 @@ class Fitted:
         """The vocabulary that comes nearest to a wish."""
         return min(max(wished, self.least), self.most)
 
-    @property
+    @cached_property
     def uses(self) -> Int[ndarray, " merges"]:
         """How often each merge joins a pair of this text.
 
@@ -73,7 +76,7 @@ class Fitted:
                 there[right] += used[rank]
         return used
 
-    @property
+    @cached_property
     def lengths(self) -> Int[ndarray, " sizes"]:
         """How many tokens the text has with each vocabulary from `least` to `most`."""
         sizes = self.most - self.least + 1
@@ -86,14 +89,15 @@ class Fitted:
         lengths: Int[ndarray, " sizes"] = longest - saved.cumsum()
         return lengths
 
-    @property
+    @cached_property
     def characters_per_token(self) -> Float[ndarray, " sizes"]:
         """With each vocabulary from `least` to `most`; NaN if the text gives no token."""
         lengths = self.lengths
         each: Float[ndarray, " sizes"] = np.full(len(lengths), np.nan)
-        return np.divide(self.characters, lengths, out=each, where=lengths > 0)
+        np.divide(self.characters, lengths, out=each, where=lengths > 0)
+        return each
 
-    @property
+    @cached_property
     def unknown_rates(self) -> Float[ndarray, " sizes"]:
         """Share of the text's tokens that are unknown, with each vocabulary from `least` to `most`."""
         sizes, total = np.arange(self.least, self.most + 1), int(self.counts.sum())
@@ -107,15 +111,14 @@ class Fitted:
         return rates
 
 
-def fitted(config: TextConfig) -> dict[str, Fitted]:
+def fitted(config: TextConfig) -> dict[Kind, Fitted]:
     """All four tokenizers on the text that a configuration names. Raises TextError."""
     text = corpora.text_of(config)
     # The whole text as one stream: what is held out is another matter, see `leaks.py`.
     stream = replace(config, vocabulary=MOST, rows="blocks", split="windows", batches="random")
     found = {}
-    for kind in KINDS:
-        whole = replace(stream, **{"tokenizer": kind})
-        made = tokens_of(whole, text)
+    for kind in ALL:
+        made = tokens_of(replace(stream, tokenizer=kind), text)
         counts = np.bincount(made.arrays["training"], minlength=len(made.tokenizer.tokens))
         found[kind] = Fitted(made.tokenizer, len(text), counts)
     return found
@@ -177,6 +180,6 @@ def reading(tokenizer: Tokenizer, text: str) -> Reading:
     return Reading(tokenizer.encode(text), len(text), unknown_rate(tokenizer, text), round_trip(tokenizer, text))
 
 
-def at(all_kinds: Mapping[str, Fitted], vocabulary: int) -> dict[str, Tokenizer]:
+def at(all_kinds: Mapping[Kind, Fitted], vocabulary: int) -> dict[Kind, Tokenizer]:
     """The four tokenizers, each with the vocabulary that comes nearest to a wish."""
     return {kind: smaller(each.tokenizer, each.size(vocabulary)) for kind, each in all_kinds.items()}

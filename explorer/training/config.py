@@ -203,9 +203,9 @@ def differing(config: RunConfig) -> dict[str, Any]:
     usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
     parts = {name: value for name, value in usual.items() if isinstance(value, dict)}
     different = {name: whole[name] for name in usual.keys() - parts.keys() if whole[name] != usual[name]}
-    if whole["optimiser"]["name"] != usual["optimiser"]["name"]:
-        different["method"] = whole["optimiser"]["name"]
     for part, before in parts.items():
+        if part == "optimiser" and whole[part]["name"] != before["name"]:
+            different["method"] = whole[part]["name"]
         for name in before.keys() - {"name", "version"}:
             if whole[part][name] != before[name]:
                 homes = (name in usual) + sum(name in other for other in parts.values())

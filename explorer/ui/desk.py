@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 from explorer.environment import environment
 from explorer.errors import InvalidSetting, shortened
 from explorer.inspection.rows import Rows
+from explorer.inspection.tokens import MOST, Kind
 from explorer.tasks.text import FEWEST, SHA256, TextConfig
 
 Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
 WIDEST = 16  # tokens of a row that the picture has room for
-MOST = 2_000  # tokens of the largest vocabulary on the slider
 _SHOWN = 120  # characters of a text that are typed before anybody types
 
 
@@ -32,7 +32,7 @@ class Desk:
     corpus: Corpus = "tinyshakespeare"
     text: str = field(default="", metadata={"check": _fingerprint})  # of an own text: its SHA-256
     say: str | None = None  # what is typed; None: how the corpus begins
-    tokenizer: Literal["char", "word", "bpe", "bytes"] = "bpe"
+    tokenizer: Kind = "bpe"
     vocabulary: int = field(default=500, metadata={"low": 2, "high": MOST})
     rows: Rows = "blocks"
     context: int = field(default=12, metadata={"low": 1, "high": WIDEST})

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from explorer.inspection.leaks import ORDER, Leak
 from explorer.inspection.rows import Cut
-from explorer.inspection.tokens import Fitted, Reading, merge_ids
+from explorer.inspection.tokens import Fitted, Kind, Reading, merge_ids
 from explorer.ui.findings import listed, number
 
 TITLES = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
@@ -28,7 +28,9 @@ def ratio(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.2f}"
 
 
-def four_ways(corpus: str, per_token: Mapping[str, float], unknown: Mapping[str, float], exact: Sequence[str]) -> str:
+def four_ways(
+    corpus: str, per_token: Mapping[Kind, float], unknown: Mapping[Kind, float], exact: Sequence[Kind]
+) -> str:
     """Who says how much in a token, and who loses what."""
     parts = [
         f"Of {corpus} a token of BPE holds {ratio(per_token['bpe'])} characters, one of byte-level BPE "
@@ -82,13 +84,18 @@ def asked(cut: Cut, rows: str, context: int) -> str:
     questions = sum(row.asked for row in first)
     places = len(first) * context
     padding = sum(not cell.token for row in first for cell in row.cells)
-    many = "question" if questions == 1 else "questions"
-    head = f"{number(len(first)).capitalize()} rows, {places} places, {questions} {many}"
+    head = f"{_many(len(first), 'row', number(len(first)).capitalize())}, {_many(places, 'place')}"
+    head += f", {_many(questions, 'question')}"
+    empty = f"{_many(padding, 'place')} {'is' if padding == 1 else 'are'} padding"
     if rows == "blocks":
         return f"{head}: every position is asked for its next token."
     if rows == "sentences":
-        return f"{head}: every token of a line is asked for the next; {padding} places are padding."
-    return f"{head}: only the last place of a row is asked; {padding} places are padding."
+        return f"{head}: every token of a line is asked for the next; {empty}."
+    return f"{head}: only the last place of a row is asked; {empty}."
+
+
+def _many(count: int, noun: str, written: str = "") -> str:
+    return f"{written or format(count, ',')} {noun}{'' if count == 1 else 's'}"
 
 
 def in_all(cut: Cut, rows: str) -> str:

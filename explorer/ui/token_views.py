@@ -11,7 +11,7 @@ from explorer.figures import tokens as figures
 from explorer.figures.tokens import Course, Flattery
 from explorer.inspection.leaks import ORDER, Leak
 from explorer.inspection.rows import Cut
-from explorer.inspection.tokens import EXCERPT, Fitted, at, merge_ids, reading, words
+from explorer.inspection.tokens import EXCERPT, Fitted, Kind, at, merge_ids, reading, words
 from explorer.ui import token_findings as findings
 from explorer.ui.components import Panel, _ears, _register, frame, heard, table
 from explorer.ui.token_findings import TITLES, rate, ratio
@@ -64,7 +64,7 @@ def _marks(fitted: Fitted) -> list[list[object]]:
     return [*marks, [fitted.most, f"{fitted.most:,}"]]
 
 
-def comparison(all_kinds: Mapping[str, Fitted], vocabulary: int, corpus: str, beginning: str, typed: str) -> str:
+def comparison(all_kinds: Mapping[Kind, Fitted], vocabulary: int, corpus: str, beginning: str, typed: str) -> str:
     """The four tokenizers side by side as a table; returns what there is to see. Raises TextError."""
     tokenizers = at(all_kinds, vocabulary)
     excerpt = {kind: reading(tokenizer, beginning[:EXCERPT]) for kind, tokenizer in tokenizers.items()}
@@ -134,7 +134,7 @@ def comparison(all_kinds: Mapping[str, Fitted], vocabulary: int, corpus: str, be
     return findings.four_ways(corpus, per_token, unknown, [kind for kind in all_kinds if excerpt[kind].back.exact])
 
 
-def sizes(all_kinds: Mapping[str, Fitted], vocabulary: int) -> None:
+def sizes(all_kinds: Mapping[Kind, Fitted], vocabulary: int) -> None:
     """The four at every size of the vocabulary."""
     lines, losses = [], []
     for kind, each in all_kinds.items():

@@ -13,6 +13,7 @@ from explorer.models.configs import TransformerTextConfig
 from explorer.models.layers import learning, replica, stack
 from explorer.models.taps import intervene, record, tap_names
 from explorer.models.transformer_decoder import (
+    SHORT,
     Attention,
     Block,
     SquaredReLU,
@@ -22,7 +23,7 @@ from explorer.models.transformer_decoder import (
     turns,
 )
 
-VOCABULARY, CONTEXT, BATCH, TIME, HEADS, WIDTH, HIDDEN = 13, 9, 3, 7, 3, 12, 11
+VOCABULARY, CONTEXT, BATCH, TIME, HEADS, WIDTH, HIDDEN = 13, 21, 3, SHORT + 3, 3, 12, 11
 POSITIONS, NORMS, PLACES, ACTIVATIONS = (
     ("learned", "sinusoidal", "rotary", "none"),
     ("layer", "rms", "none"),
@@ -127,6 +128,13 @@ def test_replica_of_a_stack_answers_as_the_solo_model(positions: str, path: str)
 def test_rows_of_a_batch_do_not_see_each_other(positions: str) -> None:
     decoder = model(positions=positions)
     assert_close(decoder(IDS)[1:2], decoder(IDS[1:2]))
+
+
+@pytest.mark.parametrize("positions", POSITIONS)
+def test_short_rows_are_read_as_the_beginning_of_long_ones(positions: str) -> None:
+    decoder = model(positions=positions)
+    for time in (1, 2, SHORT, SHORT + 1):
+        assert_close(decoder(IDS[:, :time]), decoder(IDS)[:, :time])
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
@@ -308,9 +316,9 @@ def test_learned_positions_end_with_the_context() -> None:
     decoder = model(positions="learned")
     ids = torch.zeros(2, CONTEXT + 1, dtype=torch.long)
     assert decoder(ids[:, :CONTEXT]).isfinite().all()
-    with pytest.raises(ValueError, match="10 tokens, but only 9 learned positions"):
+    with pytest.raises(ValueError, match="22 tokens, but only 21 learned positions"):
         decoder(ids)
-    with pytest.raises(ValueError, match="10 tokens, but only 9 learned positions"):
+    with pytest.raises(ValueError, match="22 tokens, but only 21 learned positions"):
         stack([decoder, decoder])(ids.expand(2, -1, -1))
 
 

@@ -39,7 +39,7 @@ def run(
         "train_loss": np.array([[1.0, 1.0], [1.5 - end, 1.5 - end]]),
     }
     losses = np.linspace(1, 1.5 - end, steps)[:, None].repeat(2, 1)
-    curves = Curves(0, losses, moments * tokens, moments * seconds, np.array([0, steps]), metrics, np.zeros((2, 2, 1)))
+    curves = Curves(0, losses, moments * tokens, moments * seconds, np.array([0, steps]), metrics)
     card = Card(
         key=key(config), parameters=7, seconds=1, state="finished", step=steps,
         metrics={"a": Metric(mean=1, values=[])},

@@ -63,6 +63,7 @@ export function finding({ kind, unknown, least }, tokens, characters, vocabulary
   const all = many(tokens.length, "token");
   if (!tokens.length) return `Nothing is left of these ${many(characters, "character")}: this tokenizer knows none of them.`;
   const each = `${twoDigits(characters / tokens.length)} characters each`;
+  if (kind === "char" && tokens.length < characters) return `${many(characters, "character")} become ${all}: what this corpus never showed is dropped.`;
   if (kind === "char") return `Nothing to learn, nothing to lose: ${many(characters, "character")}, ${all}.`;
   if (kind === "word" && lost) return `With ${many(vocabulary, "token")} to choose from, ${lost} of these ${all} ${lost === 1 ? "is" : "are"} “<unk>”: the model never learns which ${lost === 1 ? "word it was" : "words they were"}.`;
   if (kind === "word") return `${many(characters, "character")} become ${all}, ${each}.`;

@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from concurrent.futures import wait
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.errors import CorpusMissing
+from explorer.inspection.leaks import leaks
+from explorer.inspection.tokens import fitted
+from explorer.tasks import corpora, tokens, windows
+from explorer.tasks.corpora import text_of
+from explorer.tasks.text import TextConfig
+from explorer.tasks.tokens import Once
+from explorer.tokenization.text import train
+from explorer.ui import slowly, texts, token_findings
+from tests.pages.screen import address, calm, drawn, frame, headings, page, said, table, told
+
+MINE = "The quick brown fox jumps over the lazy dog, again and again.\n" * 40
+REPEATS = TextConfig(corpus="repeats")
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No text of another test is here, and no Tiny Shakespeare."""
+    monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
+    monkeypatch.setattr(slowly, "_works", OrderedDict())
+    monkeypatch.setattr(tokens, "_made", Once(16))
+    monkeypatch.setattr(windows, "_data", Once(16))
+    yield
+
+
+def settled(at: AppTest) -> AppTest:
+    """Once everything is there that takes its time."""
+    for _ in range(4):
+        wait(list(slowly._works.values()))
+        at = calm(at.run())
+    return at
+
+
+def tokens_page(address: Mapping[str, str] | None = None) -> AppTest:
+    return settled(page("tokens.py", {"corpus": "repeats", **(address or {})}))
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def slider(at: AppTest) -> dict[str, Any]:
+    return drawn(at, "tokens")[0]
+
+
+def test_every_word_of_the_page_follows_from_the_text() -> None:
+    at = tokens_page({"vocabulary": "80", "say": "bofi leka!"})
+    assert told(at) == []
+    assert address(at) == {"corpus": "repeats", "vocabulary": "80", "say": "bofi leka!"}
+    every = fitted(REPEATS)
+    data = slider(at)
+    assert (data["least"], data["most"], data["vocabulary"]) == (every["bpe"].least, every["bpe"].most, 80)
+    assert data["text"] == "bofi leka!"
+    assert data["course"] == pytest.approx(every["bpe"].characters_per_token.tolist(), abs=1e-4)
+
+    rows = table(at, "tokens-four")
+    assert [row["name"]["text"] for row in rows] == ["Characters", "Words", "BPE", "Byte-level BPE"]
+    text = text_of(REPEATS)
+    for kind, row in zip(every, rows, strict=True):
+        tokenizer = train(kind, text, every[kind].size(80))
+        assert row["size"]["text"] == f"{len(tokenizer.tokens):,}"
+        assert row["corpus"]["text"] == f"{len(text) / len(tokenizer.encode(text)):.2f}"
+        assert row["typed"]["text"] == str(len(tokenizer.encode("bofi leka!")))
+        assert row["back"]["text"] == (
+            "exactly" if tokenizer.decode(tokenizer.encode(text[:4000])) == text[:4000] else "changed"
+        )
+    lost = {row["name"]["text"]: row for row in table(at, "tokens-lost")}
+    assert lost["BPE"]["text"]["text"].startswith(
+        train("bpe", text, 80).decode(train("bpe", text, 80).encode("bofi leka"))
+    )
+    assert "1 unknown character (“!”)" in lost["BPE"]["lost"]["text"]
+
+    task = TextConfig(corpus="repeats", tokenizer="bpe", vocabulary=500, context=64)
+    found = leaks(task)
+    heads = [plain(heading) for heading in headings(at)]
+    assert token_findings.leaks_heading(found) in heads
+    assert all(token_findings.leak(each) in plain(said(at)) for each in found)
+    honest, leaky = frame(at, "tokens-leaks")[0]["plot"]["data"][1:]
+    assert honest["x"] == pytest.approx([each.honest for each in found], abs=1e-4)
+    assert leaky["x"] == pytest.approx([each.leaky for each in found], abs=1e-4)
+    assert f"“{every['bpe'].tokenizer.merges[0][0]}” stood before" in plain(said(at))
+
+
+def test_the_chosen_tokenizer_is_drawn_and_in_the_address() -> None:
+    at = tokens_page()
+    for kind in ("char", "word", "bytes"):
+        at = settled(at.segmented_control(key="tokens.kind").set_value(kind).run())
+        assert slider(at)["kind"] == kind and address(at)["tokenizer"] == kind
+    assert slider(at)["least"] == 256
+
+
+def test_where_the_slider_was_let_go_stands_in_the_address_and_in_the_table() -> None:
+    at = tokens_page()
+    at.session_state["tokens: vocabulary"] = 60
+    at = settled(at.run())
+    assert address(at)["vocabulary"] == "60" and slider(at)["vocabulary"] == 60
+    assert table(at, "tokens-four")[2]["size"]["text"] == "60"
+    at.session_state["tokens: vocabulary"] = 10**9  # no slider of ours says that
+    assert address(settled(at.run()))["vocabulary"] == "60"
+
+
+def test_rows_are_blocks_lines_or_prefixes() -> None:
+    at = tokens_page({"context": "5"})
+    asked = {}
+    for rows in ("blocks", "sentences", "prefixes"):
+        at = settled(at.segmented_control(key="tokens.rows").set_value(rows).run())
+        cells = [row["cells"] for row in drawn(at, "rows")[0]["rows"]]
+        assert [len(row) for row in cells] == [5] * 4
+        asked[rows] = sum(cell["asked"] for row in cells for cell in row)
+        panels = [panel["name"] for panel in frame(at, "tokens-origins")]
+        assert panels == (["Random batches", "Contiguous batches"] if rows == "blocks" else ["Random batches"])
+    assert (asked["blocks"], asked["prefixes"]) == (20, 4)
+    assert "batches" not in address(at)
+
+
+def test_contiguous_batches_go_on() -> None:
+    at = tokens_page({"batches": "contiguous"})
+    assert "goes on where it ended" in frame(at, "tokens-origins")[1]["caption"]
+    first = int(re.findall(r"token ([\d,]+)", drawn(at, "rows")[0]["rows"][0]["from"])[0].replace(",", ""))
+    assert f"Row 1 begins at token {first:,}, {first + 12:,}" in frame(at, "tokens-origins")[1]["caption"]
+
+
+# Without Tiny Shakespeare
+
+
+def test_where_tiny_shakespeare_is_not_here_the_page_says_so_and_shows_another_text() -> None:
+    at = settled(page("tokens.py"))
+    assert "Tiny Shakespeare is not on this machine yet; meanwhile you see Repeats." in said(at)
+    assert slider(at)["corpus"] == "Repeats"
+    assert address(at) == {}
+
+
+@pytest.mark.parametrize("trouble", ["refused", "another checksum"])
+def test_a_download_that_fails_is_a_sentence(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
+    def fail(_: object) -> bytes:
+        raise CorpusMissing(f"Tiny Shakespeare could not be downloaded: {trouble}.")
+
+    monkeypatch.setattr(corpora, "_downloaded", fail)
+    at = settled(page("tokens.py"))
+    at = calm(next(button for button in at.button if "Download" in button.label).click().run())
+    assert told(at) == [f"Tiny Shakespeare could not be downloaded: {trouble}."]
+    assert slider(at)["corpus"] == "Repeats"
+
+
+def test_a_damaged_tiny_shakespeare_is_a_sentence(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tinyshakespeare.txt").write_text("First Citizen: no.")
+    monkeypatch.setenv("LINEAGE_DATA_DIR", str(tmp_path))
+    at = settled(page("tokens.py"))
+    assert len(told(at)) == 1 and "checksum" in told(at)[0]
+    assert slider(at)["corpus"] == "Repeats"
+
+
+# A visitor's own text
+
+
+def pasted(at: AppTest, text: str) -> AppTest:
+    at.text_area(key="tokens.pasted").input(text)
+    return settled(next(button for button in at.button if button.label == "Read it").click().run())
+
+
+def uploaded(at: AppTest, name: str, content: bytes) -> AppTest:
+    return settled(at.file_uploader(key="tokens.file").upload(name, content, "text/plain").run())
+
+
+def own_page() -> AppTest:
+    return tokens_page({"corpus": "own"})
+
+
+def test_a_pasted_text_is_read_and_the_address_names_it_by_its_fingerprint_only() -> None:
+    at = pasted(own_page(), MINE)
+    assert told(at) == []
+    assert set(address(at)) == {"corpus", "text"} and re.fullmatch("[0-9a-f]{64}", address(at)["text"])
+    assert slider(at)["corpus"] == "your text"
+    assert slider(at)["text"] == "\n".join(MINE.split("\n")[:2])[:120].rsplit(" ", 1)[0]
+    assert "Until there is a text of yours" not in said(at)
+
+
+def test_an_address_with_somebody_elses_text_says_what_it_needs() -> None:
+    at = tokens_page({"corpus": "own", "text": "0" * 64})
+    assert len(told(at)) == 1 and "This needs your text" in told(at)[0]
+    assert slider(at)["corpus"] == "Repeats"
+
+
+def test_a_text_is_found_again_when_one_comes_back_to_it() -> None:
+    at = pasted(own_page(), MINE)
+    sha = address(at)["text"]
+    at = settled(at.segmented_control(key="tokens.corpus").set_value("toy").run())
+    assert address(at) == {"corpus": "toy"}
+    at = settled(at.segmented_control(key="tokens.corpus").set_value("own").run())
+    assert address(at)["text"] == sha and slider(at)["corpus"] == "your text"
+
+
+BAD: dict[str, tuple[bytes, str]] = {
+    "three characters": (b"abc", "has 3 characters"),
+    "nothing": (b"", "has 0 characters"),
+    "binary": (b"\x89PNG\r\n\x1a\n\x00\x00" + bytes(range(256)), "is not in UTF-8"),
+    "zeros": (b"a\0" * 50, "zero bytes"),
+    "UTF-16": ("a text of mine, long enough".encode("utf-16"), "is in UTF-16"),
+    "too large": (b"a" * 5_000_001, "at most 5,000,000 are read"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_file_that_cannot_be_read_is_one_sentence_and_nothing_else_breaks(case: str) -> None:
+    content, sentence = BAD[case]
+    at = uploaded(own_page(), "notes.txt", content)
+    assert len(told(at)) == 1 and sentence in told(at)[0]
+    assert slider(at)["corpus"] == "Repeats"
+    assert address(at) == {"corpus": "own"}
+
+
+ODD = {
+    "one line": "only one line, but of more than twenty letters",
+    "one letter": "a" * 200_000,
+    "right to left": "שלום עולם, זה טקסט קצר מימין לשמאל.\n" * 10,
+    "emoji": "🐳👩‍👩‍👧‍👦 🏳️‍🌈 e\u0301 🇩🇪 and more of them 🐳\n" * 10,
+    "only spaces": " \n\t" * 30,
+    "markup": "<img src=x onerror=alert(1)> **bold** $x$ [a](javascript:alert(1))\n" * 5,
+    "no pair twice": "abcdefghijklmnopqrstuvwxyz0123456789",
+}
+
+
+@pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
+@pytest.mark.parametrize("case", ODD)
+def test_an_odd_text_is_shown_or_says_what_is_missing(case: str, kind: str) -> None:
+    at = pasted(tokens_page({"corpus": "own", "tokenizer": kind}), ODD[case])
+    sentences = told(at)
+    assert all(len(sentence) < 300 and sentence.endswith(".") for sentence in sentences)
+    if case == "only spaces":
+        assert all("no word" in sentence for sentence in sentences[:1])
+    else:
+        assert slider(at)["kind"] == kind and slider(at)["corpus"] == "your text"
+    assert "The leak" in headings(at)
+
+
+TYPED = [
+    "",
+    " ",
+    "🐳",
+    "a" * 3_000,
+    "<script>alert(1)</script>",
+    "e\u0301\u200b\ufeff",
+    "bofi\nleka\n\n",
+    "שלום",
+    "\\xf0 $a$",
+]
+
+
+@pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
+@pytest.mark.parametrize("text", TYPED, ids=lambda text: repr(text)[:20])
+def test_whatever_is_typed_is_shown_in_tokens(text: str, kind: str) -> None:
+    at = tokens_page({"tokenizer": kind})
+    at = settled(at.text_area(key="tokens.say").input(text).run())
+    assert slider(at)["text"] == text[:2_000]
+    assert len(told(at)) == (len(text) > 2_000)
+    if len(text) <= 600:
+        assert address(at)["say"] == text
+
+
+NONSENSE: dict[str, dict[str, str]] = {
+    "a foreign part": {"utm_source": "chat"},
+    "a corpus": {"corpus": "bible"},
+    "a vocabulary": {"vocabulary": "-3"},
+    "a path": {"text": "../../etc/passwd"},
+    "markup": {"tokenizer": "<script>alert(1)</script>"},
+    "two that exclude each other": {"rows": "prefixes", "batches": "contiguous"},
+    "a text of no use": {"corpus": "toy", "text": "0" * 64},
+    "too wide": {"context": "999"},
+}
+
+
+@pytest.mark.parametrize("case", NONSENSE)
+def test_a_nonsense_address_gives_one_sentence_and_a_page_that_works(case: str) -> None:
+    at = page("tokens.py", NONSENSE[case])
+    assert len(told(at)) == 1
+    at = settled(at)
+    assert slider(at)["tokens"] and not (set(address(at)) - {"corpus", "rows"})
+
+
+def test_a_vocabulary_larger_than_the_text_can_give_is_as_large_as_it_can() -> None:
+    at = tokens_page({"corpus": "toy", "vocabulary": "2000"})
+    assert slider(at)["vocabulary"] == slider(at)["most"] == 8
+    assert "No line of this text has" in plain(said(at)), "the toy has no sentences to be split"
+
+
+def test_a_row_longer_than_the_text_is_a_sentence() -> None:
+    at = pasted(
+        tokens_page({"corpus": "own", "tokenizer": "word", "context": "16"}), "one two three, and four five six"
+    )
+    assert any("Give a shorter context, or more text." in sentence for sentence in told(at))
+    assert slider(at)["corpus"] == "your text"
+
+
+def test_the_end_of_a_visit_forgets_its_text() -> None:
+    at = pasted(own_page(), MINE)
+    sha = address(at)["text"]
+    assert any(sha in key for key in slowly._works)
+    texts._leave(sha)
+    assert not any(sha in key for key in slowly._works)
+    at = settled(at.run())  # but the window is still open, and so is the text
+    assert told(at) == [] and slider(at)["corpus"] == "your text"
