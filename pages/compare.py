@@ -41,12 +41,13 @@ def choice(session: PageSession[Comparison]) -> None:
 
 def controls(session: PageSession[Comparison]) -> None:
     """How they are drawn."""
-    state = session.state
+    entrants, _ = comparing.entrants(session.state.shown)
+    state = comparing.fitting(session.state, entrants)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ties = bound(session, "compare.x", state.x, lambda s, x: replace(s, x=x or s.x))
         st.segmented_control("Along", list(AXES), format_func=AXES.__getitem__, **ties)
         ties = bound(session, "compare.y", state.y, lambda s, y: replace(s, y=y, target=None))
-        st.selectbox("What", list(MEASURES), format_func=MEASURES.__getitem__, width=340, **ties)
+        st.selectbox("What", comparing.offered(entrants), format_func=MEASURES.__getitem__, width=340, **ties)
         ties = bound(session, "compare.smooth", state.smooth, lambda s, v: replace(s, smooth=v))
         st.slider("Smoothing", 0.0, 0.99, step=0.01, width=180, help="What each point keeps of those before.", **ties)
         for name, label in (("log_x", "log x"), ("log_y", "log y")):
@@ -67,10 +68,10 @@ def curves(session: PageSession[Comparison]) -> None:
     @st.fragment(run_every=0.5 * crowd() if live else None)
     def panel() -> None:
         entrants, _ = comparing.entrants(session.state.shown)
-        state = session.state
+        state = comparing.fitting(session.state, entrants)
         target = comparing.usual_target(state, entrants) if state.target is None else state.target
         st.subheader(plain(comparison_results.winners_finding(state, entrants, target)), anchor=False)
-        moved = comparing.draw(session, entrants, target)
+        moved = comparing.draw(state, entrants, target)
         if moved is not None and moved != state.target:
             session.state = replace(state, target=moved)
             st.rerun()

@@ -162,7 +162,9 @@ def flattered(pairs: Sequence[Flattery], colour: str) -> go.Figure:
         # One above, one below: so they never cover each other, however near the two scores are.
         for name, value, side, shift in (("honest", pair.honest, "bottom", 9), ("leaky", pair.leaky, "top", -9)):
             anchor = "left" if value < 0.12 * most else "center"
-            annotations.append(words(f"{name} {value:.2f}", value, float(row), yanchor=side, yshift=shift, xanchor=anchor))
+            annotations.append(
+                words(f"{name} {value:.2f}", value, float(row), yanchor=side, yshift=shift, xanchor=anchor)
+            )
     return figure(
         *traces,
         xaxis={

@@ -145,7 +145,7 @@ class TransformerTextConfig:
         "pre", "Norm before each part of a block, or (2017) after its residual."
     )
     activation: Literal["relu", "gelu", "relu2"] = setting("relu2", "ReLU, GELU, or ReLU squared.")
-    biases: bool = setting(False, "Whether linear layers have biases.")
+    biases: bool = setting(False, "Whether the feedforward layers, norms and the answer have biases.")
     dropout: float = setting(0.0, "Share of numbers left out after each part of a block, in training.", 0, 0.9)
     start: Literal["usual", "zero"] = setting(
         "zero", "Whether the last layer of each part and the answer start as usual, or at zero."

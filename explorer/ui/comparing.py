@@ -14,6 +14,7 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.catalogue import task_row
 from explorer.errors import LineageError
 from explorer.figures.comparison import PER_RUN, Line, comparison
 from explorer.inspection.comparing import (
@@ -33,7 +34,6 @@ from explorer.ui.findings import listed
 from explorer.ui.known import config_of
 from explorer.ui.lab import Lab
 from explorer.ui.runs import Lane
-from explorer.ui.session import PageSession
 
 MOST = 8  # runs side by side
 MEASURES = {
@@ -41,8 +41,13 @@ MEASURES = {
     "exact_accuracy": "accuracy, every sentence by its probability",
     "train_accuracy": "accuracy on the training sentences",
     "test_loss": "loss on the test sentences, in nats",
+    "val_loss_part": "loss on held-out text, in nats a token",
     "train_loss": "loss on the training sentences, in nats",
     BATCH_LOSS: "loss of every batch, in nats",
+}
+OF_TASK = {
+    "negation": ("test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", BATCH_LOSS),
+    "text": ("val_loss_part", "train_loss", BATCH_LOSS),
 }
 AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds": "by seconds"}
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
@@ -60,9 +65,9 @@ class Comparison:
     runs: tuple[str, ...] = ()
     run: str = ""  # one run, as any page's address may name it
     x: Literal["step", "tokens", "seconds"] = "step"
-    y: Literal["test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", "batch_loss"] = (
-        "test_accuracy"
-    )
+    y: Literal[
+        "test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", "val_loss_part", "batch_loss"
+    ] = "test_accuracy"
     smooth: float = field(default=0.0, metadata={"low": 0.0, "high": 0.99})
     log_x: bool = False
     log_y: bool = False
@@ -110,7 +115,20 @@ class Entrant:
         curves = self.curves
         if curves is None or not len(curves.evaluated):
             return None
-        return curves.last("train_loss" if measure == BATCH_LOSS else measure)
+        name = "train_loss" if measure == BATCH_LOSS else measure
+        return curves.last(name) if name in curves.metrics else None
+
+
+def offered(entrants: Sequence[Entrant]) -> tuple[str, ...]:
+    """What can be drawn of these runs: the measures of their tasks."""
+    tasks = {task_row(e.config.task).name for e in entrants} or {"negation"}
+    return tuple(measure for measure in MEASURES if any(measure in OF_TASK[task] for task in tasks))
+
+
+def fitting(state: Comparison, entrants: Sequence[Entrant]) -> Comparison:
+    """The same comparison, of something that these runs have."""
+    possible = offered(entrants)
+    return state if state.y in possible else replace(state, y=possible[0], target=None)  # type: ignore[arg-type]
 
 
 def usual_runs() -> tuple[str, ...]:
@@ -211,9 +229,9 @@ def usual_target(state: Comparison, entrants: Sequence[Entrant]) -> float:
     return float(f"{max(ends[-2 if len(ends) > 2 else -1] * 1.2, 1e-6):.2g}")
 
 
-def draw(session: PageSession[Comparison], entrants: Sequence[Entrant], target: float) -> float | None:
+def draw(state: Comparison, entrants: Sequence[Entrant], target: float) -> float | None:
     """The figure; returns where the visitor has put the target."""
-    state, found = session.state, courses(session.state, entrants)
+    found = courses(state, entrants)
     lines: list[Line] = []
     tracks: list[dict[str, object]] = []
     dashes = _dashes(entrants)

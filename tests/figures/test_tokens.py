@@ -16,7 +16,7 @@ def test_a_course_keeps_its_ends_and_is_drawn_over_its_sizes() -> None:
     assert (line.x[0], line.x[-1]) == (65, 2000)
     assert line.y == pytest.approx(np.log(line.x), abs=1e-4)
     assert len(line.x) < 200
-    assert list(np.diff(line.x)) == sorted(np.diff(line.x)), "closer where it bends"
+    assert line.x[1] - line.x[0] == 1 and line.x[-1] - line.x[-2] > 10, "closer where it bends"
     assert (line.mode, point.mode) == ("lines", "markers")
     assert (list(point.x), list(point.y)) == ([65], [1.0])
 

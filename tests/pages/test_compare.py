@@ -13,10 +13,12 @@ from explorer.training import store
 from explorer.training.config import RunConfig, key
 from explorer.training.jobs import service
 from explorer.training.recorder import record_run
-from explorer.ui.comparing import MEASURES, usual_runs
+from explorer.ui.comparing import MEASURES, OF_TASK, usual_runs
 from explorer.ui.comparison_results import verdict_words
 from tests.pages.screen import address, calm, frame, headings, page, said, table, told
 from tests.training.alike import short
+from tests.training.test_text_lesson import recorded
+from tests.training.test_text_lesson import short as text
 
 SINGLE = {model: store.find(f"negation-single-{model}") for model in ("bag_of_words", "feedforward", "rnn", "gru")}
 RNN, GRU = SINGLE["rnn"].key, SINGLE["gru"].key
@@ -51,7 +53,7 @@ def test_before_anybody_chose_the_four_of_the_lab_stand_here() -> None:
     assert "**The same start.** 1 RNN and 2 GRU start from" in said(compare_page({"runs": f"{RNN},{GRU}"}))
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", OF_TASK["negation"])
 def test_every_number_of_the_results_is_that_of_its_run(measure: str) -> None:
     runs = list(SINGLE.values())
     at = compare_page({"runs": ",".join(run.key for run in runs), "y": measure})
@@ -90,6 +92,19 @@ def test_no_run_at_all_says_what_to_do() -> None:
     at = compare_page({"runs": "abcdefghijkl"})
     assert "Choose runs above" in said(at)
     assert len(told(at)) == 1
+
+
+def test_language_models_are_compared_by_what_they_have() -> None:
+    kept = {model: store.save_run(recorded(text(model)), store.place_of(text(model))) for model in ("gru", "rnn")}
+    at = compare_page({"runs": ",".join(run.key for run in kept.values()), "y": "test_accuracy"})
+    assert not at.exception
+    assert at.selectbox[0].options == [MEASURES[measure] for measure in OF_TASK["text"]]
+    assert at.selectbox[0].value == "val_loss_part"
+    for run in kept.values():
+        assert f"{run.curves.last('val_loss_part').mean():.3f}" in str(table(at, "results"))
+    at = compare_page({"runs": f"{kept['gru'].key},{RNN}", "y": "test_accuracy"})
+    assert not at.exception
+    assert len(at.selectbox[0].options) == len(MEASURES)
 
 
 def test_how_the_curves_are_drawn_is_in_the_address() -> None:

@@ -36,7 +36,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def settled(at: AppTest) -> AppTest:
     """Once everything is there that takes its time."""
-    for _ in range(4):
+    while any(part.value.endswith("…") for part in at.markdown):
         wait(list(slowly._works.values()))
         at = calm(at.run())
     return at

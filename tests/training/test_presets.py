@@ -30,7 +30,7 @@ def test_the_assignments_protocol_is_in_both_of_its_presets() -> None:
 
 
 def test_an_unknown_preset_is_named() -> None:
-    with pytest.raises(InvalidSetting, match="There is no preset “best”. There is assignment, "):
+    with pytest.raises(InvalidSetting, match="There is no preset “best”"):
         preset("best")
 
 

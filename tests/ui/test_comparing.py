@@ -11,7 +11,7 @@ from explorer.training.config import branched, changed, default, key
 from explorer.training.record import Curves
 from explorer.training.store import Card, Metric, StoredRun
 from explorer.ui import comparing
-from explorer.ui.comparing import AXES, MEASURES, MOST, Comparison, Entrant, differences, usual_target
+from explorer.ui.comparing import AXES, MOST, OF_TASK, Comparison, Entrant, differences, usual_target
 from explorer.ui.comparison_results import (
     amount,
     arrivals,
@@ -114,7 +114,7 @@ def test_a_usual_target_is_one_that_most_runs_reach() -> None:
     losses = Comparison(y="test_loss")
     assert usual_target(losses, ends) == pytest.approx(0.36)
     assert usual_target(losses, []) == 0.1
-    for measure in MEASURES:
+    for measure in OF_TASK["negation"]:
         if not measure.endswith("accuracy"):
             assert winners_finding(Comparison(y=measure), ends, usual_target(Comparison(y=measure), ends))
 
@@ -207,7 +207,7 @@ def test_every_run_of_one_colour_has_a_dash_of_its_own() -> None:
     assert len(set(dashes.values())) == 4
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", OF_TASK["negation"])
 def test_every_measure_of_every_shipped_kind_is_there_on_every_axis(measure: str) -> None:
     entrants = named("negation-single-rnn", "negation-held-out-transformer")
     for axis in AXES:

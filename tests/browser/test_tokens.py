@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from explorer.tasks.corpora import text_of
+from explorer.tasks.text import TextConfig
+from explorer.tokenization.text import train
+from tests.browser.steps import calm, saved
+
+MINE = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
+WALK = [
+    ("bpe", "bofi leka! nupo\nbofi", (21, 22, 60, 141)),
+    ("bytes", "bofi leka 🐳 é nupo", (256, 300, 481)),
+    ("word", "bofi leka; zzz.", (2, 30, 69)),
+    ("char", "bofi LEKA", (21,)),
+]
+
+
+def slider(page: Page) -> Any:
+    return page.get_by_label("Size of the vocabulary")
+
+
+def ids(page: Page) -> list[int]:
+    """What stands below the tokens on the screen."""
+    return [int(text) for text in page.locator(".lineage-tokens .chip .id").all_inner_texts()]
+
+
+def ready(page: Page) -> None:
+    expect(page.locator(".lineage-tokens .chip").first).to_be_visible()
+    calm(page)
+
+
+@pytest.mark.parametrize(("kind", "text", "sizes"), WALK, ids=[kind for kind, _, _ in WALK])
+def test_the_slider_cuts_the_text_as_the_library_does(visit: Any, kind: str, text: str, sizes: tuple[int, ...]) -> None:
+    page = visit(f"/tokens?corpus=repeats&tokenizer={kind}")
+    ready(page)
+    page.get_by_label("Type a text").fill(text)
+    page.get_by_label("Type a text").press("Control+Enter")
+    expect(page).to_have_url(re.compile("say="))
+    calm(page)
+    corpus = text_of(TextConfig(corpus="repeats"))
+    for size in sizes:
+        if len(sizes) > 1:
+            slider(page).fill(str(size))
+        expect(page.locator(".lineage-tokens .size")).to_have_text(f"{size:,}")
+        wanted = train(kind, corpus, size).encode(text).tolist()
+        page.wait_for_function(
+            "wanted => JSON.stringify([...document.querySelectorAll('.lineage-tokens .chip .id')]"
+            ".map(node => Number(node.textContent))) === JSON.stringify(wanted)",
+            arg=wanted,
+        )
+        assert ids(page) == wanted
+        each = page.locator(".lineage-tokens .value").first
+        expect(each).to_have_text(f"{len(text) / len(wanted):.2f}" if wanted else "–")
+
+
+def test_dragging_asks_the_server_nothing_and_letting_go_once(visit: Any) -> None:
+    page = visit("/tokens?corpus=repeats")
+    sent: list[object] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
+    page.reload()
+    ready(page)
+    expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    expect(page.locator(".js-plotly-plot").first).to_be_attached()
+    page.wait_for_timeout(1500)
+    calm(page)
+    before, seen = len(sent), set()
+    for size in range(30, 140, 10):
+        page.evaluate(
+            """size => {
+                const slider = document.querySelector(".lineage-tokens .slider");
+                slider.value = size;
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+            }""",
+            size,
+        )
+        page.wait_for_timeout(50)
+        seen.add(page.locator(".lineage-tokens .finding").inner_text())
+    assert len(seen) > 3, "the finding follows the slider"
+    assert len(sent) == before
+    page.evaluate("document.querySelector('.lineage-tokens .slider').dispatchEvent(new Event('change'))")
+    expect(page).to_have_url(re.compile("vocabulary=130"))
+    calm(page)
+    assert slider(page).input_value() == "130"
+
+
+def test_the_merges_are_replayed_and_a_merge_in_the_list_is_gone_to(visit: Any) -> None:
+    page = visit("/tokens?corpus=toy")
+    ready(page)
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".lineage-tokens .size")).to_have_text("5")
+    expect(page.locator(".lineage-tokens .size")).to_have_text("8")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.get_by_role("button", name="Back", exact=True).click()
+    expect(page.locator(".lineage-tokens .size")).to_have_text("7")
+    expect(page).to_have_url(re.compile("vocabulary=7"))
+    page.locator(".lineage-tokens .line").first.click()
+    expect(page.locator(".lineage-tokens .size")).to_have_text("6")
+    expect(page.locator(".lineage-tokens .merge")).to_contain_text("Merge 1 of 3")
+    expect(page.locator(".lineage-tokens .line.newest")).to_have_count(1)
+    page.get_by_role("button", name="Next", exact=True).click()
+    slider(page).press("ArrowRight")
+    expect(page.locator(".lineage-tokens .size")).to_have_text("8")
+
+
+def test_markup_that_is_typed_or_pasted_stays_text(visit: Any) -> None:
+    page = visit("/tokens?corpus=own")
+    page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
+    page.get_by_label("Paste a text").fill("<img src=x onerror=alert(1)> a text of <b>mine</b>\n" * 10)
+    page.get_by_role("button", name="Read it").click()
+    expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
+    ready(page)
+    expect(page.locator(".lineage-tokens .number").last).to_contain_text("your text")
+    page.get_by_label("Type a text").fill("<img src=x onerror=alert(1)>")
+    page.get_by_label("Type a text").press("Control+Enter")
+    expect(page.locator(".lineage-tokens .picture")).to_contain_text("img")
+    calm(page)
+    assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
+
+
+def test_an_own_text_is_pasted_and_its_address_needs_it_elsewhere(visit: Any) -> None:
+    page = visit("/tokens?corpus=own")
+    page.get_by_label("Paste a text").fill(MINE)
+    page.get_by_role("button", name="Read it").click()
+    expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
+    ready(page)
+    expect(page.locator(".lineage-tokens .picture")).to_contain_text("wood")
+    address = page.url.split("/tokens")[1]
+    page.close()  # the visit ends, and the text with it
+    other = visit(f"/tokens{address}")
+    expect(other.get_by_text("This needs your text")).to_be_visible()
+    ready(other)
+
+
+def test_a_file_is_uploaded_and_a_bad_one_is_a_sentence(visit: Any, tmp_path: Path) -> None:
+    page = visit("/tokens?corpus=own")
+    bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
+    bad.write_bytes("a text in UTF-16".encode("utf-16"))
+    good.write_text(MINE)
+    page.locator("input[type=file]").set_input_files(bad)
+    expect(page.get_by_text("“bad.txt” is in UTF-16; only UTF-8 is read.")).to_be_visible()
+    page.locator("input[type=file]").set_input_files(good)
+    expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
+    expect(page.get_by_text("is in UTF-16")).to_have_count(0)
+
+
+def test_the_tokens_are_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
+    page = visit("/tokens?corpus=repeats&say=bofi+leka&vocabulary=60")
+    ready(page)
+    files = saved(page, page.locator(".lineage-tokens .picture"), "tokens", tmp_path)
+    lines = files["CSV"].decode().splitlines()
+    assert lines[0] == "place,token,id,start,end"
+    wanted = train("bpe", text_of(TextConfig(corpus="repeats")), 60).encode("bofi leka").tolist()
+    assert [int(line.split(",")[2]) for line in lines[1:]] == wanted
+    rows = saved(page, page.locator(".lineage-rows"), "tokens-rows", tmp_path)
+    assert rows["CSV"].decode().splitlines()[0] == "row,from,place,token,target,asked"
+    assert len(rows["CSV"].decode().splitlines()) == 1 + 4 * 12
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any, width: int) -> None:
+    page = visit("/tokens?corpus=brackets", width, 844)
+    ready(page)
+    expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    wide = page.evaluate(
+        "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
+        ".map(node => node.scrollWidth - node.clientWidth)"
+    )
+    assert wide == [0, 0], "the page is wider than its screen"
+    piece = page.locator(".lineage-tokens .number .value").first
+    colours = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(200)
+        colours.append(piece.evaluate("node => getComputedStyle(node).color"))
+    assert colours[0] != colours[1]
