@@ -18,6 +18,7 @@ const ROW = 30; // px of a line of the list
 const SPACES = { " ": "␣", "\n": "↵", "\t": "⇥" };
 const readable = (text) => text.replace(/[ \n\t]/g, (char) => SPACES[char]);
 const number = (value) => value.toLocaleString("en");
+const times = (count) => `${number(count)} time${count === 1 ? "" : "s"}`;
 const strength = (characters) => Math.min(85, 13 * Math.max(0, characters - 1)); // percent of the amount's colour
 
 /** A text with its spaces made visible, and softer than its letters. */
@@ -146,12 +147,12 @@ export default instrument((place) => {
   function showMerge() {
     const at = last();
     if (data.kind === "char") merge.replaceChildren("Characters are what they are: the text decides how many there are.");
-    else if (data.kind === "word") merge.replaceChildren("The last word that still fits: ", code(data.tokens[now() - 1]), `, ${number(data.counts[now() - 1])} times in the corpus.`);
+    else if (data.kind === "word") merge.replaceChildren("The last word that still fits: ", code(data.tokens[now() - 1]), ` · ${times(data.counts[now() - 1])} in the corpus.`);
     else if (at < 0) merge.replaceChildren(data.merges.length ? "No merge yet." : "No pair of this text stands there twice: there is nothing to merge.");
     else {
       const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3);
       merge.replaceChildren(`Merge ${number(at + 1)} of ${number(data.merges.length / 3)}: `, code(data.tokens[left]), " + ", code(data.tokens[right]), " → ",
-        code(data.tokens[both]), ` · ${number(data.uses[at])} times in the corpus.`);
+        code(data.tokens[both]), ` · ${times(data.uses[at])} in the corpus.`);
     }
   }
   const code = (text) => node("b", { class: "code" }, ...shown(text));
