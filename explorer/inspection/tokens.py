@@ -73,7 +73,7 @@ class Fitted:
             if first[merged] == rank:
                 used[rank] = there[merged]
                 there[left] += used[rank]
-                pass
+                there[right] += used[rank]
         return used
 
     @cached_property

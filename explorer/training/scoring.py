@@ -18,21 +18,20 @@ def mean_surprise(
     model: nn.Module, features: Float[Tensor, "*replicas batch time width"], batch: Batch
 ) -> Float[Tensor, "*replicas"]:
     """Mean over the targets that count of -log p(target), in nats. Logits are made only where they are needed."""
-    replicas = features.dim() - 3
-    if batch.mask is None:
-        logits, targets = model.readout(features).flatten(0, -2), batch.targets.flatten()  # type: ignore[operator]
-    elif not replicas:
-        logits, targets = model.readout(features[batch.mask]), batch.targets[batch.mask]  # type: ignore[operator]
-    else:
-        surprise = F.cross_entropy(
-            model.readout(features).flatten(0, -2),  # type: ignore[operator]
-            batch.targets.flatten(),
-            reduction="none",
-        ).view(batch.targets.shape)
-        return (surprise * batch.mask).sum(dim=(-2, -1)) / batch.mask.sum(dim=(-2, -1))
-    if not replicas:
-        return F.cross_entropy(logits, targets)
-    return F.cross_entropy(logits, targets, reduction="none").view(len(batch.targets), -1).mean(dim=-1)
+    targets, mask = batch.targets, batch.mask
+    if features.dim() == 3:
+        if mask is not None:
+            features, targets = features[mask], targets[mask]
+        return F.cross_entropy(_logits(model, features), targets.flatten())
+    surprise = F.cross_entropy(_logits(model, features), targets.flatten(), reduction="none").view(targets.shape)
+    if mask is None:
+        return surprise.mean(dim=(-2, -1))
+    return (surprise * mask).sum(dim=(-2, -1)) / mask.sum(dim=(-2, -1))
+
+
+def _logits(model: nn.Module, features: Float[Tensor, "*batch width"]) -> Float[Tensor, "positions vocabulary"]:
+    logits: Tensor = model.readout(features)  # type: ignore[operator]  # a LanguageModel
+    return logits.flatten(0, -2)
 
 
 @torch.inference_mode()

@@ -103,7 +103,8 @@ class TextLesson(Lesson):
         return {f"carried.{i}": part.clone() for i, part in enumerate(rows)}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        parts = [state[name] for name in sorted(name for name in state if name.startswith("carried."))]
+        count = sum(name.startswith("carried.") for name in state)
+        parts = [state[f"carried.{i}"] for i in range(count)]
         self._state = tuple(parts if self.config.replicas > 1 else (part[0] for part in parts))
 
     @staticmethod

@@ -122,6 +122,7 @@ VARIED: list[tuple[str, dict[str, object]]] = [
     *((model, {}) for model in TRAINED),
     ("gru", {"batches": "contiguous"}),
     ("lstm", {"batches": "contiguous", "replicas": 2, "layers": 2}),
+    ("lstm", {"batches": "contiguous", "layers": 6}),  # more than ten parts of state
     ("transformer", {"average": 0.9, "replicas": 2}),
     ("transformer", {"average": 0.9, "patience": 3}),
     ("rnn", {"method": "sgd", "clip": 0.1}),
