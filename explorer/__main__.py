@@ -6,6 +6,7 @@ python -m explorer --help
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -363,6 +364,9 @@ def _progress(config: RunConfig, hidden: bool) -> Iterator[Any]:
 
 def main() -> None:
     """Run the command line; what a user caused is said in one sentence."""
+    # Threads of torch that wait let others work: on a machine that others use too, waiting in a loop for a core that
+    # somebody else has makes two threads ten times slower than one.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         app()
     except LineageError as error:

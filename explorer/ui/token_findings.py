@@ -12,6 +12,7 @@ from explorer.ui.findings import listed, number
 
 TITLES = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
 ORDERS = {"random": "Random batches", "contiguous": "Contiguous batches"}
+_NOTHING = 0.005  # bits a character that two digits do not show
 HARDLY = 0.02  # of the honest score: a difference that hardly matters
 
 
@@ -122,7 +123,7 @@ def leak(found: Leak) -> str:
     honest = "an unread end of the text" if found.rows == "blocks" else "unread lines"
     gain = (found.honest - found.leaky) / found.honest if found.honest > 0 else 0.0
     numbers = f"{found.leaky:.2f} bits a character, where {honest} would cost {found.honest:.2f}"
-    if abs(gain) < HARDLY or abs(found.honest - found.leaky) < 0.005:
+    if abs(gain) < HARDLY or abs(found.honest - found.leaky) < _NOTHING:
         return f"{where}: {numbers}. Here the leak hardly matters."
     if gain < 0:
         return f"{where}: {numbers}. Here the leaky split is even the harder one, by {-gain:.0%}."
@@ -135,8 +136,8 @@ def leaks_heading(found: Sequence[Leak]) -> str:
     if not measured:
         return "This text is too short, or has too few lines, to be split in both ways."
     worst = max(measured, key=lambda each: each.honest - each.leaky)
-    if worst.honest - worst.leaky < HARDLY * worst.honest:
-        return f"On this text no leak flatters the n-gram of order {ORDER} by more than {HARDLY:.0%}."
+    if worst.honest - worst.leaky < max(HARDLY * worst.honest, _NOTHING):
+        return f"On this text no leak flatters the n-gram of order {ORDER} by more than a trifle."
     what = "overlapping windows" if worst.rows == "blocks" else "pairs of the same line"
     return (
         f"Split into {what}, the n-gram of order {ORDER} seems to need {worst.leaky:.2f} bits a character. "

@@ -95,5 +95,6 @@ def test_the_heading_tells_the_largest_leak_or_that_there_is_none() -> None:
     assert "Split into overlapping windows" in leaks_heading([large, none])
     assert "seems to need 0.82 bits a character. Asked honestly it needs 2.19." in leaks_heading([none, large])
     assert "no leak flatters" in leaks_heading([none, Leak("blocks", problem="too short")])
+    assert "no leak flatters" in leaks_heading([Leak("blocks", 0.034, 0.031)])
     assert "too short" in leaks_heading([Leak("blocks", problem="x")])
     assert leak(Leak("blocks", problem="No line.")) == "No line."
