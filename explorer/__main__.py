@@ -364,9 +364,9 @@ def _progress(config: RunConfig, hidden: bool) -> Iterator[Any]:
 
 def main() -> None:
     """Run the command line; what a user caused is said in one sentence."""
-    # Threads of torch that wait let others work: on a machine that others use too, waiting in a loop for a core that
-    # somebody else has makes two threads ten times slower than one.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # Threads of torch that wait for each other soon let others work. Without this, two threads on a machine whose cores
+    # others use too may be ten times slower than one; on a quiet machine it costs nothing that can be measured.
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
         app()
     except LineageError as error:
