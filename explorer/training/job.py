@@ -1,4 +1,8 @@
-"""One training: asked for, under way, over; and its folder on disk, in which it survives the process."""
+"""One training: asked for, under way, over; and its folder on disk, in which it survives the process.
+
+A training on a visitor's own text has no folder: it stays in memory, ends with the process or when its visitors are
+gone, and is kept only if they save it.
+"""
 
 from __future__ import annotations
 
@@ -54,6 +58,11 @@ class View:
     def done(self) -> bool:
         return self.state not in ("waiting", "running")
 
+    @property
+    def private(self) -> bool:
+        """Whether it learns a visitor's own text: then only those who asked for it may see it."""
+        return getattr(self.config.task, "corpus", "") == "own"
+
 
 class Job:
     """One training: asked for, under way, or over. The service gives it its turns; others look and wish."""
@@ -65,6 +74,7 @@ class Job:
         self.folder = environment().jobs / key(config)
         self.wish: Literal["", "stop", "rest"] = ""
         self.before: Record | None = None  # what it has to go on from
+        self.record: Record | None = None  # what became of a private one, which is kept nowhere else
         self._view = View(config, starter)
         self._written: asyncio.Task[None] | None = None
 
@@ -82,15 +92,18 @@ class Job:
     async def run(self, executor: Executor) -> None:
         """Train until it ends or rests, and keep what there is."""
         try:
-            if self.before is None:
+            if self.before is None and not self._view.private:
                 await asyncio.to_thread(self._prepare)
             record = self.before if self.wish == "stop" else await self._train(executor)
             if record and record.finished:
                 self.show(repeated=await asyncio.to_thread(_repeated, record))
-            elif self.wish == "rest":
+            elif self.wish == "rest" and not self._view.private:
                 await asyncio.to_thread(self._leave_checkpoint, record)
                 return
-            saved, problem = await asyncio.to_thread(self._keep, record)
+            if self._view.private:
+                self.record, (saved, problem) = record, (False, "")
+            else:
+                saved, problem = await asyncio.to_thread(self._keep, record)
             if record is None:
                 self.show(state="stopped", left=None)
                 return
@@ -111,6 +124,8 @@ class Job:
 
     def leave_order(self) -> None:
         """What the next process has to know to take a job up. Called where nothing else writes to its folder."""
+        if self._view.private:
+            return
         try:
             told = {"config": to_json(self._view.config), "starter": self.starter, "asked": sorted(self.asked)}
             store.put(self.folder / "job.json", store.as_json(told))
@@ -179,7 +194,7 @@ class Job:
 
     def _save_soon(self, recorder: Recorder) -> None:
         """Leave a checkpoint, beside the training; one at a time."""
-        if self._written and not self._written.done():
+        if self._view.private or (self._written and not self._written.done()):
             return
         record = recorder.record("running")
 

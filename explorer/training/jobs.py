@@ -22,6 +22,7 @@ import logging
 import threading
 import time
 from collections import Counter, OrderedDict
+from dataclasses import replace
 
 from explorer.environment import environment
 from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
@@ -76,13 +77,14 @@ class JobService:
             self._enter(job)
             return job
 
-    def find(self, run_key: str) -> Job | None:
-        """The newest job of this key that this process remembers."""
-        return self._jobs.get(run_key)
+    def find(self, run_key: str, visitor: str = "") -> Job | None:
+        """The newest job of this key that this process remembers, if this visitor may see it."""
+        job = self._jobs.get(run_key)
+        return job if job and _visible(job, visitor) else None
 
-    def views(self) -> list[View]:
-        """Every job that is remembered, the newest first."""
-        return [job.view() for job in reversed(list(self._jobs.values()))]
+    def views(self, visitor: str = "") -> list[View]:
+        """Every job that is remembered and that this visitor may see, the newest first."""
+        return [job.view() for job in reversed(list(self._jobs.values())) if _visible(job, visitor)]
 
     def asked(self, run_key: str) -> frozenset[str]:
         """Who asked for a job."""
@@ -116,6 +118,22 @@ class JobService:
         if not operator and visitor != starter:
             raise NotAllowed("Somebody else started this training; Train on its page makes it yours as well.")
         return self.submit(config, starter)
+
+    def save(self, run_key: str, visitor: str) -> store.StoredRun:
+        """Keep a private run on this server, where everybody sees it. Raises UnknownRun, StoreError."""
+        job = self.find(run_key, visitor)
+        if job is None or job.record is None:
+            raise UnknownRun(f"There is nothing of run {run_key} to save: it is not over, or it was forgotten.")
+        from explorer.training import library
+
+        record = job.record if job.record.finished else replace(job.record, state="stopped")
+        try:
+            store.write(record, job.folder, visitor)
+            kept = library.keep(job.folder)
+        except OSError as error:
+            raise StoreError(f"The run cannot be saved: the disk refuses ({error.strerror}). Try again.") from error
+        job.show(saved=True)
+        return kept
 
     def arrive(self, visitor: str) -> None:
         """A window of this visitor is open."""
@@ -194,6 +212,7 @@ class JobService:
         """Give free places to those who wait, and take some back where that is fair."""
         if self._closing:
             return
+        self._forget_private()
         for job in [job for job in self._waiting if job.wish == "stop"]:
             self._waiting.remove(job)
             self._start(job)  # it ends at once, and is kept as it is
@@ -204,6 +223,15 @@ class JobService:
         if self._waiting and (holder := self._who_may_rest(min(self._waiting, key=self._rank))):
             holder.wish = holder.wish or "rest"
 
+    def _forget_private(self) -> None:
+        """A training on a visitor's own text ends when everybody who asked for it is gone; nothing of it stays."""
+        for job in [job for job in self._jobs.values() if job.view().private and self._vanished(job)]:
+            if job.view().done:
+                with self._lock:
+                    self._jobs.pop(job.key, None)
+            else:
+                job.wish = "stop"
+
     def _rank(self, job: Job) -> tuple[bool, int]:
         """Lower goes first: who is there before who has vanished, first jobs before second ones; then by arrival."""
         return self._vanished(job), sum(other.starter == job.starter for other in self._running)
@@ -212,13 +240,14 @@ class JobService:
         """A running job whose place another one deserves more."""
         if self._vanished(first) or any(job.wish for job in self._running):
             return None
-        for job in self._running:
+        may = [job for job in self._running if not job.view().private]  # it has no disk to rest on
+        for job in may:
             if self._vanished(job):
                 return job
         held = Counter(job.starter for job in self._running)
         if held[first.starter]:
             return None
-        several = [job for job in self._running if held[job.starter] > 1]
+        several = [job for job in may if held[job.starter] > 1]
         return several[-1] if several else None
 
     def _vanished(self, job: Job) -> bool:
@@ -259,6 +288,11 @@ class JobService:
         await asyncio.gather(*others, return_exceptions=True)
         await asyncio.get_running_loop().shutdown_default_executor()
         self._closing = False
+
+
+def _visible(job: Job, visitor: str) -> bool:
+    """Everybody sees everything, except what learns somebody's own text."""
+    return not job.view().private or visitor in job.asked
 
 
 def _stopped(run_key: str) -> tuple[RunConfig, str]:

@@ -91,7 +91,7 @@ def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = (), me: str |
         run = key(config)
         stored = store.find_config(config, without=_broken, visitor=me)
         view = stopped = None
-        if job := service.find(run):
+        if job := service.find(run, me):
             view = job.view()
             mine = run in raced or (not view.done and me in service.asked(run))
             if not mine and stored:

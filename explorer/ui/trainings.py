@@ -34,7 +34,7 @@ def described(config: RunConfig) -> str:
 
 def listed(visitor: Visitor) -> list[dict[str, object]]:
     """The trainings that this visitor is told of: their own, then everybody's that are under way."""
-    views = service.views()
+    views = service.views(visitor.id)
     waiting = sum(view.state == "waiting" for view in views)
     mine = {view.key for view in views if visitor.id in service.asked(view.key)}
     shown = [view for view in views if not view.done or (view.key in mine and _fresh(view))]

@@ -30,7 +30,7 @@ class Service:
         self.looking: dict[str, set[str]] = {}
         self.done: list[tuple[str, str, str, bool]] = []
 
-    def views(self) -> list[View]:
+    def views(self, visitor: str = "") -> list[View]:
         return self.all
 
     def asked(self, run_key: str) -> frozenset[str]:
