@@ -32,8 +32,9 @@ PROBES = tuple(
 Visit = Callable[..., Any]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """One for each file: while it is there its event loop runs on this thread, where other tests start their own."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
         missing = "no Chromium on this machine: install Debian's `chromium` to run the browser tests"
@@ -45,7 +46,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with serving(tmp_path_factory.mktemp("visited")) as address:
         yield address
 

@@ -55,6 +55,9 @@ def test_the_slider_cuts_the_text_as_the_library_does(visit: Any, kind: str, tex
             arg=wanted,
         )
         assert ids(page) == wanted
+        if len(sizes) > 1:  # before the next gesture: the page has heard of this one
+            expect(page).to_have_url(re.compile(f"vocabulary={size}\\b"))
+            calm(page)
         each = page.locator(".lineage-tokens .value").first
         expect(each).to_have_text(f"{len(text) / len(wanted):.2f}" if wanted else "–")
 
