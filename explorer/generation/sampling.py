@@ -12,7 +12,6 @@ sample of a text has its own noise, whatever is written beside it.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor
 
 from explorer.models.settings import setting
+from explorer.seeds import generator
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,7 @@ def choose(
 
 def dice(seed: int, sample: int) -> Generator:
     """The generator of one sample's noise: its own for each seed and each place among the samples."""
-    digest = hashlib.sha256(f"sample {sample}/{seed}".encode()).digest()
-    return Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return generator(seed, f"sample {sample}")
 
 
 def gumbel(generator: Generator, steps: int, vocabulary: int) -> Float[Tensor, "steps vocabulary"]:

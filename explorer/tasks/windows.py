@@ -9,7 +9,6 @@ four kinds, one for each way to cut and to split (see `TextConfig`): Blocks, Win
 
 from __future__ import annotations
 
-import hashlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from numpy import ndarray
 from torch import Generator, Tensor
 
 from explorer.errors import TextError
+from explorer.seeds import generator
 from explorer.tasks import corpora
 from explorer.tasks import tokens as token_arrays
 from explorer.tasks.text import TextConfig
@@ -171,7 +171,7 @@ class Blocks(TextData):
         if self.config.batches == "contiguous":
             return self._next_pieces(seed, order, step, batch_size)
         places = self.training_targets - self.config.context + 1
-        starts = torch.randint(places, (batch_size,), generator=_generator(seed, f"rows/{order}/{step}"))
+        starts = torch.randint(places, (batch_size,), generator=generator(seed, f"rows/{order}/{step}"))
         return self._learned.rows(starts.numpy(), self.config.context)
 
     def starts_cold(self, step: int, batch_size: int) -> bool:
@@ -192,7 +192,7 @@ class Blocks(TextData):
         lane, piece = self._lanes(batch_size)
         passed, at = divmod(step, lane // piece)
         lane -= lane % piece
-        first = torch.randint(self.training_targets, (), generator=_generator(seed, f"lanes/{order}/{passed}"))
+        first = torch.randint(self.training_targets, (), generator=generator(seed, f"lanes/{order}/{passed}"))
         return self._learned.ring(int(first) + np.arange(batch_size) * lane + at * piece, piece)
 
     def held_out_lanes(self, lanes: int, length: int, targets: int | None = None) -> Iterator[Batch]:
@@ -240,7 +240,7 @@ class Windows(TextData):
         return math.ceil(self._stream.targets / (batch_size * self.config.context))
 
     def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
-        rows = torch.randint(self.training_rows, (batch_size,), generator=_generator(seed, f"rows/{order}/{step}"))
+        rows = torch.randint(self.training_rows, (batch_size,), generator=generator(seed, f"rows/{order}/{step}"))
         return self._training(rows.numpy())
 
     def whole_training(self) -> Batch:
@@ -400,16 +400,8 @@ def _batch(
     return Batch(*(torch.from_numpy(np.ascontiguousarray(array)) for array in (ids, targets, mask)))
 
 
-def _generator(seed: int, purpose: str) -> Generator:
-    """A random stream of its own for a seed and a purpose; training has the same for its own purposes."""
-    digest = hashlib.sha256(f"{purpose}/{seed}".encode()).digest()
-    made = Generator()
-    made.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-    return made
-
-
 def _shuffled(rows: int, seed: int, purpose: str) -> Int[ndarray, " rows"]:
-    return torch.randperm(rows, generator=_generator(seed, purpose)).numpy().astype(np.int32)  # many are remembered
+    return torch.randperm(rows, generator=generator(seed, purpose)).numpy().astype(np.int32)  # many are remembered
 
 
 def _check_context(context: int, targets: int) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import nn
 
 from explorer.models.layers import stack
+from explorer.seeds import generator
 from explorer.training.config import RunConfig
 from explorer.training.lesson import lesson
-from explorer.training.seeds import generator
 
 
 def build(config: RunConfig, vocabulary: int | None = None) -> nn.Module:

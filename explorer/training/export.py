@@ -87,7 +87,7 @@ def as_python(config: RunConfig) -> str:
         ("explorer.models.layers", ["stack"]),
         ("explorer.tasks.negation", ["NegationConfig", "Negation", "VOCABULARY", "CLASSES"]),
         ("explorer.tasks.batches", ["row_ids", "row_labels", "batch_weights"]),
-        ("explorer.training.seeds", ["generator"]),
+        ("explorer.seeds", ["generator"]),
         ("explorer.training.adam", ["Adam"]),
     ):
         for name in names:

@@ -16,11 +16,11 @@ from numpy import ndarray
 from torch import Generator, Tensor, nn
 
 from explorer.catalogue import variant
+from explorer.seeds import generator
 from explorer.tasks.batches import batch_weights, row_ids, row_labels, rows_beside
 from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfig
 from explorer.training.config import RunConfig
 from explorer.training.lesson import Layout, Lesson, Measured
-from explorer.training.seeds import generator
 
 
 class NegationLesson(Lesson):

@@ -22,12 +22,12 @@ from explorer.models.configs import NgramTextConfig
 from explorer.models.language import State
 from explorer.models.layers import learning, replica
 from explorer.models.ngram import Ngram
+from explorer.seeds import generator
 from explorer.tasks.text import TextConfig
 from explorer.tasks.windows import Batch, text_data
 from explorer.training.config import RunConfig
 from explorer.training.lesson import Layout, Lesson, Measured
 from explorer.training.scoring import loss_over, mean_surprise, side_by_side
-from explorer.training.seeds import generator
 
 METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
 _LANES = 16  # in which held-out text is read with carried state; each starts cold once

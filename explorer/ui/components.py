@@ -32,7 +32,8 @@ _PLACE = """
 """
 
 
-def _register(name: str) -> Any:
+def register(name: str) -> Any:
+    """A component that runs in the browser: `assets/NAME.js`."""
     return st.components.v2.component(
         f"lineage_{name}",
         html=_PLACE.format(name=name),
@@ -41,7 +42,7 @@ def _register(name: str) -> Any:
     )
 
 
-_frame, _verdicts, _table, _timeline, _jobs = map(_register, ("frame", "verdicts", "table", "timeline", "jobs"))
+_frame, _verdicts, _table, _timeline, _jobs = map(register, ("frame", "verdicts", "table", "timeline", "jobs"))
 
 
 def heard(key: str, name: str) -> Any:
@@ -53,7 +54,7 @@ def heard(key: str, name: str) -> Any:
     return st.session_state.pop(f"{key}: {name}", None)
 
 
-def _ears(key: str, *names: str) -> dict[str, Callable[[], None]]:
+def ears(key: str, *names: str) -> dict[str, Callable[[], None]]:
     """Callbacks that keep what is said until a run asks for it: the one it was said in may be interrupted."""
 
     def keep(name: str) -> None:
@@ -143,7 +144,7 @@ def frame(
         "file": key,
         "live": live,
     }
-    _frame(data=data, key=key, on_over_change=lambda: None, **_ears(key, "target"))
+    _frame(data=data, key=key, on_over_change=lambda: None, **ears(key, "target"))
     return moved
 
 
@@ -200,7 +201,7 @@ def table(
         "file": key,
         "label": label,
     }
-    _table(data=data, key=key, **_ears(key, "chosen", "sort", "open"))
+    _table(data=data, key=key, **ears(key, "chosen", "sort", "open"))
     return TableState(tuple(chosen or ()), sort, opened)
 
 

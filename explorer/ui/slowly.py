@@ -33,14 +33,20 @@ _pool = ThreadPoolExecutor(2, thread_name_prefix="slowly", initializer=_one_thre
 
 
 def work(key: tuple[Hashable, ...], make: Callable[[], Made]) -> Future[Made]:
-    """What is made under this key: there already, on its way, or begun now."""
+    """What is made under this key: there already, on its way, or begun now, also where it went wrong before."""
     with _lock:
-        if key not in _works:
+        known = _works.get(key)
+        if known is None or known.cancelled() or (known.done() and not _usable(known)):
             _works[key] = _pool.submit(make)
         _works.move_to_end(key)
         while len(_works) > _MOST:
             _works.popitem(last=False)[1].cancel()
         return _works[key]  # type: ignore[return-value]  # a key always stands for the same type
+
+
+def _usable(done: Future[object]) -> bool:
+    """Whether work came to a result, or to a sentence that says why there is none."""
+    return isinstance(done.exception(), LineageError | None)
 
 
 def forget(part: Hashable) -> None:

@@ -13,10 +13,10 @@ from explorer.inspection.leaks import ORDER, Leak
 from explorer.inspection.rows import Cut
 from explorer.inspection.tokens import EXCERPT, Fitted, Kind, at, merge_ids, reading, words
 from explorer.ui import token_findings as findings
-from explorer.ui.components import Panel, _ears, _register, frame, heard, table
+from explorer.ui.components import Panel, ears, frame, heard, register, table
 from explorer.ui.token_findings import TITLES, rate, ratio
 
-_tokens, _rows = map(_register, ("tokens", "rows"))
+_tokens, _rows = map(register, ("tokens", "rows"))
 _DASHES = {"char": "solid", "word": "1px,3px", "bpe": "solid", "bytes": "8px,3px"}
 ASSIGNMENT = 500  # tokens of the assignment's vocabulary
 
@@ -49,7 +49,7 @@ def slider(fitted: Fitted, text: str, vocabulary: int, corpus: str, key: str) ->
         "file": key,
     }
     said = heard(key, "vocabulary")
-    _tokens(data=data, key=key, **_ears(key, "vocabulary"))
+    _tokens(data=data, key=key, **ears(key, "vocabulary"))
     return int(said) if isinstance(said, int | float) and fitted.least <= said <= fitted.most else None
 
 

@@ -20,12 +20,12 @@ from torch.utils.data import random_split
 
 from explorer.environment import environment
 from explorer.errors import NeedsText, TextError
+from explorer.seeds import generator
 from explorer.tasks import corpora, tokens, windows
 from explorer.tasks.corpora import TINYSHAKESPEARE, keep, validated_text
 from explorer.tasks.text import TextConfig
 from explorer.tasks.tokens import Once
 from explorer.tasks.windows import Batch, TextData, forget, text_data
-from explorer.training.seeds import generator
 
 Patch = pytest.MonkeyPatch
 ALPHABET = string.ascii_letters + string.digits  # 62 letters, each once: a letter names its place
@@ -609,7 +609,13 @@ def test_a_forgotten_text_is_gone() -> None:
         text_data(config)
 
 
-def test_random_streams_are_made_as_in_training() -> None:
-    assert torch.equal(
-        torch.rand(3, generator=windows._generator(7, "rows")), torch.rand(3, generator=generator(7, "rows"))
-    )
+def test_rows_are_drawn_from_the_random_stream_of_their_seed_and_purpose(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, str]] = []
+
+    def told(seed: int, purpose: str) -> Generator:
+        asked.append((seed, purpose))
+        return generator(seed, purpose)
+
+    monkeypatch.setattr(windows, "generator", told)
+    text_data(TextConfig(corpus="repeats", size=2_000, context=8)).batch(7, 2, 5, 3)
+    assert asked == [(7, "rows/2/5")]

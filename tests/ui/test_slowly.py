@@ -58,3 +58,28 @@ def test_only_so_many_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     for key in "abc":
         work((key,), lambda: 0).result()
     assert list(slowly._works) == [("b",), ("c",)]
+
+
+def test_what_went_wrong_is_tried_again_but_a_sentence_is_kept() -> None:
+    made: list[int] = []
+
+    def fails() -> None:
+        made.append(1)
+        raise RuntimeError("a bug, or a full disk")
+
+    def refuses() -> None:
+        made.append(1)
+        raise TextError("too short")
+
+    for make, times in ((fails, 2), (refuses, 1)):
+        made.clear()
+        for _ in range(2):
+            work((make,), make).exception()
+        assert len(made) == times
+
+
+def test_what_somebody_else_cancelled_is_begun_again() -> None:
+    work(("a",), lambda: 1).result()
+    slowly._works[("a",)] = cancelled = slowly.Future()
+    cancelled.cancel()
+    assert work(("a",), lambda: 2).result() == 2

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from explorer.training.seeds import generator
+from explorer.seeds import generator
 
 USES = ("start", "order", "order/1")
 
