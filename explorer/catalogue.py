@@ -237,6 +237,7 @@ PAGES = (
     PageRow("home.py", "", "Lineage"),
     PageRow("negation.py", "negation", "Negation"),
     PageRow("tokens.py", "tokens", "Text and tokens"),
+    PageRow("text.py", "text", "Language models"),
     PageRow("compare.py", "compare", "Compare"),
     PageRow("runs.py", "runs", "Runs"),
 )

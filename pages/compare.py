@@ -18,8 +18,8 @@ from explorer.ui import comparing, comparison_results, shelf
 from explorer.ui.comparing import AXES, MEASURES, MOST, Comparison, Entrant
 from explorer.ui.findings import duration
 from explorer.ui.page import empty_panel, explanation, lead, page_head, plain, problems
-from explorer.ui.race import crowd
 from explorer.ui.session import PageSession, arrived, bound, focus, page_session, run_in_focus, write_address
+from explorer.ui.training_controls import crowd
 from explorer.ui.visitors import visitor
 
 

@@ -8,7 +8,7 @@ from explorer.catalogue import PAGES
 from explorer.ui import warmup
 from explorer.ui.components import timeline
 from explorer.ui.home import SENTENCE, stations
-from explorer.ui.lab import Lab
+from explorer.ui.negation_lab import NegationLab
 from explorer.ui.page import lead, page_head
 from explorer.ui.runs import lanes
 from explorer.ui.speaking import show_verdicts
@@ -31,4 +31,4 @@ lead(
     "Seven ideas, and a small model for each that learns while you watch. Open one, change a number, see what breaks.",
 )
 lineage()
-show_verdicts(lanes(Lab().configs), SENTENCE, key="one-sentence", heading=st.header)
+show_verdicts(lanes(NegationLab().configs), SENTENCE, key="one-sentence", heading=st.header)

@@ -11,13 +11,13 @@ from explorer.catalogue import MODELS, models_of
 from explorer.errors import DamagedRun, SentenceError, UnknownWords
 from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy
 from explorer.tasks.negation import VOCABULARY, Negation, grammar_says
-from explorer.ui import findings, race, runs
+from explorer.ui import findings, race, runs, training_controls
 from explorer.ui.ceilings import ceiling_formula, ceiling_panel, ceiling_words, finish_panel
 from explorer.ui.components import frame, table
 from explorer.ui.insides import inside_panels, look_panel
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
-from explorer.ui.session import LabSession, bound, change, lab_session, part, setting
+from explorer.ui.session import NegationSession, bound, change, lab_session, part, setting
 from explorer.ui.speaking import show_verdicts, verdicts_of
 from explorer.ui.tables import outcome_cell, results_table, sentences_table, trap_table
 
@@ -45,14 +45,14 @@ START_HELP = (
 )
 
 
-def current_world(session: LabSession) -> str | None:
+def current_world(session: NegationSession) -> str | None:
     """The name of the world on screen, or None for a mixture of the visitor's own."""
     task = session.lab.task
     here = {"max_nots": task.max_nots, "held_out": task.held_out}
     return next((name for name, world in WORLDS.items() if world == here), None)
 
 
-def world_row(session: LabSession) -> None:
+def world_row(session: NegationSession) -> None:
     """What this world can say, and which world it is."""
     here = current_world(session)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -61,7 +61,7 @@ def world_row(session: LabSession) -> None:
         st.segmented_control("The world", list(WORLDS), label_visibility="collapsed", **ties)
 
 
-def sentence_row(session: LabSession) -> None:
+def sentence_row(session: NegationSession) -> None:
     """Where a sentence is typed or picked; `session.spoken` holds the words that the models are asked about."""
     lab = session.lab
     sentences = [s.text for s in Negation(lab.task).sentences]
@@ -85,7 +85,7 @@ def sentence_row(session: LabSession) -> None:
         st.caption(f"Below: the last sentence they could read, “{' '.join(session.spoken)}”.")
 
 
-def nearest_words(session: LabSession, error: UnknownWords) -> None:
+def nearest_words(session: NegationSession, error: UnknownWords) -> None:
     """For each unknown word the known ones that are spelled most like it; a click puts one in its place."""
     for word, known in list(error.nearest.items())[:3]:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -98,7 +98,7 @@ def nearest_words(session: LabSession, error: UnknownWords) -> None:
                 st.button(near, key=f"near.{word[:24]}.{near}", on_click=put)
 
 
-def insides_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+def insides_section(session: NegationSession, lanes: Mapping[str, Lane]) -> None:
     """How each came to its answer: the sum, the reading, the looking of one seed."""
     count = session.lab.value("replicas")
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
@@ -132,14 +132,14 @@ def insides_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     part(session, "insides", draw)
 
 
-def head_choice(session: LabSession, name: str, label: str, count: int) -> None:
+def head_choice(session: NegationSession, name: str, label: str, count: int) -> None:
     """Which layer or head the attention map shows, where there are several."""
     if count > 1:
         ties = bound(session, name, getattr(session.lab, name), lambda lab, i: lab.looking(**{name: i}))
         st.selectbox(label, range(count), format_func=lambda i: f"{i + 1} of {count}", width=110, **ties)
 
 
-def race_section(session: LabSession) -> None:
+def race_section(session: NegationSession) -> None:
     """The race: the models learn side by side, several seeds at once."""
     lab = session.lab
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -149,11 +149,11 @@ def race_section(session: LabSession) -> None:
             st.segmented_control("Draw", ["accuracy", "loss"], label_visibility="collapsed", **ties)
             with st.popover("Settings", icon=":material/tune:"):
                 race_settings(session)
-            race.train_button(session)
+            training_controls.train_button(session)
     race.live_panel(session)
 
 
-def race_settings(session: LabSession) -> None:
+def race_settings(session: NegationSession) -> None:
     """Who races, with how many seeds, and every setting of each model."""
     titles = {model: MODELS[model].title for model in models_of("negation")}
     ties = bound(session, "models", list(session.lab.models), lambda lab, models: lab.with_models(models))
@@ -166,7 +166,7 @@ def race_settings(session: LabSession) -> None:
     st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda lab: lab.reset()))
 
 
-def results_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+def results_section(session: NegationSession, lanes: Mapping[str, Lane]) -> None:
     """What came out, a row a model, a dot a seed."""
     best = ceiling(Negation(session.lab.task).sentences)
     ends = [(lane.row.title, lane.result.last("exact_accuracy")) for lane in lanes.values() if lane.result]
@@ -188,7 +188,7 @@ def results_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     results_table(lanes, best)
 
 
-def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+def why_section(session: NegationSession, lanes: Mapping[str, Lane]) -> None:
     """Why counting cannot work: the ceiling, where training leads, and every sentence of the world."""
     task = session.lab.task
     world = Negation(task)
@@ -229,7 +229,7 @@ def why_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     sentences_table(world, lanes)
 
 
-def trap_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+def trap_section(session: NegationSession, lanes: Mapping[str, Lane]) -> None:
     """A trap worth seeing: padding that is counted like a word."""
     st.header("A trap worth seeing", anchor=False)
     explanation(
@@ -243,7 +243,7 @@ def trap_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
     part(session, "trap", lambda: trap(session, lanes, on))
 
 
-def trap(session: LabSession, lanes: Mapping[str, Lane], on: bool) -> None:
+def trap(session: NegationSession, lanes: Mapping[str, Lane], on: bool) -> None:
     """The same sentence twice: alone, and beside a longer one."""
     words = session.spoken
     longest = max(Negation(session.lab.task).lengths)
@@ -260,7 +260,7 @@ def trap(session: LabSession, lanes: Mapping[str, Lane], on: bool) -> None:
     trap_table(alone, beside, " ".join(words), longest - own, truth)
 
 
-def task_section(session: LabSession) -> None:
+def task_section(session: NegationSession) -> None:
     """The task: what is drawn, and everything the grammar can say."""
     st.header("The task", anchor=False)
     task = session.lab.task
@@ -321,7 +321,7 @@ def task_section(session: LabSession) -> None:
         )
 
 
-def look_inside_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
+def look_inside_section(session: NegationSession, lanes: Mapping[str, Lane]) -> None:
     """Look inside: the weights of the counts, the embeddings of the others."""
     st.header("Look inside", anchor=False)
     panels = [look_panel(model, lane, session.lab.look) for model, lane in lanes.items() if lane.stored]
@@ -331,14 +331,14 @@ def look_inside_section(session: LabSession, lanes: Mapping[str, Lane]) -> None:
         empty_panel("Train the models to look inside them.", 120)
 
 
-def page(session: LabSession) -> None:
+def page(session: NegationSession) -> None:
     """The whole screen, from the question to the papers."""
     page_head("Can a model that only counts words understand “not”?")
     world_row(session)
     problems(session.problems)
     part(session, "sentence", lambda: sentence_row(session))
     lanes = runs.lanes(session.lab.configs, session.raced)
-    race.call_to_train(session, lanes)
+    training_controls.call_to_train(session, lanes)
     part(session, "verdicts", lambda: show_verdicts(lanes, session.spoken, key="negation-verdicts"))
     insides_section(session, lanes)
     race_section(session)
@@ -353,7 +353,7 @@ def page(session: LabSession) -> None:
     papers(lane.row for lane in lanes.values())
 
 
-session = lab_session()
+session = lab_session(NegationSession)
 try:
     page(session)
 except DamagedRun as error:  # known from now on, so the next run of this page finds another run or none

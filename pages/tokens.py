@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.errors import CorpusMissing, LineageError, NeedsText
+from explorer.errors import LineageError
 from explorer.inspection.leaks import ORDER, Leak, leaks
 from explorer.inspection.rows import Cut, as_rows, cut
 from explorer.inspection.tokens import Fitted, Kind, fitted
@@ -15,10 +15,11 @@ from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.ui import desk as desks
 from explorer.ui import texts, token_findings, token_views
-from explorer.ui.desk import Corpus, Desk
+from explorer.ui.desk import Desk
 from explorer.ui.page import explanation, lead, page_head, plain, problems, source
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.slowly import eventually
+from explorer.ui.text_choice import chosen_text, corpus_row
 from explorer.ui.token_findings import TITLES
 
 # What the typed text alone changes: typing draws these again, and nothing else.
@@ -60,84 +61,6 @@ PAPERS = (
         "https://cdn.openai.com/better-language-models/language_models_are_unsupervised_multitask_learners.pdf",
     ),
 )
-
-
-def corpus_row(session: PageSession[Desk]) -> None:
-    """Which text is read."""
-    desk = session.state
-
-    def other(desk: Desk, corpus: Corpus | None) -> Desk:
-        corpus = corpus or desk.corpus
-        return desk if corpus == desk.corpus else desk.with_corpus(corpus, texts.own() if corpus == "own" else "")
-
-    ties = bound(session, "tokens.corpus", desk.corpus, other)
-    st.segmented_control("Text", list(texts.NAMES), format_func=texts.NAMES.__getitem__, **ties)
-    if desk.corpus == "own":
-        own_text(session)
-
-
-def own_text(session: PageSession[Desk]) -> None:
-    """Where a visitor gives a text."""
-
-    def use(content: bytes | str, name: str = "") -> None:
-        session.change(lambda desk: desk.with_corpus("own", texts.take(content, name)))
-
-    def uploaded() -> None:
-        file = st.session_state["tokens.file"]
-        if file is not None:
-            use(file.getvalue(), file.name)
-
-    with st.container(border=True):
-        left, right = st.columns([3, 2], gap="medium")
-        with left, st.form("tokens.paste", border=False):
-            st.text_area("Paste a text", height=120, key="tokens.pasted", placeholder="At least 20 characters")
-            st.form_submit_button(
-                "Read it", icon=":material/menu_book:", on_click=lambda: use(st.session_state["tokens.pasted"])
-            )
-        with right:
-            st.file_uploader(
-                "or take a file: .txt in UTF-8, up to 5 MB", type=["txt"], key="tokens.file", on_change=uploaded
-            )
-        st.caption(
-            "Your text stays in this server's memory for your visit only, and is written to no disk. The address holds "
-            "its fingerprint, not the text: whoever opens it elsewhere is asked for the same text."
-        )
-
-
-def chosen_text(session: PageSession[Desk]) -> TextConfig:
-    """The text on screen: the chosen one, or another while that is not here; says so."""
-    desk = session.state
-    instead = texts.NAMES[texts.INSTEAD]
-    if not texts.here(desk.corpus):
-        missing(session, f"Tiny Shakespeare is not on this machine yet; meanwhile you see {instead}.")
-        return TextConfig(corpus=texts.INSTEAD)
-    try:
-        if desk.corpus == "own" and not desk.text:
-            st.caption(f"Until there is a text of yours you see {instead}.")
-            return TextConfig(corpus=texts.INSTEAD)
-        config = TextConfig(corpus=desk.corpus, text=desk.text)
-        corpora.text_of(config)
-        return config
-    except NeedsText as error:
-        problems([f"{error} Meanwhile you see {instead}."])
-    except CorpusMissing as error:
-        problems([str(error)])
-    return TextConfig(corpus=texts.INSTEAD)
-
-
-def missing(session: PageSession[Desk], sentence: str) -> None:
-    """Tiny Shakespeare is not here: one sentence, and a way to get it."""
-
-    def download() -> None:
-        def fetched(desk: Desk) -> Desk:
-            corpora.text_of(TextConfig())
-            return desk
-
-        session.change(fetched)
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(sentence)
-        st.button("Download it (1.1 MB)", icon=":material/download:", on_click=download)
 
 
 def tokens_part(session: PageSession[Desk], config: TextConfig, made: Mapping[Kind, Fitted]) -> None:
@@ -293,9 +216,9 @@ def page(session: PageSession[Desk]) -> None:
         "Byte-pair encoding joins, again and again, the two neighbours that meet most often. Drag the vocabulary, "
         "or press Play."
     )
-    corpus_row(session)
+    corpus_row(session, "tokens")
     problems(session.problems)
-    config = chosen_text(session)
+    config = chosen_text(session, "tokens")
 
     key = ("fitted", config.text, config)
     meanwhile = "Four tokenizers are being trained on this text; that takes a few seconds …"

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import figure, paint
+from explorer.figures.style import across, escape, figure, paint, short, words
 
 PER_RUN = 3  # traces: lowest seed, highest seed, mean
 
@@ -20,7 +20,7 @@ PER_RUN = 3  # traces: lowest seed, highest seed, mean
 class Line:
     """A run to draw; the arrays are thinned already."""
 
-    label: str  # its number, short: it stands at the end of the line
+    label: str  # short: it stands at the end of the line
     title: str
     colour: str
     dash: str
@@ -37,39 +37,59 @@ def comparison(
     *,
     log_x: bool = False,
     log_y: bool = False,
+    end: float | None = None,
+    mark: tuple[float, str, str] | None = None,
+    room: int = 44,
 ) -> go.Figure:
-    """All runs in one frame. Ranges are in the units of the axis, also where it is logarithmic."""
+    """All runs in one frame. Ranges are in the units of the axis, also where it is logarithmic.
+
+    `end`: where the axis ends from the start, so that lines grow into it. `mark`: a height that all are measured by,
+    what is written on it, and its colour. `room`: pixels for the labels at the right.
+    """
     traces: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
     lowest = min((float(line.x[line.x > 0].min()) for line in lines if (line.x > 0).any()), default=1.0)
     for line in lines:
         # On a logarithmic axis there is no zero: the first moment stands half a step before the second.
-        x = [_short(max(float(v), lowest / 2) if log_x else float(v)) for v in line.x]
+        x = [short(max(float(v), lowest / 2) if log_x else float(v)) for v in line.x]
         common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
         edge = {**common, "line": {"width": 0, "color": paint(line.colour)}, "fillcolor": paint(line.colour, 0.16)}
         mean = {"width": 3, "color": paint(line.colour), "dash": line.dash}
         name = f"{line.label} {line.title}"
         traces += [
-            {**edge, "y": [_short(v) for v in line.low], "name": f"{name}, lowest seed"},
-            {**edge, "y": [_short(v) for v in line.high], "name": f"{name}, highest seed", "fill": "tonexty"},
-            {**common, "y": [_short(v) for v in line.mean], "name": f"{name}, mean", "line": mean},
+            {**edge, "y": [short(v) for v in line.low], "name": f"{name}, lowest seed"},
+            {**edge, "y": [short(v) for v in line.high], "name": f"{name}, highest seed", "fill": "tonexty"},
+            {**common, "y": [short(v) for v in line.mean], "name": f"{name}, mean", "line": mean},
         ]
     for line, height in zip(lines, _apart(lines, y_range, log_y), strict=True):
         if len(line.x):
-            label = {"text": f"<b>{line.label}</b>", "x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 14}
+            label = {"text": f"<b>{escape(line.label)}</b>", "x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 14}
             label |= {"y": height, "yref": "paper", "yanchor": "middle", "showarrow": False}
             annotations.append({**label, "font": {"size": 15, "color": paint(line.colour)}})
+    shapes: list[dict[str, Any]] = []
+    if mark:
+        height, text, colour = mark
+        shapes.append(across(height, paint(colour), 2, "8px,3px,2px,3px"))
+        at = _log(height) if log_y else height  # a plotly annotation wants the logarithm, a shape does not
+        said = words(escape(text), 0.0, at, xref="paper", xanchor="left", yanchor="bottom", xshift=8)
+        annotations.append(said | {"font": {"size": 14, "color": paint(colour)}})
     low, high = y_range
     y_axis: dict[str, Any] = {"range": [low, high]}
     if log_y:
         y_axis = {"type": "log", "range": [_log(low), _log(high)], "exponentformat": "power"}
     return figure(
         *traces,
-        xaxis={"title": {"text": x_title}, "nticks": 6, **({"type": "log"} if log_x else {"rangemode": "tozero"})},
+        xaxis={
+            "title": {"text": x_title},
+            "nticks": 6,
+            **({"type": "log"} if log_x else {"rangemode": "tozero"}),
+            **({} if end is None else {"range": [0, end]}),
+        },
         yaxis={**y_axis, "nticks": 5},
-        margin={"l": 8, "r": 44, "t": 12, "b": 8},
+        margin={"l": 8, "r": room, "t": 12, "b": 8},
         dragmode="zoom",
         annotations=annotations,
+        shapes=shapes,
     )
 
 
@@ -91,8 +111,3 @@ def _apart(lines: Sequence[Line], span: tuple[float, float], log: bool) -> list[
 
 def _log(value: float) -> float:
     return math.log10(max(value, 1e-12))
-
-
-def _short(value: float) -> float | None:
-    """A number short enough to travel; plotly leaves a gap where there is none."""
-    return float(f"{value:.5g}") if math.isfinite(value) else None

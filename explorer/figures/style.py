@@ -5,6 +5,7 @@ The names are those of `ui/assets/base.css`; fonts, grids and scales come from t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsFloat
 
@@ -45,6 +46,11 @@ def words(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
 def rounded(values: Iterable[SupportsFloat]) -> list[float]:
     """Numbers short enough to travel."""
     return [round(float(v), 4) for v in values]
+
+
+def short(value: SupportsFloat) -> float | None:
+    """A number short enough to travel, whatever its size; plotly leaves a gap where there is none."""
+    return float(f"{float(value):.5g}") if math.isfinite(value) else None
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -1,4 +1,4 @@
-"""From a stored run back to its model: frozen, in evaluation mode, safe to share between visitors."""
+"""From a run that is kept, on disk or in memory, back to its model: frozen, in evaluation mode, safe to share between visitors."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from explorer.errors import DamagedRun
 from explorer.training.building import build
 from explorer.training.config import RunConfig
+from explorer.training.record import Record
 from explorer.training.store import StoredRun
 
 
@@ -30,7 +31,7 @@ class OpenedModel:
         return _filled(self.config, alone, self.vocabulary)
 
 
-def open_model(run: StoredRun, step: int | None = None) -> OpenedModel:
+def open_model(run: StoredRun | Record, step: int | None = None) -> OpenedModel:
     """The model of a run after so many steps, or at its end. Raises DamagedRun."""
     weights = {name: torch.from_numpy(value) for name, value in run.weights(step).items()}
     if run.config.replicas == 1:
@@ -42,7 +43,7 @@ def open_model(run: StoredRun, step: int | None = None) -> OpenedModel:
         raise DamagedRun(f"The weights of run {run.key} do not fit its configuration. Train it again.") from error
 
 
-def _vocabulary(run: StoredRun) -> int:
+def _vocabulary(run: StoredRun | Record) -> int:
     from explorer.tokenization.text import from_json  # runs of other tasks need no tokenizer
 
     return len(from_json(run.tokenizer).tokens)

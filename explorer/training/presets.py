@@ -5,9 +5,10 @@ so a preset may be improved at any time; a released default may not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from explorer.errors import InvalidSetting, shortened
+from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig, changed, default
 
 
@@ -23,6 +24,11 @@ class Preset:
 
     def config(self) -> RunConfig:
         return changed(default(self.task, self.model), self.settings)
+
+    @property
+    def names_text(self) -> bool:
+        """Whether it says which text is read, and how, and not only who reads it."""
+        return any(f.name in self.settings for f in fields(TextConfig) if f.name != "batches")
 
 
 _ASSIGNMENT_DATA: dict[str, object] = {
@@ -105,6 +111,101 @@ PRESETS = {
             "average": 0.97,
             "snapshots": 2,
             "evaluate_every": 100,
+        },
+    ),
+    "paper-feedforward": Preset(
+        "As in Bengio et al. (2003)",
+        "Six-grams, 60 numbers a token, 100 tanh units, plain gradient descent with a falling rate. Theirs was 0.001 "
+        "for each word; batches of a thousand tokens, whose mean is taken, make that 1. Their direct connections from "
+        "embedding to answer, which they found not to help, are left out.",
+        "text",
+        "feedforward",
+        {
+            "window": 5,
+            "width": 60,
+            "hidden": 100,
+            "method": "sgd",
+            "learning_rate": 1.0,
+            "schedule": "linear",
+            "warmup": 0,
+            "clip": 0.0,
+            "weight_decay": 1e-4,
+            "batch_size": 16,
+        },
+    ),
+    "paper-rnn": Preset(
+        "As in Mikolov et al. (2010)",
+        "One recurrent layer that carries its state through the text, plain gradient descent at 0.1, no momentum, no "
+        "clipping. Theirs learned after every word, with sigmoid units; ours after every block, with tanh.",
+        "text",
+        "rnn",
+        {
+            "hidden": 250,
+            "method": "sgd",
+            "learning_rate": 0.1,
+            "schedule": "constant",
+            "warmup": 0,
+            "clip": 0.0,
+            "batches": "contiguous",
+            "batch_size": 8,
+        },
+    ),
+    "paper-lstm": Preset(
+        "As in Graves (2013)",
+        "RMSProp at 0.0001 with a mean square that remembers 0.95, clipped gradients, state carried through the text. "
+        "Theirs had up to seven layers of 700 cells and clipped each derivative by itself; sizes here are ours.",
+        "text",
+        "lstm",
+        {
+            "method": "rmsprop",
+            "learning_rate": 1e-4,
+            "beta2": 0.95,
+            "schedule": "constant",
+            "warmup": 0,
+            "clip": 1.0,
+            "batches": "contiguous",
+        },
+    ),
+    "paper-gru": Preset(
+        "As in Cho et al. (2014)",
+        "Recurrent matrices that start as rotations. Theirs learned with Adadelta, which RMSProp is nearest to here, "
+        "and stood inside a translator; sizes are ours.",
+        "text",
+        "gru",
+        {
+            "start": "orthogonal",
+            "method": "rmsprop",
+            "learning_rate": 1e-3,
+            "beta2": 0.95,
+            "schedule": "constant",
+            "warmup": 0,
+            "clip": 1.0,
+            "batches": "random",
+        },
+    ),
+    "paper-transformer": Preset(
+        "As in Vaswani et al. (2017)",
+        "Sines for positions, LayerNorm after each residual, ReLU, biases, dropout 0.1, Adam with a long warm-up to "
+        "width^-0.5 warmup^-0.5. Their rate then falls with the root of the step, ours straight to zero; sizes are "
+        "ours, and there is no encoder to listen to.",
+        "text",
+        "transformer",
+        {
+            "positions": "sinusoidal",
+            "norm": "layer",
+            "norm_place": "post",
+            "activation": "relu",
+            "biases": True,
+            "start": "usual",
+            "dropout": 0.1,
+            "method": "adam",
+            "learning_rate": 0.00625,
+            "beta2": 0.98,
+            "schedule": "linear",
+            "warmup": 400,
+            "clip": 0.0,
+            "weight_decay": 0.0,
+            "momentum": 0.0,
         },
     ),
 }

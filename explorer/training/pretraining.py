@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+from numpy import ndarray
+
 from explorer.catalogue import models_of
+from explorer.training import experiments
 from explorer.training.config import RunConfig, changed, default
-from explorer.training.record import Record
+from explorer.training.presets import preset
+from explorer.training.record import Record, Weights
 
 SEEDS = 8
 WORLDS: dict[str, dict[str, object]] = {
@@ -16,6 +22,29 @@ WORLDS: dict[str, dict[str, object]] = {
     "held-out": {"held_out": "destroy"},
     "eos": {"padding": "eos"},
 }
+# Characters of Tiny Shakespeare at about equal parameters. Recurrent nets carry their state, which helps them. All
+# write a few lines at each evaluation.
+_SEEN: dict[str, object] = {"replicas": 3, "sample": 200}
+TEXT: dict[str, dict[str, object]] = {
+    "ngram": {"sample": 200},
+    "feedforward": _SEEN,
+    "rnn": _SEEN | {"batches": "contiguous"},
+    "lstm": _SEEN | {"batches": "contiguous"},
+    "gru": _SEEN | {"batches": "contiguous"},
+    "transformer": _SEEN,
+}
+# As low as a quarter of an hour brings it: six passes over the text, twice the context.
+BEST: dict[str, object] = {
+    "context": 128,
+    "batch_size": 24,
+    "iterations": 2_000,
+    "dropout": 0.05,
+    "average": 0.99,
+    "evaluate_every": 200,
+    "sample": 200,
+}
+# Twenty looks through one training, for the pages that scrub.
+THROUGH_TRAINING: dict[str, object] = {"iterations": 1_000, "snapshots": 22, "sample": 200}
 
 
 def recipes() -> dict[str, RunConfig]:
@@ -27,13 +56,29 @@ def recipes() -> dict[str, RunConfig]:
             runs[f"negation-{world}-{model}"] = run
             if model == "transformer":
                 runs[f"negation-{world}-{model}-usual-start"] = changed(run, {"start": 1.0})
+    for model in models_of("text"):
+        runs[f"text-{model}"] = changed(default("text", model), TEXT[model])
+    runs |= experiments.recipes()
+    runs["text-best"] = changed(preset("characters").config(), BEST)
+    runs["text-assignment"] = preset("assignment").config()
+    runs["text-through-training"] = changed(default("text", "transformer"), THROUGH_TRAINING)
     return runs
 
 
 def trimmed(name: str, record: Record) -> Record:
-    """A run as it ships: weights for looking only, and through training only in the first world.
+    """A run as it ships: weights for looking only, and through training only where a page scrubs: in the first
+    world, and of one language model, there in half precision except at its end.
 
     To go on from a step of a shipped run one trains it anew, in seconds, to the same curve.
     """
-    steps = record.snapshots if name.startswith("negation-single-") else [record.config.steps]
-    return replace(record, snapshots={step: replace(record.snapshots[step], optimiser=None) for step in steps})
+    last = record.curves.step
+    halved = name == "text-through-training"
+    steps = record.snapshots if halved or name.startswith("negation-single-") else [last]
+    kept = {step: replace(record.snapshots[step], optimiser=None) for step in steps}
+    if halved:
+        kept |= {step: Weights(_half(kept[step].weights), None) for step in kept if step != last}
+    return replace(record, snapshots=kept)
+
+
+def _half(weights: Mapping[str, ndarray]) -> dict[str, ndarray]:
+    return {name: value.astype(np.float16) for name, value in weights.items()}

@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.training.config import RunConfig
+from explorer.errors import DamagedRun
+from explorer.training.config import RunConfig, key
 
 State: TypeAlias = Literal["running", "finished", "stopped", "diverged"]
 Axis: TypeAlias = Literal["step", "epoch", "tokens", "seconds"]
@@ -108,3 +109,14 @@ class Record:
     @property
     def finished(self) -> bool:
         return self.state == "finished"
+
+    @property
+    def key(self) -> str:
+        return key(self.config)
+
+    def weights(self, step: int | None = None) -> Mapping[str, ndarray]:
+        """The weights after so many steps, or the last ones, as `StoredRun.weights` gives them. Raises DamagedRun."""
+        wanted = self.curves.step if step is None else step
+        if wanted not in self.snapshots:
+            raise DamagedRun(f"Run {self.key} has no weights of step {wanted:,}. Train it again.")
+        return self.snapshots[wanted].weights

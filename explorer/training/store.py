@@ -122,7 +122,9 @@ class StoredRun:
         wanted = self.card.step if step is None else step
         if wanted not in self.snapshot_steps():
             raise DamagedRun(f"Run {self.key} has no weights of step {wanted:,}. Train it again.")
-        return self._tensors("snapshots", wanted)
+        # Some shipped runs keep the steps on their way in half precision.
+        found = self._tensors("snapshots", wanted)
+        return {name: v.astype(np.float32) if v.dtype == np.float16 else v for name, v in found.items()}
 
     def checkpoint(self, step: int) -> Weights:
         """Everything to go on with after so many steps. Raises DamagedRun."""

@@ -32,7 +32,7 @@ from explorer.ui import runs
 from explorer.ui.components import Panel, frame
 from explorer.ui.findings import listed
 from explorer.ui.known import config_of
-from explorer.ui.lab import Lab
+from explorer.ui.negation_lab import NegationLab
 from explorer.ui.runs import Lane
 
 MOST = 8  # runs side by side
@@ -133,7 +133,7 @@ def fitting(state: Comparison, entrants: Sequence[Entrant]) -> Comparison:
 
 def usual_runs() -> tuple[str, ...]:
     """What stands here before anybody chose: the four of the negation lab."""
-    found = [store.find_config(config) for config in Lab().configs.values()]
+    found = [store.find_config(config) for config in NegationLab().configs.values()]
     return tuple(run.key for run in found if run)
 
 

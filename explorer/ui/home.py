@@ -10,7 +10,7 @@ from explorer.training import store
 from explorer.training.config import changed
 from explorer.training.store import StoredRun
 from explorer.ui import runs
-from explorer.ui.lab import Lab
+from explorer.ui.negation_lab import NegationLab
 from explorer.ui.runs import lanes
 
 SENTENCE = ("human", "not", "preserve", "nature")
@@ -20,7 +20,7 @@ Station = dict[str, object]
 
 def stations(figures: bool) -> list[Station]:
     """The lineage from counts to 2017. Without `figures` the places for them stay empty."""
-    found = lanes(Lab().configs)
+    found = lanes(NegationLab().configs)
     lab: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
     shut: Station = {"href": None, "page": None, "link": None, "figure": None}
 

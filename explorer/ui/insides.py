@@ -11,11 +11,11 @@ from explorer.tasks.negation import CLASSES
 from explorer.training.store import StoredRun
 from explorer.ui import findings, runs
 from explorer.ui.components import Panel
-from explorer.ui.lab import Lab
+from explorer.ui.negation_lab import NegationLab
 from explorer.ui.runs import Lane
 
 
-def inside_panels(lab: Lab, model: str, lane: Lane, words: tuple[str, ...]) -> list[Panel]:
+def inside_panels(lab: NegationLab, model: str, lane: Lane, words: tuple[str, ...]) -> list[Panel]:
     """The panel of one model; the feedforward net has none, its window shows nothing word by word."""
     if lane.stored is None:
         return []

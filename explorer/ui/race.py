@@ -1,4 +1,4 @@
-"""The race of the negation lab: training started, followed and shown."""
+"""The race of the negation lab: its curves, while they grow and after."""
 
 from __future__ import annotations
 
@@ -11,22 +11,18 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import model_row, models_of
-from explorer.errors import LineageError
 from explorer.figures.race import HIGH, LOW, MEAN, learning_curve
 from explorer.inspection.comparing import thinned
 from explorer.tasks.ceiling import ceiling
 from explorer.tasks.negation import Negation
-from explorer.training import estimate
 from explorer.training.config import RunConfig, key
-from explorer.training.jobs import service
-from explorer.training.record import Curves
-from explorer.ui import runs, warmup
+from explorer.ui import runs, training_controls
 from explorer.ui.components import Panel, Playback, frame, pictured
-from explorer.ui.findings import duration, listed, number, seeds
-from explorer.ui.lab import Lab, own_settings
+from explorer.ui.findings import seeds
 from explorer.ui.live import offer
+from explorer.ui.negation_lab import NegationLab
 from explorer.ui.runs import Lane
-from explorer.ui.session import LabSession
+from explorer.ui.session import NegationSession
 from explorer.ui.visitors import visitor
 
 _LABELS = {
@@ -39,119 +35,12 @@ _LABELS = {
     "epochs": "Epochs",
     "learning_rate": "Learning rate",
 }
-OWN_LABELS = {model: {name: _LABELS[name] for name in own_settings(model)} for model in models_of("negation")}
+OWN_LABELS = {
+    model: {name: _LABELS[name] for name in NegationLab.own_settings(model)} for model in models_of("negation")
+}
 
 
-def start(session: LabSession) -> None:
-    """Train what is on the screen; what runs already is joined, what was stopped is gone on with."""
-    asked = set()
-    try:
-        for config in session.lab.configs.values():
-            asked.add(service.submit(config, visitor().id).key)
-        session.problems = ()
-    except LineageError as error:  # a limit of this server; what it took trains
-        session.problems = (str(error),)
-    session.raced = asked
-    session.races += 1
-
-
-def start_elsewhere(session: LabSession) -> None:
-    """The same question to seeds that were not asked yet."""
-    lab = session.lab
-    session.change(lambda lab: lab.with_shared(seed=lab.value("seed") + lab.value("replicas")))
-    if session.lab is not lab:
-        start(session)
-
-
-def stop(session: LabSession) -> None:
-    """End those of these trainings that this visitor started; they keep what they had."""
-    me = visitor()
-    for config in session.lab.configs.values():
-        job = service.find(key(config))
-        if job and not job.view().done and me.owns(job.starter):
-            service.stop(job.key, me.id, me.operator)
-
-
-def train_button(session: LabSession) -> None:
-    """Train, or while it runs, Stop, in the same place."""
-    lanes = list(runs.lanes(session.lab.configs, session.raced).values())
-    if any(lane.live for lane in lanes):
-        _stop_button(session, lanes, "stop")
-        return
-    again = all(lane.stored for lane in runs.lanes(session.lab.configs).values())
-    stopped = any(_stopped(lane) for lane in lanes)
-    label = "Go on" if stopped else "Train again" if again else "Train"
-    st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train", width=150)
-    if again:
-        st.button(
-            "With another seed",
-            icon=":material/casino:",
-            on_click=start_elsewhere,
-            args=(session,),
-            key="another-seed",
-            help="The same settings, with the next seeds: another start, another order of batches.",
-        )
-
-
-def _stopped(lane: Lane) -> bool:
-    """Whether a training was broken off that can be gone on with."""
-    return bool(not lane.stored and (lane.stopped or (lane.job and lane.job.state == "stopped" and lane.job.step)))
-
-
-def _stop_button(session: LabSession, lanes: Sequence[Lane], name: str) -> None:
-    """Stop, for those who started it; the others read why they cannot."""
-    mine = any(lane.live and lane.job and visitor().owns(lane.job.starter) for lane in lanes)
-    why = "Somebody else started this training, and you watch it: only they can stop it. Leave, and it goes on."
-    st.button(
-        "Stop" if mine else "Training",
-        icon=":material/stop:" if mine else ":material/group:",
-        on_click=stop,
-        args=(session,),
-        key=name,
-        width=150,
-        disabled=not mine,
-        help=None if mine else why,
-    )
-
-
-def call_to_train(session: LabSession, lanes: Mapping[str, Lane]) -> None:
-    """Where models have no run under these settings, say so above all and offer to train."""
-    missing = [lane for lane in lanes.values() if not lane.stored]
-    if not missing:
-        return
-    live = any(lane.live for lane in lanes.values())
-    who = "any model" if len(missing) == len(lanes) else listed([lane.row.title for lane in missing])
-    what = f"{seeds(session.lab.value('replicas'))} of {number(len(lanes))} model{'s' if len(lanes) > 1 else ''}"
-    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        if live:
-            st.markdown(f"Training {what}: “The race” below shows it live, and their answers follow.")
-            _stop_button(session, list(lanes.values()), "stop-missing")
-        else:
-            st.markdown(f"No finished run of {who} with these settings yet. Training {what} takes {cost(lanes)}.")
-            label = "Go on" if any(_stopped(lane) for lane in lanes.values()) else "Train"
-            st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train-missing")
-
-
-def cost(lanes: Mapping[str, Lane]) -> str:
-    """What these trainings take, before they are asked for."""
-    taken = max(sum(estimate.seconds(lane.config) for lane in lanes.values()), 0.5)
-    own = {key(lane.config) for lane in lanes.values()}
-    others = sum(not view.done and view.key not in own for view in service.views())
-    taken *= 1 + others / len(lanes)  # everybody has turns
-    text = f"about {duration(taken)}"
-    if warmup.ready():
-        count = sum(estimate.parameters(lane.config) for lane in lanes.values())
-        text += f" ({count:,} parameters a seed)"
-    return text + (f", beside {number(others)} other training{'s' if others > 1 else ''}" if others else "")
-
-
-def crowd() -> int:
-    """How many times slower a live chart asks when many visitors follow trainings at once; it plays on meanwhile."""
-    following = {visitor for view in service.views() if not view.done for visitor in service.asked(view.key)}
-    return -(-max(len(following), 1) // 8)
-
-
-def live_panel(session: LabSession) -> None:
+def live_panel(session: NegationSession) -> None:
     """The curves; while a training runs the browser asks for them twice a second."""
     lab, raced, races, me = session.lab, frozenset(session.raced), session.races, visitor().id
     lanes = runs.lanes(lab.configs, raced, me)
@@ -168,7 +57,7 @@ def live_panel(session: LabSession) -> None:
         height=220,
         narrow_height=160,
         playback=playback,
-        live=offer("race", again, 0.5 * crowd()) if live else None,
+        live=offer("race", again, 0.5 * training_controls.crowd()) if live else None,
     )
     many = lab.value("replicas") > 1
     band = (
@@ -180,10 +69,10 @@ def live_panel(session: LabSession) -> None:
         if lab.metric == "accuracy"
         else "Cross-entropy over all training sentences, in nats."
     )
-    st.caption(f"{_outcome(lanes)} {band}{what}")
+    st.caption(f"{training_controls.outcome(lanes)} {band}{what}")
 
 
-def _picture(lab: Lab, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
+def _picture(lab: NegationLab, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
     best = ceiling(Negation(lab.task).sentences)
     last_epoch = max(lane.config.epochs for lane in lanes.values())
     accuracy = lab.metric == "accuracy"
@@ -192,28 +81,15 @@ def _picture(lab: Lab, lanes: Mapping[str, Lane], races: int) -> tuple[list[Pane
     span = _span(list(known.values()), accuracy)
     marks = [(best, "ceiling" if i == 0 else "") if accuracy else None for i in range(len(lanes))]
     panels = [
-        _panel(Same(lane.curves), lane.config, lab.metric, last_epoch, span, mark)
+        _panel(training_controls.Same(lane.curves), lane.config, lab.metric, last_epoch, span, mark)
         for lane, mark in zip(lanes.values(), marks, strict=True)
     ]
     return panels, _playback(races, lanes, last_epoch)
 
 
-class Same:
-    """Curves as the key of a cache: they never change, so the same object is the same curve."""
-
-    def __init__(self, curves: Curves | None) -> None:
-        self.curves = curves
-
-    def __hash__(self) -> int:
-        return id(self.curves)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.curves is other.curves
-
-
 @lru_cache(maxsize=256)
 def _panel(
-    same: Same,
+    same: training_controls.Same,
     config: RunConfig,
     metric: str,
     last_epoch: int,
@@ -250,56 +126,13 @@ def _playback(races: int, lanes: Mapping[str, Lane], last_epoch: int) -> Playbac
         end=last_epoch,
         available=reached,
         live=live,
-        say=_progress(lanes) if live else _told(lanes, took) if reached else "not trained yet",
+        say=training_controls.progress(lanes)
+        if live
+        else training_controls.told(lanes, took)
+        if reached
+        else "not trained yet",
         autoplay=races > 0,
     )
-
-
-def _told(lanes: Mapping[str, Lane], took: float) -> str:
-    """How long it took, and whether that was now."""
-    now = any(lane.job for lane in lanes.values())
-    return f"trained in {duration(took)}" if now else f"trained earlier, in {duration(took)}"
-
-
-def _progress(lanes: Mapping[str, Lane]) -> str:
-    """How far a training is, and how long it will still take at this pace."""
-    steps = sum(lane.config.steps for lane in lanes.values())
-    done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
-    running = [lane.job.left for lane in lanes.values() if lane.live and lane.job and lane.job.left is not None]
-    if not running:
-        return (
-            "waiting for its turn"
-            if all(lane.job.state == "waiting" for lane in lanes.values() if lane.job)
-            else "training"
-        )
-    return f"{done / steps:.0%}, about {duration(max(running))} left"
-
-
-def _outcome(lanes: Mapping[str, Lane]) -> str:
-    """What is worth knowing of a training that is over."""
-    jobs = [lane.job for lane in lanes.values() if lane.job]
-    if not jobs and any(lane.stopped for lane in lanes.values()):
-        ends = [
-            f"{lane.row.title} at step {lane.stopped.card.step:,} of {lane.config.steps:,}"
-            for lane in lanes.values()
-            if lane.stopped
-        ]
-        return f"Stopped earlier: {listed(ends)}. Go on takes it up from there, to the same end."
-    if not jobs or any(lane.live for lane in lanes.values()):
-        return ""
-    troubles = list(dict.fromkeys(job.problem for job in jobs if job.state in ("failed", "diverged")))
-    if troubles:
-        return " ".join(troubles)
-    if any(job.state == "stopped" for job in jobs):
-        return "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
-    if all(job.repeated for job in jobs):
-        return "Trained once more, and every curve came out as before, bit for bit."
-    if any(job.repeated is False for job in jobs):
-        return "Trained once more; on this machine the curves differ in their last bits from the stored ones."
-    if all(job.saved for job in jobs):
-        return "Saved; the address of this page holds these runs."
-    why = next((job.problem for job in jobs if job.problem), "")
-    return f"Trained, but not saved. {why}"
 
 
 def _span(curves: Sequence[Float[ndarray, "_ replicas"]], accuracy: bool) -> tuple[float, float]:

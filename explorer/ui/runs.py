@@ -6,7 +6,7 @@ when a model is first asked, because the first page must not wait for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from explorer.training import store
 from explorer.training.config import RunConfig, key
 from explorer.training.job import View
 from explorer.training.jobs import service
-from explorer.training.record import Curves
+from explorer.training.record import Curves, Record
 from explorer.training.store import StoredRun
 from explorer.ui.visitors import visitor
 
@@ -39,10 +39,23 @@ class Lane:
     stored: StoredRun | None  # finished, with weights that can be asked
     job: View | None  # trained, or being trained, by this process
     stopped: StoredRun | None = None  # not trained to its end, if there is nothing better
+    private: Record | None = None  # what became of a training on the visitor's own text, which no disk holds
 
     @property
     def row(self) -> ModelRow:
         return model_row(self.config.model)
+
+    @property
+    def kept(self) -> StoredRun | Record | None:
+        """Whatever has weights that can be asked."""
+        return self.stored or self.private or self.stopped
+
+    @property
+    def stamp(self) -> tuple[Hashable, ...]:
+        """What names these very weights to a cache; an own text's SHA-256 is a part of it, see `slowly.forget`."""
+        if self.stored or self.stopped:
+            return (self.stored or self.stopped).stamp  # type: ignore[union-attr]
+        return (getattr(self.config.task, "text", ""), key(self.config), id(self.private))
 
     @property
     def live(self) -> bool:
@@ -100,7 +113,8 @@ def lanes(configs: Mapping[str, RunConfig], raced: Iterable[str] = (), me: str |
                 service.watch(run, me)
         if stored is None and view is None:
             stopped = store.find_config(config, without=_broken, unfinished=True, visitor=me)
-        found[model] = Lane(config, stored, view, stopped)
+        private = job.record if job and view and view.private else None
+        found[model] = Lane(config, stored, view, stopped, private)
     return found
 
 

@@ -1,6 +1,6 @@
 """One visitor's state on a page, kept between gestures and written into the address.
 
-The state (of the negation page: `Lab`) is the truth; widgets show it and change it through their callbacks,
+The state (of a page that trains: a `Lab`) is the truth; widgets show it and change it through their callbacks,
 so one setting may stand in two places of the page. Streamlit forgets a widget when its page is left; this
 does not.
 """
@@ -17,14 +17,16 @@ from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_typ
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
+from explorer.catalogue import TASKS, task_row
 from explorer.errors import DamagedRun, LineageError
-from explorer.tasks.negation import VOCABULARY, NegationConfig
+from explorer.tasks.negation import VOCABULARY
 from explorer.training.config import Optimiser, RunConfig
 from explorer.ui import address, lab
-from explorer.ui.lab import Lab
+from explorer.ui.known import config_of
+from explorer.ui.lab import AnyLab, Lab
+from explorer.ui.negation_lab import NegationLab
 
 State = TypeVar("State")
-_KEY = "lineage.negation"
 _ECHO = 1.0  # seconds; nobody types the old value again in that time
 _PAGE, _STAYED, _RUN = "lineage.page", "lineage.stayed", "lineage.run"
 
@@ -55,23 +57,29 @@ class PageSession(Generic[State]):
 
 
 @dataclass
-class LabSession(PageSession[Lab]):
-    """What a visitor has on the screen of the negation lab."""
+class LabSession(PageSession[AnyLab]):
+    """What a visitor has on the screen of a page that trains models."""
 
-    state: Lab = field(default_factory=Lab)
     raced: set[str] = field(default_factory=set)  # keys of the runs asked for in this window
     races: int = 0  # how often Train was pressed: each is a playback of its own
-    spoken: tuple[str, ...] = VOCABULARY.split(Lab.say)  # the last sentence that every model could read
 
     @property
-    def lab(self) -> Lab:
+    def lab(self) -> AnyLab:
         return self.state
 
     def read(self, here: Mapping[str, str]) -> None:
-        self.state, self.problems = lab.read(here)
+        self.state, self.problems = lab.read(type(self.state), here)
 
     def write(self) -> dict[str, str]:
         return lab.write(self.state)
+
+
+@dataclass
+class NegationSession(LabSession[NegationLab]):
+    """What a visitor has on the screen of the negation lab."""
+
+    state: NegationLab = field(default_factory=NegationLab)
+    spoken: tuple[str, ...] = VOCABULARY.split(NegationLab.say)  # the last sentence that every model could read
 
 
 def remember_page(page: str) -> None:
@@ -95,14 +103,28 @@ def focus(run: str) -> None:
     st.session_state[_RUN] = run
 
 
-def lab_session() -> LabSession:
-    """This visitor's state of the lab; the run that was asked for on another page is shown here too."""
-    session: LabSession = st.session_state.setdefault(_KEY, LabSession())
-    if arrived() and not st.query_params and run_in_focus() not in ("", session.lab.run):
-        session.read({"run": run_in_focus(), "say": session.lab.say})
+Session = TypeVar("Session", bound=LabSession[Any])
+
+
+def lab_session(kind: Callable[[], Session]) -> Session:
+    """This visitor's state of a lab; the run that was asked for on another page is shown here too."""
+    fresh = kind()
+    session: Session = st.session_state.setdefault(f"lineage.{fresh.lab.TASK}", fresh)
+    wanted = run_in_focus()
+    if arrived() and not st.query_params and wanted not in ("", session.lab.run) and _learned(wanted, session.lab.TASK):
+        session.read({"run": wanted, **({"say": session.lab.say} if isinstance(session, NegationSession) else {})})
     follow_address(session)
-    focus(session.lab.run if session.lab.shows_asked else "")
+    if session.lab.shows_asked or _learned(wanted, session.lab.TASK):
+        focus(session.lab.run if session.lab.shows_asked else "")
     return session
+
+
+def _learned(run: str, task: str) -> bool:
+    """Whether a run that somebody looks at belongs on the page of this task."""
+    try:
+        return bool(run) and task_row(config_of(run).task).name == task
+    except LineageError:
+        return True  # the page says what is wrong with it
 
 
 def page_session(name: str, kind: type[State]) -> PageSession[State]:
@@ -191,18 +213,30 @@ def part(session: PageSession[Any], name: str, draw: Callable[[], object]) -> No
     drawn()
 
 
-def setting(session: LabSession, name: str, label: str, *, model: str | None = None, place: str = "") -> None:
-    """A widget for one setting, made from its own description: its kind, limits and explanation."""
+def setting(
+    session: LabSession[AnyLab],
+    name: str,
+    label: str,
+    *,
+    model: str | None = None,
+    place: str = "",
+    make: Callable[[AnyLab, Any], AnyLab] | None = None,
+    **more: Any,
+) -> None:
+    """A widget for one setting, made from its own description: its kind, limits and explanation.
+
+    `make` says what a change means, where that is more than this setting.
+    """
     holder = _holder(session.lab, name, model)
     about = next(f for f in dataclasses.fields(holder) if f.name == name).metadata
     hint = get_type_hints(holder)[name]
     value = session.lab.value(name, model)
 
-    def make(lab: Lab, new: Any) -> Lab:
+    def usual(lab: AnyLab, new: Any) -> AnyLab:
         return lab.with_own(model, **{name: new}) if model else lab.with_shared(**{name: new})
 
     key = f"{place}.{model or 'shared'}.{name}"
-    ties = bound(session, key, value, make)
+    ties = bound(session, key, value, make or usual) | more
     if get_origin(hint) is Literal:
         st.selectbox(label, get_args(hint), help=about["help"], **ties)
     elif hint is bool:
@@ -213,12 +247,11 @@ def setting(session: LabSession, name: str, label: str, *, model: str | None = N
         st.slider(label, 0.0, 1.0, step=0.05, help=about["help"], **ties)
     else:
         low, high = float(about["low"]), float(about["high"])
-        st.number_input(label, low, high, step=value / 2, format="%g", help=about["help"], **ties)
+        st.number_input(label, low, high, step=value / 2 or 0.1, format="%g", help=about["help"], **ties)
 
 
 def _holder(lab: Lab, name: str, model: str | None) -> type[Any]:
     """The settings class that a setting belongs to."""
-    if model is None:
-        return NegationConfig if hasattr(NegationConfig, name) else RunConfig
-    config = type(lab.config(model).model)
-    return next(kind for kind in (config, Optimiser, RunConfig) if hasattr(kind, name))
+    task = TASKS[lab.TASK].config
+    kinds = [type(lab.config(model).model), Optimiser, RunConfig, task] if model else [task, RunConfig]
+    return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})  # type: ignore[arg-type]

@@ -63,8 +63,10 @@ def eventually(
     draw: Callable[[Made], object],
     meanwhile: str,
     height: int,
+    refused: Callable[[LineageError], object] = lambda error: problems([str(error)]),
 ) -> None:
-    """A part of the page that is drawn once its result is there; until then `meanwhile` says what is being done."""
+    """A part of the page that is drawn once its result is there; until then `meanwhile` says what is being done.
+    `refused` shows why there will be none."""
     future = work(key, make)
     wait([future], PATIENCE)
     waiting = not future.done()
@@ -80,7 +82,7 @@ def eventually(
         try:
             made = asked.result()
         except LineageError as error:
-            problems([str(error)])
+            refused(error)
             return
         draw(made)
 

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.training.config import key
 from explorer.training.jobs import service
 from explorer.ui.lab import read
+from explorer.ui.negation_lab import NegationLab
 
 MAP = Path(__file__).parents[2] / "pages" / "navigation.py"
 
@@ -82,7 +83,7 @@ def address(at: AppTest) -> dict[str, str]:
 
 def wait_for_training(at: AppTest) -> AppTest:
     """Until every training of this screen is over, seen by the screen."""
-    lab, _ = read(address(at))
+    lab, _ = read(NegationLab, address(at))
     jobs = [service.find(key(config)) for config in lab.configs.values()]
     until = time.monotonic() + 60
     while not all(job and job.view().done for job in jobs):

@@ -5,7 +5,7 @@ import pytest
 
 from explorer.catalogue import MODELS, PAGES
 from explorer.training import store
-from explorer.ui.lab import LEADS
+from explorer.ui.negation_lab import LEADS
 from tests.pages.screen import drawn, headings, home_page
 
 

@@ -18,7 +18,8 @@ from explorer.training.recorder import Recorder, as_checkpoint, record_run
 from explorer.training.store import StoredRun
 from explorer.training.train import train
 from explorer.ui import findings
-from explorer.ui.lab import LEADS, Lab, read, write
+from explorer.ui.lab import read, write
+from explorer.ui.negation_lab import LEADS, NegationLab
 from tests.pages.screen import (
     address,
     calm,
@@ -277,7 +278,7 @@ def test_what_is_set_on_the_page_is_in_the_lab_and_in_the_address() -> None:
     at = calm(at.segmented_control(key="metric").set_value("loss").run())
     at = calm(at.pills(key="models").set_value(["bag_of_words", "gru"]).run())
     at = calm(at.selectbox(key="look").set_value(3).run())
-    lab = Lab().with_shared(p_not=0.5).with_models(["bag_of_words", "gru"]).looking(metric="loss", look=3)
+    lab = NegationLab().with_shared(p_not=0.5).with_models(["bag_of_words", "gru"]).looking(metric="loss", look=3)
     assert address(at) == write(lab)
     assert [panel["title"] for panel in frame(at, "negation-race")] == ["Bag of words", "GRU"]
     at = calm(next(b for b in at.button if b.label == "Back to the defaults").click().run())
@@ -329,7 +330,7 @@ def test_settings_without_a_run_call_to_train_and_training_fills_the_page() -> N
     assert address(at) == SMALL
     assert [len(row["values"]) for row in drawn(at, "verdicts")[0]["rows"]] == [2, 2]
     for row, model in zip(table(at, "negation-results"), ("bag_of_words", "rnn"), strict=True):
-        run = store.find_config(read(SMALL)[0].config(model))
+        run = store.find_config(read(NegationLab, SMALL)[0].config(model))
         assert run is not None
         assert row["test_accuracy"]["values"] == pytest.approx(run.curves.last("test_accuracy").tolist(), abs=1e-4)
 
@@ -427,12 +428,12 @@ def test_whoever_watches_a_training_of_somebody_else_cannot_stop_it() -> None:
 
 def test_another_seed_asks_the_next_seeds() -> None:
     for model in ("bag_of_words", "rnn"):
-        config = read(SMALL)[0].config(model)
+        config = read(NegationLab, SMALL)[0].config(model)
         store.save_run(record_run(config), store.place_of(config), "ada")
     at = negation_page(SMALL)
     at = wait_for_training(at.button(key="another-seed").click().run())
     assert address(at) == {**SMALL, "seed": "2"}
-    assert store.find_config(read({**SMALL, "seed": "2"})[0].config("rnn")) is not None
+    assert store.find_config(read(NegationLab, {**SMALL, "seed": "2"})[0].config("rnn")) is not None
     assert told(at) == []
 
 

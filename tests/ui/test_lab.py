@@ -16,7 +16,8 @@ from explorer.errors import InvalidSetting
 from explorer.tasks.negation import NegationConfig
 from explorer.training import store
 from explorer.training.config import Optimiser, RunConfig
-from explorer.ui.lab import LEADS, LONGEST_IN_ADDRESS, OWN, SHARED, Lab, own_settings, read, write
+from explorer.ui.lab import LONGEST_IN_ADDRESS, read, write
+from explorer.ui.negation_lab import LEADS, NegationLab
 
 MODELS = models_of("negation")
 
@@ -37,8 +38,10 @@ def home_of(name: str, model: str | None) -> type[Any]:
     return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})
 
 
-SHARED_CHANGES = {name: values_of(home_of(name, None), name) for name in SHARED}
-OWN_CHANGES = {model: {name: values_of(home_of(name, model), name) for name in own_settings(model)} for model in MODELS}
+SHARED_CHANGES = {name: values_of(home_of(name, None), name) for name in NegationLab.SHARED}
+OWN_CHANGES = {
+    model: {name: values_of(home_of(name, model), name) for name in NegationLab.own_settings(model)} for model in MODELS
+}
 
 
 CHANGES = st.sampled_from([None, *MODELS]).flatmap(
@@ -48,7 +51,7 @@ CHANGES = st.sampled_from([None, *MODELS]).flatmap(
 )
 
 
-def changed(lab: Lab, model: str | None, name: str, value: object) -> Lab:
+def changed(lab: NegationLab, model: str | None, name: str, value: object) -> NegationLab:
     """The lab after a visitor tried a change, which may be impossible just now."""
     try:
         return lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
@@ -71,25 +74,28 @@ def test_an_address_gives_back_the_lab_it_was_written_from(
     metric: str,
     view: tuple[int, int, int],
 ) -> None:
-    lab = Lab()
+    lab = NegationLab()
     for change in changes:
         lab = changed(lab, *change)
     most = (lab.value("replicas"), lab.value("layers", "transformer"), lab.value("heads", "transformer"))
     look, layer, head = (at % end for at, end in zip(view, most, strict=True))
     lab = lab.with_models(models).saying(say).looking(metric=metric, look=look, layer=layer, head=head)
-    assert read(write(lab)) == (lab, ())
+    assert read(NegationLab, write(lab)) == (lab, ())
 
 
 def test_settings_that_are_possible_only_together_come_back_together() -> None:
-    lab = Lab()
+    lab = NegationLab()
     for model in MODELS:
         lab = lab.with_own(model, epochs=1)
     lab = lab.with_shared(train_size=20_000).with_shared(batch_size=1)
     lab = lab.with_own("transformer", width=15).with_own("transformer", heads=5)
-    assert read(write(lab)) == (lab, ())
+    assert read(NegationLab, write(lab)) == (lab, ())
 
 
-NAMES = [*SHARED, *(f"{model}.{name}" for model in MODELS for name in (*own_settings(model), "seed", "p_not", "x"))]
+NAMES = [
+    *NegationLab.SHARED,
+    *(f"{model}.{name}" for model in MODELS for name in (*NegationLab.own_settings(model), "seed", "p_not", "x")),
+]
 NAMES += ["say", "models", "metric", "look", "layer", "head", "run", "lock", "", ".", "rnn.", ".rnn"]
 VALUES = ["0", "1", "2", "5", "-1", "0.5", "1e9", "nan", "inf", "1_0", "٣", "0" * 12 + "99", "0" * 4400, "9" * 4400]
 VALUES += ["true", "destroy", "eos", "loss", "rnn,gru", "negation-single-rnn", "../../etc/passwd", "<script>"]
@@ -104,7 +110,7 @@ VALUES += ["true", "destroy", "eos", "loss", "rnn,gru", "negation-single-rnn", "
 @example({"rnn.hidden": "3", "rnn.replicas": "2"})
 @example({"replicas": "3", "look": "5", "transformer.heads": "2", "transformer.layers": "3", "head": "7", "layer": "2"})
 def test_whatever_an_address_holds_gives_a_lab_that_can_be_trained_and_looked_at(address: dict[str, str]) -> None:
-    lab, problems = read(address)
+    lab, problems = read(NegationLab, address)
     task = lab.task
     for model in MODELS:
         config = lab.config(model)
@@ -143,28 +149,28 @@ GOOD = {"say": "human destroy nature", "train_size": "900", "rnn.width": "9", "f
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_part_of_an_address_gives_one_sentence_and_the_rest_is_kept(name: str) -> None:
     value, sentence = BAD[name]
-    lab, problems = read({name: value, **GOOD})
+    lab, problems = read(NegationLab, {name: value, **GOOD})
     assert len(problems) == 1
     assert problems[0].startswith(sentence)
-    assert lab == read(GOOD)[0]
+    assert lab == read(NegationLab, GOOD)[0]
     assert write(lab) == GOOD
 
 
 def test_all_bad_parts_at_once_give_a_sentence_each() -> None:
-    lab, problems = read({name: value for name, (value, _) in BAD.items()} | GOOD)
+    lab, problems = read(NegationLab, {name: value for name, (value, _) in BAD.items()} | GOOD)
     assert len(problems) == len(BAD)
     assert write(lab) == GOOD
 
 
 def test_two_settings_of_one_model_that_need_each_other_are_taken_together() -> None:
     for elsewhere in ({}, {"p_not": "2"}):
-        lab, problems = read({"transformer.heads": "5", "transformer.width": "15", **elsewhere})
+        lab, problems = read(NegationLab, {"transformer.heads": "5", "transformer.width": "15", **elsewhere})
         assert (lab.value("heads", "transformer"), lab.value("width", "transformer")) == (5, 15)
         assert len(problems) == len(elsewhere)
 
 
 def test_an_address_that_asks_for_too_much_is_answered_with_what_to_take_less_of() -> None:
-    lab, problems = read({"train_size": "20000", "batch_size": "1"})
+    lab, problems = read(NegationLab, {"train_size": "20000", "batch_size": "1"})
     assert len(problems) == 1
     assert "this server allows 50,000 (LINEAGE_MOST_STEPS). Take fewer epochs" in problems[0]
     assert lab.value("train_size") == 20_000
@@ -173,7 +179,7 @@ def test_an_address_that_asks_for_too_much_is_answered_with_what_to_take_less_of
 def test_the_key_and_the_name_of_a_shipped_run_open_its_settings() -> None:
     run = store.find("negation-half-gru")
     for name in (run.key, "negation-half-gru"):
-        lab, problems = read({"run": name, "say": "human destroy nature"})
+        lab, problems = read(NegationLab, {"run": name, "say": "human destroy nature"})
         assert problems == ()
         assert lab.models == ("bag_of_words", "feedforward", "rnn", "gru", "transformer")
         assert lab.config("gru") == run.config
@@ -182,8 +188,8 @@ def test_the_key_and_the_name_of_a_shipped_run_open_its_settings() -> None:
 
 @pytest.mark.parametrize("name", ["abcdefgh2345", "../../etc/passwd", "/etc", "..", "", "nonsense " * 99])
 def test_a_run_that_is_not_here_is_one_sentence_that_names_it(name: str) -> None:
-    lab, problems = read({"run": name})
-    assert lab == Lab()
+    lab, problems = read(NegationLab, {"run": name})
+    assert lab == NegationLab()
     shown = name if len(name) <= 40 else name[:39] + "…"
     assert problems == (
         f"Run “{shown}” is not on this machine: it was deleted, or trained elsewhere. Import its zip on the Runs page, "
@@ -192,8 +198,8 @@ def test_a_run_that_is_not_here_is_one_sentence_that_names_it(name: str) -> None
 
 
 def test_only_what_differs_from_the_defaults_is_written() -> None:
-    assert write(Lab()) == {}
-    lab = Lab().with_shared(p_not=0.5, fresh_data=False).with_own("rnn", hidden=12).with_models([*LEADS, "gru"])
+    assert write(NegationLab()) == {}
+    lab = NegationLab().with_shared(p_not=0.5, fresh_data=False).with_own("rnn", hidden=12).with_models([*LEADS, "gru"])
     lab = lab.looking(metric="loss", look=3)
     assert write(lab) == {
         "models": "bag_of_words,feedforward,rnn,gru,transformer",
@@ -215,16 +221,16 @@ def test_a_sentence_too_long_for_a_chat_stays_out_of_the_address() -> None:
 
 
 def test_fewer_seeds_layers_and_heads_take_the_view_along() -> None:
-    lab = Lab().with_own("transformer", layers=3, heads=4).looking(look=7, layer=2, head=3)
+    lab = NegationLab().with_own("transformer", layers=3, heads=4).looking(look=7, layer=2, head=3)
     fewer = lab.with_shared(replicas=2).with_own("transformer", layers=1, heads=2)
     assert (fewer.look, fewer.layer, fewer.head) == (1, 0, 1)
 
 
 def test_an_impossible_change_is_refused_and_says_why() -> None:
     with pytest.raises(InvalidSetting, match="at least one model"):
-        Lab().with_models([])
+        NegationLab().with_models([])
     with pytest.raises(InvalidSetting, match="leaves nothing to train"):
-        Lab().with_shared(p_not=1.0, held_out="destroy")
+        NegationLab().with_shared(p_not=1.0, held_out="destroy")
 
 
 def test_back_to_the_defaults_keeps_the_sentence() -> None:
@@ -235,7 +241,7 @@ def test_back_to_the_defaults_keeps_the_sentence() -> None:
 def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:
     for model in MODELS:
         config = ROWS[model].variants["negation"].config
-        assert own_settings(model) == (*(f.name for f in dataclasses.fields(config)), *OWN)
+        assert NegationLab.own_settings(model) == (*(f.name for f in dataclasses.fields(config)), *NegationLab.OWN)
 
 
 @settings(deadline=None, max_examples=8)
@@ -247,11 +253,11 @@ def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:
 def test_an_address_that_names_a_run_gives_back_the_same_runs(
     changes: list[tuple[str | None, str, object]], models: set[str], name: str
 ) -> None:
-    lab, _ = read({"run": store.find(name).key})
+    lab, _ = read(NegationLab, {"run": store.find(name).key})
     for change in changes:
         lab = changed(lab, *change)
     lab = lab.with_models(models)
-    again, problems = read(write(lab))
+    again, problems = read(NegationLab, write(lab))
     assert problems == ()
     assert again.configs == lab.configs
     assert ("run" in write(lab)) == lab.shows_asked

@@ -16,6 +16,7 @@
    Hover shows, a click keeps it until the next click or Esc. The trigger "target" says where a target was let go,
    "over" that nothing trains any more. */
 
+import { Live } from "./live.js";
 import { node, Panel } from "./panel.js";
 import { Playback } from "./playback.js";
 import { element, saveMenu, toCsv } from "./save.js";
@@ -51,6 +52,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 class Frame {
   panels = [];
   kept = false; // a readout stays after the pointer left
+  live = new Live((answer) => this.update({ ...this.data, ...answer }), () => this.report("over", Date.now()));
 
   constructor(parent) {
     this.place = parent.querySelector(".lineage");
@@ -74,7 +76,7 @@ class Frame {
 
   update(data) {
     this.data = data;
-    this.follow();
+    this.live.follow(data.live);
     const { figures, columns, playback } = data;
     while (this.panels.length > figures.length) this.panels.pop().remove();
     while (this.panels.length < figures.length) this.panels.push(new Panel(this));
@@ -96,20 +98,6 @@ class Frame {
     this.show();
     saveMenu(this.place, { svg: () => this.picture(), csv: () => this.table(), file: data.file });
     this.fit();
-  }
-
-  /* A server that is busy, or away for a moment, is asked again; the page itself says when there is nothing more. */
-  follow() {
-    clearTimeout(this.timer);
-    const { live } = this.data;
-    if (!live) return;
-    this.timer = setTimeout(async () => {
-      const answer = await fetch(live.address).then((found) => (found.ok ? found.json() : undefined)).catch(() => undefined);
-      if (this.gone || this.data.live !== live) return;
-      if (answer === null) this.report("over", Date.now());
-      if (answer) this.update({ ...this.data, ...answer });
-      else this.follow();
-    }, 1000 * live.seconds);
   }
 
   get cursor() { return this.playback?.cursor ?? null; }
@@ -179,7 +167,7 @@ class Frame {
 
   unmount() {
     this.gone = true;
-    clearTimeout(this.timer);
+    this.live.stop();
     cancelAnimationFrame(this.turn);
     this.size.disconnect();
     this.playback?.stop();

@@ -2,14 +2,15 @@
 
    saveMenu(container, {svg: () => text, csv: () => text, file: "negation-race"})
      puts the button into the top right corner of `container` (position: relative is set by base.css).
-     Both functions are asked only when a visitor saves, and may return a promise; without `svg` there is
-     only CSV, and the other way round. Call it again with the same container to change what is saved.
+     These functions (`txt` is another) are asked only when a visitor saves, and may return a promise; there are
+     only the formats of those that are given. Call it again with the same container to change what is saved.
    svgOf(element)  the text of an inline <svg> with the page's colours and fonts written into it. */
 
 const FORMATS = {
   PNG: { of: "svg", make: async (svg) => svgToPng(svg, ...sizeOf(svg)) },
   SVG: { of: "svg", make: async (svg) => new Blob([await withFonts(svg)], { type: "image/svg+xml" }) },
   CSV: { of: "csv", make: async (csv) => new Blob([csv], { type: "text/csv;charset=utf-8" }) },
+  TXT: { of: "txt", make: async (txt) => new Blob([txt], { type: "text/plain;charset=utf-8" }) },
 };
 const menus = new WeakMap();
 

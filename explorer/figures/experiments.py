@@ -1,0 +1,123 @@
+"""How the runs of an experiment ended: what one setting did, with and without something, a dot for every seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.figures.style import PAGE, SOFT, across, figure, paint, rounded, words
+
+_GAP = 0.085  # of the height, between two labels
+_ROOM = 0.16  # of the distance between two values, for the lines that share them
+
+
+@dataclass(frozen=True)
+class Ends:
+    """One line: where the seeds of its runs ended, a row a value; NaN where a run gave no numbers any more."""
+
+    label: str  # stands at the end of the line
+    title: str
+    colour: str
+    dash: str
+    values: Float[ndarray, "values replicas"]
+
+
+def ends(
+    lines: Sequence[Ends],
+    values: Sequence[str],
+    axis: str,
+    span: tuple[float, float],
+    mark: tuple[float, str] | None = None,
+) -> go.Figure:
+    """All lines over the values of the setting. What ended above the frame stands on its edge with its number.
+
+    `mark` is a height, and what is written on it where it can be seen.
+    """
+    low, high = span
+    traces: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    for index, line in enumerate(lines):
+        shift = _ROOM * (index - (len(lines) - 1) / 2)
+        places = np.arange(len(values)) + shift
+        means = line.values.mean(axis=1)
+        inside = np.where(means <= high, means, np.nan)
+        at = np.broadcast_to(places[:, None], line.values.shape)
+        seen = line.values <= high  # NaN is not
+        dots = {"size": 9, "color": paint(line.colour), "line": {"width": 1.5, "color": PAGE}}
+        traces += [
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": rounded(places),
+                "y": _with_gaps(inside),
+                "line": {"width": 3, "color": paint(line.colour), "dash": line.dash},
+                "name": f"{line.title}, mean",
+                "hoverinfo": "skip",
+            },
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "x": rounded(at[seen]),
+                "y": rounded(line.values[seen]),
+                "marker": dots | ({} if line.dash == "solid" else {"symbol": "diamond"}),
+                "name": f"{line.title}, every seed",
+                "hovertemplate": "%{y:.3f} bits<extra>" + line.title + "</extra>",
+                "cliponaxis": False,
+            },
+        ]
+        for place, row in zip(places, line.values, strict=True):
+            if not np.isnan(row).all() and (row <= high).all():
+                continue
+            known = row[~np.isnan(row)]
+            text = "no numbers" if len(known) < len(row) else f"↑ {known.mean():.1f}"
+            place_of = {"xanchor": "center", "yanchor": "bottom", "yshift": 2 + 18 * index}
+            notes.append(words(text, float(place), high, font={"size": 14, "color": paint(line.colour)}, **place_of))
+    for line, height in zip(lines, _apart(lines, span), strict=True):
+        if line.label:
+            ending = {"xref": "paper", "xanchor": "left", "xshift": 10, "yref": "paper", "yanchor": "middle"}
+            font = {"size": 15, "color": paint(line.colour)}
+            notes.append(words(f"<b>{line.label}</b>", 1.0, height, font=font, **ending))
+    shapes = []
+    if mark and low < mark[0] < high:
+        shapes.append(across(mark[0], SOFT, 1.5, "5px,4px"))
+        notes.append(words(mark[1], 0.0, mark[0], xref="paper", xanchor="left", yanchor="bottom"))
+    return figure(
+        *traces,
+        xaxis={
+            "tickvals": list(range(len(values))),
+            "ticktext": list(values),
+            "range": [-0.4, len(values) - 0.6],
+            "title": {"text": axis},
+        },
+        yaxis={"range": [low, high], "nticks": 5},
+        shapes=shapes,
+        annotations=notes,
+        margin={"l": 8, "r": 56 if any(line.label for line in lines) else 12, "t": 26 + 18 * (len(lines) - 1), "b": 8},
+    )
+
+
+def _with_gaps(values: Float[ndarray, " values"]) -> list[float | None]:
+    return [round(float(v), 4) if math.isfinite(v) else None for v in values]
+
+
+def _apart(lines: Sequence[Ends], span: tuple[float, float]) -> list[float]:
+    """Heights of the labels, 0 to 1: where the lines end, pushed apart where they would cover each other."""
+    low, high = span
+    wanted = []
+    for line in lines:
+        last = [float(mean) for mean in line.values.mean(axis=1) if math.isfinite(mean)]
+        wanted.append(min(max((last[-1] - low) / (high - low), 0.0), 1.0) if last else 1.0)
+    placed = dict.fromkeys(range(len(lines)), 0.0)
+    floor = 0.0
+    for i in sorted(range(len(lines)), key=lambda i: (wanted[i], i)):
+        placed[i] = max(wanted[i], floor)
+        floor = placed[i] + _GAP
+    over = max(0.0, max(placed.values(), default=0.0) - 1.0)
+    return [placed[i] - over for i in range(len(lines))]

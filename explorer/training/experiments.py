@@ -1,0 +1,210 @@
+"""What the papers and their readers found, as experiments that are small enough to be run again.
+
+Each is a sentence that is often said, and the runs that ask whether it is so: the same model trained again and again
+while one setting takes several values, with and without what the sentence is about. Three seeds each, side by side, on
+characters of Tiny Shakespeare. Learning rates are steps of about three from the gentle to the hopeless, all of them
+shown: none was picked because of what came out. Needs no torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from explorer.training.config import RunConfig, changed, default
+
+# 32 rows of 64 characters a step: less than one pass over the text, and a few seconds of training.
+_SMALL: dict[str, object] = {
+    "replicas": 3,
+    "iterations": 400,
+    "batch_size": 32,
+    "snapshots": 2,
+    "evaluate_every": 25,
+    "evaluation_size": 8_192,
+}
+# What an experiment is not about is left out: no warm-up, no schedule, no clipping.
+_PLAIN: dict[str, object] = {**_SMALL, "schedule": "constant", "warmup": 0, "clip": 0.0}
+
+
+@dataclass(frozen=True)
+class Line:
+    """With or without what the sentence is about: a line in every panel."""
+
+    label: str  # short: it stands at the end of the line
+    words: str  # in the middle of a sentence
+    settings: Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A panel: what its runs share besides, and the values that the one setting takes in it."""
+
+    title: str
+    settings: Mapping[str, object]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One run of an experiment, and where it stands."""
+
+    field: Field
+    line: Line
+    value: float
+    config: RunConfig
+
+    @property
+    def name(self) -> str:
+        """What tells it from the others of its experiment."""
+        parts = (_slug(self.field.title), _slug(self.line.label), f"{self.value:g}")
+        return "-".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A sentence that is often said, and the runs that ask whether it is so here."""
+
+    name: str
+    title: str
+    question: str
+    said: str  # the popular sentence
+    by: str  # who says so
+    paper: str
+    link: str
+    about: str  # what varies, and what does not
+    model: str
+    shared: Mapping[str, object]
+    setting: str  # what takes several values
+    axis: str  # its name under the figure
+    fields: tuple[Field, ...]
+    lines: tuple[Line, ...]  # the first is without what the sentence is about, the others with it
+    gradient: bool = False  # whether the length of the gradient is worth a look
+
+    @cached_property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every run, panel by panel and there line by line."""
+        usual = changed(default("text", self.model), self.shared)
+        return tuple(
+            Trial(field, line, value, changed(usual, {**field.settings, **line.settings, self.setting: value}))
+            for field in self.fields
+            for line in self.lines
+            for value in field.values
+        )
+
+
+def _slug(title: str) -> str:
+    """A title as a part of a folder's name."""
+    kept = "".join(letter if letter.isalnum() else " " for letter in title.lower())
+    return "-".join(kept.split())
+
+
+_README = "Neural networks from scratch, a re-implementation of the papers from 2003 to 2017"
+
+_WINDOW = Experiment(
+    "window",
+    "Window",
+    "Does a wider window help the neural n-gram?",
+    "With 8 characters of context: no improvement.",
+    _README,
+    "Bengio, Ducharme, Vincent and Jauvin 2003, A neural probabilistic language model",
+    "https://www.jmlr.org/papers/v3/bengio03a.html",
+    "The same 64 hidden units over a window of 1, 2, 4, 8 or 16 characters. A wider window also brings more numbers to "
+    "learn, a set of its own for each place.",
+    "feedforward",
+    {**_SMALL, "width": 16, "hidden": 64},
+    "window",
+    "characters that it sees",
+    (Field("", {}, (1, 2, 4, 8, 16)),),
+    (Line("", "the window", {}),),
+)
+
+_BATCH_NORM = Experiment(
+    "batchnorm",
+    "BatchNorm",
+    "Does the neural n-gram need BatchNorm to be stable?",
+    "Unstable without BatchNorm; with it stable, and smoother.",
+    _README,
+    "Ioffe and Szegedy 2015, Batch normalization: accelerating deep network training by reducing internal covariate "
+    "shift",
+    "https://arxiv.org/abs/1502.03167",
+    "A window of 8 characters and 64 hidden units, with and without BatchNorm before the tanh, under step sizes from "
+    "gentle to hopeless. No warm-up, no schedule, no clipping.",
+    "feedforward",
+    {**_PLAIN, "width": 16, "hidden": 64, "window": 8},
+    "learning_rate",
+    "learning rate (Adam)",
+    (Field("", {}, (0.003, 0.01, 0.03, 0.1)),),
+    (
+        Line("none", "without BatchNorm", {"batch_norm": False}),
+        Line("BN", "with BatchNorm", {"batch_norm": True}),
+    ),
+)
+
+_CLIPPING = Experiment(
+    "clipping",
+    "Clipping",
+    "Does an RNN diverge without clipping?",
+    "An RNN without gradient clipping diverges.",
+    _README,
+    "Pascanu, Mikolov and Bengio 2013, On the difficulty of training recurrent neural networks",
+    "https://arxiv.org/abs/1211.5063",
+    "64 tanh units that carry their state from batch to batch; gradients run back over 64 characters. Gradients longer "
+    "than 1 are shortened to 1, or left as they are. Clipping only ever shortens: it does nothing for gradients that "
+    "vanish.",
+    "rnn",
+    {**_PLAIN, "width": 16, "hidden": 64, "batches": "contiguous"},
+    "learning_rate",
+    "learning rate",
+    (
+        Field("Plain descent", {"method": "sgd"}, (0.1, 0.3, 1.0)),
+        Field("Adam", {"method": "adam", "beta2": 0.999}, (0.003, 0.01, 0.03)),
+    ),
+    (Line("none", "without clipping", {"clip": 0.0}), Line("clip", "with clipping at 1", {"clip": 1.0})),
+    gradient=True,
+)
+
+_WARM_UP = Experiment(
+    "warmup",
+    "Warm-up",
+    "Does a Transformer need warm-up?",
+    "A Transformer needs a learning rate that warms up.",
+    _README,
+    "Vaswani et al. 2017, Attention is all you need; Xiong et al. 2020, On layer normalization in the Transformer "
+    "architecture",
+    "https://arxiv.org/abs/2002.04745",
+    "Four blocks of width 16 with Adam as in 2017 (its second moment follows with 0.98), the step size there at once or "
+    "after 100 steps, and the same from then on. The norm stands after each part, as in 2017, or before it, as is usual "
+    "now; all else is equal.",
+    "transformer",
+    {
+        **_PLAIN,
+        "width": 16,
+        "heads": 2,
+        "layers": 4,
+        "hidden": 32,
+        "positions": "sinusoidal",
+        "activation": "relu",
+        "biases": True,
+        "start": "usual",
+        "method": "adam",
+        "beta2": 0.98,
+        "weight_decay": 0.0,
+        "momentum": 0.0,
+    },
+    "learning_rate",
+    "learning rate (Adam)",
+    (
+        Field("Norm after (2017)", {"norm_place": "post"}, (0.003, 0.01, 0.03)),
+        Field("Norm before (now)", {"norm_place": "pre"}, (0.003, 0.01, 0.03)),
+    ),
+    (Line("none", "without warm-up", {"warmup": 0}), Line("warm", "with 100 steps of warm-up", {"warmup": 100})),
+    gradient=True,
+)
+
+EXPERIMENTS = {each.name: each for each in (_WINDOW, _BATCH_NORM, _CLIPPING, _WARM_UP)}
+
+
+def recipes() -> dict[str, RunConfig]:
+    """Every run of every experiment by the name under which it ships."""
+    return {f"text-{each.name}-{trial.name}": trial.config for each in EXPERIMENTS.values() for trial in each.trials}

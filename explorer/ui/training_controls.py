@@ -1,0 +1,188 @@
+"""What every page with trainings has: Train and Stop, what it will cost, how far it is and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.training import estimate
+from explorer.training.config import key
+from explorer.training.jobs import service
+from explorer.training.record import Curves
+from explorer.ui import runs, warmup
+from explorer.ui.findings import duration, listed, number, seeds
+from explorer.ui.lab import AnyLab
+from explorer.ui.runs import Lane
+from explorer.ui.session import LabSession
+from explorer.ui.visitors import visitor
+
+
+def start(session: LabSession[AnyLab]) -> None:
+    """Train what is on the screen; what runs already is joined, what was stopped is gone on with."""
+    asked = set()
+    try:
+        for config in session.lab.configs.values():
+            asked.add(service.submit(config, visitor().id).key)
+        session.problems = ()
+    except LineageError as error:  # a limit of this server; what it took trains
+        session.problems = (str(error),)
+    session.raced = asked
+    session.races += 1
+
+
+def start_elsewhere(session: LabSession[AnyLab]) -> None:
+    """The same question to seeds that were not asked yet."""
+    lab = session.lab
+    session.change(lambda lab: lab.with_shared(seed=lab.value("seed") + lab.value("replicas")))
+    if session.lab is not lab:
+        start(session)
+
+
+def stop(session: LabSession[AnyLab]) -> None:
+    """End those of these trainings that this visitor started; they keep what they had."""
+    me = visitor()
+    for config in session.lab.configs.values():
+        job = service.find(key(config))
+        if job and not job.view().done and me.owns(job.starter):
+            service.stop(job.key, me.id, me.operator)
+
+
+def train_button(session: LabSession[AnyLab]) -> None:
+    """Train, or while it runs, Stop, in the same place."""
+    lanes = list(runs.lanes(session.lab.configs, session.raced).values())
+    if any(lane.live for lane in lanes):
+        _stop_button(session, lanes, "stop")
+        return
+    again = all(lane.stored for lane in runs.lanes(session.lab.configs).values())
+    stopped = any(_stopped(lane) for lane in lanes)
+    label = "Go on" if stopped else "Train again" if again else "Train"
+    st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train", width=150)
+    if again:
+        st.button(
+            "With another seed",
+            icon=":material/casino:",
+            on_click=start_elsewhere,
+            args=(session,),
+            key="another-seed",
+            help="The same settings, with the next seeds: another start, another order of batches.",
+        )
+
+
+def _stopped(lane: Lane) -> bool:
+    """Whether a training was broken off that can be gone on with."""
+    return bool(not lane.stored and (lane.stopped or (lane.job and lane.job.state == "stopped" and lane.job.step)))
+
+
+def _stop_button(session: LabSession[AnyLab], lanes: Sequence[Lane], name: str) -> None:
+    """Stop, for those who started it; the others read why they cannot."""
+    mine = any(lane.live and lane.job and visitor().owns(lane.job.starter) for lane in lanes)
+    why = "Somebody else started this training, and you watch it: only they can stop it. Leave, and it goes on."
+    st.button(
+        "Stop" if mine else "Training",
+        icon=":material/stop:" if mine else ":material/group:",
+        on_click=stop,
+        args=(session,),
+        key=name,
+        width=150,
+        disabled=not mine,
+        help=None if mine else why,
+    )
+
+
+def call_to_train(session: LabSession[AnyLab], lanes: Mapping[str, Lane]) -> None:
+    """Where models have no run under these settings, say so above all and offer to train."""
+    missing = [lane for lane in lanes.values() if not lane.stored]
+    if not missing:
+        return
+    live = any(lane.live for lane in lanes.values())
+    who = "any model" if len(missing) == len(lanes) else listed([lane.row.title for lane in missing])
+    what = f"{seeds(session.lab.value('replicas'))} of {number(len(lanes))} model{'s' if len(lanes) > 1 else ''}"
+    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        if live:
+            st.markdown(f"Training {what}: “The race” below shows it live, and their answers follow.")
+            _stop_button(session, list(lanes.values()), "stop-missing")
+        else:
+            st.markdown(f"No finished run of {who} with these settings yet. Training {what} takes {cost(lanes)}.")
+            label = "Go on" if any(_stopped(lane) for lane in lanes.values()) else "Train"
+            st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train-missing")
+
+
+def cost(lanes: Mapping[str, Lane]) -> str:
+    """What these trainings take, before they are asked for."""
+    taken = max(sum(estimate.seconds(lane.config) for lane in lanes.values()), 0.5)
+    own = {key(lane.config) for lane in lanes.values()}
+    others = sum(not view.done and view.key not in own for view in service.views())
+    taken *= 1 + others / len(lanes)  # everybody has turns
+    text = f"about {duration(taken)}"
+    if warmup.ready():
+        count = sum(estimate.parameters(lane.config) for lane in lanes.values())
+        text += f" ({count:,} parameters a seed)"
+    return text + (f", beside {number(others)} other training{'s' if others > 1 else ''}" if others else "")
+
+
+def crowd() -> int:
+    """How many times slower a live chart asks when many visitors follow trainings at once; it plays on meanwhile."""
+    following = {visitor for view in service.views() if not view.done for visitor in service.asked(view.key)}
+    return -(-max(len(following), 1) // 8)
+
+
+class Same:
+    """Curves as the key of a cache: they never change, so the same object is the same curve."""
+
+    def __init__(self, curves: Curves | None) -> None:
+        self.curves = curves
+
+    def __hash__(self) -> int:
+        return id(self.curves)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.curves is other.curves
+
+
+def told(lanes: Mapping[str, Lane], took: float) -> str:
+    """How long it took, and whether that was now."""
+    now = any(lane.job for lane in lanes.values())
+    return f"trained in {duration(took)}" if now else f"trained earlier, in {duration(took)}"
+
+
+def progress(lanes: Mapping[str, Lane]) -> str:
+    """How far a training is, and how long it will still take at this pace."""
+    steps = sum(lane.config.steps for lane in lanes.values())
+    done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
+    running = [lane.job.left for lane in lanes.values() if lane.live and lane.job and lane.job.left is not None]
+    if not running:
+        return (
+            "waiting for its turn"
+            if all(lane.job.state == "waiting" for lane in lanes.values() if lane.job)
+            else "training"
+        )
+    return f"{done / steps:.0%}, about {duration(max(running))} left"
+
+
+def outcome(lanes: Mapping[str, Lane]) -> str:
+    """What is worth knowing of a training that is over."""
+    jobs = [lane.job for lane in lanes.values() if lane.job]
+    if not jobs and any(lane.stopped for lane in lanes.values()):
+        ends = [
+            f"{lane.row.title} at step {lane.stopped.card.step:,} of {lane.config.steps:,}"
+            for lane in lanes.values()
+            if lane.stopped
+        ]
+        return f"Stopped earlier: {listed(ends)}. Go on takes it up from there, to the same end."
+    if not jobs or any(lane.live for lane in lanes.values()):
+        return ""
+    troubles = list(dict.fromkeys(job.problem for job in jobs if job.state in ("failed", "diverged")))
+    if troubles:
+        return " ".join(troubles)
+    if any(job.state == "stopped" for job in jobs):
+        return "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
+    if all(job.repeated for job in jobs):
+        return "Trained once more, and every curve came out as before, bit for bit."
+    if any(job.repeated is False for job in jobs):
+        return "Trained once more; on this machine the curves differ in their last bits from the stored ones."
+    if all(job.saved for job in jobs):
+        return "Saved; the address of this page holds these runs."
+    why = next((job.problem for job in jobs if job.problem), "")
+    return f"Trained, but not saved. {why}"

@@ -1,0 +1,467 @@
+"""Language models: can a network predict a text better than a table of counts?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS, models_of
+from explorer.errors import DamagedRun, LineageError
+from explorer.tasks.text import SPLITS
+from explorer.training import estimate
+from explorer.training.config import RunConfig
+from explorer.training.jobs import service
+from explorer.training.presets import PRESETS
+from explorer.ui import runs, slowly, text_findings, text_race, texts, training_controls
+from explorer.ui.components import table
+from explorer.ui.findings import duration
+from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
+from explorer.ui.runs import Lane
+from explorer.ui.session import LabSession, bound, change, lab_session, setting
+from explorer.ui.text_choice import chosen_text, corpus_row
+from explorer.ui.text_experiments import experiments_section
+from explorer.ui.text_lab import ALONG, UNITS, TextLab
+from explorer.ui.text_online import online_section
+from explorer.ui.text_reach import closing_section, distance_section, price_section
+from explorer.ui.text_standings import Standing, characters_per_token, in_unit, standings
+from explorer.ui.visitors import visitor
+
+TOKENS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Bytes"}
+ROWS = {"blocks": "blocks of the stream", "sentences": "lines", "prefixes": "prefixes, asked at the end"}
+GROUPS = {
+    "Learning": (
+        "iterations",
+        "batch_size",
+        "method",
+        "learning_rate",
+        "matrix_rate",
+        "schedule",
+        "warmup",
+        "end",
+        "clip",
+        "weight_decay",
+        "momentum",
+        "beta2",
+        "average",
+        "batches",
+        "evaluate_every",
+    ),
+}
+LABELS = {
+    "n": "Tokens of the longest n-gram",
+    "width": "Width of the embeddings",
+    "hidden": "Hidden units",
+    "window": "Window, in tokens",
+    "heads": "Heads",
+    "layers": "Layers",
+    "batch_norm": "Batch normalisation",
+    "dropout": "Dropout",
+    "start": "Initialisation",
+    "positions": "Positions",
+    "norm": "Norm",
+    "norm_place": "Norm before or after",
+    "activation": "Activation",
+    "biases": "Biases",
+    "iterations": "Steps",
+    "batch_size": "Rows in a batch",
+    "method": "Optimiser",
+    "learning_rate": "Learning rate",
+    "matrix_rate": "Learning rate of the matrices",
+    "schedule": "Schedule",
+    "warmup": "Warm-up steps",
+    "end": "End of the schedule, as a share",
+    "clip": "Longest gradient",
+    "weight_decay": "Weight decay",
+    "momentum": "Momentum",
+    "beta2": "Decay of the mean square",
+    "average": "Decay of the averaged weights",
+    "batches": "Batches",
+    "evaluate_every": "Steps between evaluations",
+}
+FITTED = "lineage.text.fit"  # seconds for which the steps of every model are being measured
+MATCHED = "lineage.text.match"  # parameters to which the sizes of every model are being set
+
+
+def text_row(session: LabSession[TextLab]) -> None:
+    """Which text, in which tokens, is read."""
+    lab = session.lab
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        with st.container(width="content"):
+            corpus_row(session, "text")
+        ties = bound(session, "text.tokenizer", lab.task.tokenizer, lambda s, t: s.with_tokenizer(t) if t else s)
+        st.segmented_control("Tokens", list(TOKENS), format_func=TOKENS.__getitem__, **ties)
+        with st.popover("The text", icon=":material/tune:"):
+            text_settings(session)
+    st.caption(plain(texts.ABOUT[lab.corpus]))
+    if lab.corpus == "own" or not texts.here(lab.corpus):
+        chosen_text(session, "text")
+
+
+def text_settings(session: LabSession[TextLab]) -> None:
+    """How it is cut into rows, and what is held out."""
+    if session.lab.task.tokenizer != "char":
+        setting(session, "vocabulary", "Tokens wished for", place="text")
+    setting(session, "context", "Tokens a row gives to read", place="text")
+    rows = session.lab.task.rows
+    ties = bound(
+        session, "text.rows", rows, lambda lab, r: lab.with_shared(rows=r, split=SPLITS[r][0]) if r else lab
+    )
+    st.selectbox("A row is", list(ROWS), format_func=ROWS.__getitem__, **ties)
+    ties = bound(session, "text.split", session.lab.task.split, lambda lab, s: lab.with_shared(split=s) if s else lab)
+    st.selectbox("Held out", SPLITS[rows], help="“windows” and “pairs” leak: see Text and tokens.", **ties)
+    setting(session, "held_out", "Share held out", place="text")
+    setting(session, "lower", "Small letters only", place="text")
+    if session.lab.corpus in ("repeats", "brackets", "toy"):
+        setting(session, "size", "Characters of the made text", place="text")
+        setting(session, "corpus_seed", "Seed of the made text", place="text")
+
+
+def racers_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
+    """Who races, for how long, and with which settings."""
+    titles = {model: MODELS[model].title for model in models_of("text")}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ties = bound(session, "text.models", list(session.lab.models), lambda lab, models: lab.with_models(models))
+        st.pills("Who races", list(titles), format_func=titles.__getitem__, selection_mode="multi", wrap=True, **ties)
+        setting(session, "replicas", "Seeds", place="row", width=110)
+        steps_field(session)
+        with st.popover("Same budget", icon=":material/balance:"):
+            budget(session)
+        with st.popover("Settings", icon=":material/tune:"):
+            settings(session)
+        training_controls.train_button(session)
+
+
+def steps_field(session: LabSession[TextLab]) -> None:
+    """How many steps each model takes; those that differ are named in its help."""
+    lab = session.lab
+    steps = {model: lab.value("iterations", model) for model in models_of("text") if model != "ngram"}
+    shown = max(steps.values())
+    different = {MODELS[model].title: count for model, count in steps.items() if count != shown}
+    told = "Steps of every model." + "".join(f" {title}: {count:,}." for title, count in different.items())
+
+    def make(lab: TextLab, count: int) -> TextLab:
+        every = max(1, min(lab.value("evaluate_every", "transformer"), count // 10))
+        return lab.with_each(iterations=count, evaluate_every=every)
+
+    ties = bound(session, "text.steps", shown, make)
+    st.number_input("Steps" + (" at most" if different else ""), 1, 1_000_000, step=100, width=130, help=told, **ties)
+
+
+def budget(session: LabSession[TextLab]) -> None:
+    """The same time, or the same number of parameters, for every model that is trained."""
+    st.markdown("**The same time.** A few steps of every model are timed on this server now; then each gets as many "
+                "as fit.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        seconds = st.number_input("Seconds each", 1, 3_600, 20, key="text.seconds", width=130)
+        if st.button("Fit the steps", icon=":material/timer:"):
+            st.session_state[FITTED] = float(seconds)
+            st.rerun()
+    st.markdown("**The same size.** Hidden units, and the width of the Transformer, are set so that every model has "
+                "about so many parameters. An n-gram has what its text gives.")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        count = st.number_input("Parameters each", 1_000, 5_000_000, 200_000, step=50_000, key="text.match", width=150)
+        if st.button("Match the parameters", icon=":material/straighten:"):
+            st.session_state[MATCHED] = int(count)
+            st.rerun()
+
+
+def budget_work(session: LabSession[TextLab]) -> None:
+    """What was asked for in `budget` takes seconds; the page goes on meanwhile, and takes it over when it is there."""
+    lab = session.lab
+    configs = {model: lab.config(model) for model in lab.trained}
+    asked = (FITTED, MATCHED)
+    for name in asked:
+        wanted = st.session_state.get(name)
+        if wanted is None:
+            continue
+
+        def make(name: str = name, wanted: float = wanted) -> dict[str, RunConfig]:
+            return fitted(configs, wanted) if name == FITTED else sized(configs, int(wanted))
+
+        def take(found: Mapping[str, RunConfig], name: str = name) -> None:
+            st.session_state.pop(name, None)
+            session.change(lambda lab: lab.with_runs(found))
+            st.rerun()
+
+        def refuse(error: LineageError, name: str = name) -> None:
+            st.session_state.pop(name, None)
+            session.problems = (str(error),)
+            st.rerun()
+
+        what = f"steps for {wanted:g} seconds" if name == FITTED else f"sizes for {int(wanted):,} parameters"
+        slowly.eventually(
+            f"budget-{name}",
+            ("budget", name, wanted, getattr(lab.task, "text", ""), *configs.values()),
+            make,
+            take,
+            f"Looking for {what} …",
+            60,
+            refuse,
+        )
+
+
+def fitted(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, RunConfig]:
+    from explorer.training.budget import within
+    from explorer.training.config import changed
+
+    found = {}
+    for model, config in configs.items():
+        one = within(config, seconds)
+        found[model] = changed(one, {"evaluate_every": max(1, min(config.evaluate_every, one.iterations // 10))})
+    return found
+
+
+def sized(configs: Mapping[str, RunConfig], wanted: int) -> dict[str, RunConfig]:
+    from explorer.training.matching import matched
+
+    return {model: matched(config, wanted) for model, config in configs.items()}
+
+
+def settings(session: LabSession[TextLab]) -> None:
+    """Presets, when to stop, and everything about one model."""
+
+    def taken(lab: TextLab, name: str | None) -> TextLab:
+        return lab.with_preset(name) if name else lab
+
+    ties = bound(session, "text.preset", None, taken)
+    st.selectbox(
+        "Take a preset",
+        list(PRESETS),
+        index=None,
+        format_func=lambda name: f"{MODELS[PRESETS[name].model].title}: {PRESETS[name].title}",
+        placeholder="As in a paper, as in the assignment, the best we know",
+        **ties,
+    )
+    for name, about in PRESETS.items():
+        if preset_shown(session.lab, name):
+            st.caption(plain(about.about))
+    with st.container(horizontal=True):
+        setting(session, "seed", "First seed", place="race", width=150)
+        setting(session, "stop_at", "Stop at a loss of", place="race", width=150)
+        setting(session, "patience", "Patience", place="race", width=150)
+        setting(session, "sample", "Tokens written", place="race", width=150)
+    titles = {model: MODELS[model].title for model in models_of("text")}
+    model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="text.settings-of")
+    left, right = st.columns(2)
+    for i, name in enumerate(TextLab.own_settings(model)):
+        with (left, right)[i % 2]:
+            setting(session, name, LABELS[name], model=model, place="race")
+    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda lab: lab.reset()))
+
+
+def preset_shown(lab: TextLab, name: str) -> bool:
+    """Whether a model stands as a preset has it."""
+    chosen = PRESETS[name]
+    return chosen.model in lab.models and lab.with_preset(name).config(chosen.model) == lab.config(chosen.model)
+
+
+def call_to_train(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
+    """What is missing, what it costs, and a quick look where that is much."""
+    training_controls.call_to_train(session, lanes)
+    missing = [lane for lane in lanes.values() if not lane.kept and not lane.live]
+    if missing and sum(estimate.seconds(lane.config) for lane in missing) > 120:
+
+        def brief() -> None:
+            change(session, lambda lab: lab.with_shared(replicas=1).with_each(iterations=300, evaluate_every=30))
+
+        st.button("Rather a quick look: one seed, 300 steps", icon=":material/bolt:", on_click=brief, key="brief")
+
+
+def save_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
+    """A training on an own text is kept nowhere unless its owner says so."""
+    own = [lane for lane in lanes.values() if lane.private and lane.job and not lane.job.saved]
+    if not own:
+        return
+
+    def save() -> None:
+        try:
+            for lane in own:
+                service.save(lane.job.key, visitor().id)  # type: ignore[union-attr]
+        except LineageError as error:
+            session.problems = (str(error),)
+
+    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(
+            "These runs learned your text. They live in this server's memory and end with your visit. **Saving them "
+            "shows everybody on this server what the models wrote, and with it parts of your text.**"
+        )
+        st.button(f"Save {len(own)} run{'s' * (len(own) > 1)}", icon=":material/save:", on_click=save, key="text.save")
+
+
+def race_section(session: LabSession[TextLab]) -> None:
+    """The curves, and how they are drawn."""
+    lab = session.lab
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("The race", anchor=False)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            ties = bound(session, "text.along", lab.along, lambda s, a: s.looking(along=a or s.along))
+            st.segmented_control("Along", list(ALONG), format_func=ALONG.__getitem__, label_visibility="collapsed", **ties)
+            ties = bound(session, "text.unit", lab.unit, lambda s, u: s.looking(unit=u or s.unit))
+            st.segmented_control("Unit", list(UNITS), format_func=UNITS.__getitem__, label_visibility="collapsed", **ties)
+    text_race.draw(session)
+
+
+def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
+    """What came out, a row a model."""
+    st.header("What came out", anchor=False)
+    if not found:
+        empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
+        return
+    st.subheader(plain(text_findings.passing(found) or "No counts to compare with: add the n-gram."), anchor=False)
+    results_table(session.lab, lanes, found)
+    told = text_findings.overfitting(found)
+    over = any(each.overfits for model, each in found.items() if model != "ngram")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(width=760):
+            st.markdown(plain(told))
+        if over and not session.lab.value("patience"):
+
+            def patient() -> None:
+                change(session, lambda lab: lab.with_shared(patience=3))
+
+            st.button(
+                "Stop early next time",
+                icon=":material/front_hand:",
+                on_click=patient,
+                key="text.early",
+                help="Ends a training after three evaluations without a better validation loss.",
+            )
+
+
+def results_table(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
+    characters = characters_per_token(lanes, lab.task)
+    strips = {"loss": "nats a token", "perplexity": "perplexity", "bits": "bits a character"}
+    losses = [each.held_out for each in found.values() if np.isfinite(each.held_out).all()]
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "", "kind": "model", "align": "left"},
+        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
+        {"key": "loss", "label": strips["loss"], "kind": "strip", "align": "left", "range": _range(losses)},
+        {"key": "perplexity", "label": strips["perplexity"], "kind": "number", "align": "right"},
+        {"key": "bits", "label": strips["bits"], "kind": "number", "align": "right"},
+        {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
+        {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
+        {"key": "best", "label": "best at step", "kind": "number", "align": "right"},
+        {"key": "steps", "label": "steps", "kind": "number", "align": "right"},
+        {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right"},
+        {"key": "seconds", "label": "seconds", "kind": "number", "align": "right"},
+    ]
+    rows = []
+    for model, each in found.items():
+        lane, counted = lanes[model], model == "ngram"
+        mean = float(np.mean(each.held_out))
+        bits = float(in_unit(np.array(mean), "bits", characters)) if characters else float("nan")
+        kept = lane.kept
+        parameters = lane.parameters or (kept.parameters if kept and hasattr(kept, "parameters") else None)
+        cells = {
+            "parameters": f"{parameters:,}" if parameters else "–",
+            "perplexity": f"{float(in_unit(np.array(mean), 'perplexity', None)):,.2f}",
+            "bits": f"{bits:.3f}" if characters else "–",
+            "trained": f"{float(np.mean(each.trained)):.3f}",
+            "gap": f"{each.gap:.3f}",
+            "best": "–" if counted else f"{each.best_step:,}",
+            "steps": "counted" if counted else f"{lane.curves.step if lane.curves else 0:,}",
+            "pace": f"{each.pace:,.0f}",
+            "seconds": f"{lane.seconds:,.1f}" if lane.seconds is not None else "–",
+        }
+        strip = {"text": f"{mean:.3f}", "values": [round(float(v), 4) for v in each.held_out if np.isfinite(v)]}
+        name = {"name": {"text": each.row.title, "colour": each.row.colour}, "loss": strip}
+        rows.append({"cells": {**name, **{key: {"text": text} for key, text in cells.items()}}})
+    table(
+        columns,
+        rows,
+        key="text-results",
+        label="Results of the race, a row a model",
+        caption="Losses over all of the held-out text, a dot for each seed; known text: a part of the training text. "
+        "Only bits a character can be compared between tokenizers. Parameters of the n-gram: entries of its tables.",
+    )
+
+
+def _range(losses: list[np.ndarray]) -> list[float]:
+    if not losses:
+        return [0.0, 1.0]
+    low, high = min(float(v.min()) for v in losses), max(float(v.max()) for v in losses)
+    edge = max((high - low) * 0.1, 0.01)
+    return [round(low - edge, 3), round(high + edge, 3)]
+
+
+def why_section(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
+    """What the loss is, with the numbers of this race in it."""
+    st.header("What these numbers are", anchor=False)
+    explanation(
+        "A language model says at every place how likely each token is to come next. Its loss is how surprised it is "
+        "by the token that does come, on average; perplexity says among how many equally likely tokens it might as "
+        "well be guessing; bits a character forget how the text was cut into tokens."
+    )
+    st.latex(
+        r"L = -\frac{1}{N} \sum_{t=1}^{N} \ln p(x_t \mid x_{<t}), \qquad \text{perplexity} = e^{L}, \qquad "
+        r"\text{bits a character} = \frac{L}{\ln 2 \cdot \text{characters a token}}"
+    )
+    trained = {model: each for model, each in found.items() if model != "ngram"}
+    characters = characters_per_token(lanes, lab.task)
+    if trained and characters:
+        best = min(trained.values(), key=lambda each: float(np.mean(each.held_out)))
+        loss = float(np.mean(best.held_out))
+        st.latex(
+            rf"\text{{{best.row.title}}}: \quad L = {loss:.3f}, \qquad e^{{{loss:.3f}}} = {np.exp(loss):.2f}, \qquad "
+            rf"\frac{{{loss:.3f}}}{{0.693 \cdot {characters:.2f}}} = {loss / 0.693147 / characters:.3f}"
+        )
+    explanation(
+        "Why counting is so strong: a text this short holds few surprises that six characters do not foretell, and "
+        "Kneser–Ney smoothing is never certain of what it saw once. It asks in how many different places a token "
+        "stood, not how often:"
+    )
+    st.latex(
+        r"p(w \mid h) = \frac{\max(c(hw) - D, 0)}{c(h)} + \frac{D \cdot N_{1+}(h\,\cdot)}{c(h)} \, p(w \mid h'), "
+        r"\qquad h' = h \text{ without its first token}"
+    )
+
+
+def page(session: LabSession[TextLab]) -> None:
+    """The whole screen, from the question to the papers."""
+    lab = session.lab
+    page_head("Can a network predict a text better than a table of counts?")
+    lead(
+        "Six models, from 1999 to 2017, read the same text and guess what comes next. The dashed line is counting; "
+        "below it a network knows something that counts do not."
+    )
+    text_row(session)
+    problems(session.problems)
+    budget_work(session)
+    me = visitor().id
+    lanes = runs.lanes(lab.configs, session.raced, me)
+    if not lab.giving:
+        call_to_train(session, lanes)
+    found = standings(lanes)
+    token = "character" if lab.task.tokenizer == "char" else "token"
+    live = any(lane.live for lane in lanes.values())
+    st.subheader(plain(text_findings.leader(found, live, token)), anchor=False)
+    racers_row(session, lanes)
+    race_section(session)
+    save_row(session, lanes)
+    results_section(session, lanes, found)
+    online_section(lanes)
+    distance_section(lanes)
+    price_section(lanes)
+    closing_section(lanes, lambda: session.change(lambda lab: lab.with_corpus("brackets")))
+    experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.looking(experiment=name)))
+    why_section(lab, lanes, found)
+    st.header("The code", anchor=False)
+    code_section(lab.configs.values(), key="text.code-of")
+    st.header("The papers", anchor=False)
+    papers(lane.row for lane in lanes.values())
+
+
+def start() -> LabSession[TextLab]:
+    return LabSession(TextLab())
+
+
+session = lab_session(start)
+texts.remember()
+try:
+    page(session)
+except DamagedRun as error:  # known from now on, so the next run of this page finds another run or none
+    session.problems = (str(error),)
+    st.rerun()

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from explorer.figures.reach import (
+    PER_LINE,
+    Line,
+    accuracy_by_distance,
+    cost_by_length,
+    loss_by_context,
+    plain,
+)
+
+X = np.array([1, 4, 64])
+
+
+def line(name: str = "RNN", y: tuple[float, ...] = (3.0, 2.0, 1.5), hollow: bool = False) -> Line:
+    values = np.array(y)
+    return Line(name, "--m-rnn", "3px,3px", X, values, values - 0.1, values + 0.1, hollow)
+
+
+def names(figure: go.Figure) -> dict[str, float]:
+    """The names at the ends of lines, and how high they stand."""
+    found = {text.text.split("</span> ")[-1]: text.y for text in figure.layout.annotations if "</span>" in text.text}
+    assert all("●" in text.text or "○" in text.text for text in figure.layout.annotations if "</span>" in text.text)
+    return found
+
+
+def test_every_model_is_a_band_and_a_line_of_its_colour_with_its_name_at_the_end() -> None:
+    figure = loss_by_context([line(), line("LSTM", (3.0, 1.9, 1.2))], 64)
+    assert len(figure.data) == 2 * PER_LINE
+    low, high, mean = figure.data[:PER_LINE]
+    assert (low.y, high.y, mean.y) == ((2.9, 1.9, 1.4), (3.1, 2.1, 1.6), (3.0, 2.0, 1.5))
+    assert (mean.x, high.fill, mean.line.dash) == ((1, 4, 64), "tonexty", "3px,3px")
+    assert (mean.line.color, low.fillcolor) == ("var(--m-rnn)", "var(--m-rnn/0.18)")
+    assert [trace.name for trace in (low, high, mean)] == ["RNN, low", "RNN, high", "RNN"]
+    assert list(names(figure)) == ["RNN", "LSTM"]
+    assert figure.layout.xaxis.type == "log" and figure.layout.yaxis.type is None
+    assert figure.layout.xaxis.tickvals == (1, 2, 4, 8, 16, 32, 64)
+    span = figure.layout.yaxis.range
+    assert span[0] < 1.1 and span[1] > 3.1
+    assert names(figure)["LSTM"] == pytest.approx((1.2 - span[0]) / (span[1] - span[0]))
+
+
+def test_names_stand_apart_in_the_order_of_the_ends() -> None:
+    figure = loss_by_context([line(str(i), (3.0, 2.0, 1.5 + 0.001 * i)) for i in range(6)], 64)
+    heights = names(figure)
+    assert all(heights[str(i + 1)] - heights[str(i)] > 0.07 for i in range(5))
+    crowded = [line(str(i), (1.0, 1.0, 1.0)) for i in range(12)]
+    assert all(0 <= height <= 1 for height in names(loss_by_context(crowded, 64)).values())
+
+
+def test_costs_are_on_two_logarithmic_axes() -> None:
+    figure = cost_by_length([plain(line(y=(0.02, 0.1, 2.0))), line("stored", (0.5, 5.0, 50.0), hollow=True)], "s", 1_024)
+    assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
+    assert figure.layout.xaxis.ticktext[-1] == "1,024"
+    low, high = figure.layout.yaxis.range
+    assert 10**low == pytest.approx(0.02 / 1.5) and 10**high == pytest.approx(75)
+    assert figure.layout.yaxis.ticktext == ("0.1", "1", "10")
+    assert names(figure)["RNN"] == pytest.approx((math.log10(2) - low) / (high - low))
+    full, hollow = figure.data[2].marker, figure.data[5].marker
+    assert (full.color, hollow.color, hollow.line.color) == ("var(--m-rnn)", "var(--page)", "var(--m-rnn)")
+    assert figure.data[0].y == figure.data[2].y, "no band"
+
+
+def test_few_decades_have_more_ticks() -> None:
+    figure = cost_by_length([plain(line(y=(0.03, 0.1, 0.4)))], "s", 64)
+    assert figure.layout.yaxis.ticktext == ("0.02", "0.05", "0.1", "0.2", "0.5")
+
+
+def test_what_was_not_measured_is_a_gap_and_a_model_without_numbers_has_no_name() -> None:
+    some, none = plain(line(y=(0.1, 0.3, math.nan))), plain(line("GRU", (math.nan,) * 3))
+    for figure in (cost_by_length([some, none], "s", 64), loss_by_context([some, none], 64)):
+        assert figure.data[2].y == (0.1, 0.3, None)
+        assert list(names(figure)) == ["RNN"]
+    assert len(cost_by_length([], "s", 64).data) == 0 == len(loss_by_context([none][:0], 64).data)
+
+
+def test_shares_have_the_line_of_one_answer_and_the_end_of_what_was_read() -> None:
+    lines = [line(y=(1.0, 0.9, 0.4))]
+    figure = accuracy_by_distance(lines, 0.27, "always )", 32, 60)
+    usual, read = figure.layout.shapes
+    assert (usual.y0, usual.y1) == (0.27, 0.27) and (read.x0, read.x1) == (32, 32)
+    texts = {text.text: text for text in figure.layout.annotations}
+    assert texts["always ) 0.27"].y == 0.27
+    assert texts["read"].x == pytest.approx(math.log10(32))
+    assert figure.layout.yaxis.range == (0, 1.04)
+    assert len(accuracy_by_distance(lines, 0.27, "always )", 64, 60).layout.shapes) == 1
+
+
+def test_the_axis_of_lengths_doubles() -> None:
+    ticks = loss_by_context([line()], 50).layout.xaxis.tickvals
+    assert ticks[0] == 1 and all(b == 2 * a for a, b in pairwise(ticks)) and ticks[-1] == 32

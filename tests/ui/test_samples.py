@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.catalogue import MODELS
+from explorer.training.config import changed, default
+from explorer.training.record import Curves
+from explorer.training.recorder import record_run
+from explorer.ui.samples import CAPTION, Written, pictured_samples
+
+GRU = Written("gru", "GRU", "--m-gru", (0, 100), (4.17, math.nan), ("<b>a</b>", "to be\n  or not"))
+SHORT = {"corpus": "repeats", "size": 2_000, "context": 8, "width": 4, "hidden": 9, "replicas": 2, "sample": 12}
+LOOP = {"iterations": 6, "batch_size": 2, "evaluate_every": 3, "evaluation_size": 64}
+
+
+def app(rows: Any, live: Any) -> None:
+    from explorer.ui.samples import samples
+
+    samples(rows, key="written", live=live)
+
+
+def drawn(*rows: Written, live: dict[str, object] | None = None) -> dict[str, Any]:
+    """The data of the instrument, as they travel to the browser."""
+    at = AppTest.from_function(app, args=(rows, live), default_timeout=60).run()
+    assert [error.value for error in at.exception] == []
+    (element,) = at.get("bidi_component")
+    assert element.proto.component_name == "lineage_samples"
+    found: dict[str, Any] = json.loads(element.proto.json)
+    return found
+
+
+def test_every_text_travels_with_its_step_and_its_loss() -> None:
+    data = drawn(GRU)
+    (model,) = data["models"]
+    assert model == {
+        "name": "gru",
+        "title": "GRU",
+        "colour": "--m-gru",
+        "steps": [0, 100],
+        "losses": [4.17, None],
+        "texts": ["<b>a</b>", "to be\n  or not"],
+        "counted": False,
+    }
+    assert (data["live"], data["caption"], data["file"]) == (None, CAPTION, "written")
+
+
+def test_where_it_changes_is_told_and_what_is_asked_there_is_the_same() -> None:
+    there = {"address": "/live/abc", "seconds": 0.5}
+    data = drawn(GRU, live=there)
+    assert data["live"] == there
+    assert pictured_samples([GRU]) == {"samples": {"models": data["models"]}}
+    assert drawn()["models"] == []
+
+
+@pytest.mark.parametrize("model", ["gru", "ngram"])
+def test_the_texts_of_a_training_are_those_of_its_first_seed(model: str) -> None:
+    loop = {} if model == "ngram" else {**SHORT, **LOOP}
+    task = {name: SHORT[name] for name in ("corpus", "size", "context", "replicas", "sample")}
+    curves = record_run(changed(default("text", model), {**task, **loop})).curves
+    written = Written.of(MODELS[model], curves)
+    assert list(written.steps) == curves.evaluated.tolist()
+    assert list(written.texts) == [texts[0] for texts in curves.samples] and written.texts[-1]
+    assert written.losses[-1] == pytest.approx(curves.metrics["val_loss"][-1][0])
+    assert written.losses[0] == pytest.approx(curves.metrics["val_loss_part"][0][0])
+    assert all(map(math.isfinite, written.losses))
+    assert (written.title, written.colour) == (MODELS[model].title, MODELS[model].colour)
+    assert written.counted == (model == "ngram")
+
+
+def test_without_a_training_there_is_no_text_and_without_texts_neither() -> None:
+    assert list(Written.of(MODELS["rnn"], None).texts) == []
+    one = np.zeros((1, 1))
+    silent = Curves(
+        0, np.zeros((0, 1)), np.zeros(1), np.zeros(1), np.array([0]), {"val_loss": one, "val_loss_part": one}
+    )
+    written = Written.of(MODELS["rnn"], silent)
+    assert list(written.steps) == list(written.losses) == list(written.texts) == []

@@ -1,0 +1,294 @@
+"""Every sentence is held against the numbers it was made from; the sections are drawn with small runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.inspection.closing import Closings
+from explorer.inspection.prices import LENGTHS, Price, Prices
+from explorer.inspection.reach import Reach
+from explorer.training import store
+from explorer.training.config import RunConfig, changed, default
+from explorer.training.recorder import record_run
+from explorer.ui import text_reach
+from explorer.ui.text_reach import can_be_asked, closing_finding, distance_finding, price_finding, price_formulas
+from tests.pages.screen import drawn, said
+
+LAST = np.array([1, 2, 4, 8, 16])
+
+
+def reach(enough: int, limit: int | None = None, bins: int = 5) -> Reach:
+    """What a model that gains up to so many tokens would give."""
+    last = LAST[:bins]
+    gain = np.where(last < enough, 0.5, 0.0)
+    losses = np.linspace(3, 2, bins)[None]
+    return Reach(last, np.full(bins, 100), losses, np.full(bins, 0.01), gain, np.full(bins, 0.01), limit)
+
+
+def test_who_stops_and_who_still_gains_is_said() -> None:
+    found = {"n-gram": reach(8, limit=5), "Feedforward": reach(4, limit=8), "LSTM": reach(16), "Transformer": reach(16)}
+    assert distance_finding(found) == (
+        "Feedforward stops gaining at 4 tokens; n-gram at 5, as far as it sees. "
+        "LSTM and Transformer still gain when they have read 16 tokens, all that a row gives."
+    )
+    assert distance_finding({"RNN": reach(16)}) == (
+        "RNN still gains when it has read 16 tokens, all that a row gives."
+    )
+    assert distance_finding({"RNN": reach(1)}) == "RNN stops gaining at 1 token."
+    assert distance_finding({"n-gram": reach(1, limit=0)}) == "n-gram stops gaining at 1 token, as far as it sees."
+    assert "nobody can look further back" in distance_finding({"RNN": reach(1, bins=1)})
+
+
+def closings(near: float, far: float, asked: int = 400) -> Closings:
+    last = np.array([4, 16, 60])
+    return Closings(last, np.full(3, asked), np.array([[near, near, far]]), 0.27, ")", 64)
+
+
+def test_who_knows_what_is_open_is_said() -> None:
+    found = {"n-gram": closings(0.9, 0.28), "RNN": closings(1, 0.5), "Transformer": closings(1, 0.97)}
+    assert closing_finding(found) == (
+        "From 17 characters on Transformer closes 0.97 and RNN 0.50 of the marks rightly; n-gram 0.28 is no better than "
+        "one answer for all. Always answering “)” gets 0.27."
+    )
+    nobody = closing_finding({"n-gram": closings(0.9, 0.28), "RNN": closings(0.9, 0.2)})
+    assert nobody == (
+        "From 17 characters on nobody knows what is open: n-gram 0.28 and RNN 0.20 of the marks are closed rightly. "
+        "Always answering “)” gets 0.27."
+    )
+    assert "no better" not in closing_finding({"RNN": closings(1, 0.5)})
+    assert "nobody knows" in closing_finding({"RNN": closings(1, 0.5, asked=5)}), "too few were asked"
+
+
+def test_where_nothing_was_opened_far_back_all_distances_count() -> None:
+    near = Closings(np.array([2, 4]), np.array([30, 10]), np.array([[1.0, 0.5]]), 0.3, "]", 64)
+    assert closing_finding({"RNN": near}).startswith("At these distances RNN closes 0.88 of the marks rightly. Always")
+
+
+N = np.array(LENGTHS, float)
+LEVEL = np.full(len(LENGTHS), 0.1)
+
+
+def price(model: str, seconds: np.ndarray, kept: np.ndarray, explicit: bool = False) -> Price:
+    return Price(model, explicit, seconds, kept)
+
+
+def test_what_long_rows_cost_is_said() -> None:
+    found = Prices(
+        (
+            price("feedforward", LEVEL, 1e7 * np.ones(7)),
+            price("rnn", 0.1 * N**0.5, 1e7 * np.ones(7)),
+            price("transformer", 0.1 * N**0.1, 1e7 * np.ones(7)),
+            price("transformer", 0.001 * N, 1e5 * N, explicit=True),
+        ),
+        9.0,
+    )
+    assert price_finding(found, 128, 2_048) == (
+        "In rows of 1,024 instead of 128 tokens, the same 2,048 tokens take 8.0 times as long for the Transformer that "
+        "stores its weights (n to the 1.0), 2.8 times as long for RNN (n to the 0.5) and 1.2 times as long for "
+        "Transformer (n to the 0.1); for Feedforward no longer. Of memory the Transformer that stores its weights 8.0 "
+        "times as much, the others no more."
+    )
+    level = Prices((price("gru", LEVEL, LEVEL),), 1.0)
+    assert price_finding(level, 128, 2_048).endswith("take no longer for anybody. Nobody needs more memory.")
+    nothing = Prices((price("gru", LEVEL * math.nan, LEVEL * math.nan),), 1.0)
+    assert "too large to be timed" in price_finding(nothing, 128, 2_048)
+    part = Prices((price("gru", np.where(N > 256, np.nan, N), LEVEL),), 1.0)
+    assert price_finding(part, 128, 2_048).startswith("In rows of 256 instead of 128 tokens, the same")
+
+
+def test_the_formula_has_the_numbers_of_these_sizes_and_of_the_measurement() -> None:
+    config = default("text", "transformer")
+    extra = 131_072 * N
+    found = Prices((price("transformer", LEVEL, LEVEL), price("transformer", LEVEL, LEVEL + extra, explicit=True)), 1.0)
+    memory, products = price_formulas({"rnn": default("text", "rnn"), "transformer": config}, found)
+    assert r"4 \cdot 4 \cdot 2{,}048 \cdot n \cdot 4\,\text{bytes} = 0.131\,n\;\text{MB}" in memory
+    assert r"n = 1{,}024: \; 134\;\text{MB}, \text{ measured } 134\;\text{MB more}" in memory
+    assert r"\text{weights of a block: } 49{,}152" in products and r"n = 2 d + m = 384" in products
+    assert price_formulas({"rnn": default("text", "rnn")}, found) == []
+    (alone, _) = price_formulas({"transformer": config}, Prices((price("transformer", LEVEL, LEVEL),), 1.0))
+    assert "measured" not in alone
+
+
+def test_only_the_brackets_in_characters_with_an_end_held_out_can_be_asked() -> None:
+    task: Any = changed(default("text", "rnn"), {"corpus": "brackets"}).task
+    assert can_be_asked(task)
+    for change in (
+        {"corpus": "toy"},
+        {"tokenizer": "bpe"},
+        {"split": "windows"},
+        {"rows": "sentences", "split": "sentences"},
+    ):
+        assert not can_be_asked(changed(default("text", "rnn"), {"corpus": "brackets", **change}).task)  # type: ignore[arg-type]
+
+
+# The sections
+
+SMALL: dict[str, dict[str, object]] = {
+    "ngram": {"n": 4},
+    "feedforward": {"width": 4, "hidden": 9, "window": 3},
+    "gru": {"width": 4, "hidden": 9, "batches": "contiguous", "replicas": 2},
+    "transformer": {"width": 8, "heads": 2, "layers": 1, "hidden": 12},
+}
+
+
+def small(model: str, **changes: Any) -> RunConfig:
+    loop = {} if model == "ngram" else {"iterations": 3, "batch_size": 4, "evaluation_size": 100}
+    text = {"corpus": "brackets", "size": 5_000, "context": 16}
+    return changed(default("text", model), {**text, **SMALL[model], **loop, **changes})
+
+
+def page(section: str) -> None:
+    """What AppTest runs: a section with the lanes that a test laid down."""
+    import streamlit as st
+
+    from explorer.ui import text_reach
+    from tests.ui.test_text_reach import LANES
+
+    if section == "closing":
+        text_reach.closing_section(LANES, lambda: st.session_state.update(chosen=True))
+    elif section == "price":
+        text_reach.price_section(LANES)
+    else:
+        text_reach.distance_section(LANES)
+
+
+LANES: dict[str, Any] = {}
+
+
+@pytest.fixture
+def lanes() -> Any:
+    from explorer.ui.runs import Lane
+
+    def made(*models: str, train: bool = True, **changes: Any) -> None:
+        LANES.clear()
+        for model in models:
+            config = small(model, **changes)
+            stored = store.save_run(record_run(config), store.place_of(config)) if train else None
+            LANES[model] = Lane(config, stored, None)
+
+    yield made
+    LANES.clear()
+
+
+def opened(section: str) -> AppTest:
+    at = AppTest.from_function(page, args=(section,), default_timeout=60).run()
+    return at
+
+
+def until(at: AppTest, what: Callable[[AppTest], object]) -> AppTest:
+    """The same page, looked at until it is there."""
+    end = time.monotonic() + 60
+    while not what(at.run()):
+        assert [error.value for error in at.exception] == []
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    return at
+
+
+def test_how_far_back_is_drawn_for_every_model_with_weights(lanes: Any) -> None:
+    lanes(*SMALL)
+    LANES["rnn"] = type(LANES["gru"])(changed(default("text", "rnn"), {"corpus": "brackets"}), None, None)
+    at = until(opened("distance"), lambda at: drawn(at, "frame"))
+    (data,) = drawn(at, "frame")
+    (panel,) = data["figures"]
+    assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "GRU", "Transformer"]
+    assert panel["plot"]["data"][2]["x"] == [1, 2, 3, 4, 6, 8, 12, 16]
+    assert at.subheader[0].value.count("gain") >= 1
+    assert "GRU, trained with carried state" in said(at)
+    assert "Without weights yet: RNN" in said(at)
+    assert "500 held-out targets" in said(at)
+    assert len(at.latex) == 1 and at.header[0].value == "How far back does it look?"
+
+
+def test_before_anything_is_trained_there_is_a_sentence(lanes: Any) -> None:
+    lanes("gru", "transformer", train=False)
+    for section in ("distance", "closing"):
+        at = opened(section)
+        assert not drawn(at, "frame") and "trained" in said(at)
+
+
+def test_a_model_that_diverged_is_named_and_not_drawn(lanes: Any) -> None:
+    lanes("ngram", "transformer")
+    stored = LANES["transformer"].stored
+    for file in (stored.folder / "snapshots").glob("*"):
+        from safetensors.numpy import load_file, save_file
+
+        save_file({name: np.full_like(value, math.nan) for name, value in load_file(file).items()}, file)
+    for section in ("distance", "closing"):
+        at = until(opened(section), lambda at: drawn(at, "frame"))
+        (panel,) = drawn(at, "frame")[0]["figures"]
+        assert [track["title"] for track in panel["tracks"]] == ["n-gram"]
+        assert r"diverged give no numbers and are left out: Transformer \(one\)" in said(at)
+
+
+def test_damaged_weights_are_a_sentence_and_the_others_are_drawn(lanes: Any) -> None:
+    lanes("ngram", "transformer")
+    for file in (LANES["transformer"].stored.folder / "snapshots").glob("*"):
+        file.write_bytes(b"nothing")
+    at = until(opened("distance"), lambda at: drawn(at, "frame"))
+    assert "cannot be read" in said(at)
+    assert len(drawn(at, "frame")[0]["figures"][0]["tracks"]) == 1
+
+
+def test_prices_are_measured_when_asked_for_and_the_sizes_are_those_of_the_lanes(
+    lanes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+
+    def measured(configs: dict[str, RunConfig]) -> Prices:
+        asked.append(list(configs))
+        values = 0.1 * N
+        return Prices((price("gru", values, values), price("transformer", values, values, explicit=True)), 3.21)
+
+    monkeypatch.setattr("explorer.inspection.prices.measured", measured)
+    lanes("ngram", "gru", "transformer", train=False)
+    at = opened("price")
+    assert not asked and not drawn(at, "frame")
+    assert [button.label for button in at.button] == ["Measure on this server"]
+    at.button[0].click()
+    at = until(at, lambda at: drawn(at, "frame"))
+    assert asked == [["gru", "transformer"]]
+    time_, memory = drawn(at, "frame")[0]["figures"]
+    assert [track["title"] for track in time_["tracks"]] == ["GRU", "stored weights"]
+    assert memory["title"] == "Megabytes kept for the way back"
+    assert "measured in 3.2 s on this server" in said(at) and len(at.latex) == 2
+    assert [button.label for button in at.button] == ["Measure again"]
+    at.button[0].click()
+    until(at, lambda at: len(asked) == 2)
+    LANES.pop("transformer")
+    assert [button.label for button in at.run().button] == ["Measure on this server"]
+    LANES.pop("gru")
+    assert "Counting takes no training steps" in said(at.run())
+
+
+def test_closing_is_drawn_on_the_brackets_and_offered_elsewhere(lanes: Any) -> None:
+    lanes("ngram", "gru")
+    at = until(opened("closing"), lambda at: drawn(at, "frame"))
+    (panel,) = drawn(at, "frame")[0]["figures"]
+    assert [track["title"] for track in panel["tracks"]] == ["n-gram", "GRU"]
+    assert "low" in panel["tracks"][1], "two seeds have a band"
+    assert "Always answering" in at.subheader[0].value and "where a mark closes another" in said(at)
+    json.dumps(panel)  # nothing in it that JSON does not know
+
+    lanes("gru", train=False, corpus="toy")
+    at = opened("closing")
+    assert "nested brackets and quotes" in said(at)
+    at.button[0].click().run()
+    assert at.session_state["chosen"]
+
+
+def test_the_key_of_a_result_holds_the_fingerprint_of_an_own_text() -> None:
+    from explorer.tasks import corpora
+    from explorer.ui.runs import Lane
+
+    sha = corpora.keep("a text of twenty letters and more")
+    lane = Lane(small("gru", corpus="own", text=sha), None, None)
+    assert sha in text_reach._names(lane)
