@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import streamlit as st
@@ -17,12 +16,12 @@ from explorer.training.jobs import service
 from explorer.training.presets import PRESETS
 from explorer.ui import runs, slowly, text_findings, text_race, texts, training_controls
 from explorer.ui.components import table
-from explorer.ui.findings import duration
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, change, lab_session, setting
 from explorer.ui.text_choice import chosen_text, corpus_row
-from explorer.ui.text_experiments import experiments_section
+
+# TODO-H4 from explorer.ui.text_experiments import experiments_section
 from explorer.ui.text_lab import ALONG, UNITS, TextLab
 from explorer.ui.text_online import online_section
 from explorer.ui.text_reach import closing_section, distance_section, price_section
@@ -106,9 +105,7 @@ def text_settings(session: LabSession[TextLab]) -> None:
         setting(session, "vocabulary", "Tokens wished for", place="text")
     setting(session, "context", "Tokens a row gives to read", place="text")
     rows = session.lab.task.rows
-    ties = bound(
-        session, "text.rows", rows, lambda lab, r: lab.with_shared(rows=r, split=SPLITS[r][0]) if r else lab
-    )
+    ties = bound(session, "text.rows", rows, lambda lab, r: lab.with_shared(rows=r, split=SPLITS[r][0]) if r else lab)
     st.selectbox("A row is", list(ROWS), format_func=ROWS.__getitem__, **ties)
     ties = bound(session, "text.split", session.lab.task.split, lambda lab, s: lab.with_shared(split=s) if s else lab)
     st.selectbox("Held out", SPLITS[rows], help="“windows” and “pairs” leak: see Text and tokens.", **ties)
@@ -152,15 +149,18 @@ def steps_field(session: LabSession[TextLab]) -> None:
 
 def budget(session: LabSession[TextLab]) -> None:
     """The same time, or the same number of parameters, for every model that is trained."""
-    st.markdown("**The same time.** A few steps of every model are timed on this server now; then each gets as many "
-                "as fit.")
+    st.markdown(
+        "**The same time.** A few steps of every model are timed on this server now; then each gets as many as fit."
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         seconds = st.number_input("Seconds each", 1, 3_600, 20, key="text.seconds", width=130)
         if st.button("Fit the steps", icon=":material/timer:"):
             st.session_state[FITTED] = float(seconds)
             st.rerun()
-    st.markdown("**The same size.** Hidden units, and the width of the Transformer, are set so that every model has "
-                "about so many parameters. An n-gram has what its text gives.")
+    st.markdown(
+        "**The same size.** Hidden units, and the width of the Transformer, are set so that every model has "
+        "about so many parameters. An n-gram has what its text gives."
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         count = st.number_input("Parameters each", 1_000, 5_000_000, 200_000, step=50_000, key="text.match", width=150)
         if st.button("Match the parameters", icon=":material/straighten:"):
@@ -298,9 +298,13 @@ def race_section(session: LabSession[TextLab]) -> None:
         st.header("The race", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             ties = bound(session, "text.along", lab.along, lambda s, a: s.looking(along=a or s.along))
-            st.segmented_control("Along", list(ALONG), format_func=ALONG.__getitem__, label_visibility="collapsed", **ties)
+            st.segmented_control(
+                "Along", list(ALONG), format_func=ALONG.__getitem__, label_visibility="collapsed", **ties
+            )
             ties = bound(session, "text.unit", lab.unit, lambda s, u: s.looking(unit=u or s.unit))
-            st.segmented_control("Unit", list(UNITS), format_func=UNITS.__getitem__, label_visibility="collapsed", **ties)
+            st.segmented_control(
+                "Unit", list(UNITS), format_func=UNITS.__getitem__, label_visibility="collapsed", **ties
+            )
     text_race.draw(session)
 
 
@@ -446,7 +450,7 @@ def page(session: LabSession[TextLab]) -> None:
     distance_section(lanes)
     price_section(lanes)
     closing_section(lanes, lambda: session.change(lambda lab: lab.with_corpus("brackets")))
-    experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.looking(experiment=name)))
+    # TODO-H4 experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.looking(experiment=name)))
     why_section(lab, lanes, found)
     st.header("The code", anchor=False)
     code_section(lab.configs.values(), key="text.code-of")

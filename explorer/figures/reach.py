@@ -57,13 +57,15 @@ def cost_by_length(lines: Sequence[Line], y_title: str, longest: int) -> go.Figu
     )
 
 
-def accuracy_by_distance(lines: Sequence[Line], usual: float, usual_name: str, context: int, farthest: int) -> go.Figure:
+def accuracy_by_distance(
+    lines: Sequence[Line], usual: float, usual_name: str, context: int, farthest: int
+) -> go.Figure:
     """Share of marks closed rightly over how far back they were opened, and what one answer for all would get."""
     # The words stand at the left, where most lines are high above them.
     marks = [words(f"{usual_name} {usual:.2f}", 0.0, usual, xref="paper", xanchor="left", xshift=6, yanchor="top")]
     shapes = [across(usual, INK, 1.5, "5px,4px")]
     if context < farthest:
-        shapes.append(upright(context, SOFT, 1.5, "1px,3px"))
+        shapes.append(upright(float(context), SOFT, 1.5, "1px,3px"))
         seen = {"xanchor": "right", "xshift": -6, "yanchor": "bottom", "font": {"size": 14, "color": SOFT}}
         marks.append(words("read", math.log10(context), 0.02, **seen))
     return _figure(

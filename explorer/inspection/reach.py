@@ -145,13 +145,13 @@ def _binned(
     error = _error(total, count)
     gain, gain_error = np.zeros(count.shape[1]), np.zeros(count.shape[1])
     for bin in range(count.shape[1] - 1):
-        here, later = (total[:, bin], count[:, bin]), (total[:, bin + 1 :].sum(axis=1), count[:, bin + 1 :].sum(axis=1))
+        here, later = (total[:, [bin]], count[:, [bin]]), (_together(total, bin), _together(count, bin))
         gain[bin] = here[0].sum() / here[1].sum() - later[0].sum() / later[1].sum()
         gain_error[bin] = np.sqrt(((_pull(*here) - _pull(*later)) ** 2).sum())
     return Reach(last[kept], asked[kept], losses[:, kept], error, gain, gain_error)
 
 
-def _pull(total: Float[ndarray, "rows *bins"], count: Int[ndarray, "rows *bins"]) -> Float[ndarray, "rows *bins"]:
+def _pull(total: Float[ndarray, "rows bins"], count: Int[ndarray, "rows bins"]) -> Float[ndarray, "rows bins"]:
     """By how much each row moves the mean of all, to first order."""
     asked = count.sum(axis=0)
     pull: ndarray = (total - total.sum(axis=0) / asked * count) / asked

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import re
 import textwrap
 from collections.abc import Mapping
@@ -53,11 +54,12 @@ def as_python(config: RunConfig) -> str:
         stand_ins={"train", "Tokenizer", "TaskConfig", "ModelConfig"},
         left_out=set(_METHODS.values()) - used,
     )
-    parts = [_head(config), found.import_lines()]
-    for source, code in found.sections():
-        about = "the training" if source is script else source.name.removeprefix("explorer.").replace(".", "/") + ".py"
-        parts.append(f"{'' if len(parts) == 2 else '\n'}{_rule(about)}\n{code}")
-    return "\n\n".join([*parts, '\nif __name__ == "__main__":\n    main()\n'])
+    parts = []
+    for module, about, code in found.sections():
+        title = "the training" if module == name else module.removeprefix("explorer.").replace(".", "/") + ".py"
+        parts += [f"{_rule(title)}\n{about}".rstrip(), code]
+    body = "\n\n\n".join([*parts, 'if __name__ == "__main__":\n    main()\n'])
+    return "\n\n".join([_head(config), found.import_lines(), body])
 
 
 def libraries(config: RunConfig) -> tuple[str, ...]:
@@ -144,14 +146,18 @@ def _settings(config: RunConfig) -> dict[str, str]:
     own = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if "help" in f.metadata}
     parts = {"TASK": config.task, "MODEL": config.model, "OPTIMISER": config.optimiser}
     return {name: f"{name} = {_written(part)}" for name, part in parts.items()} | {
-        "RUN": f"RUN = {_call('RunConfig', {part.lower(): part for part in parts} | {n: repr(v) for n, v in own.items()})}"
+        "RUN": f"RUN = {_call('RunConfig', {part.lower(): part for part in parts} | {n: _literal(v) for n, v in own.items()})}"
     }
 
 
 def _written(settings: TaskConfig | ModelConfig | Optimiser) -> str:
     """A configuration as the call that makes it, a setting a line."""
-    values = {f.name: repr(getattr(settings, f.name)) for f in dataclasses.fields(settings)}
+    values = {f.name: _literal(getattr(settings, f.name)) for f in dataclasses.fields(settings)}
     return _call(type(settings).__name__, values)
+
+
+def _literal(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _call(name: str, values: Mapping[str, str]) -> str:

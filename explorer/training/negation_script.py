@@ -20,6 +20,7 @@ from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfi
 from explorer.training.config import Optimiser, RunConfig
 from explorer.training.optimisers import Stepper
 
+# What other files call them, which know none of their kind.
 TaskConfig = NegationConfig
 ModelConfig = RNNConfig
 

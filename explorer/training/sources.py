@@ -20,6 +20,7 @@ Facts = Mapping[str, Mapping[str, bool]]  # by module: conditions, as `ast.unpar
 
 _ROOT = Path(__file__).parents[2]
 _OURS = "explorer."
+_PACKAGES = ("errors", "seeds", "tokenization", "models", "tasks", "generation", "training")
 _ALWAYS = {"forward", "backward"}  # methods that torch calls, nobody else
 _NEVER = {"split", "nearest", "state", "restore"}  # methods of pages and of checkpoints, under names that others have too
 
@@ -76,13 +77,17 @@ class Source:
                         local = alias.asname or alias.name
                         self.imported[local] = Import(alias.name, "", local)
         self._files = {i.local: i.module for i in self.imported.values() if not i.name and i.module.startswith(_OURS)}
-        # Of each definition: what its methods use, by their names, and, by no name, what all the rest of it uses.
-        self.uses = {name: self._uses(node) for name, node in self.definitions.items()}
+        self._uses: dict[str, dict[str, Uses]] = {}
 
-    def _uses(self, node: ast.stmt) -> dict[str, Uses]:
-        methods = _methods(node)
-        rest = [part for part in ast.iter_child_nodes(node) if part not in methods] if methods else [node]
-        return {"": self._used_in(rest)} | {method.name: self._used_in([method]) for method in methods}
+    def uses(self, name: str) -> dict[str, Uses]:
+        """Of a definition: what its methods use, by their names; and what all the rest of it uses, under no name."""
+        if name not in self._uses:
+            node = self.definitions[name]
+            methods = _methods(node)
+            rest = [part for part in ast.iter_child_nodes(node) if part not in methods] if methods else [node]
+            of_methods = {method.name: self._used_in([method]) for method in methods}
+            self._uses[name] = {"": self._used_in(rest)} | of_methods
+        return self._uses[name]
 
     def _used_in(self, nodes: Iterable[ast.AST]) -> Uses:
         names, attributes, members = set(), set(), set()
@@ -169,7 +174,7 @@ class Selection:
     def _follow(self, module: str, name: str) -> None:
         """Add what a definition uses, as far as it is taken."""
         source = self._of(module)
-        for method, uses in source.uses[name].items():
+        for method, uses in source.uses(name).items():
             if method and method not in self._taken(source, name):
                 continue
             self._attributes |= uses.attributes
@@ -190,7 +195,7 @@ class Selection:
 
     def _taken(self, source: Source, name: str) -> set[str]:
         """Methods of a class that are called, as far as names tell."""
-        methods = source.uses[name].keys() - {""}
+        methods = source.uses(name).keys() - {""}
         return {m for m in methods if m.startswith("__") or m in _ALWAYS or (m in self._attributes and m not in _NEVER)}
 
     def import_lines(self) -> str:
@@ -207,18 +212,19 @@ class Selection:
             blocks.append("\n".join([*lines, *(f"from {m} import {', '.join(names)}" for m, names in members.items())]))
         return "\n\n".join(block for block in blocks if block)
 
-    def sections(self) -> Iterator[tuple[Source, str]]:
-        """What is taken of each file, each file after those it imports; the script comes last."""
+    def sections(self) -> Iterator[tuple[str, str, str]]:
+        """Of each file its module, what it says about itself, and what is taken; each file after those it imports."""
         for source in self._sources():
             kept = [name for name in source.definitions if self.places.get(name) == source.name]  # in the file's order
-            text, last = "", None
-            for name in kept:
-                constant = isinstance(source.definitions[name], ast.Assign | ast.AnnAssign)
-                text += "" if last is None else "\n" if constant and last else "\n\n\n"
-                text += source.text(name, self._taken(source, name), self._left_out)
-                last = constant
-            about = source.docstring if 2 * len(kept) >= len(source.definitions) else ""  # of little it says too much
-            yield source, "\n".join(f"# {line}".rstrip() for line in about.splitlines()) + "\n" * bool(about) + text
+            texts = [source.text(name, self._taken(source, name), self._left_out) for name in kept]
+            code = texts[0]
+            for last, name, text in zip(kept, kept[1:], texts[1:], strict=False):
+                constants = all(isinstance(source.definitions[n], ast.Assign | ast.AnnAssign) for n in (last, name))
+                code += "\n\n\n" if not constants else "\n\n" if "\n" in text else "\n"
+                code += text
+            few = 2 * len(kept) < len(source.definitions) or source is self._script
+            about = [] if few else source.docstring.splitlines()  # of a file with little left it says too much
+            yield source.name, "\n".join(f"# {line}".rstrip() for line in about), code
 
     def _sources(self) -> list[Source]:
         ordered: dict[str, Source] = {}
@@ -233,7 +239,8 @@ class Selection:
         for module in self.places.values():
             if module not in ordered:
                 visit(module)
-        return list(ordered.values())
+        # Packages one after the other, too: those that import come after those that are imported.
+        return sorted(ordered.values(), key=lambda source: _PACKAGES.index(source.name.split(".")[1]))
 
 
 # What is known beforehand

@@ -38,6 +38,7 @@ from explorer.training.optimisers import Stepper
 from explorer.training.scoring import loss_over, mean_surprise, side_by_side
 from explorer.training.text_lesson import _LANES
 
+# What other files call them, which know none of their kind.
 Tokenizer = Characters
 TaskConfig = TextConfig
 ModelConfig = TransformerTextConfig

@@ -56,7 +56,9 @@ def test_names_stand_apart_in_the_order_of_the_ends() -> None:
 
 
 def test_costs_are_on_two_logarithmic_axes() -> None:
-    figure = cost_by_length([plain(line(y=(0.02, 0.1, 2.0))), line("stored", (0.5, 5.0, 50.0), hollow=True)], "s", 1_024)
+    figure = cost_by_length(
+        [plain(line(y=(0.02, 0.1, 2.0))), line("stored", (0.5, 5.0, 50.0), hollow=True)], "s", 1_024
+    )
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
     assert figure.layout.xaxis.ticktext[-1] == "1,024"
     low, high = figure.layout.yaxis.range

@@ -115,7 +115,7 @@ def test_every_model_is_asked_in_the_same_way(model: str) -> None:
     for place, distance in corpora.closings(text):
         if place >= 18_000:
             logits = made(torch.from_numpy(tokenizer.encode(text[place - 24 : place])).long()[None])[0, -1]
-            answer = max(")]}\"", key=lambda mark: float(logits[tokenizer.tokens.index(mark)]))
+            answer = max(')]}"', key=lambda mark: float(logits[tokenizer.tokens.index(mark)]))
             right[distance <= 8].append(answer == text[place])
     found = closing(made, config)
     near, far = (found.over(part)[0] for part in (found.last <= 8, found.last > 8))

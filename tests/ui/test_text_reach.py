@@ -39,9 +39,7 @@ def test_who_stops_and_who_still_gains_is_said() -> None:
         "Feedforward stops gaining at 4 tokens; n-gram at 5, as far as it sees. "
         "LSTM and Transformer still gain when they have read 16 tokens, all that a row gives."
     )
-    assert distance_finding({"RNN": reach(16)}) == (
-        "RNN still gains when it has read 16 tokens, all that a row gives."
-    )
+    assert distance_finding({"RNN": reach(16)}) == ("RNN still gains when it has read 16 tokens, all that a row gives.")
     assert distance_finding({"RNN": reach(1)}) == "RNN stops gaining at 1 token."
     assert distance_finding({"n-gram": reach(1, limit=0)}) == "n-gram stops gaining at 1 token, as far as it sees."
     assert "nobody can look further back" in distance_finding({"RNN": reach(1, bins=1)})
