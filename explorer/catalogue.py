@@ -243,6 +243,11 @@ PAGES = (
 )
 
 
+def page_title(address: str) -> str:
+    """What the page at an address is called; a task's page has the task's name for its address."""
+    return next(page.title for page in PAGES if page.address == address)
+
+
 def model_row(config: ModelConfig) -> ModelRow:
     """The row of a model's configuration."""
     return _of(config)[0]

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.catalogue import MODELS, TASKS
+from explorer.catalogue import MODELS, TASKS, page_title, task_row
 from explorer.environment import environment
 from explorer.errors import LineageError
 from explorer.training import index, library, store
@@ -162,7 +162,10 @@ def details(key: str) -> None:
     elif card.note or card.tags:
         st.text("\n".join([*(["tags: " + ", ".join(card.tags)] if card.tags else []), card.note]))
     with st.container(horizontal=True):
-        st.page_link("negation.py", label="Open in the lab", query_params={"run": key}, icon=":material/science:")
+        task = task_row(run.config.task).name
+        st.page_link(
+            f"{task}.py", label=f"Open in {page_title(task)}", query_params={"run": key}, icon=":material/science:"
+        )
         st.page_link(
             "compare.py",
             label="Compare, or branch from it",
@@ -229,7 +232,7 @@ def page(session: PageSession[Shelf]) -> None:
     if entries:
         shelf.runs_table(session, entries, visitor())
     else:
-        empty_panel("No run is like that. Take a filter away, or train one in the negation lab.", 240)
+        empty_panel("No run is like that. Take a filter away, or train one.", 240)
     with above:
         actions(session)
     disk()

@@ -9,6 +9,7 @@ import streamlit as st
 
 from explorer.catalogue import MODELS, models_of
 from explorer.errors import DamagedRun, LineageError
+from explorer.tasks import corpora
 from explorer.tasks.text import SPLITS
 from explorer.training import estimate
 from explorer.training.config import RunConfig
@@ -18,7 +19,7 @@ from explorer.ui import runs, slowly, text_findings, text_race, texts, training_
 from explorer.ui.components import table
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
-from explorer.ui.session import LabSession, bound, change, lab_session, setting
+from explorer.ui.session import LabSession, bound, lab_session, setting
 from explorer.ui.text_choice import chosen_text, corpus_row
 
 # TODO-H4 from explorer.ui.text_experiments import experiments_section
@@ -80,6 +81,7 @@ LABELS = {
     "batches": "Batches",
     "evaluate_every": "Steps between evaluations",
 }
+MUCH = 120  # seconds of training, above which a quick look is offered
 FITTED = "lineage.text.fit"  # seconds for which the steps of every model are being measured
 MATCHED = "lineage.text.match"  # parameters to which the sizes of every model are being set
 
@@ -260,14 +262,46 @@ def preset_shown(lab: TextLab, name: str) -> bool:
 
 def call_to_train(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
     """What is missing, what it costs, and a quick look where that is much."""
-    training_controls.call_to_train(session, lanes)
     missing = [lane for lane in lanes.values() if not lane.kept and not lane.live]
-    if missing and sum(estimate.seconds(lane.config) for lane in missing) > 120:
+    if missing and not costs_known(session.lab, missing):
+        return
+    training_controls.call_to_train(session, lanes)
+    if sum(estimate.seconds(lane.config) for lane in missing) > MUCH:
 
         def brief() -> None:
-            change(session, lambda lab: lab.with_shared(replicas=1).with_each(iterations=300, evaluate_every=30))
+            session.change(lambda lab: lab.with_shared(replicas=1).with_each(iterations=300, evaluate_every=30))
 
         st.button("Rather a quick look: one seed, 300 steps", icon=":material/bolt:", on_click=brief, key="brief")
+
+
+def costs_known(lab: TextLab, missing: list[Lane]) -> bool:
+    """To count a model's parameters its text must be in tokens, which may take a moment."""
+    if not here(lab):
+        return False
+
+    def count() -> bool:
+        for lane in missing:
+            estimate.parameters(lane.config)
+        return True
+
+    configs = tuple(lane.config for lane in missing)
+    try:
+        found = slowly.there("text-cost", ("cost", lab.text, *configs), count, "The text is being cut into tokens …", 90)
+    except LineageError as error:
+        problems([str(error)])
+        return False
+    return bool(found)
+
+
+def here(lab: TextLab) -> bool:
+    """Whether the chosen text can be read without a download."""
+    try:
+        if texts.here(lab.corpus) and not lab.giving:
+            corpora.text_of(lab.task)
+            return True
+    except LineageError:
+        pass
+    return False
 
 
 def save_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
@@ -324,7 +358,7 @@ def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], fou
         if over and not session.lab.value("patience"):
 
             def patient() -> None:
-                change(session, lambda lab: lab.with_shared(patience=3))
+                session.change(lambda lab: lab.with_shared(patience=3))
 
             st.button(
                 "Stop early next time",
@@ -436,8 +470,7 @@ def page(session: LabSession[TextLab]) -> None:
     budget_work(session)
     me = visitor().id
     lanes = runs.lanes(lab.configs, session.raced, me)
-    if not lab.giving:
-        call_to_train(session, lanes)
+    call_to_train(session, lanes)
     found = standings(lanes)
     token = "character" if lab.task.tokenizer == "char" else "token"
     live = any(lane.live for lane in lanes.values())
@@ -446,10 +479,13 @@ def page(session: LabSession[TextLab]) -> None:
     race_section(session)
     save_row(session, lanes)
     results_section(session, lanes, found)
-    online_section(lanes)
-    distance_section(lanes)
-    price_section(lanes)
-    closing_section(lanes, lambda: session.change(lambda lab: lab.with_corpus("brackets")))
+    if here(lab):
+        online_section(lanes)
+        distance_section(lanes)
+        price_section(lanes)
+        closing_section(lanes, lambda: session.change(lambda lab: lab.with_corpus("brackets")))
+    else:
+        empty_panel("What these models make of the text, place by place, is shown here once the text is there.", 120)
     # TODO-H4 experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.looking(experiment=name)))
     why_section(lab, lanes, found)
     st.header("The code", anchor=False)

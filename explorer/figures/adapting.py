@@ -1,4 +1,4 @@
-"""One model over one text, twice: learning on (solid), and standing still (dashed, paler); the mean so far."""
+"""One model over one text, twice: learning on (solid), and standing still (dashed); the mean so far."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from explorer.figures.style import INK, figure, paint, rounded, words
 
 LEARNING, STILL, COUNTS = range(3)  # the traces, in this order; the last only where there is an n-gram
 _POINTS = 200  # of a curve
-_SETTLED = 0.05  # of the text: before it a mean over so little leaps
+_SETTLED = 0.1  # of the text: before it a mean over so little leaps
+_FLAT = 3  # times: so much longer an axis may become
 _GAP = 0.09  # of the height: between two labels
 _LABELS = {"learning on": "learning", "standing still": "still", "n-gram": "n-gram"}  # at the end of each line
 
@@ -30,12 +31,17 @@ class Course:
     @property
     def settled(self) -> Float[ndarray, " _"]:
         """The values after the first leaps."""
-        return self.values[self.tokens >= _SETTLED * self.tokens[-1]]
+        late: Float[ndarray, " _"] = self.values[self.tokens >= _SETTLED * self.tokens[-1]]
+        return late
 
 
-def span(courses: Iterable[Course]) -> tuple[float, float]:
-    """One axis for all of these."""
-    values = np.concatenate([course.settled for course in courses])
+def span(courses: Iterable[Course], beside: Iterable[Course] = ()) -> tuple[float, float]:
+    """One axis for all of these; also for those beside them, unless that would press the others flat."""
+    settled = [course.settled for course in courses]
+    values = np.concatenate(settled)
+    every = np.concatenate([*settled, *(course.settled for course in beside)])
+    if np.ptp(every) <= _FLAT * np.ptp(values):
+        values = every
     low, high = float(values.min()), float(values.max())
     room = max(0.08 * (high - low), 0.005)
     return low - room, high + room
@@ -54,7 +60,7 @@ def reading_on(
     last = int(still.tokens[-1])
     lines = [
         ("learning on", learning, {"color": paint(colour), "width": 3}),
-        ("standing still", still, {"color": paint(colour, 0.7), "width": 2.5, "dash": "5px,4px"}),
+        ("standing still", still, {"color": paint(colour), "width": 2, "dash": "5px,4px"}),
     ]
     if counts:
         course, hue, dash = counts
@@ -75,12 +81,20 @@ def reading_on(
                 "hoverinfo": "skip",
             }
         )
+    ends = [float(course.values[-1]) for _, course, _ in lines]
     labels = [
-        words(_LABELS[name], 1.0, height, xref="paper", yref="paper", xanchor="left", yanchor="middle", xshift=8)
-        | {"font": {"size": 14, "color": paint("--m-ngram") if name == "n-gram" else INK}}
-        for (name, _, _), height in zip(
-            lines, _apart([float(course.values[-1]) for _, course, _ in lines], y_range), strict=True
+        words(
+            _beyond(end, y_range) + _LABELS[name],
+            1.0,
+            height,
+            xref="paper",
+            yref="paper",
+            xanchor="left",
+            yanchor="middle",
+            xshift=8,
         )
+        | {"font": {"size": 14, "color": paint("--m-ngram") if name == "n-gram" else INK}}
+        for (name, _, _), end, height in zip(lines, ends, _apart(ends, y_range), strict=True)
     ]
     return figure(
         *traces,
@@ -89,6 +103,11 @@ def reading_on(
         annotations=labels,
         margin={"l": 8, "r": 72, "t": 12, "b": 8},
     )
+
+
+def _beyond(end: float, y_range: tuple[float, float]) -> str:
+    """Where a line is that ends outside of the axis."""
+    return "↓ " if end < y_range[0] else "↑ " if end > y_range[1] else ""
 
 
 def _apart(ends: Sequence[float], y_range: tuple[float, float]) -> list[float]:

@@ -69,7 +69,7 @@ def comparison(
     shapes: list[dict[str, Any]] = []
     if mark:
         height, text, colour = mark
-        shapes.append(across(height, paint(colour), 2, "8px,3px,2px,3px"))
+        shapes.append(across(height, paint(colour), 2.0, "8px,3px,2px,3px"))
         at = _log(height) if log_y else height  # a plotly annotation wants the logarithm, a shape does not
         said = words(escape(text), 0.0, at, xref="paper", xanchor="left", yanchor="bottom", xshift=8)
         annotations.append(said | {"font": {"size": 14, "color": paint(colour)}})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
@@ -19,21 +20,22 @@ _GAP = 0.075  # between the names of two lines, as a share of the height
 
 @dataclass(frozen=True)
 class Line:
-    """One model; NaN where there is no number. Without `low` and `high` it has no band."""
+    """One model; NaN where there is no number."""
 
     name: str  # short: it stands at the end of the line
     colour: str
     dash: str
     x: Int[ndarray, " points"]
     y: Float[ndarray, " points"]
-    low: Float[ndarray, " points"]
-    high: Float[ndarray, " points"]
+    low: Float[ndarray, " points"] | None = None  # its band, if it has one
+    high: Float[ndarray, " points"] | None = None
     hollow: bool = False  # a second line of the same model
 
 
 def loss_by_context(lines: Sequence[Line], context: int) -> go.Figure:
     """Loss over how many tokens could be read, which grows from each tick to the next by a factor."""
-    values = [v for line in lines for v in (*line.low, *line.high) if math.isfinite(v)]
+    courses = [values for line in lines for values in (line.y, line.low, line.high) if values is not None]
+    values = [float(v) for course in courses for v in course if math.isfinite(v)]
     low, high = min(values, default=0.0), max(values, default=1.0)
     room = 0.06 * max(high - low, 0.1)
     return _figure(
@@ -117,6 +119,8 @@ def _figure(
 
 
 def _traces(line: Line) -> list[dict[str, Any]]:
+    none = np.full(len(line.x), np.nan)
+    low, high = none if line.low is None else line.low, none if line.high is None else line.high
     common = {"type": "scatter", "x": [int(x) for x in line.x], "hoverinfo": "skip"}
     edge = {
         **common,
@@ -128,20 +132,19 @@ def _traces(line: Line) -> list[dict[str, Any]]:
         **common,
         "mode": "lines+markers",
         "line": {"width": 2.5, "color": paint(line.colour), "dash": line.dash},
-        "marker": {"size": 7, "color": PAGE if line.hollow else paint(line.colour)},
+        "marker": {
+            "size": 7,
+            "color": PAGE if line.hollow else paint(line.colour),
+            "line": {"width": 2 if line.hollow else 0, "color": paint(line.colour)},
+        },
         "cliponaxis": False,
+        "connectgaps": True,  # what was not measured lies between what was; dots are what was
     }
-    drawn["marker"]["line"] = {"width": 2 if line.hollow else 0, "color": paint(line.colour)}
     return [
-        {**edge, "y": _short(line.low), "name": f"{line.name}, low"},
-        {**edge, "y": _short(line.high), "name": f"{line.name}, high", "fill": "tonexty"},
+        {**edge, "y": _short(low), "name": f"{line.name}, low"},
+        {**edge, "y": _short(high), "name": f"{line.name}, high", "fill": "tonexty"},
         {**drawn, "y": _short(line.y), "name": line.name},
     ]
-
-
-def plain(line: Line) -> Line:
-    """Without a band."""
-    return replace(line, low=line.y, high=line.y)
 
 
 def _height(line: Line, span: tuple[float, ...], log: bool) -> float | None:
@@ -167,8 +170,9 @@ def _apart(heights: Sequence[float | None]) -> list[float | None]:
 
 
 def _doubling(first: int, last: int) -> list[int]:
-    """Ticks of an axis of lengths."""
-    return [first * 2**i for i in range(1 + int(math.log2(max(last, first) / first)))]
+    """Ticks of an axis of lengths, and its end where there is room."""
+    ticks = [first * 2**i for i in range(1 + int(math.log2(max(last, first) / first)))]
+    return [*ticks, last] if last > 1.4 * ticks[-1] else ticks
 
 
 def _steps(low: float, high: float) -> dict[str, Any]:
@@ -186,5 +190,5 @@ def _log(value: float) -> float:
 
 
 def _short(values: Float[ndarray, " points"]) -> list[float | None]:
-    """Numbers short enough to travel; plotly leaves a gap where there is none."""
+    """Numbers short enough to travel; None where there is none."""
     return [float(f"{v:.5g}") if math.isfinite(v) else None for v in values.tolist()]

@@ -39,7 +39,7 @@ def two_losses(
         },
         xaxis={"range": [0, last], "nticks": 4, "title": {"text": "step"}},
         yaxis={"range": list(span), "nticks": 4},
-        shapes=[] if best is None else [upright(best, SOFT, 1, "3px,3px")],
+        shapes=[] if best is None else [upright(best, SOFT, 1.0, "3px,3px")],
     )
 
 

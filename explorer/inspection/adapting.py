@@ -31,7 +31,7 @@ from explorer.training.optimisers import SGD
 from explorer.training.scoring import mean_surprise
 
 CLIP: Final = 1.0  # longest step, in units of the rate
-TOKENS: Final = 20_000  # read at most
+TOKENS: Final = 16_000  # read at most: 250 blocks of the usual context
 _FEWEST, _WORK = 2_000, 2e10  # but fewer by a large model: so many tokens times parameters take some seconds
 _PIECES = 1_000  # at most; they are short where the context is
 _TARGETS = 64  # of a piece of lines
@@ -99,7 +99,7 @@ def read_on(model: nn.Module, config: TextConfig, rate: float, most: int = TOKEN
             break
         losses.append(loss.item())
         method.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         norm = method.gradient.norm()
         norms.append(norm.item())
         method.gradient.mul_((CLIP / norm).clamp_max(1.0))
@@ -171,7 +171,7 @@ def _counted(model: Ngram, pieces: Sequence[Batch], carries: bool) -> list[float
     """The mean loss of each piece under counts: all pieces are looked up at once."""
     along = 1 if carries else 0  # one long row, or many rows
     ids, targets = (torch.cat([piece[i] for piece in pieces], dim=along) for i in (0, 1))  # type: ignore[misc]
-    surprise = model.surprise(ids, targets).split([piece.ids.shape[along] for piece in pieces], dim=along)
+    surprise = torch.split(model.surprise(ids, targets), [piece.ids.shape[along] for piece in pieces], dim=along)
     return [
         float((each if piece.mask is None else each[piece.mask]).double().mean())
         for each, piece in zip(surprise, pieces, strict=True)

@@ -94,7 +94,7 @@ def closing(model: nn.Module, config: RunConfig) -> Closings:
     return Closings(
         last=_EDGES[kept],
         asked=asked[kept],
-        right=np.array(right).reshape(-1, int(kept.sum())),
+        right=np.array(right, float).reshape(int(sound.sum()), int(kept.sum())),
         usual=float(counts.max() / max(len(truth), 1)),
         usual_mark=marks[int(counts.argmax())],
         context=task.context,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
@@ -30,12 +30,12 @@ from explorer.training.config import RunConfig
 from explorer.training.scoring import mean_surprise
 
 LENGTHS: Final = (16, 32, 64, 128, 256, 512, 1_024)  # tokens a row
-TOKENS: Final = 2_048  # a batch
+TOKENS: Final = 1_024  # a batch
 FROM: Final = 128  # tokens a row from which on a slope is read: below, what is done token by token outweighs the rest
 SECONDS: Final = 12.0  # for everything; then what is missing stays missing
 MOST_BYTES: Final = 600_000_000  # of attention weights that one step may keep
-_TIMES = 5  # that each step is timed, while there is time
-_ORDER = (16, 1_024, 128, 512, 256, 64, 32)  # the ends first: if time runs out, the line still has its length
+_TURNS = 5  # of the clock, while there is time
+_ORDER = (128, 1_024, 16, 512, 256, 64, 32)  # if time runs out, what a slope is read from is there
 
 
 @dataclass(frozen=True)
@@ -63,34 +63,56 @@ def measured(configs: Mapping[str, RunConfig], seconds: float = SECONDS) -> Pric
     """
     began = time.perf_counter()
     trained = {name: each for name, each in configs.items() if not isinstance(each.model, NgramTextConfig)}
-    ways = [(name, False) for name in trained]
-    ways += [(name, True) for name, each in trained.items() if isinstance(each.model, TransformerTextConfig)]
-    found = {}
-    for left, (name, explicit) in zip(range(len(ways), 0, -1), ways, strict=True):
-        share = (began + seconds - time.perf_counter()) / left
-        found[name, explicit] = _measured(name, trained[name], explicit, share)
-    order = [(name, explicit) for name in trained for explicit in (False, True) if (name, explicit) in found]
-    return Prices(tuple(found[way] for way in order), time.perf_counter() - began)
+    stands = []
+    for name, config in trained.items():
+        vocabulary = text_data(config.on(TextConfig)).vocabulary
+        stands.append(_Stand(name, config, vocabulary, explicit=False))
+        if isinstance(config.model, TransformerTextConfig):
+            stands.append(_Stand(name, config, vocabulary, explicit=True))
+    for turn in range(1 + _TURNS):
+        until = began + (seconds if turn else seconds / 2)
+        for left, stand in zip(range(len(stands), 0, -1), stands, strict=True):
+            now = time.perf_counter()
+            work = stand.time if turn else stand.weigh
+            work(now + (until - now) / left)  # what one leaves over, the next may use
+    return Prices(tuple(stand.price() for stand in stands), time.perf_counter() - began)
 
 
-def _measured(name: str, config: RunConfig, explicit: bool, share: float) -> Price:
-    """One line, in about so many seconds: all lengths once, then again and again."""
-    until = time.perf_counter() + share
-    vocabulary = text_data(config.on(TextConfig)).vocabulary
-    model = fresh(config, vocabulary)
-    times: dict[int, list[float]] = {length: [] for length in LENGTHS}
-    kept = {length: float("nan") for length in LENGTHS}
-    lengths = [length for length in _ORDER if not explicit or weights_kept(config, length) <= MOST_BYTES]
-    for turn in range(_TIMES):
-        for length in lengths:
+class _Stand:
+    """A model on which is measured, one length after the other, again and again."""
+
+    def __init__(self, name: str, config: RunConfig, vocabulary: int, explicit: bool) -> None:
+        self.name, self.config, self.vocabulary, self.explicit = name, config, vocabulary, explicit
+        self.model = fresh(config, vocabulary)
+        self.times: dict[int, list[float]] = {length: [] for length in LENGTHS}
+        self.kept = {length: float("nan") for length in LENGTHS}
+
+    def weigh(self, until: float) -> None:
+        """The bytes of every length, as long as there is time; so everything is warm for the clock."""
+        for length in self._lengths(until):
+            batch = rows(self.vocabulary, length)
+            self.kept[length] = float(kept_bytes(self.model, self.config, batch, self.explicit))
+
+    def time(self, until: float) -> None:
+        """A step of every length once, as long as there is time."""
+        for length in self._lengths(until):
+            batch = rows(self.vocabulary, length)
+            began = time.perf_counter()
+            loss = _loss(self.model, self.config, batch, self.explicit)
+            torch.autograd.grad(loss, list(self.model.parameters()), allow_unused=True)
+            self.times[length].append(time.perf_counter() - began)
+
+    def _lengths(self, until: float) -> Iterator[int]:
+        for length in _ORDER:
+            if self.explicit and weights_kept(self.config, length) > MOST_BYTES:
+                continue
             if time.perf_counter() > until:
-                break
-            batch = rows(vocabulary, length)
-            if not turn:
-                kept[length] = float(kept_bytes(model, config, batch, explicit))  # and everything is warm
-            times[length].append(_timed(model, config, batch, explicit))
-    seconds = [statistics.median(taken) if taken else float("nan") for taken in times.values()]
-    return Price(name, explicit, np.array(seconds), np.array(list(kept.values())))
+                return
+            yield length
+
+    def price(self) -> Price:
+        middle = [statistics.median(taken) if taken else float("nan") for taken in self.times.values()]
+        return Price(self.name, self.explicit, np.array(middle), np.array(list(self.kept.values())))
 
 
 def fresh(config: RunConfig, vocabulary: int) -> nn.Module:
@@ -133,12 +155,6 @@ def slope(values: Float[ndarray, " lengths"]) -> float:
     if there.sum() < 2:
         return float("nan")
     return float(np.polyfit(np.log(lengths[there]), np.log(values[there]), 1)[0])
-
-
-def _timed(model: nn.Module, config: RunConfig, batch: Batch, explicit: bool) -> float:
-    began = time.perf_counter()
-    torch.autograd.grad(_loss(model, config, batch, explicit), list(model.parameters()), allow_unused=True)
-    return time.perf_counter() - began
 
 
 def _loss(model: nn.Module, config: RunConfig, batch: Batch, explicit: bool) -> Float[Tensor, ""]:

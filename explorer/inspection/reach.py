@@ -22,10 +22,10 @@ from explorer.tasks.text import TextConfig
 from explorer.tasks.windows import Batch, text_data
 from explorer.training.config import RunConfig
 
-MOST_READ = 200_000  # tokens that all seeds of one model read together
+MOST_READ = 400_000  # tokens that all seeds of one model read together
 _MOST_LOGITS = 2**25  # numbers that are in memory at once
 _EDGES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024)
-_CHANCE = 3.0  # standard errors that chance hardly ever makes; ten bins are looked at
+_CHANCE = 2.5  # standard errors that chance hardly ever makes
 TRIFLE = 0.005  # nats a token that matter to nobody
 
 
@@ -52,13 +52,19 @@ class Reach:
     def enough(self) -> int:
         """How many tokens do as well as any more: from there on the loss falls by no more than chance or a trifle."""
         falls = np.flatnonzero((self.gain > _CHANCE * self.gain_error) & (self.gain > TRIFLE))
-        place = int(self.last[falls[-1] + 1] if len(falls) else self.last[0])
+        place = int(self.last[falls[-1]] if len(falls) else self.last[0])
         return place if self.limit is None else min(place, max(self.limit, 1))
 
     @property
     def gains_to_the_end(self) -> bool:
         """Whether even the last tokens of a row still helped."""
         return self.enough == int(self.last[-1]) and len(self.last) > 1
+
+    @property
+    def suffers(self) -> bool:
+        """Whether it does better with few tokens than with more, as counts may that learned a text by heart."""
+        best = int(self.mean.argmin())
+        return bool(self.gain[best] < -_CHANCE * self.gain_error[best] and self.gain[best] < -TRIFLE)
 
     def after(self, tokens: int) -> float:
         """How much lower the loss is at the end of a row than where so many tokens were read, in nats a token."""
@@ -145,7 +151,8 @@ def _binned(
     error = _error(total, count)
     gain, gain_error = np.zeros(count.shape[1]), np.zeros(count.shape[1])
     for bin in range(count.shape[1] - 1):
-        here, later = (total[:, [bin]], count[:, [bin]]), (_together(total, bin), _together(count, bin))
+        here = total[:, [bin]], count[:, [bin]]
+        later = total[:, bin + 1 :].sum(axis=1, keepdims=True), count[:, bin + 1 :].sum(axis=1, keepdims=True)
         gain[bin] = here[0].sum() / here[1].sum() - later[0].sum() / later[1].sum()
         gain_error[bin] = np.sqrt(((_pull(*here) - _pull(*later)) ** 2).sum())
     return Reach(last[kept], asked[kept], losses[:, kept], error, gain, gain_error)

@@ -20,9 +20,9 @@ def parameters(config: RunConfig) -> int:
     return sum(p.numel() for p in build(changed(config, {"replicas": 1})).parameters())
 
 
-def _work(config: RunConfig) -> float:
+def _work(config: RunConfig, learned: int) -> float:
     """Tokens in a batch, times numbers to be learned."""
-    return config.batch_size * config.on(TextConfig).context * config.replicas * parameters(config)
+    return 1.0 * config.batch_size * config.on(TextConfig).context * config.replicas * learned
 
 
 def seconds(config: RunConfig) -> float:
@@ -37,7 +37,7 @@ def seconds(config: RunConfig) -> float:
     except LineageError:
         return 0.0
     if text:
-        grown = _work(config) / max(_work(shipped.config), 1)
+        grown = _work(config, parameters(config)) / max(_work(shipped.config, shipped.card.parameters), 1)
         return shipped.card.seconds / shipped.card.step * (0.2 + 0.8 * grown) * (config.steps - config.first_step)
     usual = default("negation", config.model_name)
     step = shipped.card.seconds / shipped.config.steps * (0.6 + 0.4 * config.replicas / shipped.config.replicas)

@@ -16,11 +16,8 @@ import textwrap
 from collections.abc import Mapping
 
 from explorer.catalogue import ModelConfig, TaskConfig, variant
-from explorer.models.configs import (
-    FeedforwardTextConfig,
-    NgramTextConfig,
-    RecurrentTextConfig,
-)
+from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, RecurrentTextConfig
+from explorer.tasks.corpora import TINYSHAKESPEARE_ADDRESS
 from explorer.tasks.text import TextConfig
 from explorer.training.config import Optimiser, RunConfig, key
 from explorer.training.sources import Facts, Selection, Source, pruned, text_of
@@ -32,6 +29,10 @@ _TOKENIZERS = {
     "bpe": ("explorer.tokenization.subwords", "BPE"),
     "bytes": ("explorer.tokenization.subwords", "ByteLevelBPE"),
 }
+_GIVEN = {  # texts that are not made by a rule
+    "tinyshakespeare": f"Tiny Shakespeare ({TINYSHAKESPEARE_ADDRESS})",
+    "own": "the text that the run was trained on (SHA-256 {sha})",
+}
 _METHODS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSProp", "muon": "Muon"}  # classes of training/optimisers.py
 
 
@@ -42,9 +43,7 @@ def as_python(config: RunConfig) -> str:
     """
     alone = dataclasses.replace(config, branch=None)
     name, renamed = _script(alone)
-    text = text_of(name)
-    for old, new in renamed.items():
-        text = re.sub(rf"\b{re.escape(old)}\b", new, text)
+    text = re.sub(rf"\b({'|'.join(map(re.escape, renamed))})\b", lambda old: renamed[old[0]], text_of(name))
     facts = _facts(alone)
     script = Source(name, pruned(_with(text, _settings(alone)), facts[name]))
     used = {_METHODS[alone.optimiser.method], *(["Adam"] if alone.optimiser.method == "muon" else [])}
@@ -62,11 +61,11 @@ def as_python(config: RunConfig) -> str:
     return "\n\n".join([_head(config), found.import_lines(), body])
 
 
-def libraries(config: RunConfig) -> tuple[str, ...]:
-    """What the file needs besides Python."""
+def needs(config: RunConfig) -> str:
+    """The libraries that the file needs, in words."""
     if not isinstance(config.task, TextConfig):
-        return ("torch",)
-    return ("torch", "numpy") if config.task.tokenizer == "char" else ("torch", "numpy", "tokenizers")
+        return "torch only"
+    return "torch and numpy" if config.task.tokenizer == "char" else "torch, numpy and tokenizers"
 
 
 def _script(config: RunConfig) -> tuple[str, dict[str, str]]:
@@ -129,11 +128,9 @@ def _facts(config: RunConfig) -> Facts:
             },
             "explorer.tasks.windows": {
                 "self.config.batches == 'contiguous'": task.batches == "contiguous",
-                "config.lower": task.lower,
             },
             "explorer.tasks.tokens": {
                 "recipe.lines": task.rows != "blocks",
-                "recipe.lower": task.lower,
                 "recipe.tokenizer == 'char'": task.tokenizer == "char",
                 "recipe.tokenizer in ('bpe', 'bytes')": task.tokenizer in ("bpe", "bytes"),
             },
@@ -145,8 +142,9 @@ def _settings(config: RunConfig) -> dict[str, str]:
     """The settings that stand in a script by name, each as the call that makes it."""
     own = {f.name: getattr(config, f.name) for f in dataclasses.fields(config) if "help" in f.metadata}
     parts = {"TASK": config.task, "MODEL": config.model, "OPTIMISER": config.optimiser}
+    run = {name.lower(): name for name in parts} | {name: _literal(value) for name, value in own.items()}
     return {name: f"{name} = {_written(part)}" for name, part in parts.items()} | {
-        "RUN": f"RUN = {_call('RunConfig', {part.lower(): part for part in parts} | {n: _literal(v) for n, v in own.items()})}"
+        "RUN": f"RUN = {_call('RunConfig', run)}"
     }
 
 
@@ -175,27 +173,22 @@ def _with(text: str, definitions: Mapping[str, str]) -> str:
 
 
 def _head(config: RunConfig) -> str:
-    task, needed = config.task, libraries(config)
-    given = isinstance(task, TextConfig) and task.corpus in ("own", "tinyshakespeare")
+    task = config.task
     paragraphs = [
-        f"It needs {_listed(needed)}{' only' if len(needed) == 1 else ''} and trains to the same losses as the run it was "
-        'made from. A shape in a signature, as Float[Tensor, "batch time"], is there for the reader: it is never '
-        "evaluated."
+        f"It needs {needs(config)}, and trains to the same losses as the run it was made from. A shape in a signature, "
+        'as Float[Tensor, "batch time"], is there for the reader: it is never evaluated.'
     ]
+    given = isinstance(task, TextConfig) and task.corpus in _GIVEN
     if isinstance(task, TextConfig) and given:
-        whose = f"the text with the SHA-256 {task.text}" if task.text else "Tiny Shakespeare"
-        paragraphs.append(f"The text is not in this file. It is read from input.txt, which has to be {whose}.")
+        text = _GIVEN[task.corpus].format(sha=task.text)
+        paragraphs.append(f"The text is not in this file: it is read from input.txt, which has to be {text}.")
+    told = "\n\n".join(textwrap.fill(each, 110, break_long_words=False, break_on_hyphens=False) for each in paragraphs)
     return (
         f'"""{config.title} on the {type(task).__name__.removesuffix("Config").lower()} task, '
         f"run {key(config)} of Lineage, as one file.\n\n"
         f"    python FILE{' input.txt' if given else ''}\n\n"
-        + "\n\n".join(textwrap.fill(paragraph, 110) for paragraph in paragraphs)
-        + '\n"""\n\nfrom __future__ import annotations'
+        f'{told}\n"""\n\nfrom __future__ import annotations'
     )
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def _rule(title: str) -> str:

@@ -20,7 +20,7 @@ from explorer.tasks.negation import CLASSES, VOCABULARY, Negation, NegationConfi
 from explorer.training.config import Optimiser, RunConfig
 from explorer.training.optimisers import Stepper
 
-# What other files call them, which know none of their kind.
+# Names by which the code of all runs knows what this one has.
 TaskConfig = NegationConfig
 ModelConfig = RNNConfig
 

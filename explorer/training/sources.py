@@ -22,7 +22,7 @@ _ROOT = Path(__file__).parents[2]
 _OURS = "explorer."
 _PACKAGES = ("errors", "seeds", "tokenization", "models", "tasks", "generation", "training")
 _ALWAYS = {"forward", "backward"}  # methods that torch calls, nobody else
-_NEVER = {"split", "nearest", "state", "restore"}  # methods of pages and of checkpoints, under names that others have too
+_NEVER = {"split", "nearest", "state", "restore"}  # of pages and of checkpoints, though other things are named so
 
 
 def text_of(module: str) -> str:
@@ -139,7 +139,7 @@ def _end(node: ast.stmt | ast.expr) -> int:
     return node.end_lineno
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _source(module: str, facts: frozenset[tuple[str, bool]]) -> Source:
     return Source(module, pruned(text_of(module), dict(facts)))
 
@@ -147,7 +147,7 @@ def _source(module: str, facts: frozenset[tuple[str, bool]]) -> Source:
 class Selection:
     """Everything that a script needs, the script included."""
 
-    def __init__(self, script: Source, facts: Facts, stand_ins: Set[str] = frozenset(), left_out: Set[str] = frozenset()):
+    def __init__(self, script: Source, facts: Facts, stand_ins: Set[str], left_out: Set[str]) -> None:
         """Starts from `main`. `stand_ins`: names that the script defines for all files. `left_out`: not to be taken."""
         self._script, self._facts, self._stand_ins, self._left_out = script, facts, stand_ins, left_out
         self.places: dict[str, str] = {}  # the module of each definition
@@ -250,18 +250,11 @@ def pruned(text: str, facts: Mapping[str, bool]) -> str:
     """A source text without the branches of `if` that are never entered, and without what a `return` leaves unread."""
     if not facts:
         return text
+    tree = ast.parse(text)
     pruning = _Pruning(text.splitlines(), facts)
-    pruning.block(ast.parse(text).body)
-    text = pruning.text()
-    known = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.IfExp) and ast.unparse(node.test) in facts]
-    for node in sorted(known, key=lambda node: (node.lineno, node.col_offset), reverse=True):  # the last one first
-        taken = node.body if facts[ast.unparse(node.test)] else node.orelse
-        whole, part = ast.get_source_segment(text, node), ast.get_source_segment(text, taken)
-        assert whole and part
-        lines = text.splitlines(keepends=True)
-        at = sum(map(len, lines[: node.lineno - 1])) + len(lines[node.lineno - 1].encode()[: node.col_offset].decode())
-        text = text[:at] + part + text[at + len(whole) :]
-    return text
+    pruning.choices(tree)
+    pruning.block(tree.body)
+    return pruning.text()
 
 
 class _Pruning:
@@ -275,6 +268,18 @@ class _Pruning:
     def text(self) -> str:
         kept = (i for i in range(len(self._lines)) if i not in self._gone)
         return "\n".join(self._lines[i][self._outward[i] :] for i in kept) + "\n"
+
+    def choices(self, tree: ast.AST) -> None:
+        """`a if condition else b` on one line becomes a or b."""
+        every = (node for node in ast.walk(tree) if isinstance(node, ast.IfExp))
+        known = [node for node in every if ast.unparse(node.test) in self._facts]
+        for node in sorted(known, key=lambda node: node.col_offset, reverse=True):  # from the right, to keep places
+            if node.lineno == node.end_lineno:
+                taken = node.body if self._facts[ast.unparse(node.test)] else node.orelse
+                line = self._lines[node.lineno - 1].encode()  # places are counted in bytes
+                part = line[taken.col_offset : taken.end_col_offset]
+                line = line[: node.col_offset] + part + line[node.end_col_offset :]
+                self._lines[node.lineno - 1] = line.decode()
 
     def block(self, body: Sequence[ast.stmt]) -> bool:
         """Whether whatever stands after these statements is never reached."""

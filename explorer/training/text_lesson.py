@@ -30,7 +30,7 @@ from explorer.training.lesson import Layout, Lesson, Measured
 from explorer.training.scoring import loss_over, mean_surprise, side_by_side
 
 METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
-_LANES = 16  # in which held-out text is read with carried state; each starts cold once
+LANES = 16  # in which held-out text is read with carried state; each starts cold once
 
 
 class TextLesson(Lesson):
@@ -91,7 +91,9 @@ class TextLesson(Lesson):
             return ()
         tokenizer = self.data.tokenizer
         start, _ = prompt_ids(tokenizer, "\n")
-        alone = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
+        # A table of counts is the same for every seed.
+        one = config.replicas == 1 or isinstance(self.model, Ngram)
+        alone = [self.model if one else replica(self.model, r) for r in range(config.replicas)]
         texts = [
             write(model, start, config.sample, Sampling(seed=seed), context=config.on(TextConfig).context)[0]
             for model, seed in zip(alone, config.seeds, strict=True)
@@ -119,7 +121,7 @@ class TextLesson(Lesson):
     def _held_out(self, targets: int | None) -> Iterator[Batch]:
         """Held-out rows, in the order in which the model reads them."""
         if self.config.on(TextConfig).batches == "contiguous":
-            return self.data.held_out_lanes(_LANES, self.config.on(TextConfig).context, targets)
+            return self.data.held_out_lanes(LANES, self.config.on(TextConfig).context, targets)
         return self.data.held_out(targets)
 
     def _loss(self, batches: Iterable[Batch]) -> Float[Tensor, " replicas"]:

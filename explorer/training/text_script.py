@@ -36,9 +36,9 @@ from explorer.training.config import Optimiser, RunConfig
 from explorer.training.ending import Ending
 from explorer.training.optimisers import Stepper
 from explorer.training.scoring import loss_over, mean_surprise, side_by_side
-from explorer.training.text_lesson import _LANES
+from explorer.training.text_lesson import LANES
 
-# What other files call them, which know none of their kind.
+# Names by which the code of all runs knows what this one has.
 Tokenizer = Characters
 TaskConfig = TextConfig
 ModelConfig = TransformerTextConfig
@@ -57,13 +57,15 @@ def read() -> str:
         return repeats(TASK.size, TASK.corpus_seed)
     if TASK.corpus == "brackets":
         return brackets(TASK.size, TASK.corpus_seed)
-    return given(TASK.text if TASK.corpus == "own" else TINYSHAKESPEARE_SHA256)
+    if TASK.corpus == "own":
+        return given("the text of this run", TASK.text)
+    return given("Tiny Shakespeare", TINYSHAKESPEARE_SHA256)
 
 
-def given(expected: str) -> str:
-    """The text in the file named on the command line. It has to be the text of the run, which has this SHA-256."""
+def given(name: str, expected: str) -> str:
+    """What the file holds that is named on the command line. It has to be the text with this name and SHA-256."""
     if len(sys.argv) != 2:
-        sys.exit(f"Name one file, the text with the SHA-256 {expected}: python {sys.argv[0]} input.txt")
+        sys.exit(f"Say which file holds {name} (SHA-256 {expected}): python {sys.argv[0]} input.txt")
     try:
         text = Path(sys.argv[1]).read_text("utf-8-sig")  # whatever ends a line is "\n" now
     except (OSError, UnicodeDecodeError) as error:
@@ -71,7 +73,7 @@ def given(expected: str) -> str:
     text = re.sub(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]", "", text)  # control characters are not learned
     found = hashlib.sha256(text.encode()).hexdigest()
     if found != expected:
-        sys.exit(f"{sys.argv[1]} is another text than that of the run: SHA-256 {expected} is expected, not {found}.")
+        sys.exit(f"{sys.argv[1]} does not hold {name}: SHA-256 {expected} is expected, and this is {found}.")
     return text
 
 
@@ -141,7 +143,7 @@ def validation(model: nn.Module, data: TextData, targets: int | None = None) -> 
     """The loss of each seed over about so many held-out targets, or over all."""
     if TASK.batches == "contiguous":
         # The state is carried on, as in training.
-        return loss_over(model, data.held_out_lanes(_LANES, TASK.context, targets), RUN.replicas, carries=True)
+        return loss_over(model, data.held_out_lanes(LANES, TASK.context, targets), RUN.replicas, carries=True)
     return loss_over(model, data.held_out(targets), RUN.replicas)
 
 

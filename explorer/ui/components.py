@@ -116,7 +116,7 @@ class Playback:
     say: str
     autoplay: bool = False  # play it from the start even if it is over already: Train was just pressed
     unit: str = "epoch"
-    step: float = 1  # by which the arrow keys go
+    step: float = 1.0  # by which the arrow keys go
 
 
 def frame(

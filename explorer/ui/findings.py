@@ -30,7 +30,7 @@ def seeds(count: int) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+    return "".join(names) if len(names) < 2 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
 def everybody(count: int) -> str:

@@ -12,6 +12,7 @@ from explorer.training.store import StoredRun
 from explorer.ui import runs
 from explorer.ui.negation_lab import NegationLab
 from explorer.ui.runs import lanes
+from explorer.ui.text_lab import TextLab
 
 SENTENCE = ("human", "not", "preserve", "nature")
 
@@ -21,7 +22,10 @@ Station = dict[str, object]
 def stations(figures: bool) -> list[Station]:
     """The lineage from counts to 2017. Without `figures` the places for them stay empty."""
     found = lanes(NegationLab().configs)
+    texts = TextLab()
+    readers = lanes({model: texts.config(model) for model in ("feedforward", "lstm", "gru")})
     lab: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
+    library: Station = {"href": "/text", "page": "text", "link": "Open the language models"}
     shut: Station = {"href": None, "page": None, "link": None, "figure": None}
 
     def station(year: str, name: str, colour: str, question: str, more: Station) -> Station:
@@ -34,6 +38,10 @@ def stations(figures: bool) -> list[Station]:
         except DamagedRun:  # the lab says so, and offers to train it again
             return lab
 
+    def wrote(model: str) -> Station:
+        run = readers[model].stored
+        return {**library, "figure": _writing(run) if figures and run and run.curves.samples else None}
+
     return [
         station(
             "Counts",
@@ -42,12 +50,18 @@ def stations(figures: bool) -> list[Station]:
             "Is a sentence more than its words?",
             drawn("bag_of_words", _weights),
         ),
-        station("2003", "Neural n-gram", "--m-ngram", "Can similar words share what they know?", shut),
+        station(
+            "2003",
+            "Neural n-gram",
+            "--m-feedforward",
+            "Can similar words share what they know?",
+            wrote("feedforward"),
+        ),
         station(
             "2010", "Recurrent net", "--m-rnn", "What if it reads word by word, and remembers?", drawn("rnn", _path)
         ),
-        station("2013", "LSTM", "--m-lstm", "What changes when memory gets a door?", shut),
-        station("2014", "GRU", "--m-gru", "Is one door fewer enough?", shut),
+        station("2013", "LSTM", "--m-lstm", "What changes when memory gets a door?", wrote("lstm")),
+        station("2014", "GRU", "--m-gru", "Is one door fewer enough?", wrote("gru")),
         station("2015", "Attention", "--m-additive", "Why squeeze a sentence into one vector?", shut),
         station(
             "2017", "Transformer", "--m-transformer", "What if attention is all there is?", drawn("transformer", _gaze)
@@ -72,6 +86,17 @@ def _weights(run: StoredRun) -> Station:
         "rows": rows,
         "alt": f"Learned weight of each word towards sustain, mean of {len(seeds)} seeds: {said}.",
         "caption": f"weight of each word, {len(seeds)} seeds: collapse left, sustain right",
+    }
+
+
+def _writing(run: StoredRun) -> Station:
+    """What a language model wrote at the end of its training."""
+    lines = [line for line in run.curves.samples[-1][0].split("\n") if line.strip()][:6]
+    return {
+        "kind": "lines",
+        "lines": lines,
+        "alt": f"It wrote: {' / '.join(lines)}",
+        "caption": f"what it writes after {run.card.step:,} steps",
     }
 
 

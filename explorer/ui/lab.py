@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, TypeVar
 
-from explorer.catalogue import MODELS, TASKS, models_of, task_row
+from explorer.catalogue import MODELS, models_of, page_title, task_row
 from explorer.errors import InvalidSetting, LineageError, shortened
 from explorer.training import limits
 from explorer.training.config import RunConfig, changed, default
@@ -128,7 +128,11 @@ class Lab:
         usual, new = type(self)(), replace(self, shared=shared, own=own)
         kept_shared = {n: new.value(n) for n in shared if new.value(n) != usual.value(n)}
         kept_own = {
-            model: {n: new.value(n, model) for n in values if new.value(n, model) != usual.value(n, model)}
+            model: {
+                n: new.value(n, model)
+                for n in values
+                if new.applies(n, model) and new.value(n, model) != usual.value(n, model)
+            }
             for model, values in own.items()
         }
         kept = replace(self, shared=kept_shared, own={m: v for m, v in kept_own.items() if v})
@@ -201,9 +205,8 @@ def of_run(kind: type[AnyLab], name: str) -> AnyLab:
     config = config_of(name)
     learned = task_row(config.task)
     if learned.name != kind.TASK:
-        here = TASKS[kind.TASK].title
         raise InvalidSetting(
-            f"Run {shortened(name)} learned {learned.title}, not {here}: open it at /{learned.name}?run={name}."
+            f"Run {shortened(name)} stands on another page: {page_title(learned.name)}, /{learned.name}?run={name}."
         )
     return _around(kind, name, config)
 

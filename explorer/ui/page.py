@@ -11,7 +11,7 @@ import streamlit as st
 from explorer.catalogue import ModelRow, model_row, variant
 from explorer.training.config import RunConfig
 from explorer.training.config import key as run_key
-from explorer.training.export import as_python
+from explorer.training.export import as_python, needs
 
 LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 _PACKAGE = Path(__file__).parents[1]
@@ -55,12 +55,12 @@ def code_section(configs: Iterable[RunConfig], key: str) -> None:
         config = by_title.get(chosen or "", by_title[titles[0]])
         st.download_button(
             f"{config.title}: this run as one file",
-            _one_file(config),
+            lambda: _one_file(config),  # made on demand: it is put together from two dozen files
             file_name=f"{model_row(config.model).name}_{run_key(config)}.py",
             mime="text/x-python",
             icon=":material/download:",
             on_click="ignore",
-            help="Model, data and training in plain Python. It needs torch only and trains to the same curve.",
+            help=f"Model, data and training in plain Python. It needs {needs(config)}, and trains to the same curve.",
         )
     file = variant(config.model).file
     st.caption(f"explorer/{file}")

@@ -13,7 +13,7 @@ from explorer.ui.components import register
 _samples = register("samples")
 CAPTION = (
     "Each text begins after a line break and is drawn token by token from what the model predicts, with the same dice "
-    "at every evaluation. The loss is of the held-out text, in nats a token."
+    "at every evaluation; of several seeds the first one writes. The loss is of the held-out text, in nats a token."
 )
 
 
@@ -32,7 +32,7 @@ class Written:
     @staticmethod
     def of(row: ModelRow, curves: Curves | None) -> Written:
         """From the curves of a training, over or under way; without any there is no text yet."""
-        if curves is None:
+        if curves is None or not curves.metrics:
             return Written(row.name, row.title, row.colour, (), (), ())
         losses = [
             float(part[0] if math.isnan(whole[0]) else whole[0])

@@ -106,7 +106,7 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
         [
             {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True},
             {"key": "settings", "label": "settings", "kind": "text", "align": "left"},
-            {"key": "accuracy", "label": "exact accuracy", "kind": "strip", "align": "left", "sort": True},
+            {"key": "accuracy", "label": "exact accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
             {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True},
             {"key": "created", "label": "when", "kind": "text", "align": "left", "sort": True},
             {"key": "tags", "label": "tags", "kind": "tags", "align": "left"},
@@ -116,7 +116,8 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
         [_row(entry, me) for entry in entries],
         key="runs-table",
         label="Runs kept on this server",
-        caption="Exact accuracy: every sentence of the grammar, weighted by its probability; a dot for each seed.",
+        caption="Exact accuracy: every sentence of the grammar, weighted by its probability; a dot for each seed. "
+        "Loss of a language model: nats a token over everything held out.",
         chosen=[run for run in shelf.runs if any(entry.key == run for entry in entries)],
         sort=shelf.sort,
     )
@@ -136,7 +137,7 @@ def _row(entry: Entry, me: Visitor) -> dict[str, object]:
         "cells": {
             "title": {"text": named(entry), "colour": MODELS[entry.model].colour, "detail": detail},
             "settings": {"text": unusual(entry)},
-            "accuracy": {"text": "–" if mean is None else f"{mean:.3f}", "values": known, "sort": mean},
+            "accuracy": {"text": result(entry), "values": known, "sort": mean},
             "seconds": {"text": duration(entry.seconds), "sort": entry.seconds},
             "created": {"text": ago(entry.created), "sort": entry.created.timestamp()},
             "tags": {"tags": list(entry.tags)},
@@ -144,6 +145,14 @@ def _row(entry: Entry, me: Visitor) -> dict[str, object]:
             "owner": {"text": f"{whose}{', pinned' if entry.pinned else ''}"},
         },
     }
+
+
+def result(entry: Entry) -> str:
+    """What came out, in the measure of the run's task."""
+    loss = entry.metrics.get("val_loss", {}).get("mean")
+    if entry.accuracy is not None:
+        return f"{entry.accuracy:.3f}"
+    return "–" if loss is None else f"{loss:.3f} nats"
 
 
 # ---- what is done with runs; each says what went wrong in one sentence ----

@@ -87,3 +87,23 @@ def eventually(
         draw(made)
 
     drawn()
+
+
+def there(name: str, key: tuple[Hashable, ...], make: Callable[[], Made], meanwhile: str, height: int) -> Made | None:
+    """A result that the page itself needs: None until it is there, and the page is run again then.
+
+    Raises LineageError where there will be none.
+    """
+    future = work(key, make)
+    wait([future], PATIENCE)
+    if future.done():
+        return future.result()
+
+    @st.fragment(key=name, run_every=0.5)
+    def waiting() -> None:
+        if work(key, make).done():
+            st.rerun()
+        empty_panel(meanwhile, height)
+
+    waiting()
+    return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import streamlit as st
 
@@ -14,6 +14,7 @@ from explorer.ui.page import problems
 from explorer.ui.session import PageSession, bound
 
 
+@runtime_checkable
 class Chooses(Protocol):
     """The state of a page that works on a text."""
 

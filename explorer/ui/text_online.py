@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -90,9 +90,6 @@ def online_section(lanes: Mapping[str, Lane]) -> None:
     asked = [name for name in chosen if _asked(readers[name], session.state.rate) in session.state.asked]
     if asked:
         _readings({name: readers[name] for name in asked}, session.state.rate, lanes.get("ngram"))
-    else:
-        who = listed([_the(readers[name]) for name in chosen])
-        empty_panel(f"Press “Read on and learn”: {who} will read the held-out text twice, in a few seconds.", _HEIGHT)
     for name, paper, link in PAPERS:
         st.markdown(f"**{name}** · [{paper}]({link})")
 
@@ -140,13 +137,17 @@ def _controls(session: PageSession[Online], readers: Mapping[str, Lane], chosen:
             **ties,
         )
     missing = [name for name in chosen if _asked(readers[name], session.state.rate) not in session.state.asked]
-    st.button(
-        "Read on and learn",
-        icon=":material/auto_stories:",
-        key="online.start",
-        on_click=start,
-        disabled=not missing,
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Read on and learn",
+            icon=":material/auto_stories:",
+            key="online.start",
+            on_click=start,
+            disabled=not missing,
+        )
+        if missing:
+            who = _capital(listed([_called(readers[name].row.title) for name in missing]))
+            st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice; that takes a few seconds.")
 
 
 def _readings(readers: Mapping[str, Lane], rate: float, ngram: Lane | None) -> None:
@@ -154,13 +155,14 @@ def _readings(readers: Mapping[str, Lane], rate: float, ngram: Lane | None) -> N
     works: dict[str, tuple[Asked, Callable[[], Any]]] = {}
     for name, lane in readers.items():
         task = lane.config.on(TextConfig)
+        assert lane.kept  # it is a reader
         works[name] = ("online", task.text, *_asked(lane, rate)), partial(_read_on, lane.kept, task, rate)
         if ngram and ngram.kept and _same_text(ngram.config.on(TextConfig), task):
             works[f"{name}/ngram"] = ("still", task.text, *ngram.stamp, task), partial(_stand_still, ngram.kept, task)
     futures = {name: work(*each) for name, each in works.items()}
     for name, future in futures.items():
         if not future.done():
-            who = listed([_the(lane) for lane in readers.values()])
+            who = listed([_called(lane.row.title) for lane in readers.values()])
             meanwhile = f"{_capital(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
             eventually("text-online", *works[name], lambda _: st.rerun(), meanwhile, _HEIGHT)
             return
@@ -208,20 +210,24 @@ def _draw(read: Mapping[str, tuple[Lane, Adapting, Progress | None]]) -> None:
         }
         for name, (_, each, counts) in read.items()
     }
-    y_range = figures.span(course for those in courses.values() for course in those.values() if len(course.tokens))
-    lane, first, _ = next(iter(read.values()))
+    y_range = figures.span(
+        [course for those in courses.values() for which, course in those.items() if which != "ngram"],
+        [those["ngram"] for those in courses.values() if "ngram" in those],
+    )
+    lane = next(iter(read.values()))[0]
     unit = "characters" if lane.config.on(TextConfig).tokenizer == "char" else "tokens"
     panels = [
         _panel(lane, end, courses[name], y_range, unit)
         for (name, (lane, _, _)), end in zip(read.items(), ends, strict=True)
     ]
     frame(panels, key="text-online", height=300, narrow_height=240, columns=min(len(panels), 3))
-    st.caption(plain(how(first, lane.config.replicas, lane.config.on(TextConfig), unit, _beside(read.values()))))
-    st.latex(
-        r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}, \qquad "
-        r"g_s = \nabla_{\theta} \; \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})"
-    )
-    explanation(plain(" ".join(steps(lane.row.title, each, unit) for lane, each, _ in read.values())))
+    replicas = max(lane.config.replicas for lane, _, _ in read.values())
+    reads = {lane.row.title: each for lane, each, _ in read.values()}
+    beside = any(counts is not None for _, _, counts in read.values())
+    st.caption(plain(how(reads, lane.config.on(TextConfig), unit, replicas, beside)))
+    st.latex(r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}")
+    st.latex(r"g_s = \nabla_{\theta} \, \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})")
+    explanation("\n\n".join(plain(steps(title, each, unit)) for title, each in reads.items()))
 
 
 def _end(lane: Lane, read: Adapting) -> End:
@@ -257,10 +263,6 @@ def _panel(lane: Lane, end: End, courses: Mapping[str, Course], y_range: tuple[f
         value=value,
         tracks=tracks,
     )
-
-
-def _the(lane: Lane) -> str:
-    return _called(lane.row.title)
 
 
 def _called(title: str) -> str:
@@ -304,22 +306,26 @@ def _amounts(ends: Sequence[End]) -> str:
     return listed([f"{_called(end.title)} {abs(end.gain):.2f}" for end in ordered])
 
 
-def _beside(read: Iterable[tuple[Lane, Adapting, Progress | None]]) -> bool:
-    return any(counts is not None for _, _, counts in read)
-
-
-def how(read: Adapting, seeds: int, task: TextConfig, unit: str, counts: bool) -> str:
+def how(reads: Mapping[str, Adapting], task: TextConfig, unit: str, seeds: int, counts: bool) -> str:
     """How it was measured."""
+    longest = max(reads.values(), key=lambda each: each.tokens)
+    most = "at most " if any(each.tokens < longest.tokens for each in reads.values()) else ""
     piece = f"pieces of {task.context}" if task.rows == "blocks" else "pieces of a few lines"
-    state = "the state carried on from piece to piece" if read.carried else "each from a cold start"
+    carried = [_called(title) for title, each in reads.items() if each.carried]
+    if not carried:
+        state = "each from a cold start"
+    elif len(carried) == len(reads):
+        state = "the state carried on from piece to piece"
+    else:
+        state = f"by {listed(carried)} with the state carried on, otherwise each from a cold start"
     parts = [
-        f"Mean so far over the first {read.tokens:,} of {read.held_out:,} held-out {unit}, read in order in {piece}, "
-        f"{state}. Every piece is scored before the step that learns from it. Solid: learning on. Dashed: the same "
-        "weights, standing still.",
-        "The n-gram's counts stand still as well: counting on is not tried here." if counts else "",
+        f"Mean so far over {most}the first {longest.tokens:,} of {longest.held_out:,} held-out {unit}, read in order "
+        f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: learning on. "
+        "Dashed: the same weights, standing still.",
+        "The n-gram reads likewise, and its counts stand still; counting on is not tried here." if counts else "",
         f"The first of {seeds} seeds." if seeds > 1 else "",
-        f"The steps change a copy; the model of all other pictures stays as it is. Read twice in "
-        f"{duration(read.seconds)} on this server.",
+        "The steps change a copy; the model of all other pictures stays as it is. Read twice in "
+        f"{duration(sum(each.seconds for each in reads.values()))} on this server.",
     ]
     return " ".join(filter(None, parts))
 
@@ -327,7 +333,7 @@ def how(read: Adapting, seeds: int, task: TextConfig, unit: str, counts: bool) -
 def steps(title: str, read: Adapting, unit: str) -> str:
     """The formula's numbers for one model."""
     cut = int((read.norms > 1).sum())
-    length = f"{np.median(read.norms):.2g}" if len(read.norms) else "–"
+    length = f"{np.median(read.norms):.2f}" if len(read.norms) else "–"
     moved = f"{read.moved:.1%}" if math.isfinite(read.moved) else "more than can be said"
     return (
         f"{_capital(_called(title))} took {len(read.norms):,} steps of η = {read.rate:g}, each on "

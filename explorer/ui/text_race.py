@@ -125,7 +125,7 @@ def race(lab: TextLab, lanes: Mapping[str, Lane], races: int) -> tuple[list[Pane
         else "not trained yet",
         autoplay=races > 0,
         unit=WORDS[lab.along],
-        step=max(round(end) // 50, 1),
+        step=float(max(round(end) // 50, 1)),
     )
     return [panel], playback
 
@@ -163,7 +163,7 @@ def counts_mark(lanes: Mapping[str, Lane], unit: Unit, characters: float | None)
     return value, f"{order}-gram counts {value:.3f}", lane.row.colour
 
 
-def _span(lines: Sequence[Float[ndarray, " points"]], mark: float | None, unit: Unit) -> tuple[float, float]:
+def _span(lines: Sequence[ndarray], mark: float | None, unit: Unit) -> tuple[float, float]:
     """From a little below the best to where a model stands after its first steps: the start itself would flatten
     everything that matters."""
     ends = [float(np.nanmin(values)) for values in lines if len(values) and not np.isnan(values).all()]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import wait
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -35,7 +36,7 @@ Made = TypeVar("Made")
 _ASKED = "text.prices"  # what this visitor last asked to be measured
 _HEIGHT, _NARROW = 380, 320  # of a figure, in pixels
 _FAR = 16  # characters that neither counts nor a short window reach
-_ALIKE = 1.1  # times as much that nobody would call more
+_ALIKE = 1.25  # times as much, which may be the other work on the server
 
 
 # How far back it looks
@@ -56,14 +57,14 @@ def distance_section(lanes: Mapping[str, Lane]) -> None:
         _HEIGHT + 120,
     )
     explanation(
-        "At the first place of a row a model has read one token, at the next two, and so on. A perfect model would gain "
-        "at each step exactly what the token further back says about the next one:"
+        "At the first place of a row a model has read one token, at the next two, and so on. A perfect model would "
+        "gain at each step exactly what the token further back says about the next one, beyond the i tokens h between:"
     )
-    st.latex(r"L(i) - L(i+1) = I\,(w_t \,;\, w_{t-i-1} \mid w_{t-1}, \ldots, w_{t-i})")
+    st.latex(r"L(i) - L(i+1) = I\,(w_t \,;\, w_{t-i-1} \mid h)")
     explanation(
         "Counts and a window end somewhere, and whatever stands before does not exist for them. A recurrent net pours "
         "everything into one state of fixed size, which new tokens write over. Attention keeps every token of the row "
-        "apart, so it alone gives up nothing but what it was not given."
+        "apart: none is lost on the way, but it has to learn which ones to look at."
     )
 
 
@@ -103,22 +104,35 @@ def distance_finding(found: Mapping[str, Reach]) -> str:
     """Who still gains from more tokens at the end of a row, and who stopped before; by title."""
     if all(len(each.last) == 1 for each in found.values()):
         return "A row gives one token to read here, so nobody can look further back."
-    stopped = [(each.enough, title) for title, each in found.items() if not each.gains_to_the_end]
-    parts = []
-    for i, (tokens, title) in enumerate(sorted(stopped, key=lambda pair: pair[0])):
-        limit = found[title].limit
-        sees = ", as far as it sees" if limit is not None and tokens >= max(limit, 1) else ""
-        unit = f" token{'s' * (tokens != 1)}" if not i else ""
-        parts.append(f"{title} {'stops gaining ' if not i else ''}at {tokens}{unit}{sees}")
-    said = ["; ".join(parts) + "."] if parts else []
-    gaining = [title for title, each in found.items() if each.gains_to_the_end]
+    stopped: dict[tuple[int, bool], list[str]] = {}
+    for title, each in found.items():
+        if not each.gains_to_the_end and not each.suffers:
+            blind = each.limit is not None and each.enough >= each.limit
+            stopped.setdefault((each.enough, blind), []).append(title)
+    parts: list[str] = []
+    for tokens, blind in sorted(stopped):
+        titles = stopped[tokens, blind]
+        one = len(titles) == 1
+        verb = f" gain{'s' * one} nothing measurable" if not parts else ""
+        sees = f", as far as {'it sees' if one else 'they see'}" if blind else ""
+        parts.append(f"{listed(titles)}{verb} beyond {tokens if parts else _tokens(tokens)}{sees}")
+    said = [f"{'; '.join(parts)}."] if parts else []
+    for title, each in found.items():
+        if each.suffers:
+            best = int(each.mean.argmin())
+            few = _tokens(int(each.last[best]))
+            ends = f"{each.mean[best]:.2f} nats after {few}, {each.mean[-1]:.2f} after {each.last[-1]}"
+            said.append(f"{title} even does worse with more: {ends}.")
+    gaining = [title for title, each in found.items() if each.gains_to_the_end and not each.suffers]
     if gaining:
-        end = max(int(found[title].last[-1]) for title in gaining)
-        said.append(
-            f"{listed(gaining)} still gain{'s' * (len(gaining) == 1)} when {'it has' if len(gaining) == 1 else 'they have'} "
-            f"read {end} tokens, all that a row gives."
-        )
+        one, end = len(gaining) == 1, max(int(found[title].last[-1]) for title in gaining)
+        who = f"{listed(gaining)} still gain{'s' * one} when {'it has' if one else 'they have'}"
+        said.append(f"{who} read {end} tokens, all that a row gives.")
     return " ".join(said)
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"
 
 
 def _how_far_was_measured(lanes: Mapping[str, Lane], found: Mapping[str, Reach]) -> str:
@@ -135,7 +149,8 @@ def _how_far_was_measured(lanes: Mapping[str, Lane], found: Mapping[str, Reach])
         said[0] = said[0].replace(f"{whole} {first.targets.sum():,} held-out targets", f"{whole} held-out targets")
     carried = [MODELS[name].title for name, each in tasks.items() if each.batches == "contiguous" and name != "ngram"]
     if carried:
-        said.append(f"So {'does' if len(carried) == 1 else 'do'} {listed(carried)}, trained with carried state.")
+        whom = "it" if len(carried) == 1 else "them"
+        said.append(f"{listed(carried)} learned with carried state, so a cold start is new to {whom}.")
     said.append(_bands([len(each.losses) for each in found.values()], "one standard error, whole rows drawn at random"))
     if task.rows != "blocks":
         said.append("In a line some places are easier than others for anybody; that too bends the curves.")
@@ -191,12 +206,12 @@ def price_section(lanes: Mapping[str, Lane]) -> None:
 
 
 def _draw_prices(configs: Mapping[str, RunConfig], found: Prices) -> None:
-    from explorer.inspection.prices import FROM, LENGTHS, TOKENS
+    from explorer.inspection.prices import LENGTHS, TOKENS
 
     lengths = np.array(LENGTHS)
-    st.subheader(price_finding(found, FROM, TOKENS), anchor=False)
-    seconds = [figures.plain(_line(p.model, lengths, p.seconds, hollow=p.explicit)) for p in found.prices]
-    memory = [figures.plain(_line(p.model, lengths, p.kept / 1e6, hollow=p.explicit)) for p in found.prices]
+    st.subheader(price_finding(found), anchor=False)
+    seconds = [_line(p.model, lengths, p.seconds, hollow=p.explicit) for p in found.prices]
+    memory = [_line(p.model, lengths, p.kept / 1e6, hollow=p.explicit) for p in found.prices]
     longest = int(lengths[-1])
     _framed(
         [
@@ -219,88 +234,114 @@ def _draw_prices(configs: Mapping[str, RunConfig], found: Prices) -> None:
         columns=2,
     )
     missing = any(not np.isfinite(price.seconds).all() for price in found.prices)
-    st.caption(
+    explicit = any(price.explicit for price in found.prices)
+    said = [
         f"Forward and backward of one batch of {TOKENS:,} random tokens in models freshly built at these sizes, one "
         f"thread, the median of up to five; measured in {duration(found.seconds)} on this server, and other work on it "
-        "slows it. Megabytes are what autograd saves, parameters aside. Hollow: attention that stores every weight, "
-        "as when you look at it; otherwise a fused kernel that never does."
-        + (" What is missing would have taken too long, or too much memory." if missing else "")
-    )
-    for line in price_formulas(configs, found):
-        st.latex(line)
+        "slows it. Megabytes are what autograd saves, parameters aside.",
+        "Explicit, hollow: attention that stores every weight, as when somebody looks at it; otherwise a fused kernel "
+        "never does." * explicit,
+        _powers(found) * bool(_growths(found, "seconds")),
+        "What is missing would have taken too long, or too much memory." * missing,
+    ]
+    st.caption(plain(" ".join(filter(None, said))))
+    for sentence, formula in price_formulas(configs, found):
+        explanation(plain(sentence))
+        st.latex(formula)
 
 
-def price_finding(found: Prices, start: int, tokens: int) -> str:
+def price_finding(found: Prices) -> str:
     """How much dearer the same tokens are in long rows, in time and in memory."""
+    from explorer.inspection.prices import FROM
+
     time, memory = _growths(found, "seconds"), _growths(found, "kept")
-    if not time:
-        return "These models are too large to be timed here in a few seconds. Choose smaller sizes."
-    end = max(length for _, length, _, _ in time)
-    level = [name for name, _, times, _ in time if times < _ALIKE]
-    slower = sorted(((times, name, power) for name, _, times, power in time if times >= _ALIKE), reverse=True)
-    said = f"In rows of {end:,} instead of {start} tokens, the same {tokens:,} tokens take "
+    if not time or not memory:
+        return "These models are too large to be measured here in a few seconds. Choose smaller sizes."
+    said = f"In rows of {max(each.end for each in time):,} instead of {FROM} tokens, the same number of tokens takes "
+    slower = sorted((each for each in time if each.times >= _ALIKE), key=lambda each: -each.times)
+    level = [each.name for each in time if each.times < _ALIKE]
     if slower:
-        rest = [f"{times:.1f} times as long for {name} (n to the {power:.1f})" for times, name, power in slower]
-        said += listed(rest) + (f"; for {listed(level)} no longer" if level else "") + "."
+        first, *rest = slower
+        longer = f"{first.name} {first.times:.1f} times as long"
+        said += listed([longer, *(f"{each.name} {each.times:.1f}" for each in rest)])
+        said += f"; {listed(level)} no longer." if level else "."
     else:
-        said += "no longer for anybody."
-    more = sorted(((times, name) for name, _, times, _ in memory if times >= _ALIKE), reverse=True)
+        said += "nobody longer."
+    more = sorted((each for each in memory if each.times >= _ALIKE), key=lambda each: -each.times)
     if not more:
         return f"{said} Nobody needs more memory."
-    few = listed([f"{name} {times:.1f} times as much" for times, name in more])
-    return f"{said} Of memory {few}{'' if len(more) == len(memory) else ', the others no more'}."
+    few = listed([f"{each.times:.1f} times for {each.name}" for each in more])
+    return f"{said} Memory grows {few}{'' if len(more) == len(memory) else ', for the others not'}."
 
 
-def _growths(found: Prices, what: str) -> list[tuple[str, int, float, float]]:
-    """Of each line: its name, the longest row that was measured, how many times as much it costs as the rows that
-    slopes are read from, and the power."""
+@dataclass(frozen=True)
+class _Growth:
+    """How a line grows in long rows."""
+
+    name: str
+    end: int  # tokens of the longest row that was measured
+    power: float
+    times: float  # as much as where the fit begins
+
+
+def _growths(found: Prices, what: str) -> list[_Growth]:
     from explorer.inspection.prices import FROM, LENGTHS, slope
 
     growths = []
     for price in found.prices:
         values = getattr(price, what)
-        there = [i for i, length in enumerate(LENGTHS) if length >= FROM and np.isfinite(values[i])]
-        if len(there) > 1 and LENGTHS[there[0]] == FROM:
-            times = float(values[there[-1]] / values[there[0]])
-            growths.append((_way(price), LENGTHS[there[-1]], times, slope(values)))
+        there = [n for n, value in zip(LENGTHS, values, strict=True) if n >= FROM and np.isfinite(value)]
+        if len(there) > 1:
+            power = slope(values)
+            ends = values[LENGTHS.index(there[-1])] / values[LENGTHS.index(there[0])]
+            times = ends if what == "kept" else (there[-1] / there[0]) ** power  # bytes are exact, seconds are not
+            growths.append(_Growth(_way(price), there[-1], power, float(times)))
     return growths
 
 
+def _powers(found: Prices) -> str:
+    """The power of n of every line."""
+    powers = listed([f"{each.name} {each.power:.2f}".replace("-", "−") for each in _growths(found, "seconds")])
+    return f"Time grows as n to the power, fitted from 128 tokens on: {powers}."
+
+
 def _way(price: Price) -> str:
-    return f"the {MODELS[price.model].title} that stores its weights" if price.explicit else MODELS[price.model].title
+    return f"{MODELS[price.model].title} (explicit)" if price.explicit else MODELS[price.model].title
 
 
-def price_formulas(configs: Mapping[str, RunConfig], found: Prices) -> list[str]:
-    """What attention adds, in symbols and in the numbers of these sizes."""
+def price_formulas(configs: Mapping[str, RunConfig], found: Prices) -> list[tuple[str, str]]:
+    """What attention adds, in words, in symbols, and in the numbers of these sizes."""
     from explorer.inspection.prices import LENGTHS, TOKENS, weights_kept
 
-    lines = []
+    formulas = []
     for name, config in configs.items():
         m = config.model
         if not isinstance(m, TransformerTextConfig):
             continue
-        each = weights_kept(config, 1) / 1e6
-        line = (
-            rf"\text{{weights}} = \underbrace{{L \cdot h}}_{{\text{{blocks}} \cdot \text{{heads}}}} \cdot \frac{{T}}{{n}} "
-            rf"\cdot n^2 \cdot 4\,\text{{bytes}} = {m.layers} \cdot {m.heads} \cdot {_thousands(TOKENS)} \cdot n \cdot "
-            rf"4\,\text{{bytes}} = {each:.3g}\,n\;\text{{MB}}"
+        n, each = LENGTHS[-1], weights_kept(config, 1) / 1e6
+        said = (
+            f"Stored weights are a number for each pair of a row, in every block and head. With T = {TOKENS:,} tokens, "
+            f"L = {m.layers} and h = {m.heads} that is {each * n:,.0f} MB in rows of n = {n:,}"
         )
-        by_way = {p.explicit: p.kept for p in found.prices if p.model == name}
-        if len(by_way) == 2 and np.isfinite(extra := by_way[True] - by_way[False]).any():
-            at = int(np.flatnonzero(np.isfinite(extra))[-1])
-            n = LENGTHS[at]
-            line += (
-                rf"; \qquad n = {_thousands(n)}: \; {each * n:.0f}\;\text{{MB}}, \text{{ measured }} "
-                rf"{extra[at] / 1e6:.0f}\;\text{{MB more}}"
+        kept = {price.explicit: price.kept[-1] for price in found.prices if price.model == name}
+        if np.isfinite(more := (kept.get(True, np.nan) - kept.get(False, np.nan)) / 1e6):
+            said += f"; measured are {more:,.0f} MB more than without them"
+        formulas.append(
+            (
+                f"{said}.",
+                rf"\frac{{T}}{{n}} \cdot n^2 \cdot L\, h \cdot 4\;\text{{bytes}} = {each:.3g}\, n\;\text{{MB}}",
             )
-        lines.append(line)
-        weights = 4 * m.width**2 + 2 * m.width * m.hidden
-        lines.append(
-            rf"\underbrace{{4 d^2 + 2 d m}}_{{\text{{weights of a block: }} {_thousands(weights)}}} \text{{ against }} "
-            rf"\underbrace{{2\, n\, d}}_{{\text{{attention: }} {2 * m.width}\,n}} \text{{ products a token: as many at }} "
-            rf"n = 2 d + m = {_thousands(2 * m.width + m.hidden)}"
         )
-    return lines
+        weights, both = 4 * m.width**2 + 2 * m.width * m.hidden, 2 * m.width + m.hidden
+        formulas.append(
+            (
+                f"For each token a block multiplies with its own weights (d = {m.width} wide, m = {m.hidden} hidden "
+                f"units), and to attend; the second is as much work as the first in rows of {both:,} tokens:",
+                rf"\underbrace{{4 d^2 + 2 d m}}_{{{_thousands(weights)}}} = "
+                rf"\underbrace{{2\, n\, d}}_{{{2 * m.width}\, n}} \;\Rightarrow\; n = 2 d + m = {_thousands(both)}",
+            )
+        )
+    return formulas
 
 
 def _thousands(count: int) -> str:
@@ -309,7 +350,7 @@ def _thousands(count: int) -> str:
 
 def _ends(lines: Sequence[Line], digits: int) -> str:
     return "; ".join(
-        f"{line.name}{', every weight stored,' if line.hollow else ''} {there[0]:.{digits}f} to {there[-1]:.{digits}f}"
+        f"{line.name} {there[0]:.{digits}f} to {there[-1]:.{digits}f}"
         for line in lines
         if len(there := line.y[np.isfinite(line.y)])
     )
@@ -325,7 +366,7 @@ def closing_section(lanes: Mapping[str, Lane], choose_brackets: Callable[[], Non
     if task is None or not can_be_asked(task):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(
-                "That can be counted on a text of nested brackets and quotes, read in characters, with its end held out."
+                "That can be counted on a text of nested brackets and quotes, in characters, with its end held out."
             )
             st.button("Choose it", icon=":material/data_object:", on_click=choose_brackets, key="text-brackets")
         return
@@ -423,8 +464,8 @@ def _how_closing_was_measured(lanes: Mapping[str, Lane], found: Mapping[str, Clo
     return " ".join(
         [
             f"{which} of the held-out end where a mark closes another ({first.asked.sum():,}). Every model reads the "
-            f"{first.context} characters before it from a cold start, recurrent nets too; its answer is the likeliest of "
-            "the four marks that close.",
+            f"{first.context} characters before it from a cold start, recurrent nets too; its answer is the likeliest "
+            "of the four marks that close.",
             _bands([len(each.right) for each in found.values()], "one standard error of a share (binomial)"),
             *_absent(lanes, {name: each.diverged for name, each in found.items()}),
         ]
@@ -487,17 +528,16 @@ def _line(
     hollow: bool = False,
 ) -> Line:
     row = MODELS[model]
-    low, high = y if low is None else low, y if high is None else high
-    return Line("stored" if hollow else row.title, row.colour, row.dash, x, y, low, high, hollow)
+    return Line("explicit" if hollow else row.title, row.colour, row.dash, x, y, low, high, hollow)
 
 
 def _tracks(lines: Sequence[Line], digits: int = 3) -> list[dict[str, object]]:
     """Lines whose numbers are read while the pointer moves; a band only where there is one."""
     found: list[dict[str, object]] = []
     for i, line in enumerate(lines):
-        title = f"{line.name} weights" if line.hollow else line.name
+        title = f"Transformer, {line.name}" if line.hollow else line.name
         track: dict[str, object] = {"trace": PER_LINE * i + 2, "title": title, "colour": line.colour, "digits": digits}
-        if line.low is not line.y:
+        if line.low is not None:
             track |= {"low": PER_LINE * i, "high": PER_LINE * i + 1}
         found.append(track)
     return found

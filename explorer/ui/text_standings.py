@@ -98,8 +98,8 @@ def characters_per_token(lanes: Mapping[str, Lane], task: TextConfig) -> float |
 def in_unit(loss: Float[ndarray, "*shape"], unit: Unit, characters: float | None) -> Float[ndarray, "*shape"]:
     """A loss in nats a token as perplexity, or in bits a character of so many a token."""
     if unit == "perplexity":
-        return np.exp(np.minimum(loss, 50.0))
-    return loss / math.log(2) / (characters or math.nan) if unit == "bits" else loss
+        return np.asarray(np.exp(np.minimum(loss, 50.0)))
+    return np.asarray(loss / math.log(2) / (characters or math.nan)) if unit == "bits" else loss
 
 
 def steps_of(config: RunConfig) -> int:

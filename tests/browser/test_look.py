@@ -24,7 +24,7 @@ COUNT_RERUNS = """() => {
 def settled(page: Page, name: str) -> None:
     """Until everything is drawn."""
     if name == "home":
-        expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(3)
+        expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(6)
         expect(page.locator(".lineage-verdicts .row")).to_have_count(4)
     else:
         page.wait_for_function(

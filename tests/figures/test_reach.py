@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 import numpy as np
 import plotly.graph_objects as go
@@ -13,7 +12,6 @@ from explorer.figures.reach import (
     accuracy_by_distance,
     cost_by_length,
     loss_by_context,
-    plain,
 )
 
 X = np.array([1, 4, 64])
@@ -22,6 +20,10 @@ X = np.array([1, 4, 64])
 def line(name: str = "RNN", y: tuple[float, ...] = (3.0, 2.0, 1.5), hollow: bool = False) -> Line:
     values = np.array(y)
     return Line(name, "--m-rnn", "3px,3px", X, values, values - 0.1, values + 0.1, hollow)
+
+
+def plain(y: tuple[float, ...], name: str = "RNN") -> Line:
+    return Line(name, "--m-rnn", "3px,3px", X, np.array(y))
 
 
 def names(figure: go.Figure) -> dict[str, float]:
@@ -56,9 +58,7 @@ def test_names_stand_apart_in_the_order_of_the_ends() -> None:
 
 
 def test_costs_are_on_two_logarithmic_axes() -> None:
-    figure = cost_by_length(
-        [plain(line(y=(0.02, 0.1, 2.0))), line("stored", (0.5, 5.0, 50.0), hollow=True)], "s", 1_024
-    )
+    figure = cost_by_length([plain((0.02, 0.1, 2.0)), line("explicit", (0.5, 5.0, 50.0), hollow=True)], "s", 1_024)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
     assert figure.layout.xaxis.ticktext[-1] == "1,024"
     low, high = figure.layout.yaxis.range
@@ -67,16 +67,16 @@ def test_costs_are_on_two_logarithmic_axes() -> None:
     assert names(figure)["RNN"] == pytest.approx((math.log10(2) - low) / (high - low))
     full, hollow = figure.data[2].marker, figure.data[5].marker
     assert (full.color, hollow.color, hollow.line.color) == ("var(--m-rnn)", "var(--page)", "var(--m-rnn)")
-    assert figure.data[0].y == figure.data[2].y, "no band"
+    assert figure.data[0].y == figure.data[1].y == (None,) * 3, "no band"
 
 
 def test_few_decades_have_more_ticks() -> None:
-    figure = cost_by_length([plain(line(y=(0.03, 0.1, 0.4)))], "s", 64)
+    figure = cost_by_length([plain((0.03, 0.1, 0.4))], "s", 64)
     assert figure.layout.yaxis.ticktext == ("0.02", "0.05", "0.1", "0.2", "0.5")
 
 
-def test_what_was_not_measured_is_a_gap_and_a_model_without_numbers_has_no_name() -> None:
-    some, none = plain(line(y=(0.1, 0.3, math.nan))), plain(line("GRU", (math.nan,) * 3))
+def test_what_was_not_measured_has_no_dot_and_a_model_without_numbers_has_no_name() -> None:
+    some, none = plain((0.1, 0.3, math.nan)), plain((math.nan,) * 3, "GRU")
     for figure in (cost_by_length([some, none], "s", 64), loss_by_context([some, none], 64)):
         assert figure.data[2].y == (0.1, 0.3, None)
         assert list(names(figure)) == ["RNN"]
@@ -95,6 +95,8 @@ def test_shares_have_the_line_of_one_answer_and_the_end_of_what_was_read() -> No
     assert len(accuracy_by_distance(lines, 0.27, "always )", 64, 60).layout.shapes) == 1
 
 
-def test_the_axis_of_lengths_doubles() -> None:
-    ticks = loss_by_context([line()], 50).layout.xaxis.tickvals
-    assert ticks[0] == 1 and all(b == 2 * a for a, b in pairwise(ticks)) and ticks[-1] == 32
+def test_the_axis_of_lengths_doubles_and_names_its_end_where_there_is_room() -> None:
+    assert loss_by_context([line()], 64).layout.xaxis.tickvals == (1, 2, 4, 8, 16, 32, 64)
+    assert loss_by_context([line()], 50).layout.xaxis.tickvals == (1, 2, 4, 8, 16, 32, 50)
+    assert loss_by_context([line()], 40).layout.xaxis.tickvals == (1, 2, 4, 8, 16, 32)
+    assert loss_by_context([line()], 1).layout.xaxis.tickvals == (1,)

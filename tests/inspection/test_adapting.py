@@ -13,7 +13,7 @@ from torch import nn
 
 from explorer.errors import NeedsText
 from explorer.inspection import adapting
-from explorer.inspection.adapting import TOKENS, Progress, read_on, stand_still
+from explorer.inspection.adapting import Progress, read_on, stand_still
 from explorer.inspection.opening import open_model
 from explorer.models.ngram import Ngram
 from explorer.tasks import corpora
@@ -31,7 +31,7 @@ SIZES: dict[str, dict[str, object]] = {
     "gru": {"width": 4, "hidden": 9},
     "transformer": {"width": 8, "heads": 2, "layers": 1, "hidden": 12, "dropout": 0.5},
 }
-TASK: dict[str, object] = {"corpus": "brackets", "size": 5_000, "context": 8}
+TASK: dict[str, object] = {"corpus": "brackets", "size": 3_000, "context": 8}
 LINES: dict[str, object] = {"corpus": "repeats", "rows": "sentences", "split": "sentences"}
 WAYS: list[tuple[str, dict[str, object]]] = [
     *((model, {}) for model in SIZES),
@@ -125,19 +125,20 @@ def test_a_new_phrase_that_comes_again_and_again_is_learned() -> None:
 
 
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
-    config, frozen = untrained("gru", size=300_000, context=64)
-    read = read_on(frozen, task(config), 0.0)
-    assert TOKENS <= read.tokens < TOKENS + 64 < read.held_out
-    assert read_on(frozen, task(config), 0.0, most=1_000).tokens == 1_024
+    config, frozen = untrained("gru", size=30_000, context=64)
+    read = read_on(frozen, task(config), 0.0, most=1_000)
+    assert read.tokens == 1_024 < read.held_out
     begun = loss_over(frozen, islice(rows(config), 16))
-    assert read_on(frozen, task(config), 0.0, most=1_000).still.losses[-1] == pytest.approx(float(begun), abs=1e-5)
+    assert read.still.losses[-1] == pytest.approx(float(begun), abs=1e-5)
 
 
 def test_a_large_model_and_short_pieces_are_read_less_far(monkeypatch: pytest.MonkeyPatch) -> None:
-    config, frozen = untrained("gru", size=300_000, context=64)
+    config, frozen = untrained("gru", size=30_000, context=64)
     parameters = sum(p.numel() for p in frozen.parameters())
-    monkeypatch.setattr(adapting, "_WORK", 3_000 * parameters)
-    assert 3_000 <= read_on(frozen, task(config), 0.0).tokens < 3_064
+    monkeypatch.setattr(adapting, "_WORK", 2_200 * parameters)
+    assert 2_200 <= read_on(frozen, task(config), 0.0).tokens < 2_264
+    monkeypatch.setattr(adapting, "_WORK", 1)
+    assert 2_000 <= read_on(frozen, task(config), 0.0).tokens < 2_064, "some seconds are never nothing"
     monkeypatch.setattr(adapting, "_PIECES", 10)
     assert read_on(frozen, task(config), 0.0).tokens == 640
 

@@ -61,7 +61,7 @@ def test_the_fused_path_keeps_no_weights_and_the_explicit_one_keeps_them_all() -
     assert explicit[16] == fused[16], "so short a row is always computed explicitly"
     assert all(explicit[n] > fused[n] for n in LENGTHS if n > 64)
     assert fused[1_024] == pytest.approx(fused[32], rel=0.02), "level"
-    for n in LENGTHS[1:-1]:
+    for n in LENGTHS[1:-2]:  # a single row of 1,024 needs fewer copies
         assert explicit[2 * n] - explicit[n] == pytest.approx(weights_kept(config, n), rel=0.02)
     assert weights_kept(config, 128) == 2 * 2 * (TOKENS // 128) * 128 * 128 * 4
 
@@ -85,10 +85,10 @@ def test_every_kind_of_position_reaches_as_far_as_the_longest_row(positions: str
 
 
 def test_every_model_that_learns_is_measured_and_the_transformer_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_TIMES", 1)
+    monkeypatch.setattr(module, "_TURNS", 1)
     monkeypatch.setattr(module, "LENGTHS", (16, 64))
     monkeypatch.setattr(module, "_ORDER", (64, 16))
-    found = measured({name: run(name) for name in models_of("text")}, seconds=600)
+    found = measured({name: run(name) for name in models_of("text")}, seconds=600.0)
     assert [(price.model, price.explicit) for price in found.prices] == [
         *((name, False) for name in TRAINED),
         ("transformer", True),
@@ -100,13 +100,13 @@ def test_every_model_that_learns_is_measured_and_the_transformer_twice(monkeypat
 
 
 def test_what_there_is_no_time_or_room_for_stays_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    (nothing,) = measured({"gru": run("gru")}, seconds=0).prices
+    (nothing,) = measured({"gru": run("gru")}, seconds=0.0).prices
     assert np.isnan(nothing.seconds).all() and np.isnan(nothing.kept).all()
     assert math.isnan(slope(nothing.seconds))
     config = run("transformer", **TRANSFORMER)
-    monkeypatch.setattr(module, "_TIMES", 1)
+    monkeypatch.setattr(module, "_TURNS", 1)
     monkeypatch.setattr(module, "MOST_BYTES", weights_kept(config, 256))
-    fused, explicit = measured({"transformer": config}, seconds=600).prices
+    fused, explicit = measured({"transformer": config}, seconds=600.0).prices
     assert np.isfinite(fused.seconds).all()
     assert np.isfinite(explicit.seconds).tolist() == [n <= 256 for n in LENGTHS]
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.training.config import key
 from explorer.training.jobs import service
-from explorer.ui.lab import read
+from explorer.ui.lab import Lab, read
 from explorer.ui.negation_lab import NegationLab
 
 MAP = Path(__file__).parents[2] / "pages" / "navigation.py"
@@ -81,10 +81,10 @@ def address(at: AppTest) -> dict[str, str]:
     return {name: value[0] if isinstance(value, list) else value for name, value in params}
 
 
-def wait_for_training(at: AppTest) -> AppTest:
-    """Until every training of this screen is over, seen by the screen."""
-    lab, _ = read(NegationLab, address(at))
-    jobs = [service.find(key(config)) for config in lab.configs.values()]
+def wait_for_training(at: AppTest, kind: type[Lab] = NegationLab, me: str = "") -> AppTest:
+    """Until every training of this screen is over, seen by the screen. `me` sees what learns their own text."""
+    lab, _ = read(kind, address(at))
+    jobs = [service.find(key(config), me) for config in lab.configs.values()]
     until = time.monotonic() + 60
     while not all(job and job.view().done for job in jobs):
         assert time.monotonic() < until, "the training did not end within a minute"

@@ -24,7 +24,13 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
     for station in stations:
         open_, drawn_ = station["href"] is not None, station["figure"] is not None
         assert open_ == drawn_ == (station["link"] is not None)
-    bars, path, gaze = [station["figure"] for station in stations if station["figure"]]
+    kinds = [station["figure"]["kind"] for station in stations if station["figure"]]
+    assert kinds == ["bars", "lines", "path", "lines", "lines", "gaze"]
+    bars, neural, path, lstm, gru, gaze = [station["figure"] for station in stations if station["figure"]]
+    for figure, model in ((neural, "feedforward"), (lstm, "lstm"), (gru, "gru")):
+        wrote = store.find(f"text-{model}").curves.samples[-1][0]
+        assert all(line in wrote for line in figure["lines"])
+        assert len(figure["lines"]) > 2
     weights = store.find("negation-single-bag_of_words").weights()["readout.weight"]
     not_ = np.diff(weights, axis=1)[:, 0, 7].mean()
     assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)

@@ -29,9 +29,16 @@ SCHEDULES: dict[str, dict[str, object]] = {
     "cosine_after_warmup": {"schedule": "cosine", "warmup": 3},
     "another_order": {"order": 7, "replicas": 2},
 }
+METHODS: dict[str, dict[str, object]] = {
+    "sgd": {"method": "sgd", "momentum": 0.9, "weight_decay": 0.1, "clip": 0.01},
+    "rmsprop": {"method": "rmsprop", "average": 0.9, "end": 0.1, "schedule": "linear"},
+    "adamw": {"weight_decay": 0.3, "beta2": 0.9, "clip": 0.01, "replicas": 2},
+    "muon": {"method": "muon", "momentum": 0.9, "replicas": 2},
+}
 CONFIGS = {model: changed(default("negation", model), {**SHORT, **changes}) for model, changes in RUNS.items()}
 CONFIGS |= {
-    name: changed(default("negation", "feedforward"), {**SHORT, **changes}) for name, changes in SCHEDULES.items()
+    name: changed(default("negation", "feedforward"), {**SHORT, **changes})
+    for name, changes in (SCHEDULES | METHODS).items()
 }
 RUN_ALL = """
 import json, runpy, sys
@@ -89,9 +96,26 @@ def test_the_file_is_plain_and_keeps_its_comments(model: str) -> None:
     assert "SentenceTooLong" not in text
 
 
-def test_a_step_size_that_never_changes_is_set_once() -> None:
-    assert as_python(default("negation", "rnn")).count("learning_rate=") == 1
-    assert "optimiser.learning_rate" not in as_python(default("negation", "rnn"))
+def test_the_file_has_no_more_than_the_run_uses() -> None:
+    text = as_python(default("negation", "rnn"))
+    assert text.count("learning_rate=") == 1
+    for name in ("class SGD", "SGD |", "class Muon", "def _clip", "def stack", "baddbmm(self.bias", "class Embedding("):
+        assert (name in text) == (name == "class Embedding(")
+    text = as_python(CONFIGS["adamw"])
+    for name in ("class SGD", "class Muon", "def _clip", "def stack", "baddbmm(self.bias"):
+        assert (name in text) == (name not in ("class SGD", "class Muon"))
+
+
+def test_a_file_is_made_without_torch() -> None:
+    program = """
+import sys
+from explorer.training.config import default
+from explorer.training.export import as_python
+as_python(default("negation", "rnn"))
+as_python(default("text", "rnn"))
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=Path(__file__).parents[2], check=True)
 
 
 def test_a_branch_is_exported_as_if_it_had_no_parent() -> None:

@@ -217,7 +217,7 @@ def test_only_what_differs_from_the_defaults_is_written() -> None:
 
 
 def test_a_sentence_too_long_for_a_chat_stays_out_of_the_address() -> None:
-    assert write(Lab(say="not " * 100)) == {}
+    assert write(NegationLab(say="not " * 100)) == {}
 
 
 def test_fewer_seeds_layers_and_heads_take_the_view_along() -> None:
@@ -234,8 +234,8 @@ def test_an_impossible_change_is_refused_and_says_why() -> None:
 
 
 def test_back_to_the_defaults_keeps_the_sentence() -> None:
-    lab = Lab(say="human destroy nature").with_shared(p_not=0.5).with_models(["gru"]).looking(metric="loss")
-    assert lab.reset() == Lab(say="human destroy nature")
+    lab = NegationLab(say="human destroy nature").with_shared(p_not=0.5).with_models(["gru"]).looking(metric="loss")
+    assert lab.reset() == NegationLab(say="human destroy nature")
 
 
 def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:

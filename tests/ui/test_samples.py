@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ SHORT = {"corpus": "repeats", "size": 2_000, "context": 8, "width": 4, "hidden":
 LOOP = {"iterations": 6, "batch_size": 2, "evaluate_every": 3, "evaluation_size": 64}
 
 
-def app(rows: Any, live: Any) -> None:
+def app(rows: tuple[object, ...], live: dict[str, object] | None) -> None:
     from explorer.ui.samples import samples
 
     samples(rows, key="written", live=live)
@@ -61,7 +62,7 @@ def test_where_it_changes_is_told_and_what_is_asked_there_is_the_same() -> None:
 @pytest.mark.parametrize("model", ["gru", "ngram"])
 def test_the_texts_of_a_training_are_those_of_its_first_seed(model: str) -> None:
     loop = {} if model == "ngram" else {**SHORT, **LOOP}
-    task = {name: SHORT[name] for name in ("corpus", "size", "context", "replicas", "sample")}
+    task = {name: SHORT[name] for name in ("corpus", "size", "context", "sample")}
     curves = record_run(changed(default("text", model), {**task, **loop})).curves
     written = Written.of(MODELS[model], curves)
     assert list(written.steps) == curves.evaluated.tolist()
@@ -74,10 +75,9 @@ def test_the_texts_of_a_training_are_those_of_its_first_seed(model: str) -> None
 
 
 def test_without_a_training_there_is_no_text_and_without_texts_neither() -> None:
-    assert list(Written.of(MODELS["rnn"], None).texts) == []
-    one = np.zeros((1, 1))
-    silent = Curves(
-        0, np.zeros((0, 1)), np.zeros(1), np.zeros(1), np.array([0]), {"val_loss": one, "val_loss_part": one}
-    )
-    written = Written.of(MODELS["rnn"], silent)
-    assert list(written.steps) == list(written.losses) == list(written.texts) == []
+    none, one = np.zeros(0), np.zeros((1, 1))
+    begun = Curves(0, np.zeros((0, 1)), np.zeros(1), np.zeros(1), none.astype(int), {})
+    silent = replace(begun, evaluated=np.array([0]), metrics={"val_loss": one, "val_loss_part": one})
+    for curves in (None, begun, silent):
+        written = Written.of(MODELS["rnn"], curves)
+        assert list(written.steps) == list(written.losses) == list(written.texts) == []

@@ -49,7 +49,7 @@ def nothing_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slowly, "_works", OrderedDict())
 
 
-def app(lanes: Any) -> None:
+def app(lanes: dict[str, object]) -> None:
     from explorer.ui.text_online import online_section
 
     online_section(lanes)
@@ -161,11 +161,16 @@ def test_the_finding_says_what_came_out(ends: list[tuple[str, float, float]], se
 def test_it_is_told_how_it_was_measured_and_what_the_steps_were() -> None:
     progress = Progress(np.array([64, 128]), np.array([1.5, 1.4]))
     found = Adapting(0.1, progress, progress, np.array([0.5, 2.0]), 0.0123, 198_273, True, 111_540, 1.0, 3.21)
-    told = how(found, 3, TextConfig(batches="contiguous"), "characters", True)
-    assert "first 128 of 111,540 held-out characters" in told and "pieces of 64" in told
-    assert "carried on" in told and "first of 3 seeds" in told and "3.2 s" in told and "n-gram" in told
-    cold = how(replace(found, carried=False), 1, TextConfig(), "tokens", False)
-    assert "cold start" in cold and "seeds" not in cold and "n-gram" not in cold
+    told = how({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, True)
+    assert "over the first 128 of 111,540 held-out characters" in told and "pieces of 64" in told
+    assert "carried on" in told and "first of 3 seeds" in told and "in 3.2 s" in told and "n-gram" in told
+    cold = replace(found, carried=False)
+    told = how({"RNN": cold}, TextConfig(), "tokens", 1, False)
+    assert "each from a cold start" in told and "seeds" not in told and "n-gram" not in told
+    short = replace(cold, still=Progress(np.array([64]), np.array([1.5])))
+    told = how({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, False)
+    assert "at most the first 128" in told and "in 9.6 s" in told
+    assert "by the GRU with the state carried on, otherwise each from a cold start" in told
     sentence = steps("GRU", found, "characters")
     assert "The GRU took 2 steps of η = 0.1, each on n = 64 characters" in sentence
     assert "before 1 of them" in sentence and "198,273 weights by 1.2% of their length" in sentence

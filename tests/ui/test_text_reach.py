@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +22,15 @@ from explorer.training.config import RunConfig, changed, default
 from explorer.training.recorder import record_run
 from explorer.ui import text_reach
 from explorer.ui.text_reach import can_be_asked, closing_finding, distance_finding, price_finding, price_formulas
-from tests.pages.screen import drawn, said
+from tests.pages import screen
+from tests.pages.screen import drawn
 
 LAST = np.array([1, 2, 4, 8, 16])
+
+
+def said(at: AppTest) -> str:
+    """All prose, as it is read."""
+    return re.sub(r"\\([^a-zA-Z,;])", r"\1", screen.said(at))
 
 
 def reach(enough: int, limit: int | None = None, bins: int = 5) -> Reach:
@@ -36,12 +44,24 @@ def reach(enough: int, limit: int | None = None, bins: int = 5) -> Reach:
 def test_who_stops_and_who_still_gains_is_said() -> None:
     found = {"n-gram": reach(8, limit=5), "Feedforward": reach(4, limit=8), "LSTM": reach(16), "Transformer": reach(16)}
     assert distance_finding(found) == (
-        "Feedforward stops gaining at 4 tokens; n-gram at 5, as far as it sees. "
+        "Feedforward gains nothing measurable beyond 4 tokens; n-gram beyond 5, as far as it sees. "
         "LSTM and Transformer still gain when they have read 16 tokens, all that a row gives."
     )
     assert distance_finding({"RNN": reach(16)}) == ("RNN still gains when it has read 16 tokens, all that a row gives.")
-    assert distance_finding({"RNN": reach(1)}) == "RNN stops gaining at 1 token."
-    assert distance_finding({"n-gram": reach(1, limit=0)}) == "n-gram stops gaining at 1 token, as far as it sees."
+    assert distance_finding({"RNN": reach(1)}) == "RNN gains nothing measurable beyond 1 token."
+    assert (
+        distance_finding({"n-gram": reach(1, limit=0)})
+        == "n-gram gains nothing measurable beyond 1 token, as far as it sees."
+    )
+    worse = replace(reach(1), losses=np.array([[3, 2.1, 2.5, 2.5, 2.55]]), gain=np.array([0, -0.4, 0, 0, 0]))
+    assert distance_finding({"n-gram": worse, "RNN": reach(16)}) == (
+        "n-gram even does worse with more: 2.10 nats after 2 tokens, 2.55 after 16. "
+        "RNN still gains when it has read 16 tokens, all that a row gives."
+    )
+    together = {"n-gram": reach(4, limit=5), "RNN": reach(4), "Feedforward": reach(8, limit=8)}
+    assert distance_finding(together) == (
+        "n-gram and RNN gain nothing measurable beyond 4 tokens; Feedforward beyond 8, as far as it sees."
+    )
     assert "nobody can look further back" in distance_finding({"RNN": reach(1, bins=1)})
 
 
@@ -53,8 +73,8 @@ def closings(near: float, far: float, asked: int = 400) -> Closings:
 def test_who_knows_what_is_open_is_said() -> None:
     found = {"n-gram": closings(0.9, 0.28), "RNN": closings(1, 0.5), "Transformer": closings(1, 0.97)}
     assert closing_finding(found) == (
-        "From 17 characters on Transformer closes 0.97 and RNN 0.50 of the marks rightly; n-gram 0.28 is no better than "
-        "one answer for all. Always answering “)” gets 0.27."
+        "From 17 characters on Transformer closes 0.97 and RNN 0.50 of the marks rightly; n-gram 0.28 is no better "
+        "than one answer for all. Always answering “)” gets 0.27."
     )
     nobody = closing_finding({"n-gram": closings(0.9, 0.28), "RNN": closings(0.9, 0.2)})
     assert nobody == (
@@ -88,30 +108,40 @@ def test_what_long_rows_cost_is_said() -> None:
         ),
         9.0,
     )
-    assert price_finding(found, 128, 2_048) == (
-        "In rows of 1,024 instead of 128 tokens, the same 2,048 tokens take 8.0 times as long for the Transformer that "
-        "stores its weights (n to the 1.0), 2.8 times as long for RNN (n to the 0.5) and 1.2 times as long for "
-        "Transformer (n to the 0.1); for Feedforward no longer. Of memory the Transformer that stores its weights 8.0 "
-        "times as much, the others no more."
+    assert price_finding(found) == (
+        "In rows of 1,024 instead of 128 tokens, the same number of tokens takes Transformer (explicit) 8.0 times as "
+        "long and RNN 2.8; Feedforward and Transformer no longer. Memory grows 8.0 times for Transformer (explicit), "
+        "for the others not."
     )
     level = Prices((price("gru", LEVEL, LEVEL),), 1.0)
-    assert price_finding(level, 128, 2_048).endswith("take no longer for anybody. Nobody needs more memory.")
+    assert price_finding(level).endswith("takes nobody longer. Nobody needs more memory.")
+    grows = Prices((price("gru", N, N),), 1.0)
+    assert price_finding(grows).endswith("takes GRU 8.0 times as long. Memory grows 8.0 times for GRU.")
     nothing = Prices((price("gru", LEVEL * math.nan, LEVEL * math.nan),), 1.0)
-    assert "too large to be timed" in price_finding(nothing, 128, 2_048)
+    assert "too large to be measured" in price_finding(nothing)
     part = Prices((price("gru", np.where(N > 256, np.nan, N), LEVEL),), 1.0)
-    assert price_finding(part, 128, 2_048).startswith("In rows of 256 instead of 128 tokens, the same")
+    assert price_finding(part).startswith(
+        "In rows of 256 instead of 128 tokens, the same number of tokens takes GRU 2.0"
+    )
+    outlier = np.where(N == 1_024, 0.15, LEVEL)
+    assert "takes GRU 1.4 times" in price_finding(Prices((price("gru", outlier, LEVEL),), 1.0)), "all points count"
+    assert "Memory grows 1.5 times" in price_finding(Prices((price("gru", LEVEL, outlier),), 1.0)), "bytes are exact"
 
 
 def test_the_formula_has_the_numbers_of_these_sizes_and_of_the_measurement() -> None:
     config = default("text", "transformer")
-    extra = 131_072 * N
+    extra = 65_536 * N
     found = Prices((price("transformer", LEVEL, LEVEL), price("transformer", LEVEL, LEVEL + extra, explicit=True)), 1.0)
-    memory, products = price_formulas({"rnn": default("text", "rnn"), "transformer": config}, found)
-    assert r"4 \cdot 4 \cdot 2{,}048 \cdot n \cdot 4\,\text{bytes} = 0.131\,n\;\text{MB}" in memory
-    assert r"n = 1{,}024: \; 134\;\text{MB}, \text{ measured } 134\;\text{MB more}" in memory
-    assert r"\text{weights of a block: } 49{,}152" in products and r"n = 2 d + m = 384" in products
+    (said, memory), (_, products) = price_formulas({"rnn": default("text", "rnn"), "transformer": config}, found)
+    assert said.endswith(
+        "L = 4 and h = 4 that is 67 MB in rows of n = 1,024; measured are 67 MB more than without them."
+    )
+    assert memory.endswith(r"4\;\text{bytes} = 0.0655\, n\;\text{MB}")
+    assert products == (
+        r"\underbrace{4 d^2 + 2 d m}_{49{,}152} = \underbrace{2\, n\, d}_{128\, n} \;\Rightarrow\; n = 2 d + m = 384"
+    )
     assert price_formulas({"rnn": default("text", "rnn")}, found) == []
-    (alone, _) = price_formulas({"transformer": config}, Prices((price("transformer", LEVEL, LEVEL),), 1.0))
+    ((alone, _), _) = price_formulas({"transformer": config}, Prices((price("transformer", LEVEL, LEVEL),), 1.0))
     assert "measured" not in alone
 
 
@@ -200,7 +230,7 @@ def test_how_far_back_is_drawn_for_every_model_with_weights(lanes: Any) -> None:
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "GRU", "Transformer"]
     assert panel["plot"]["data"][2]["x"] == [1, 2, 3, 4, 6, 8, 12, 16]
     assert at.subheader[0].value.count("gain") >= 1
-    assert "GRU, trained with carried state" in said(at)
+    assert "GRU learned with carried state" in said(at)
     assert "Without weights yet: RNN" in said(at)
     assert "500 held-out targets" in said(at)
     assert len(at.latex) == 1 and at.header[0].value == "How far back does it look?"
@@ -224,7 +254,7 @@ def test_a_model_that_diverged_is_named_and_not_drawn(lanes: Any) -> None:
         at = until(opened(section), lambda at: drawn(at, "frame"))
         (panel,) = drawn(at, "frame")[0]["figures"]
         assert [track["title"] for track in panel["tracks"]] == ["n-gram"]
-        assert r"diverged give no numbers and are left out: Transformer \(one\)" in said(at)
+        assert "diverged give no numbers and are left out: Transformer (one)" in said(at)
 
 
 def test_damaged_weights_are_a_sentence_and_the_others_are_drawn(lanes: Any) -> None:
@@ -255,8 +285,10 @@ def test_prices_are_measured_when_asked_for_and_the_sizes_are_those_of_the_lanes
     at = until(at, lambda at: drawn(at, "frame"))
     assert asked == [["gru", "transformer"]]
     time_, memory = drawn(at, "frame")[0]["figures"]
-    assert [track["title"] for track in time_["tracks"]] == ["GRU", "stored weights"]
+    assert [track["title"] for track in time_["tracks"]] == ["GRU", "Transformer, explicit"]
     assert memory["title"] == "Megabytes kept for the way back"
+    assert "fitted from 128 tokens on: GRU 1.00 and Transformer (explicit) 1.00." in said(at)
+    assert "What is missing" not in said(at)
     assert "measured in 3.2 s on this server" in said(at) and len(at.latex) == 2
     assert [button.label for button in at.button] == ["Measure again"]
     at.button[0].click()

@@ -127,7 +127,11 @@ export default instrument((place) => {
     render();
   }
 
-  slider.oninput = () => { pause(); to(Number(slider.value)); };
+  slider.oninput = () => {
+    const at = Number(slider.value); // before anything else is drawn, which puts it back
+    pause();
+    to(at);
+  };
   controls.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
   function render() {

@@ -6,7 +6,8 @@ data = { stations: [{ year, name, question, colour: "--m-rnn",
                       figure: null
                         | { kind: "bars", rows: [{ label, value }], alt, caption }
                         | { kind: "path", labels, values: [0 to 1], low, high, alt, caption }
-                        | { kind: "gaze", tokens, from: index, weights, alt, caption } }] }
+                        | { kind: "gaze", tokens, from: index, weights, alt, caption }
+                        | { kind: "lines", lines, alt, caption } }] }
 A plain click answers with the trigger "open" = page, so that Streamlit need not load the page again.
 */
 import { draw, fit, instrument, measure, node, tinted } from "./svg.js";
@@ -76,7 +77,13 @@ function gaze({ tokens, from, weights }, width) {
   ];
 }
 
-const FIGURES = { bars, path, gaze };
+/** A few lines that a model wrote. */
+function lines({ lines: written }, width) {
+  const step = 20;
+  return written.map((text, i) => label(fit(text, width, SIZE), 0, (i + 0.5) * step));
+}
+
+const FIGURES = { bars, path, gaze, lines };
 
 function makeStation(station, open) {
   const box = node("div", { class: "figure" });

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from concurrent.futures import wait
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.catalogue import MODELS, models_of
+from explorer.environment import environment
+from explorer.tasks import tokens, windows
+from explorer.tasks.tokens import Once
+from explorer.training import store
+from explorer.training.config import key
+from explorer.training.jobs import service
+from explorer.training.presets import PRESETS
+from explorer.ui import slowly
+from explorer.ui.lab import read
+from explorer.ui.text_lab import TextLab
+from tests.pages.screen import address, calm, drawn, frame, headings, page, said, table, told, wait_for_training
+
+ME = "a visitor with a text"
+MINE = "she sells sea shells by the sea shore, and sea shells she sells are sea shore shells\n" * 30
+SMALL = {
+    "corpus": "repeats",
+    "models": "ngram,gru",
+    "context": "16",
+    "sample": "30",
+    "gru.hidden": "12",
+    "gru.width": "8",
+    "gru.iterations": "20",
+    "gru.evaluate_every": "5",
+    "gru.batch_size": "4",
+    "size": "4000",
+}
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No text of another test is here, and no Tiny Shakespeare."""
+    monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
+    monkeypatch.setattr(slowly, "_works", OrderedDict())
+    monkeypatch.setattr(tokens, "_made", Once(16))
+    monkeypatch.setattr(windows, "_data", Once(16))
+    yield
+
+
+def settled(at: AppTest) -> AppTest:
+    """Once everything is there that takes its time."""
+    while any(part.value.endswith("…") for part in at.markdown):
+        wait(list(slowly._works.values()))
+        at = calm(at.run())
+    return at
+
+
+def text_page(where: Mapping[str, str] | None = None, me: str = "") -> AppTest:
+    return page("text.py", where, me)
+
+
+def trained(where: Mapping[str, str], me: str = "") -> AppTest:
+    at = text_page(where, me)
+    at.button("train").click().run()
+    return settled(wait_for_training(at, TextLab, me))
+
+
+def lab_of(at: AppTest) -> TextLab:
+    lab, problems = read(TextLab, address(at))
+    assert not problems
+    return lab
+
+
+def samples(at: AppTest) -> list[dict[str, Any]]:
+    models: list[dict[str, Any]] = drawn(at, "samples")[0]["models"]
+    return models
+
+
+def test_the_page_opens_with_the_runs_that_ship() -> None:
+    at = text_page()
+    assert [title.value for title in at.title] == ["Can a network predict a text better than a table of counts?"]
+    rows = table(at, "text-results")
+    assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in models_of("text")]
+    for row, model in zip(rows, models_of("text"), strict=True):
+        card = store.find(f"text-{model}").card
+        assert row["loss"]["text"] == f"{card.metrics['val_loss'].mean:.3f}"
+        assert len(row["loss"]["values"]) == len(card.metrics["val_loss"].values)
+        assert row["bits"]["text"] == f"{card.metrics['bits_per_char'].mean:.3f}"
+        assert row["parameters"]["text"] == f"{card.parameters:,}"
+    losses = {model: store.find(f"text-{model}").card.metrics["val_loss"].mean or 9 for model in models_of("text")}
+    counts = losses.pop("ngram")
+    best = min(losses, key=losses.__getitem__)
+    heading = headings(at)[0]
+    assert heading.startswith(f"The {MODELS[best].title} predicts best of the networks, with {losses[best]:.3f} nats")
+    assert ("no network here beats it" in heading) == (losses[best] > counts)
+    for row, model in zip(samples(at), models_of("text"), strict=True):
+        assert row["texts"] == [texts[0] for texts in store.find(f"text-{model}").curves.samples]
+
+
+def test_every_curve_is_the_run_s_own_in_every_unit_along_every_axis() -> None:
+    curves = store.find("text-gru").curves
+    for unit, made in (("loss", lambda v: v), ("perplexity", np.exp), ("bits", lambda v: v / np.log(2))):
+        at = text_page({"unit": unit, "models": "gru", "along": "tokens"})
+        (figure,) = frame(at, "text-race")
+        mean = next(trace for trace in figure["plot"]["data"] if trace["name"].endswith("mean"))
+        wanted = made(curves.metrics["val_loss_part"]).mean(axis=1)
+        assert mean["y"] == pytest.approx(wanted.tolist(), rel=1e-4)
+        assert mean["x"] == pytest.approx(curves.tokens[curves.evaluated].tolist(), rel=1e-4)
+
+
+def test_the_counts_are_a_line_to_beat_at_their_own_height() -> None:
+    at = text_page()
+    (figure,) = frame(at, "text-race")
+    value = float(store.find("text-ngram").curves.last("val_loss_part")[0])
+    (line,) = figure["plot"]["layout"]["shapes"]
+    assert line["y0"] == pytest.approx(value)
+    assert any(f"6-gram counts {value:.3f}" in note["text"] for note in figure["plot"]["layout"]["annotations"])
+
+
+def test_a_race_on_another_text_is_trained_shown_and_kept() -> None:
+    at = trained(SMALL)
+    lab = lab_of(at)
+    run = store.find_config(lab.config("gru"))
+    assert run
+    rows = {row["name"]["text"]: row for row in table(at, "text-results")}
+    assert rows["GRU"]["loss"]["text"] == f"{run.card.metrics['val_loss'].mean:.3f}"
+    assert rows["GRU"]["steps"]["text"] == "20"
+    written = {row["name"]: row for row in samples(at)}
+    assert written["gru"]["steps"] == [0, 1, 2, 5, 10, 15, 20] or written["gru"]["steps"][-1] == 20
+    assert all(len(text) == 30 for text in written["gru"]["texts"])
+    assert "Saved; the address of this page holds these runs." in said(at)
+    again = text_page(address(at))
+    assert table(again, "text-results")[1]["loss"]["text"] == rows["GRU"]["loss"]["text"]
+
+
+def test_an_own_text_is_learned_in_memory_and_kept_only_when_that_is_wished() -> None:
+    at = text_page({name: value for name, value in SMALL.items() if name not in ("corpus", "size")}, ME)
+    at.segmented_control("text.corpus").set_value("own").run()
+    at.text_area("text.pasted").set_value(MINE)
+    next(button for button in at.button if button.label == "Read it").click().run()
+    lab = lab_of(calm(at))
+    assert lab.corpus == "own"
+    at.button("train").click().run()
+    at = settled(wait_for_training(at, TextLab, ME))
+    rows = {row["name"]["text"]: row for row in table(at, "text-results")}
+    assert rows["GRU"]["steps"]["text"] == f"{lab.config('gru').iterations}"
+    assert samples(at)[-1]["texts"]
+    assert not list(environment().runs.glob("*/config.json"))
+    assert service.find(key(lab.config("gru")), "somebody else") is None
+    at.button("text.save").click().run()
+    calm(at)
+    assert store.find_config(lab.config("gru"))
+    assert not [button for button in at.button if button.key == "text.save"]
+
+
+def test_an_address_with_somebody_s_text_asks_for_it() -> None:
+    at = text_page({"corpus": "own", "text": "b" * 64, "models": "ngram"})
+    assert any("This needs your text" in sentence for sentence in told(at))
+    assert at.text_area("text.pasted")
+
+
+def test_a_text_that_is_none_is_refused_and_nothing_is_lost() -> None:
+    at = text_page({"models": "ngram"}, ME)
+    at.segmented_control("text.corpus").set_value("own").run()
+    at.text_area("text.pasted").set_value("too short")
+    next(button for button in at.button if button.label == "Read it").click().run()
+    assert any("9 characters" in sentence for sentence in told(calm(at)))
+    assert table(at, "text-results")
+
+
+def test_the_same_size_is_set_for_every_model() -> None:
+    from explorer.training.estimate import parameters
+
+    at = text_page({**SMALL, "models": "gru,rnn,transformer"})
+    at.number_input("text.match").set_value(20_000)
+    next(button for button in at.button if button.label == "Match the parameters").click().run()
+    lab = lab_of(settled(calm(at)))
+    for model in lab.models:
+        assert parameters(lab.config(model)) == pytest.approx(20_000, rel=0.1)
+
+
+def test_the_same_time_gives_each_model_its_own_steps() -> None:
+    at = text_page({**SMALL, "models": "gru,rnn"})
+    at.number_input("text.seconds").set_value(1)
+    next(button for button in at.button if button.label == "Fit the steps").click().run()
+    lab = lab_of(settled(calm(at)))
+    assert all(lab.config(model).iterations != 20 for model in ("gru", "rnn"))
+
+
+def test_a_preset_is_taken_over_and_says_what_it_is() -> None:
+    at = text_page({"models": "lstm"})
+    at.selectbox("text.preset").set_value("paper-lstm").run()
+    lab = lab_of(calm(at))
+    assert lab.config("lstm").optimiser == PRESETS["paper-lstm"].config().optimiser
+    assert "Theirs had up to seven layers" in said(at)
+
+
+def test_nothing_trained_says_what_it_takes_and_offers_a_brief_look() -> None:
+    at = settled(text_page({"corpus": "repeats", "replicas": "3", "models": "transformer"}))
+    assert "No finished run of any model with these settings yet." in said(at)
+    at.button("brief").click().run()
+    lab = lab_of(calm(at))
+    assert (lab.value("replicas"), lab.config("transformer").iterations) == (1, 300)
+
+
+@pytest.mark.parametrize("where", [{"run": "nothere00000"}, {"gru.hidden": "-1"}, {"unit": "ells"}, {"lock": "1"}])
+def test_a_bad_address_is_named_and_the_page_stands(where: dict[str, str]) -> None:
+    at = text_page(where)
+    assert len(told(at)) == 1
+    assert table(at, "text-results")
