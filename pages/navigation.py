@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.catalogue import PAGES
 from explorer.training.jobs import service
 from explorer.ui.components import jobs_panel
-from explorer.ui.session import arrived, focus, remember_page, run_in_focus
+from explorer.ui.session import arrived, focus, page_drawn, remember_page, run_in_focus
 from explorer.ui.visitors import forget_deleted, window
 
 # A file of ours: Streamlit fetches emoji and icons for the tab from elsewhere.
@@ -30,3 +30,4 @@ if arrived():
     forget_deleted(here)
 jobs_panel(key="jobs", here=run_in_focus(), news=service.news)
 chosen.run()
+page_drawn()

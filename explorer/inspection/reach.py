@@ -52,7 +52,7 @@ class Reach:
     def enough(self) -> int:
         """How many tokens do as well as any more: from there on the loss falls by no more than chance or a trifle."""
         falls = np.flatnonzero((self.gain > _CHANCE * self.gain_error) & (self.gain > TRIFLE))
-        place = int(self.last[falls[-1]] if len(falls) else self.last[0])
+        place = int(self.last[falls[-1] + 1] if len(falls) else self.last[0])
         return place if self.limit is None else min(place, max(self.limit, 1))
 
     @property

@@ -131,7 +131,7 @@ _BATCH_NORM = Experiment(
     "A window of 8 characters and 32 hidden units, with and without BatchNorm before the tanh, under step sizes from "
     "gentle to hopeless. No warm-up, no schedule, no clipping.",
     "feedforward",
-    {**_PLAIN, "width": 16, "hidden": 32, "window": 8},
+    {**_PLAIN, "width": 8, "hidden": 32, "window": 8},
     "learning_rate",
     "learning rate (Adam)",
     (Field("", {}, (0.01, 0.03, 0.1, 0.3)),),
@@ -149,16 +149,16 @@ _CLIPPING = Experiment(
     _README,
     "Pascanu, Mikolov and Bengio 2013, On the difficulty of training recurrent neural networks",
     "https://arxiv.org/abs/1211.5063",
-    "40 tanh units that carry their state from batch to batch; gradients run back over 64 characters. Gradients longer "
+    "64 tanh units that carry their state from batch to batch; gradients run back over 64 characters. Gradients longer "
     "than 1 are shortened to 1, or left as they are. Clipping only ever shortens: it does nothing for gradients that "
     "vanish.",
     "rnn",
-    {**_PLAIN, "width": 16, "hidden": 40, "batches": "contiguous"},
+    {**_PLAIN, "width": 8, "hidden": 64, "batches": "contiguous"},
     "learning_rate",
     "learning rate",
     (
         Field("Gradient descent with momentum", {"method": "sgd", "momentum": 0.9}, (0.1, 0.3, 1.0)),
-        Field("Adam", {"method": "adam"}, (0.03, 0.1, 0.3)),
+        Field("Adam", {"method": "adam"}, (0.03, 0.3)),
     ),
     (Line("none", "without clipping", {"clip": 0.0}), Line("clip", "with clipping at 1", {"clip": 1.0})),
     gradient=True,

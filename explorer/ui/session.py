@@ -28,7 +28,7 @@ from explorer.ui.negation_lab import NegationLab
 
 State = TypeVar("State")
 _ECHO = 1.0  # seconds; nobody types the old value again in that time
-_PAGE, _STAYED, _RUN = "lineage.page", "lineage.stayed", "lineage.run"
+_PAGE, _STAYED, _RUN, _DRAWN = "lineage.page", "lineage.stayed", "lineage.run", "lineage.drawn"
 
 
 @dataclass
@@ -39,6 +39,9 @@ class PageSession(Generic[State]):
     problems: tuple[str, ...] = ()  # about the address, or the last change
     written: dict[str, str] | None = None  # the address as this page last wrote it
     echoes: dict[str, tuple[object, float]] = field(default_factory=dict)  # by widget: an old value, and until when
+    # Addresses that a browser which has not heard of the newest one may still send, and when that was written.
+    stale: list[dict[str, str]] = field(default_factory=list)
+    moved: float = 0.0
 
     def change(self, make: Callable[[State], State]) -> None:
         """Change the state, or keep it and say why not."""
@@ -143,19 +146,36 @@ def follow_address(session: PageSession[Any]) -> None:
     """Let an address that this page did not write change its state, then let it hold what is on the screen.
 
     Whoever comes from another page brings an empty address and finds everything as it was left; an
-    address emptied on this page (the browser's back button) means the defaults.
+    address emptied on this page (the browser's back button) means the defaults. A gesture made before the
+    browser has shown the address of the last one brings an older address: that is an echo, and no wish.
     """
     here = st.query_params.to_dict()
-    if here != session.written and (here or not arrived()):
+    if here == session.written:
+        session.stale.clear()
+    elif not (here in session.stale and _unheard(session)) and (here or not arrived()):
+        session.stale.clear()
         session.read(here)
     write_address(session)
 
 
+def _unheard(session: PageSession[Any]) -> bool:
+    """Whether the browser may not have seen the newest address yet: it is shown while a page is drawn."""
+    drawn: float = st.session_state.get(_DRAWN, 0.0)
+    return drawn < session.moved or time.monotonic() - drawn < _ECHO / 2
+
+
+def page_drawn() -> None:
+    """Called at the end of each run of a page, or of a part of it."""
+    st.session_state[_DRAWN] = time.monotonic()
+
+
 def write_address(session: PageSession[Any]) -> None:
     """Let the address hold what is on the screen."""
-    wanted = session.write()
-    if st.query_params.to_dict() != wanted:
+    wanted, here = session.write(), st.query_params.to_dict()
+    if here != wanted:
         st.query_params.from_dict(wanted)
+        session.stale = [*session.stale, here][-8:]
+        session.moved = time.monotonic()
     session.written = wanted
 
 
@@ -209,6 +229,7 @@ def part(session: PageSession[Any], name: str, draw: Callable[[], object]) -> No
         except DamagedRun as error:  # known from now on, so the next run of the page finds another run or none
             session.problems = (str(error),)
             st.rerun()
+        page_drawn()
 
     drawn()
 

@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
 RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
 RATE: Final = 0.1
-CHOICE: Final = ""
+# Nats a character saved over 20,000 characters by rates 0.003 to 0.3: GRU .006 .015 .028 .037 .007, GRU with its state
+# carried .008 .017 .029 .036 .004, RNN likewise .013 .030 .052 .061 -.007, Transformer .010 .023 .037 .034 -.045.
+CHOICE: Final = (
+    "Of the rates here it was also the best one, or nearly, for a GRU, an RNN and a Transformer that had learned the "
+    "first 81 % of Tiny Shakespeare and read on in the next 9 %: text that is not held out on this page."
+)
 _SESSION = "lineage.online"
 _NOTHING = 0.005  # bits a character that two digits do not show
 _HEIGHT = 620  # of what the button brings
@@ -133,7 +138,7 @@ def _controls(session: PageSession[Online], readers: Mapping[str, Lane], chosen:
             RATES,
             format_func=lambda rate: f"{rate:g}",
             width=300,
-            help="Plain gradient descent. Mikolov and others took 0.1. " + CHOICE,
+            help=f"Plain gradient descent. Mikolov and others took 0.1. {CHOICE}",
             **ties,
         )
     missing = [name for name in chosen if _asked(readers[name], session.state.rate) not in session.state.asked]

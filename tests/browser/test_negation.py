@@ -46,6 +46,7 @@ def test_a_typed_sentence_is_found_again_by_back_and_forward_and_after_a_reload(
     type_sentence(page, "human destroy nature")
     expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"/negation\?say=human\+destroy\+nature$"))
+    page.wait_for_timeout(1_000)  # nobody changes their mind sooner; an older address would be taken for an echo
     page.go_back()
     expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
     expect(page.get_by_label("Type a sentence")).to_have_value("human preserve nature")
