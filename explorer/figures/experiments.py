@@ -20,7 +20,8 @@ _ROOM = 0.16  # of the distance between two values, for the lines that share the
 
 @dataclass(frozen=True)
 class Ends:
-    """One line: where the seeds of its runs ended, a row a value; NaN where a run gave no numbers any more."""
+    """One line: where the seeds of its runs ended, a row a value. NaN where there is no run yet, infinity where one
+    gave no numbers any more."""
 
     label: str  # stands at the end of the line
     title: str
@@ -73,12 +74,19 @@ def ends(
             },
         ]
         for place, row in zip(places, line.values, strict=True):
-            if not np.isnan(row).all() and (row <= high).all():
+            if np.isnan(row).all() or (row <= high).all():
                 continue
-            known = row[~np.isnan(row)]
-            text = "no numbers" if len(known) < len(row) else f"↑ {known.mean():.1f}"
-            place_of = {"xanchor": "center", "yanchor": "bottom", "yshift": 2 + 18 * index}
-            notes.append(words(text, float(place), high, font={"size": 14, "color": paint(line.colour)}, **place_of))
+            most = float(np.nanmax(row))
+            notes.append(
+                words(
+                    f"↑ {most:.3g}" if math.isfinite(most) else "no numbers",
+                    float(place),
+                    high,
+                    font={"size": 14, "color": paint(line.colour)},
+                    yanchor="bottom",
+                    yshift=2 + 18 * index,
+                )
+            )
     for line, height in zip(lines, _apart(lines, span), strict=True):
         if line.label:
             ending = {"xref": "paper", "xanchor": "left", "xshift": 10, "yref": "paper", "yanchor": "middle"}

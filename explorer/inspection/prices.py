@@ -106,6 +106,8 @@ class _Stand:
         for length in _ORDER:
             if self.explicit and weights_kept(self.config, length) > MOST_BYTES:
                 continue
+            if time.perf_counter() > until:
+                return
             yield length
 
     def price(self) -> Price:

@@ -2,17 +2,21 @@
 
 Each is a sentence that is often said, and the runs that ask whether it is so: the same model trained again and again
 while one setting takes several values, with and without what the sentence is about. Three seeds each, side by side, on
-characters of Tiny Shakespeare. Learning rates are steps of about three from the gentle to the hopeless, all of them
-shown: none was picked because of what came out. Needs no torch.
+characters of Tiny Shakespeare. Learning rates go from the gentle to the hopeless, so that a sentence that is true only
+under large steps is found true there, and all of them are shown. Needs no torch.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from explorer.training.config import RunConfig, changed, default
+
+BLIND = math.log2(65)  # bits a character for whoever guesses evenly among the 65 characters of Tiny Shakespeare
+CLAIMED = 8  # characters of a window that is said to bring nothing
 
 # Some 1,000 characters a step: less than half a pass over the text, and a few seconds of training.
 _SMALL: dict[str, object] = {
@@ -40,6 +44,7 @@ class Line:
 class Field:
     """A panel: what its runs share besides, and the values that the one setting takes in it."""
 
+    name: str
     title: str
     settings: Mapping[str, object]
     values: tuple[int | float, ...]
@@ -57,7 +62,7 @@ class Trial:
     @property
     def name(self) -> str:
         """What tells it from the others of its experiment."""
-        parts = (_slug(self.field.title), _slug(self.line.label), f"{self.value:g}")
+        parts = (self.field.name, self.line.label.lower(), f"{self.value:g}")
         return "-".join(part for part in parts if part)
 
 
@@ -69,17 +74,17 @@ class Experiment:
     title: str
     question: str
     said: str  # the popular sentence
-    by: str  # who says so
     paper: str
     link: str
     about: str  # what varies, and what does not
+    formula: str  # LaTeX of what the sentence is about
     model: str
     shared: Mapping[str, object]
     setting: str  # what takes several values
     axis: str  # its name under the figure
     fields: tuple[Field, ...]
     lines: tuple[Line, ...]  # the first is without what the sentence is about, the others with it
-    gradient: bool = False  # whether the length of the gradient is worth a look
+    diverges: bool = False  # whether the sentence says that a training diverges
 
     @cached_property
     def trials(self) -> tuple[Trial, ...]:
@@ -93,29 +98,21 @@ class Experiment:
         )
 
 
-def _slug(title: str) -> str:
-    """A title as a part of a folder's name."""
-    kept = "".join(letter if letter.isalnum() else " " for letter in title.lower())
-    return "-".join(kept.split())
-
-
-_README = "Neural networks from scratch, a re-implementation of the papers from 2003 to 2017"
-
 _WINDOW = Experiment(
     "window",
     "Window",
     "Does a wider window help the neural n-gram?",
     "With 8 characters of context: no improvement.",
-    _README,
     "Bengio, Ducharme, Vincent and Jauvin 2003, A neural probabilistic language model",
     "https://www.jmlr.org/papers/v3/bengio03a.html",
     "The same 32 hidden units over a window of 1, 2, 4, 8 or 16 characters. A wider window also brings more numbers to "
     "learn, a set of its own for each place.",
+    r"h = \tanh\big(d + H\,[C(w_{t-L+1}); \ldots; C(w_t)]\big), \qquad L = 1, 2, 4, 8, 16",
     "feedforward",
     {**_SMALL, "width": 16, "hidden": 32, "learning_rate": 0.01},
     "window",
     "characters that it sees",
-    (Field("", {}, (1, 2, 4, 8, 16)),),
+    (Field("", "", {}, (1, 2, 4, 8, 16)),),
     (Line("", "the window", {}),),
 )
 
@@ -124,17 +121,17 @@ _BATCH_NORM = Experiment(
     "BatchNorm",
     "Does the neural n-gram need BatchNorm to be stable?",
     "Unstable without BatchNorm; with it stable, and smoother.",
-    _README,
     "Ioffe and Szegedy 2015, Batch normalization: accelerating deep network training by reducing internal covariate "
     "shift",
     "https://arxiv.org/abs/1502.03167",
     "A window of 8 characters and 32 hidden units, with and without BatchNorm before the tanh, under step sizes from "
     "gentle to hopeless. No warm-up, no schedule, no clipping.",
+    r"h = \tanh\Big(\gamma\,\frac{Hx - \mu_\text{batch}}{\sigma_\text{batch}} + \beta\Big)",
     "feedforward",
     {**_PLAIN, "width": 8, "hidden": 32, "window": 8},
     "learning_rate",
     "learning rate (Adam)",
-    (Field("", {}, (0.01, 0.03, 0.1, 0.3)),),
+    (Field("", "", {}, (0.01, 0.03, 0.1, 0.3)),),
     (
         Line("none", "without BatchNorm", {"batch_norm": False}),
         Line("BN", "with BatchNorm", {"batch_norm": True}),
@@ -146,22 +143,23 @@ _CLIPPING = Experiment(
     "Clipping",
     "Does an RNN diverge without clipping?",
     "An RNN without gradient clipping diverges.",
-    _README,
     "Pascanu, Mikolov and Bengio 2013, On the difficulty of training recurrent neural networks",
     "https://arxiv.org/abs/1211.5063",
     "64 tanh units that carry their state from batch to batch; gradients run back over 64 characters. Gradients longer "
     "than 1 are shortened to 1, or left as they are. Clipping only ever shortens: it does nothing for gradients that "
-    "vanish.",
+    "vanish. Which step is too large is also a matter of size: of 40 units, measured once, all of these steps were "
+    "survived.",
+    r"g \leftarrow g \cdot \min\Big(1, \frac{1}{\lVert g \rVert}\Big)",
     "rnn",
     {**_PLAIN, "width": 8, "hidden": 64, "batches": "contiguous"},
     "learning_rate",
     "learning rate",
     (
-        Field("Gradient descent with momentum", {"method": "sgd", "momentum": 0.9}, (0.1, 0.3, 1.0)),
-        Field("Adam", {"method": "adam"}, (0.03, 0.3)),
+        Field("descent", "Gradient descent with momentum", {"method": "sgd", "momentum": 0.9}, (0.1, 0.3, 1.0)),
+        Field("adam", "Adam", {"method": "adam"}, (0.03, 0.3)),
     ),
     (Line("none", "without clipping", {"clip": 0.0}), Line("clip", "with clipping at 1", {"clip": 1.0})),
-    gradient=True,
+    diverges=True,
 )
 
 _WARM_UP = Experiment(
@@ -169,13 +167,13 @@ _WARM_UP = Experiment(
     "Warm-up",
     "Does a Transformer need warm-up?",
     "A Transformer needs a learning rate that warms up.",
-    _README,
     "Vaswani et al. 2017, Attention is all you need; Xiong et al. 2020, On layer normalization in the Transformer "
     "architecture",
     "https://arxiv.org/abs/2002.04745",
-    "Four blocks of width 12 with Adam as in 2017 (its second moment follows with 0.98), the step size there at once or "
-    "after 100 steps, and the same from then on. The norm stands after each part, as in 2017, or before it, as is usual "
-    "now; all else is equal.",
+    "Four blocks of width 12 with Adam as in 2017 (its mean square follows with 0.98). The step size is whole at once, "
+    "or only after 100 steps. The norm stands after each part, as in 2017, or before it, as is usual now; all else is "
+    "equal.",
+    r"\text{step size}(t) = \text{learning rate} \cdot \min\Big(1, \frac{t}{101}\Big)",
     "transformer",
     {
         **_PLAIN,
@@ -183,7 +181,7 @@ _WARM_UP = Experiment(
         "batch_size": 32,
         "context": 32,
         "width": 12,
-        "heads": 2,
+        "heads": 1,
         "layers": 4,
         "hidden": 24,
         "positions": "sinusoidal",
@@ -198,11 +196,10 @@ _WARM_UP = Experiment(
     "learning_rate",
     "learning rate (Adam)",
     (
-        Field("Norm after (2017)", {"norm_place": "post"}, (0.01, 0.03, 0.1)),
-        Field("Norm before (now)", {"norm_place": "pre"}, (0.01, 0.03, 0.1)),
+        Field("post", "Norm after (2017)", {"norm_place": "post"}, (0.01, 0.03, 0.1)),
+        Field("pre", "Norm before (now)", {"norm_place": "pre"}, (0.01, 0.03, 0.1)),
     ),
     (Line("none", "without warm-up", {"warmup": 0}), Line("warm", "with 100 steps of warm-up", {"warmup": 100})),
-    gradient=True,
 )
 
 EXPERIMENTS = {each.name: each for each in (_WINDOW, _BATCH_NORM, _CLIPPING, _WARM_UP)}

@@ -99,18 +99,19 @@ PRESETS = {
     ),
     "characters": Preset(
         "Characters of Tiny Shakespeare, the best we know",
-        "Four blocks of width 128 on blocks of 64 characters; the last tenth of the text is held out.",
+        "One LSTM layer of 256 cells on rows of 128 characters, which two processors read several times sooner than "
+        "any Transformer that predicts as well; the last tenth of the text is held out.",
         "text",
-        "transformer",
+        "lstm",
         {
-            "width": 128,
-            "hidden": 512,
-            "iterations": 1_000,
-            "batch_size": 24,
-            "weight_decay": 0.1,
-            "average": 0.97,
+            "hidden": 256,
+            "context": 128,
+            "iterations": 1_600,
+            "batch_size": 16,
+            "average": 0.98,
             "snapshots": 2,
-            "evaluate_every": 100,
+            "evaluate_every": 80,
+            "evaluation_size": 8_192,
         },
     ),
     "paper-feedforward": Preset(

@@ -19,6 +19,8 @@ from explorer.training.lesson import lesson
 from explorer.training.record import Curves, Record, State, Weights
 from explorer.training.train import train
 
+_SCATTERED = 100  # steps: small tensors kept one by one hold on to the memory of the large ones between them
+
 
 class Recorder:
     """Collects the events of one training; with `before`, goes on from where that record ends.
@@ -65,6 +67,8 @@ class Recorder:
                 self._signals.append(signals)
                 self._tokens.append(tokens)
                 self._seconds.append(self.seconds)
+                if len(self._losses) == _SCATTERED:
+                    self.curves()
             case Evaluation(step):
                 if step not in self._known.evaluated:  # a branch that broke off where it begins tells that step again
                     self._evaluations.append(event)

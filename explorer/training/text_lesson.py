@@ -46,6 +46,8 @@ class TextLesson(Lesson):
     def build(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
         if isinstance(config.model, NgramTextConfig) and config.on(TextConfig).rows == "prefixes":
             raise InvalidSetting("An n-gram reads lines, not padded prefixes. Choose rows = sentences: the same pairs.")
+        if isinstance(config.model, NgramTextConfig) and config.replicas > 1:
+            raise InvalidSetting("Counting knows no chance: every seed gives the same n-gram. Give replicas = 1.")
         module, _, name = variant(config.model).place.partition(":")
         vocabulary = text_data(config.on(TextConfig)).vocabulary if vocabulary is None else vocabulary
         model: nn.Module = getattr(import_module(module), name)(
@@ -91,9 +93,7 @@ class TextLesson(Lesson):
             return ()
         tokenizer = self.data.tokenizer
         start, _ = prompt_ids(tokenizer, "\n")
-        # A table of counts is the same for every seed.
-        one = config.replicas == 1 or isinstance(self.model, Ngram)
-        alone = [self.model if one else replica(self.model, r) for r in range(config.replicas)]
+        alone = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
         texts = [
             write(model, start, config.sample, Sampling(seed=seed), context=config.on(TextConfig).context)[0]
             for model, seed in zip(alone, config.seeds, strict=True)

@@ -35,7 +35,7 @@ RATE: Final = 0.1
 # carried .008 .017 .029 .036 .004, RNN likewise .013 .030 .052 .061 -.007, Transformer .010 .023 .037 .034 -.045.
 CHOICE: Final = (
     "Of the rates here it was also the best one, or nearly, for a GRU, an RNN and a Transformer that had learned the "
-    "first 81 % of Tiny Shakespeare and read on in the next 9 %: text that is not held out on this page."
+    "first 81 % of Tiny Shakespeare and read on in the next 9 %. The last tenth was left alone."
 )
 _SESSION = "lineage.online"
 _NOTHING = 0.005  # bits a character that two digits do not show

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,10 @@ def test_seeds_are_asked_side_by_side_and_those_that_diverged_left_out() -> None
     found = closing(made, config)
     assert found.right.shape == (3, len(found.last))
     assert found.mean == pytest.approx(found.right.mean(axis=0))
+    for seed in range(3):
+        alone = replace(config, seed=seed, replicas=1)
+        assert found.right[seed] == pytest.approx(closing(ready(alone), alone).right[0], abs=0.05)
+    assert not np.array_equal(found.right[0], found.right[1])
     made.get_parameter("readout.bias")[2] = math.nan
     two = closing(made, config)
     assert two.diverged == 1 and np.array_equal(two.right, found.right[:2])
@@ -144,6 +149,9 @@ def test_of_many_places_an_evenly_spread_part_is_asked(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "MOST_READ", 80 * 40)
     part = closing(Says(config, knows), config)
     assert (whole.whole, part.whole) == (True, False)
+    asked = held_out_closings(config)
+    distances = sorted(asked[i * len(asked) // 40][1] for i in range(40))
+    assert np.repeat(part.last, part.asked).tolist() == [part.last[np.searchsorted(part.last, d)] for d in distances]
     assert part.asked.sum() == 40 and part.mean.tolist() == [1.0] * len(part.last)
 
 

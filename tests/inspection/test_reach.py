@@ -211,10 +211,13 @@ def test_seeds_that_diverged_are_left_out_and_counted() -> None:
 def test_of_a_long_text_an_evenly_spread_part_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     config = run("rnn", TEXTS["prefixes"] | {"size": 20_000})
     whole = asked(config)
-    monkeypatch.setattr(module, "MOST_READ", whole.targets.sum() * 40 // 3)
+    monkeypatch.setattr(module, "MOST_READ", 1 + whole.targets.sum() * 40 // 3)
     part = asked(config)
     assert whole.whole and not part.whole
-    assert 0.25 < part.targets.sum() / whole.targets.sum() < 0.45
+    third = [b for i, b in enumerate(text_data(config.on(TextConfig)).held_out(rows=64)) if i % 3 == 0]
+    assert part.targets.sum() == sum(len(batch.ids) for batch in third)
+    mean = (part.losses * part.targets).sum(axis=1) / part.targets.sum()
+    assert mean == pytest.approx(loss_over(ready(config), third).numpy(), rel=1e-6)
     assert part.last.tolist() == whole.last.tolist()
 
 

@@ -36,7 +36,6 @@ SIZES: dict[str, dict[str, object]] = {
 }
 RUNS: dict[str, tuple[str, dict[str, object]]] = {
     "ngram": ("ngram", {}),
-    "ngram_seeds": ("ngram", {"replicas": 2, "sample": 0}),
     "ngram_lines": ("ngram", {"rows": "sentences", "split": "pairs"}),
     "feedforward": ("feedforward", {"corpus": "toy", "replicas": 2}),
     "batch_norm": ("feedforward", {"batch_norm": True, "dropout": 0.1, "method": "rmsprop", "beta2": 0.99}),

@@ -219,3 +219,8 @@ def test_every_replica_writes_its_own_sample_and_the_run_keeps_them(tmp_path: Pa
 def test_an_n_gram_cannot_read_padded_prefixes() -> None:
     with pytest.raises(InvalidSetting, match="Choose rows = sentences"):
         next(train(short("ngram", rows="prefixes", split="pairs", corpus="repeats")))
+
+
+def test_counting_has_one_seed() -> None:
+    with pytest.raises(InvalidSetting, match="Give replicas = 1"):
+        next(train(short("ngram", corpus="repeats", replicas=2)))

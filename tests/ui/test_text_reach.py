@@ -319,6 +319,7 @@ def test_the_key_of_a_result_holds_the_fingerprint_of_an_own_text() -> None:
     from explorer.tasks import corpora
     from explorer.ui.runs import Lane
 
-    sha = corpora.keep("a text of twenty letters and more")
-    lane = Lane(small("gru", corpus="own", text=sha), None, None)
-    assert sha in text_reach._names(lane)
+    sha = corpora.keep("a text of twenty letters and more, said again and again " * 9)
+    config = small("ngram", corpus="own", text=sha)
+    stored = store.save_run(record_run(config), store.place_of(config))
+    assert sha in text_reach._names(Lane(config, stored, None))
