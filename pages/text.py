@@ -22,7 +22,7 @@ from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting
 from explorer.ui.text_choice import chosen_text, corpus_row
 
-# TODO-H4 from explorer.ui.text_experiments import experiments_section
+from explorer.ui.text_experiments import experiments_section
 from explorer.ui.text_lab import ALONG, UNITS, TextLab
 from explorer.ui.text_online import online_section
 from explorer.ui.text_reach import closing_section, distance_section, price_section
@@ -486,7 +486,7 @@ def page(session: LabSession[TextLab]) -> None:
         closing_section(lanes, lambda: session.change(lambda lab: lab.with_corpus("brackets")))
     else:
         empty_panel("What these models make of the text, place by place, is shown here once the text is there.", 120)
-    # TODO-H4 experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.looking(experiment=name)))
+    experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.looking(experiment=name)))
     why_section(lab, lanes, found)
     st.header("The code", anchor=False)
     code_section(lab.configs.values(), key="text.code-of")

@@ -12,9 +12,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.figures.comparison import Line, comparison
 from explorer.figures.style import PAGE, SOFT, across, figure, paint, rounded, words
 
-_GAP = 0.085  # of the height, between two labels
+_GAP, _LOW_GAP = 0.085, 0.15  # of the height, between two labels; in a low frame
 _ROOM = 0.16  # of the distance between two values, for the lines that share them
 
 
@@ -111,6 +112,17 @@ def ends(
     )
 
 
+def curves(
+    lines: Sequence[Line], x_title: str, span: tuple[float, float], end: float, log_y: bool = False
+) -> go.Figure:
+    """Runs by step, as on the Compare page, in a frame so low that the labels have to stand further apart."""
+    drawn = comparison(lines, x_title, span, log_y=log_y, end=end, room=52)
+    labels = [note for note in drawn.layout.annotations if note.yref == "paper"]
+    for note, height in zip(labels, _spread([float(note.y) for note in labels], _LOW_GAP), strict=True):
+        note.y = height
+    return drawn
+
+
 def _with_gaps(values: Float[ndarray, " values"]) -> list[float | None]:
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 
@@ -122,10 +134,15 @@ def _apart(lines: Sequence[Ends], span: tuple[float, float]) -> list[float]:
     for line in lines:
         last = [float(mean) for mean in line.values.mean(axis=1) if math.isfinite(mean)]
         wanted.append(min(max((last[-1] - low) / (high - low), 0.0), 1.0) if last else 1.0)
-    placed = dict.fromkeys(range(len(lines)), 0.0)
+    return _spread(wanted, _GAP)
+
+
+def _spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """The same heights in the same order, no two nearer than `gap`, none above 1."""
+    placed = dict.fromkeys(range(len(wanted)), 0.0)
     floor = 0.0
-    for i in sorted(range(len(lines)), key=lambda i: (wanted[i], i)):
+    for i in sorted(range(len(wanted)), key=lambda i: (wanted[i], i)):
         placed[i] = max(wanted[i], floor)
-        floor = placed[i] + _GAP
+        floor = placed[i] + gap
     over = max(0.0, max(placed.values(), default=0.0) - 1.0)
-    return [placed[i] - over for i in range(len(lines))]
+    return [placed[i] - over for i in range(len(wanted))]

@@ -89,7 +89,7 @@ def closing(model: nn.Module, config: RunConfig) -> Closings:
     bins = np.searchsorted(_EDGES, distances)
     asked = np.bincount(bins, minlength=len(_EDGES))
     kept = asked > 0
-    right = [np.bincount(bins, each == truth, len(_EDGES))[kept] / asked[kept] for each in answer[sound][:1]] * int(sound.sum())
+    right = [np.bincount(bins, each == truth, len(_EDGES))[kept] / asked[kept] for each in answer[sound]]
     counts = np.bincount(truth, minlength=len(marks))
     return Closings(
         last=_EDGES[kept],

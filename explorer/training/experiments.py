@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from explorer.training.config import RunConfig, changed, default
@@ -37,7 +37,7 @@ class Line:
 
     label: str  # short: it stands at the end of the line
     words: str  # in the middle of a sentence
-    settings: Mapping[str, object]
+    settings: Mapping[str, object] = field(hash=False)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Field:
 
     name: str
     title: str
-    settings: Mapping[str, object]
+    words: str  # the title in the middle of a sentence
+    settings: Mapping[str, object] = field(hash=False)
     values: tuple[int | float, ...]
 
 
@@ -91,10 +92,10 @@ class Experiment:
         """Every run, panel by panel and there line by line."""
         usual = changed(default("text", self.model), self.shared)
         return tuple(
-            Trial(field, line, value, changed(usual, {**field.settings, **line.settings, self.setting: value}))
-            for field in self.fields
+            Trial(part, line, value, changed(usual, {**part.settings, **line.settings, self.setting: value}))
+            for part in self.fields
             for line in self.lines
-            for value in field.values
+            for value in part.values
         )
 
 
@@ -107,12 +108,12 @@ _WINDOW = Experiment(
     "https://www.jmlr.org/papers/v3/bengio03a.html",
     "The same 32 hidden units over a window of 1, 2, 4, 8 or 16 characters. A wider window also brings more numbers to "
     "learn, a set of its own for each place.",
-    r"h = \tanh\big(d + H\,[C(w_{t-L+1}); \ldots; C(w_t)]\big), \qquad L = 1, 2, 4, 8, 16",
+    r"h = \tanh\big(d + H\,[C(w_{t-L+1}); \ldots; C(w_t)]\big)",
     "feedforward",
     {**_SMALL, "width": 16, "hidden": 32, "learning_rate": 0.01},
     "window",
     "characters that it sees",
-    (Field("", "", {}, (1, 2, 4, 8, 16)),),
+    (Field("", "", "", {}, (1, 2, 4, 8, 16)),),
     (Line("", "the window", {}),),
 )
 
@@ -131,7 +132,7 @@ _BATCH_NORM = Experiment(
     {**_PLAIN, "width": 8, "hidden": 32, "window": 8},
     "learning_rate",
     "learning rate (Adam)",
-    (Field("", "", {}, (0.01, 0.03, 0.1, 0.3)),),
+    (Field("", "", "", {}, (0.01, 0.03, 0.1, 0.3)),),
     (
         Line("none", "without BatchNorm", {"batch_norm": False}),
         Line("BN", "with BatchNorm", {"batch_norm": True}),
@@ -155,8 +156,14 @@ _CLIPPING = Experiment(
     "learning_rate",
     "learning rate",
     (
-        Field("descent", "Gradient descent with momentum", {"method": "sgd", "momentum": 0.9}, (0.1, 0.3, 1.0)),
-        Field("adam", "Adam", {"method": "adam"}, (0.03, 0.3)),
+        Field(
+            "descent",
+            "Gradient descent with momentum",
+            "gradient descent with momentum",
+            {"method": "sgd", "momentum": 0.9},
+            (0.1, 0.3, 1.0),
+        ),
+        Field("adam", "Adam", "Adam", {"method": "adam"}, (0.03, 0.3)),
     ),
     (Line("none", "without clipping", {"clip": 0.0}), Line("clip", "with clipping at 1", {"clip": 1.0})),
     diverges=True,
@@ -196,8 +203,8 @@ _WARM_UP = Experiment(
     "learning_rate",
     "learning rate (Adam)",
     (
-        Field("post", "Norm after (2017)", {"norm_place": "post"}, (0.01, 0.03, 0.1)),
-        Field("pre", "Norm before (now)", {"norm_place": "pre"}, (0.01, 0.03, 0.1)),
+        Field("post", "Norm after (2017)", "the norm after", {"norm_place": "post"}, (0.01, 0.03, 0.1)),
+        Field("pre", "Norm before (now)", "the norm before", {"norm_place": "pre"}, (0.01, 0.03, 0.1)),
     ),
     (Line("none", "without warm-up", {"warmup": 0}), Line("warm", "with 100 steps of warm-up", {"warmup": 100})),
 )

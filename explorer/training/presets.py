@@ -62,7 +62,7 @@ PRESETS = {
             "clip": 0.0,
             "average": 0.98,
             "snapshots": 2,
-            "evaluate_every": 60,
+            "evaluate_every": 140,
             "evaluation_size": 4_096,
         },
     ),

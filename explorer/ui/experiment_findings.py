@@ -35,6 +35,11 @@ class Outcome:
         return bool(np.isfinite(self.bits).all())
 
     @property
+    def broken(self) -> int:
+        """Seeds of a training that broke out; where numbers ended, nobody can tell whose, so it counts for all."""
+        return self.broke_out if self.numbers else self.trial.config.replicas
+
+    @property
     def lost(self) -> bool:
         """Whether every seed ends knowing less than nothing."""
         return bool((~(self.bits < BLIND)).all())
@@ -94,12 +99,12 @@ def _compared(value: int | float, first: Outcome, second: Outcome) -> Compared:
     return Compared(value, first, second, found)
 
 
-def against_without(experiment: Experiment, field: Field, found: Mapping[str, Outcome]) -> list[Compared]:
+def against_without(experiment: Experiment, part: Field, found: Mapping[str, Outcome]) -> list[Compared]:
     """With against without, at every value of the setting that has both."""
-    without, with_it = (by_value(experiment, field, line, found) for line in experiment.lines[:2])
+    without, with_it = (by_value(experiment, part, line, found) for line in experiment.lines[:2])
     return [
         _compared(value, without[value], with_it[value])
-        for value in field.values
+        for value in part.values
         if value in without and value in with_it
     ]
 
@@ -111,10 +116,10 @@ def against_smaller(experiment: Experiment, found: Mapping[str, Outcome]) -> lis
 
 
 def by_value(
-    experiment: Experiment, field: Field, line: Line, found: Mapping[str, Outcome]
+    experiment: Experiment, part: Field, line: Line, found: Mapping[str, Outcome]
 ) -> dict[int | float, Outcome]:
     """The runs of one line."""
-    trials = (trial for trial in experiment.trials if (trial.field, trial.line) == (field, line))
+    trials = (trial for trial in experiment.trials if (trial.field, trial.line) == (part, line))
     return {trial.value: found[trial.name] for trial in trials if trial.name in found}
 
 
@@ -130,113 +135,118 @@ def finding(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
         return f"{len(found)} of {len(experiment.trials)} runs are there. What they say comes with the last."
     if len(experiment.lines) == 1:
         return window_finding(against_smaller(experiment, found))
-    parts = [breaking_out(experiment, found)] if experiment.diverges else []
-    for field in experiment.fields:
-        said = field_finding(experiment, against_without(experiment, field, found))
-        parts.append(f"{field.title}: {said[0].lower()}{said[1:]}" if field.title else said)
-    return " ".join([*parts, holds(experiment, found)])
+    if experiment.diverges:
+        return f"{breaking_out(experiment, found)} {holds(experiment, found)}"
+    return " ".join([with_and_without(experiment, found), spreads(experiment, found), holds(experiment, found)])
 
 
 def window_finding(steps: Sequence[Compared]) -> str:
     """What every widening brought, and whether the one that is said to bring nothing does."""
-    told: dict[Verdict, list[str]] = {}
-    for step in steps:
-        small, large = f"{step.first.trial.value:g}", f"{step.value:g}"
+    told = []
+    for index, step in enumerate(steps):
+        unit = (" character" if step.value == 1 else " characters") if not index else ""
+        pair = f"{step.value:g}{unit} instead of {step.first.trial.value:g}"
         by = f"{abs(step.found.mean):.3f}" if step.found else ""
-        text = {
-            "lower": f"from {small} to {large} by {by}",
-            "higher": f"from {small} to {large} by {by}",
-        }.get(step.verdict, f"{large} instead of {small}")
-        told.setdefault(step.verdict, []).append(text)
-    parts = []
-    if "lower" in told:
-        parts.append(f"A wider window saves bits a character {listed(told['lower'])}")
-    if "luck" in told:
-        parts.append(f"{listed(told['luck'])} could be luck")
-    if "higher" in told:
-        parts.append(f"it costs {listed(told['higher'])}")
-    first = "; ".join(parts)
-    claimed = next((step for step in steps if step.value == CLAIMED), None)
-    if claimed is None:
-        return f"{first[0].upper()}{first[1:]}."
-    helps = claimed.verdict == "lower"
-    verdict = f"So {CLAIMED} characters do help here." if helps else f"So {CLAIMED} indeed bring no improvement."
-    return f"{first[0].upper()}{first[1:]}. {verdict}"
-
-
-def field_finding(experiment: Experiment, every: Sequence[Compared]) -> str:
-    """With against without, over the values of the setting."""
-    words = experiment.lines[1].words
-    groups: dict[Verdict, list[Compared]] = {}
-    for each in every:
-        groups.setdefault(each.verdict, []).append(each)
-    parts = []
-    for verdict in ("lower", "higher"):
-        if verdict in groups:
-            parts.append(f"{verdict} at {listed([_by(each) for each in groups[verdict]])}")
-    rest = [
-        f"at {listed([f'{each.value:g}' for each in groups[verdict]])} {text}"
-        for verdict, text in (
-            ("luck", "the difference could be luck"),
-            ("same", "nothing changes"),
-            ("unknown", "nobody can tell"),
+        bits = f"{by} bits a character" if not index else by
+        told.append(
+            {
+                "lower": f"{pair} saves {bits}",
+                "higher": f"{pair} costs {bits}",
+                "luck": f"{pair} could be luck",
+                "same": f"{pair} changes nothing",
+                "unknown": f"of {pair} one seed says nothing",
+            }[step.verdict]
         )
-        if verdict in groups
-    ]
-    if not parts:
-        return f"{words[0].upper()}{words[1:]} no end is lower or higher for more than luck: {', '.join(rest)}."
-    first = f"{words[0].upper()}{words[1:]} it ends {', '.join(parts)}"
-    return f"{first}; {', '.join(rest)}." if rest else f"{first}."
+    first = f"A window of {listed(told)}."
+    claimed = next((step for step in steps if step.value == CLAIMED), None)
+    if claimed is None or claimed.verdict == "unknown":
+        return first
+    if claimed.verdict == "lower":
+        return f"{first} So {CLAIMED} characters do help here."
+    return f"{first} So with {CLAIMED} there is no improvement here either."
+
+
+def with_and_without(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
+    """Where with ends lower or higher than without, and where nobody can tell."""
+    words = _start(experiment.lines[1].words)
+    every = [(part, each) for part in experiment.fields for each in against_without(experiment, part, found)]
+    told = []
+    for verdict in ("lower", "higher"):
+        places = [f"{_place(part, each.value)} ({_by(each)})" for part, each in every if each.verdict == verdict]
+        if places:
+            told.append(f"{verdict} at {listed(places)}")
+    open_ = [_place(part, each.value) for part, each in every if each.verdict not in ("lower", "higher")]
+    if not told:
+        return f"{words} no end is lower or higher than luck could make it, at any of {number(len(every))} step sizes."
+    first = f"{words} it ends {', '.join(told)}"
+    if not open_:
+        return f"{first}."
+    where = f"at {listed(open_)}" if len(open_) <= 3 else f"at the other {number(len(open_))}"
+    return f"{first}; {where} the difference could be luck."
+
+
+def _start(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def _place(part: Field, value: int | float) -> str:
+    return f"{value:g} of {part.words}" if part.words else f"{value:g}"
 
 
 def _by(each: Compared) -> str:
-    if each.found is None:
-        return f"{each.value:g} (the other ends without numbers)"
-    return f"{each.value:g} by {abs(each.found.mean):.3f}"
+    if each.found is None or each.first.lost != each.second.lost:
+        return "the other ends worse than blind guessing"
+    return f"by {abs(each.found.mean):.3f} bits a character"
+
+
+def spreads(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
+    """How far apart the seeds end at most: what it means to be stable."""
+    widest = []
+    for line in experiment.lines[:2]:
+        ends = [each for each in found.values() if each.trial.line == line]
+        lost = any(not each.numbers for each in ends)
+        widest.append(math.inf if lost else max(float(np.ptp(each.bits)) for each in ends))
+    if any(math.isinf(each) for each in widest):
+        return ""
+    without, with_it = widest
+    return f"Its seeds end at most {without:.2f} bits apart {experiment.lines[0].words}, {with_it:.2f} with."
 
 
 def breaking_out(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     """In which runs a net that had learned something came to know less than nothing."""
     without, with_it = (_broken(experiment, line, found) for line in experiment.lines[:2])
-    words = [line.words for line in experiment.lines[:2]]
+    words = [_start(line.words) for line in experiment.lines[:2]]
     if not without and not with_it:
-        return f"Nothing diverges, {words[0]} or with: no batch ever costs more than blind guessing."
+        return f"{words[0]} nothing diverges: no batch comes to cost more than blind guessing."
     if not without:
-        return f"{words[0].capitalize()} nothing diverges; {words[1]} {listed(with_it)}."
-    worst = max((o.worst for o in found.values() if o.trial.line == experiment.lines[0]), default=0.0)
-    first = (
-        f"{words[0].capitalize()} batches come to cost more than blind guessing, up to {worst:.0f} bits a character: "
-        f"{listed(without)}."
-    )
-    return f"{first} {words[1].capitalize()}: {listed(with_it) if with_it else 'none'}."
+        return f"{words[0]} nothing diverges; {words[1][0].lower()}{words[1][1:]} it does: {listed(with_it)}."
+    worst = max(each.worst for each in found.values() if each.trial.line == experiment.lines[0])
+    cost = f"batches come to cost up to {worst:.0f} bits a character, where blind guessing costs {BLIND:.0f}"
+    first = f"{words[0]} {cost}: at {listed(without)}."
+    return f"{first} {words[1]} that happens {f'at {listed(with_it)}' if with_it else 'nowhere'}."
 
 
 def _broken(experiment: Experiment, line: Line, found: Mapping[str, Outcome]) -> list[str]:
     """Where, and in how many seeds."""
     told = []
-    for field in experiment.fields:
-        for value, each in by_value(experiment, field, line, found).items():
-            count = each.trial.config.replicas if not each.numbers else each.broke_out
+    for part in experiment.fields:
+        for value, each in by_value(experiment, part, line, found).items():
+            count, of = each.broken, each.trial.config.replicas
             if count:
-                where = f"{field.title} at {value:g}" if field.title else f"at {value:g}"
-                told.append(f"{where} in {number(count)} of {seeds(each.trial.config.replicas)}")
+                told.append(f"{_place(part, value)} in {'all' if count == of else f'{number(count)} of'} {seeds(of)}")
     return told
 
 
 def holds(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     """At how many values of the setting the popular sentence is true here."""
     if experiment.diverges:
-        line = experiment.lines[0]
-        ends = [o for f in experiment.fields for o in by_value(experiment, f, line, found).values()]
-        true, all_of = sum(not o.numbers or o.broke_out > 0 for o in ends), len(ends)
+        ends = [each for each in found.values() if each.trial.line == experiment.lines[0]]
+        true, all_of = sum(each.broken > 0 for each in ends), len(ends)
     else:
-        every = [each for f in experiment.fields for each in against_without(experiment, f, found)]
+        every = [each for part in experiment.fields for each in against_without(experiment, part, found)]
         true, all_of = sum(each.verdict == "lower" for each in every), len(every)
-    if not true:
-        return f"The sentence holds here at none of {number(all_of)} learning rates."
-    if true == all_of:
-        return f"The sentence holds here at all {number(all_of)} learning rates."
-    return f"The sentence holds here at {number(true)} of {number(all_of)} learning rates."
+    count = "none" if not true else "all" if true == all_of else number(true)
+    return f"So the sentence holds here at {count} of {number(all_of)} step sizes."
 
 
 def ended(found: Outcome | None) -> str:
@@ -252,8 +262,10 @@ def told(each: Compared) -> str:
     """A difference with its interval, and whether it is more than luck."""
     if each.verdict == "same":
         return "none, bit for bit"
+    if each.first.lost != each.second.lost:
+        return f"the {'first' if each.first.lost else 'second'} is worse than blind guessing"
     if each.found is None:
-        return "the other ends without numbers" if each.verdict in ("lower", "higher") else "–"
+        return "–"
     interval = f"{_signed(each.found.mean)} ({_signed(each.found.low)} to {_signed(each.found.high)})"
     return f"{interval}, could be luck" if each.found.noise else interval
 

@@ -13,9 +13,10 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
-from explorer.figures.comparison import PER_RUN, comparison
+from explorer.figures.comparison import PER_RUN
 from explorer.figures.comparison import Line as Curve
 from explorer.figures.experiments import Ends, ends
+from explorer.figures.experiments import curves as curves_figure
 from explorer.inspection.comparing import over_seeds, thinned
 from explorer.training import estimate
 from explorer.training.config import key
@@ -34,7 +35,7 @@ from explorer.ui.visitors import visitor
 
 _STATE = "lineage.text-experiments"
 _CEILING = BLIND + 0.4  # bits a character: who ends above stands on the edge of the figure
-_DASHES = ("6px,4px", "solid", "2px,3px", "10px,3px,2px,3px", "10px,4px")
+_DASHES = ("6px,4px", "solid")  # without, with
 LOOKS = {"bits": "held-out text", "gradient": "length of the gradient"}
 
 
@@ -327,14 +328,14 @@ def _playback(experiment: Experiment, lanes: Mapping[str, Lane], races: int) -> 
 
 def curve_panels(experiment: Experiment, lanes: Mapping[str, Lane], look: str) -> list[Panel]:
     """A panel a value of the setting, with and without in each; where only the setting varies, one panel for all."""
-    span = _span([lanes[trial.name] for trial in experiment.trials], look)
+    scale = _scale([lanes[trial.name] for trial in experiment.trials], look)
     if len(experiment.lines) == 1:
         groups = [("", MODELS[experiment.model].title, list(experiment.trials))]
     else:
         groups = [
             (
                 f"{part.name}-{value:g}",
-                f"{_short(part)} {value:g}".strip(),
+                f"{part.title}, {value:g}" if part.title else f"Rate {value:g}",
                 [trial for trial in experiment.trials if (trial.field, trial.value) == (part, value)],
             )
             for part in experiment.fields
@@ -346,37 +347,37 @@ def curve_panels(experiment: Experiment, lanes: Mapping[str, Lane], look: str) -
             title,
             tuple((trial, Same(lanes[trial.name].curves)) for trial in trials),
             look,
-            span,
+            scale,
         )
         for name, title, trials in groups
     ]
 
 
-def _short(part: Field) -> str:
-    """A field's title in front of a value: its first words."""
-    return {"descent": "Descent,", "adam": "Adam,", "post": "After,", "pre": "Before,"}.get(part.name, "Rate")
+@dataclass(frozen=True)
+class _Scale:
+    """One axis for all panels."""
+
+    span: tuple[float, float]
+    log: bool
 
 
 @lru_cache(maxsize=256)
-def _curve_panel(
-    name: str, title: str, drawn: tuple[tuple[Trial, Same], ...], look: str, span: tuple[float, float]
-) -> Panel:
+def _curve_panel(name: str, title: str, drawn: tuple[tuple[Trial, Same], ...], look: str, scale: _Scale) -> Panel:
     """Drawn once for all visitors who look at the same runs."""
-    alone = not drawn[0][0].line.label
     curves, tracks = [], []
-    for index, ((trial, same), dash) in enumerate(zip(drawn, _DASHES[1:] if alone else _DASHES, strict=False)):
+    for index, (trial, same) in enumerate(drawn):
         row = MODELS[trial.config.model_name]
+        alone = not trial.line.label
         label = f"{trial.value:g}" if alone else trial.line.label
-        words = f"window of {trial.value:g}" if alone else trial.line.words
+        words = f"a window of {trial.value:g}" if alone else trial.line.words
         x, values = _values(same, look)
         kept = thinned(values, most=150)
-        curves.append(Curve(label, words, row.colour, "solid" if alone else dash, x[kept], *values[kept].T))
+        curves.append(Curve(label, words, row.colour, "solid" if alone else _DASHES[index], x[kept], *values[kept].T))
         at = PER_RUN * index
         tracks.append({"trace": at + 2, "low": at, "high": at + 1, "title": words, "colour": row.colour, "digits": 2})
-    steps = drawn[0][0].config.steps
     return Panel(
         name,
-        comparison(curves, "step", span, log_y=look == "gradient", end=steps, room=52),
+        curves_figure(curves, "step", scale.span, drawn[0][0].config.steps, scale.log),
         alt=f"{title}: {LOOKS[look]} by step, {listed([str(t['title']) for t in tracks])}.",
         title=title,
         tracks=tracks,
@@ -397,15 +398,17 @@ def _values(same: Same, look: str) -> tuple[np.ndarray, np.ndarray]:
     return x, over_seeds(np.where(np.isfinite(values), values, np.nan))
 
 
-def _span(lanes: list[Lane], look: str) -> tuple[float, float]:
-    """One axis for all panels; what breaks out leaves it at the top."""
+def _scale(lanes: list[Lane], look: str) -> _Scale:
+    """Low enough for the best and, where one breaks out, logarithmic and high enough for the worst."""
     known = [spread for lane in lanes if len(spread := _values(Same(lane.curves), look)[1])]
     values = np.concatenate(known) if known else np.zeros((0, 3))
+    some = values[np.isfinite(values) & (values > 0)]
     if look == "gradient":
-        some = values[np.isfinite(values) & (values > 0)]
-        return (float(some.min()) * 0.8, max(float(some.max()), 1.2) * 1.25) if len(some) else (0.1, 10.0)
-    low = float(np.nanmin(values)) if len(values) else 3.0
-    return low - 0.15, _CEILING
+        return _Scale((float(some.min()) * 0.8, max(float(some.max()), 1.2) * 1.25) if len(some) else (0.1, 10.0), True)
+    low = float(some.min()) if len(some) else 3.0
+    if len(some) and some.max() > 2 * BLIND:
+        return _Scale((low * 0.9, float(some.max()) * 1.1), True)
+    return _Scale((low - 0.15, _CEILING), False)
 
 
 def _table(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
@@ -419,7 +422,7 @@ def _table(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
         [math.floor(10 * float(inside.min())) / 10, math.ceil(10 * float(inside.max())) / 10] if len(inside) else [3, 6]
     )
     columns: list[dict[str, object]] = [
-        {"key": "value", "label": experiment.axis if alone else "learning rate", "kind": "text", "align": "left"}
+        {"key": "value", "label": experiment.axis if alone else "learning rate", "kind": "model", "align": "left"}
     ]
     for line in experiment.lines:
         words = "bits a character" if alone else line.words
@@ -439,7 +442,8 @@ def _table(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
                 line.label or "end": findings.by_value(experiment, part, line, found).get(value)
                 for line in experiment.lines
             }
-            cells: dict[str, object] = {"value": {"text": f"{part.title}, {value:g}" if part.title else f"{value:g}"}}
+            named = f"{part.title}, {value:g}" if part.title else f"{value:g}"
+            cells: dict[str, object] = {"value": {"text": named, "colour": MODELS[experiment.model].colour}}
             for name, each in ends_here.items():
                 dots = [round(float(v), 4) for v in each.bits if v < _CEILING] if each else []
                 cells[name] = {"text": findings.ended(each), "values": dots}

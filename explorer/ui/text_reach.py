@@ -179,7 +179,7 @@ def price_section(lanes: Mapping[str, Lane]) -> None:
         what = listed([MODELS[name].title for name in configs])
         empty_panel(
             f"Steps of {what} at seven lengths of a row, at the same number of tokens in all: about ten seconds.",
-            _HEIGHT,
+            120,
         )
     else:
 
