@@ -259,7 +259,8 @@ def pretrain(
     everything: Annotated[bool, typer.Option("--all", help="All of them.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Train the runs that ship with the program into pretrained/."""
+    """Train the runs that ship with the program into pretrained/, each with its card."""
+    from explorer.training.packing import model_card
     from explorer.training.recorder import record_run
 
     known = recipes()
@@ -271,6 +272,7 @@ def pretrain(
         # The first steps of a process are slower: keep them off the card.
         record_run(changed(known[name], {"epochs": 1} if known[name].steps_per_epoch else {"iterations": 1}))
         _finish(known[name], store.PRETRAINED / name, as_json, partial(trimmed, name))
+        (store.PRETRAINED / name / "MODEL_CARD.md").write_text(model_card(store.load(store.PRETRAINED / name)))
 
 
 @app.command("export")

@@ -115,12 +115,31 @@ def ends(
 def curves(
     lines: Sequence[Line], x_title: str, span: tuple[float, float], end: float, log_y: bool = False
 ) -> go.Figure:
-    """Runs by step, as on the Compare page, in a frame so low that the labels have to stand further apart."""
+    """Runs by step, as on the Compare page, in a frame so low that labels have to stand further apart, and that a
+    logarithmic axis has room for a few numbers only."""
     drawn = comparison(lines, x_title, span, log_y=log_y, end=end, room=52)
     labels = [note for note in drawn.layout.annotations if note.yref == "paper"]
-    for note, height in zip(labels, _spread([float(note.y) for note in labels], _LOW_GAP), strict=True):
+    gap = _LOW_GAP if len(labels) < 4 else _GAP
+    for note, height in zip(labels, _spread([float(note.y) for note in labels], gap), strict=True):
         note.y = height
+    if log_y:
+        heights = log_ticks(*span)
+        drawn.layout.yaxis.update(tickmode="array", tickvals=heights, ticktext=[_plain(height) for height in heights])
     return drawn
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Four numbers or so between two: powers of ten, where there are few of them also their threes, where there are
+    many not each."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    few = math.log10(high / low) < 3
+    every = max(1, round(math.log10(high / low) / 4))
+    wanted = [first * 10.0**power for power in powers[::every] for first in ((1, 3) if few else (1,))]
+    return [value for value in wanted if low <= value <= high]
+
+
+def _plain(value: float) -> str:
+    return f"{value:,g}" if 0.001 <= value < 100_000 else f"10<sup>{round(math.log10(value))}</sup>"
 
 
 def _with_gaps(values: Float[ndarray, " values"]) -> list[float | None]:

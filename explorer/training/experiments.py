@@ -165,7 +165,7 @@ _CLIPPING = Experiment(
         ),
         Field("adam", "Adam", "Adam", {"method": "adam"}, (0.03, 0.3)),
     ),
-    (Line("none", "without clipping", {"clip": 0.0}), Line("clip", "with clipping at 1", {"clip": 1.0})),
+    (Line("none", "without clipping", {"clip": 0.0}), Line("clip", "with clipping", {"clip": 1.0})),
     diverges=True,
 )
 
@@ -206,7 +206,7 @@ _WARM_UP = Experiment(
         Field("post", "Norm after (2017)", "the norm after", {"norm_place": "post"}, (0.01, 0.03, 0.1)),
         Field("pre", "Norm before (now)", "the norm before", {"norm_place": "pre"}, (0.01, 0.03, 0.1)),
     ),
-    (Line("none", "without warm-up", {"warmup": 0}), Line("warm", "with 100 steps of warm-up", {"warmup": 100})),
+    (Line("none", "without warm-up", {"warmup": 0}), Line("warm", "with warm-up", {"warmup": 100})),
 )
 
 EXPERIMENTS = {each.name: each for each in (_WINDOW, _BATCH_NORM, _CLIPPING, _WARM_UP)}

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from explorer.catalogue import model_row, task_row, variant
 from explorer.errors import DamagedRun
+from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig, default, to_json
 from explorer.training.store import Card, StoredRun
 
@@ -86,6 +87,8 @@ def model_card(run: StoredRun) -> str:
         "## What came out",
         _metrics_table(card),
         "Each value, and those before the end, are in `metrics.csv`.",
+        "## What it cannot do",
+        "\n".join(f"- {each}" for each in known_limits(config)),
         "## Train it again",
         _again(config),
         f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
@@ -101,6 +104,29 @@ def model_card(run: StoredRun) -> str:
         ),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def known_limits(config: RunConfig) -> list[str]:
+    """What nobody should expect of a model trained like this."""
+    task = config.task
+    if not isinstance(task, TextConfig):
+        return [
+            "It knows the few words of one small grammar, and was never asked anything else.",
+            "Its accuracy is over the sentences of that grammar, which are also those it was trained on, unless a pair "
+            "was held out.",
+        ]
+    leaks = {
+        "windows": "The held-out windows overlap trained ones: its loss flatters it.",
+        "pairs": "Held-out targets stand in lines whose other targets were trained: its loss flatters it a little.",
+    }
+    carried = " It carries its state on from block to block." if task.batches == "contiguous" else ""
+    return [
+        "It has read one text, and no other; of any other text nothing was measured.",
+        f"It was trained on rows of {task.context} tokens.{carried} What lies further back it has not learned to use.",
+        *([leaks[task.split]] if task.split in leaks else []),
+        "It writes in the manner of its text and knows nothing: words that do not exist, sentences without sense. It "
+        "is for looking at, not for use.",
+    ]
 
 
 def command(config: RunConfig) -> str:

@@ -17,6 +17,7 @@ from explorer.training.experiments import BLIND, CLAIMED, Experiment, Field, Lin
 from explorer.training.record import Curves
 from explorer.ui.findings import listed, number, seeds
 
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Verdict = Literal["lower", "higher", "luck", "same", "unknown"]
 
 
@@ -177,7 +178,9 @@ def with_and_without(experiment: Experiment, found: Mapping[str, Outcome]) -> st
             told.append(f"{verdict} at {listed(places)}")
     open_ = [_place(part, each.value) for part, each in every if each.verdict not in ("lower", "higher")]
     if not told:
-        return f"{words} no end is lower or higher than luck could make it, at any of {number(len(every))} step sizes."
+        return (
+            f"{words} no end is lower or higher than luck could make it, at any of {number(len(every))} learning rates."
+        )
     first = f"{words} it ends {', '.join(told)}"
     if not open_:
         return f"{first}."
@@ -190,7 +193,7 @@ def _start(words: str) -> str:
 
 
 def _place(part: Field, value: int | float) -> str:
-    return f"{value:g} of {part.words}" if part.words else f"{value:g}"
+    return f"{value:g} with {part.words}" if part.words else f"{value:g}"
 
 
 def _by(each: Compared) -> str:
@@ -209,7 +212,7 @@ def spreads(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     if any(math.isinf(each) for each in widest):
         return ""
     without, with_it = widest
-    return f"Its seeds end at most {without:.2f} bits apart {experiment.lines[0].words}, {with_it:.2f} with."
+    return f"The seeds end at most {without:.2f} bits apart {experiment.lines[0].words}, {with_it:.2f} with."
 
 
 def breaking_out(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
@@ -223,7 +226,7 @@ def breaking_out(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     worst = max(each.worst for each in found.values() if each.trial.line == experiment.lines[0])
     cost = f"batches come to cost up to {worst:.0f} bits a character, where blind guessing costs {BLIND:.0f}"
     first = f"{words[0]} {cost}: at {listed(without)}."
-    return f"{first} {words[1]} that happens {f'at {listed(with_it)}' if with_it else 'nowhere'}."
+    return f"{first} {words[1]} that happens {f'at {listed(with_it)}' if with_it else 'at none of them'}."
 
 
 def _broken(experiment: Experiment, line: Line, found: Mapping[str, Outcome]) -> list[str]:
@@ -233,7 +236,7 @@ def _broken(experiment: Experiment, line: Line, found: Mapping[str, Outcome]) ->
         for value, each in by_value(experiment, part, line, found).items():
             count, of = each.broken, each.trial.config.replicas
             if count:
-                told.append(f"{_place(part, value)} in {'all' if count == of else f'{number(count)} of'} {seeds(of)}")
+                told.append(f"{_place(part, value)} ({'all' if count == of else f'{number(count)} of'} {seeds(of)})")
     return told
 
 
@@ -246,7 +249,7 @@ def holds(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
         every = [each for part in experiment.fields for each in against_without(experiment, part, found)]
         true, all_of = sum(each.verdict == "lower" for each in every), len(every)
     count = "none" if not true else "all" if true == all_of else number(true)
-    return f"So the sentence holds here at {count} of {number(all_of)} step sizes."
+    return f"So the sentence holds here at {count} of {number(all_of)} learning rates."
 
 
 def ended(found: Outcome | None) -> str:
@@ -268,6 +271,16 @@ def told(each: Compared) -> str:
         return "–"
     interval = f"{_signed(each.found.mean)} ({_signed(each.found.low)} to {_signed(each.found.high)})"
     return f"{interval}, could be luck" if each.found.noise else interval
+
+
+def short(value: float) -> str:
+    """A length in a few letters: 1.3, or 1.3·10⁸."""
+    if not math.isfinite(value):
+        return "endless"
+    if value < 10_000:
+        return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
+    power = math.floor(math.log10(value))
+    return f"{value / 10**power:.1f}·10{str(power).translate(_RAISED)}"
 
 
 def _signed(value: float) -> str:

@@ -53,8 +53,9 @@ class Lane:
     @property
     def stamp(self) -> tuple[Hashable, ...]:
         """What names these very weights to a cache; an own text's SHA-256 is a part of it, see `slowly.forget`."""
-        if self.stored or self.stopped:
-            return (self.stored or self.stopped).stamp  # type: ignore[union-attr]
+        kept = self.kept
+        if isinstance(kept, StoredRun):
+            return kept.stamp
         return (getattr(self.config.task, "text", ""), key(self.config), id(self.private))
 
     @property

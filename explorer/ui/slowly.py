@@ -6,6 +6,7 @@ A result is kept for all who ask for the same, and so is the sentence of a text 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -18,7 +19,8 @@ from explorer.ui.page import empty_panel, problems
 
 Made = TypeVar("Made")
 PATIENCE = 0.2  # seconds that a page waits before it is drawn without the result
-_MOST = 48  # results
+AGAIN = 10.0  # seconds after a bug in which it is not tried again
+_MOST = 256  # results
 _works: OrderedDict[tuple[Hashable, ...], Future[object]] = OrderedDict()
 _lock = threading.Lock()
 
@@ -33,11 +35,12 @@ _pool = ThreadPoolExecutor(2, thread_name_prefix="slowly", initializer=_one_thre
 
 
 def work(key: tuple[Hashable, ...], make: Callable[[], Made]) -> Future[Made]:
-    """What is made under this key: there already, on its way, or begun now, also where it went wrong before."""
+    """What is made under this key: there already, on its way, or begun now, also where it went wrong a while ago."""
     with _lock:
         known = _works.get(key)
         if known is None or known.cancelled() or (known.done() and not _usable(known)):
             _works[key] = _pool.submit(make)
+            _works[key].add_done_callback(_ended)
         _works.move_to_end(key)
         while len(_works) > _MOST:
             _works.popitem(last=False)[1].cancel()
@@ -45,8 +48,14 @@ def work(key: tuple[Hashable, ...], make: Callable[[], Made]) -> Future[Made]:
 
 
 def _usable(done: Future[object]) -> bool:
-    """Whether work came to a result, or to a sentence that says why there is none."""
-    return isinstance(done.exception(), LineageError | None)
+    """Whether work came to a result, or to a sentence that says why there is none; a bug is one for a while."""
+    if isinstance(done.exception(), LineageError | None):
+        return True
+    return time.monotonic() - getattr(done, "ended", 0.0) < AGAIN
+
+
+def _ended(done: Future[object]) -> None:
+    done.ended = time.monotonic()  # type: ignore[attr-defined]
 
 
 def forget(part: Hashable) -> None:

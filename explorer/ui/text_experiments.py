@@ -399,7 +399,8 @@ def _values(same: Same, look: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scale(lanes: list[Lane], look: str) -> _Scale:
-    """Low enough for the best and, where one breaks out, logarithmic and high enough for the worst."""
+    """Low enough for the best and, where one breaks out, logarithmic and high enough for the worst. As high as the
+    beginning while something trains; after it the beginning would flatten everything that matters."""
     known = [spread for lane in lanes if len(spread := _values(Same(lane.curves), look)[1])]
     values = np.concatenate(known) if known else np.zeros((0, 3))
     some = values[np.isfinite(values) & (values > 0)]
@@ -408,7 +409,9 @@ def _scale(lanes: list[Lane], look: str) -> _Scale:
     low = float(some.min()) if len(some) else 3.0
     if len(some) and some.max() > 2 * BLIND:
         return _Scale((low * 0.9, float(some.max()) * 1.1), True)
-    return _Scale((low - 0.15, _CEILING), False)
+    over = len(known) == len(lanes) and not any(lane.live for lane in lanes)
+    highest = max((float(spread[-1].max()) for spread in known), default=_CEILING)
+    return _Scale((low - 0.1, min(highest + 0.6, _CEILING) if over else _CEILING), False)
 
 
 def _table(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
@@ -426,7 +429,8 @@ def _table(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
     ]
     for line in experiment.lines:
         words = "bits a character" if alone else line.words
-        columns.append({"key": line.label or "end", "label": words, "kind": "strip", "align": "left", "range": reach})
+        kind = "text" if experiment.diverges else "strip"  # what breaks out is on no strip
+        columns.append({"key": line.label or "end", "label": words, "kind": kind, "align": "left", "range": reach})
     against = "against the one before" if alone else "difference"
     columns.append({"key": "against", "label": against, "kind": "text", "align": "left"})
     if experiment.diverges:
@@ -448,7 +452,7 @@ def _table(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
                 dots = [round(float(v), 4) for v in each.bits if v < _CEILING] if each else []
                 cells[name] = {"text": findings.ended(each), "values": dots}
             cells["against"] = {"text": compared.get(value, "–")}
-            longest = [f"{each.longest:,.2g}" for each in ends_here.values() if each]
+            longest = [findings.short(each.longest) for each in ends_here.values() if each]
             cells["longest"] = {"text": listed(longest) if longest else "–"}
             rows.append({"cells": cells})
     table(

@@ -60,7 +60,7 @@ def test_only_so_many_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(slowly._works) == [("b",), ("c",)]
 
 
-def test_what_went_wrong_is_tried_again_but_a_sentence_is_kept() -> None:
+def test_what_went_wrong_is_tried_again_after_a_while_but_a_sentence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
     def fails() -> None:
@@ -75,7 +75,11 @@ def test_what_went_wrong_is_tried_again_but_a_sentence_is_kept() -> None:
         made.clear()
         for _ in range(2):
             work((make,), make).exception()
+        assert len(made) == 1
+        monkeypatch.setattr(slowly, "AGAIN", 0.0)
+        work((make,), make).exception()
         assert len(made) == times
+        monkeypatch.undo()
 
 
 def test_what_somebody_else_cancelled_is_begun_again() -> None:
