@@ -122,6 +122,7 @@ def curves(
     gap = _LOW_GAP if len(labels) < 4 else _GAP
     for note, height in zip(labels, _spread([float(note.y) for note in labels], gap), strict=True):
         note.y = height
+    drawn.layout.xaxis.update(nticks=4, tickangle=0)  # also where it is half a phone wide
     if log_y:
         heights = log_ticks(*span)
         drawn.layout.yaxis.update(tickmode="array", tickvals=heights, ticktext=[_plain(height) for height in heights])

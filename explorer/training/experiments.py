@@ -159,7 +159,7 @@ _CLIPPING = Experiment(
         Field(
             "descent",
             "Gradient descent with momentum",
-            "gradient descent with momentum",
+            "gradient descent",
             {"method": "sgd", "momentum": 0.9},
             (0.1, 0.3, 1.0),
         ),

@@ -191,7 +191,7 @@ def _cost(experiment: Experiment, lanes: Mapping[str, Lane]) -> str:
 
 
 def _compare(part: Field, trials: list[Trial], lanes: Mapping[str, Lane]) -> None:
-    keys = [key(trial.config) for trial in trials if lanes[trial.name].curves is not None]
+    keys = [key(trial.config) for trial in trials if lanes[trial.name].curves or lanes[trial.name].stored]
     st.page_link(
         "compare.py",
         label=f"Compare: {part.title}" if part.title else "Compare these runs",
@@ -411,7 +411,7 @@ def _scale(lanes: list[Lane], look: str) -> _Scale:
         return _Scale((low * 0.9, float(some.max()) * 1.1), True)
     over = len(known) == len(lanes) and not any(lane.live for lane in lanes)
     highest = max((float(spread[-1].max()) for spread in known), default=_CEILING)
-    return _Scale((low - 0.1, min(highest + 0.6, _CEILING) if over else _CEILING), False)
+    return _Scale((low - 0.1, min(highest + 0.6, _CEILING)) if over else (min(low, 3.0) - 0.1, _CEILING), False)
 
 
 def _table(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
