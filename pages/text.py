@@ -21,7 +21,6 @@ from explorer.ui.page import code_section, empty_panel, explanation, lead, page_
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting
 from explorer.ui.text_choice import chosen_text, corpus_row
-
 from explorer.ui.text_experiments import experiments_section
 from explorer.ui.text_lab import ALONG, UNITS, TextLab
 from explorer.ui.text_online import online_section
@@ -130,7 +129,6 @@ def racers_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
             budget(session)
         with st.popover("Settings", icon=":material/tune:"):
             settings(session)
-        training_controls.train_button(session)
 
 
 def steps_field(session: LabSession[TextLab]) -> None:
@@ -286,7 +284,9 @@ def costs_known(lab: TextLab, missing: list[Lane]) -> bool:
 
     configs = tuple(lane.config for lane in missing)
     try:
-        found = slowly.there("text-cost", ("cost", lab.text, *configs), count, "The text is being cut into tokens …", 90)
+        found = slowly.there(
+            "text-cost", ("cost", lab.text, *configs), count, "The text is being cut into tokens …", 90
+        )
     except LineageError as error:
         problems([str(error)])
         return False
@@ -339,6 +339,7 @@ def race_section(session: LabSession[TextLab]) -> None:
             st.segmented_control(
                 "Unit", list(UNITS), format_func=UNITS.__getitem__, label_visibility="collapsed", **ties
             )
+            training_controls.train_button(session)
     text_race.draw(session)
 
 

@@ -1,4 +1,4 @@
-"""From a run that is kept, on disk or in memory, back to its model: frozen, in evaluation mode, safe to share between visitors."""
+"""From a run that is kept, on disk or in memory, back to its model: frozen, in evaluation mode, safe to share."""
 
 from __future__ import annotations
 

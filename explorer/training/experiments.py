@@ -163,7 +163,7 @@ _CLIPPING = Experiment(
             {"method": "sgd", "momentum": 0.9},
             (0.1, 0.3, 1.0),
         ),
-        Field("adam", "Adam", "Adam", {"method": "adam"}, (0.03, 0.3)),
+        Field("adam", "Adam", "Adam", {"method": "adam", "momentum": 0.0}, (0.03, 0.3)),
     ),
     (Line("none", "without clipping", {"clip": 0.0}), Line("clip", "with clipping", {"clip": 1.0})),
     diverges=True,

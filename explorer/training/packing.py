@@ -68,6 +68,7 @@ def model_card(run: StoredRun) -> str:
     model, task = model_row(config.model), task_row(config.task)
     version = variant(config.model).version
     data = to_json(config)
+    data["optimiser"]["method"] = data["optimiser"]["name"]
     settings = [f"{part}.{k} = {_shown(v)}" for part in _PARTS for k, v in data[part].items() if k not in _NAMES]
     settings += [f"{k} = {_shown(v)}" for k, v in data.items() if not isinstance(v, dict)]
     said = [f"{what}: {text}" for what, text in (("name", card.name), ("tags", ", ".join(card.tags))) if text]

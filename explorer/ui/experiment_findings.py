@@ -224,7 +224,7 @@ def breaking_out(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     if not without:
         return f"{words[0]} nothing diverges; {words[1][0].lower()}{words[1][1:]} it does: {listed(with_it)}."
     worst = max(each.worst for each in found.values() if each.trial.line == experiment.lines[0])
-    cost = f"batches come to cost up to {worst:.0f} bits a character, where blind guessing costs {BLIND:.0f}"
+    cost = f"batches come to cost up to {short(worst)} bits a character, where blind guessing costs {BLIND:.0f}"
     first = f"{words[0]} {cost}: at {listed(without)}."
     return f"{first} {words[1]} that happens {f'at {listed(with_it)}' if with_it else 'at none of them'}."
 

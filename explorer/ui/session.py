@@ -275,4 +275,4 @@ def _holder(lab: Lab, name: str, model: str | None) -> type[Any]:
     """The settings class that a setting belongs to."""
     task = TASKS[lab.TASK].config
     kinds = [type(lab.config(model).model), Optimiser, RunConfig, task] if model else [task, RunConfig]
-    return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})  # type: ignore[arg-type]
+    return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})

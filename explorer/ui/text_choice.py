@@ -84,7 +84,7 @@ def chosen_text(session: PageSession[State], page: str) -> TextConfig:
         if state.corpus == "own" and not state.text:
             st.caption(f"Until there is a text of yours you see {instead}.")
             return TextConfig(corpus=texts.INSTEAD)
-        config = TextConfig(corpus=state.corpus, text=state.text)
+        config = TextConfig(corpus=state.corpus, text=state.text)  # type: ignore[arg-type]  # each page checks its own
         corpora.text_of(config)
         return config
     except NeedsText as error:

@@ -55,6 +55,7 @@ def test_one_slider_moves_the_texts_of_all_models(visit: Any) -> None:
     slider.focus()
     page.keyboard.press("Home")
     page.wait_for_function(
-        "last => [...document.querySelectorAll('.lineage-samples .text')].every((node, i) => node.textContent !== last[i])",
+        "last => [...document.querySelectorAll('.lineage-samples .text')]"
+        ".every((node, i) => node.textContent !== last[i])",
         arg=last,
     )

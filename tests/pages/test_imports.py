@@ -14,7 +14,10 @@ UI = sorted((ROOT / "explorer" / "ui").glob("*.py"))
 ON_THE_WAY = [*PAGES, *UI, ROOT / "app.py", ROOT / "explorer" / "inspection" / "comparing.py"]
 NEEDS_TORCH = {
     "torch",
-    *(f"explorer.inspection.{name}" for name in ("adapting", "closing", "evaluating", "opening", "prices", "reach", "sentences")),
+    *(
+        f"explorer.inspection.{name}"
+        for name in ("adapting", "closing", "evaluating", "opening", "prices", "reach", "sentences")
+    ),
     *(f"explorer.training.{name}" for name in ("adam", "building", "recorder", "train")),
     "explorer.models.layers",
 }

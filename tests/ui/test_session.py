@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -38,7 +38,7 @@ def bar(monkeypatch: pytest.MonkeyPatch) -> Iterator[Params]:
 
     class Streamlit:
         query_params = Params()
-        session_state: dict[str, Any] = {"lineage.stayed": True}
+        session_state: ClassVar[dict[str, Any]] = {"lineage.stayed": True}
 
     now = [100.0]
     monkeypatch.setattr(sessions, "st", Streamlit)
