@@ -20,7 +20,7 @@ from explorer.training.presets import PRESETS
 from explorer.ui import slowly
 from explorer.ui.lab import read
 from explorer.ui.text_lab import TextLab
-from tests.pages.screen import address, calm, drawn, frame, headings, page, said, table, told, wait_for_training
+from tests.pages.screen import address, calm, drawn, frame, page, said, table, told, wait_for_training
 
 ME = "a visitor with a text"
 MINE = "she sells sea shells by the sea shore, and sea shells she sells are sea shore shells\n" * 30
@@ -91,7 +91,7 @@ def test_the_page_opens_with_the_runs_that_ship() -> None:
     losses = {model: store.find(f"text-{model}").card.metrics["val_loss"].mean or 9 for model in models_of("text")}
     counts = losses.pop("ngram")
     best = min(losses, key=losses.__getitem__)
-    heading = headings(at)[0]
+    heading = at.subheader[0].value.replace("\\", "")
     assert heading.startswith(f"The {MODELS[best].title} predicts best of the networks, with {losses[best]:.3f} nats")
     assert ("no network here beats it" in heading) == (losses[best] > counts)
     for row, model in zip(samples(at), models_of("text"), strict=True):

@@ -105,6 +105,8 @@ def test_breaking_out_is_told_with_its_places_and_seeds() -> None:
         "gradient descent (all three seeds). With clipping that happens at 0.3 with Adam (two of three seeds). So the "
         "sentence holds here at one of five learning rates."
     )
+    one = finding(CLIP, found(CLIP, broken("descent-none-1", broke_out=1)))
+    assert "(one of three seeds)" in one and one.endswith("at one of five learning rates.")
     assert "With clipping that happens at none of them." in finding(CLIP, found(CLIP, broken("descent-none-1")))
 
 
