@@ -161,11 +161,13 @@ def branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: S
         schedule = st.selectbox(
             "Schedule", shapes, shapes.index(usual.schedule), width=150, help=about["schedule"]["help"]
         )
-        epochs = st.number_input("Epochs in all", 1, 2000, config.epochs, width=130)
+        counted = "iterations" if config.iterations else "epochs"
+        label, most = ("Steps in all", 1_000_000) if config.iterations else ("Epochs in all", 2_000)
+        length = st.number_input(label, 1, most, getattr(config, counted), width=130)
         order = st.number_input(
             "Order of batches", 0, 2**31 - 1, config.order, width=150, help="Another number draws another order."
         )
-    changes = {"learning_rate": rate, "schedule": schedule, "epochs": epochs, "order": order}
+    changes = {"learning_rate": rate, "schedule": schedule, counted: length, "order": order}
     try:
         child = limits.check(branched(config, step, changes))
     except LineageError as error:

@@ -148,8 +148,7 @@ _CLIPPING = Experiment(
     "https://arxiv.org/abs/1211.5063",
     "64 tanh units that carry their state from batch to batch; gradients run back over 64 characters. Gradients longer "
     "than 1 are shortened to 1, or left as they are. Clipping only ever shortens: it does nothing for gradients that "
-    "vanish. Which step is too large is also a matter of size: of 40 units, measured once, all of these steps were "
-    "survived.",
+    "vanish. Which step is too large is also a matter of size.",
     r"g \leftarrow g \cdot \min\Big(1, \frac{1}{\lVert g \rVert}\Big)",
     "rnn",
     {**_PLAIN, "width": 8, "hidden": 64, "batches": "contiguous"},
@@ -180,7 +179,7 @@ _WARM_UP = Experiment(
     "Four blocks of width 12 with Adam as in 2017 (its mean square follows with 0.98). The step size is whole at once, "
     "or only after 100 steps. The norm stands after each part, as in 2017, or before it, as is usual now; all else is "
     "equal.",
-    r"\text{step size}(t) = \text{learning rate} \cdot \min\Big(1, \frac{t}{101}\Big)",
+    r"\eta_t = \eta \cdot \min\Big(1, \frac{t}{101}\Big)",
     "transformer",
     {
         **_PLAIN,

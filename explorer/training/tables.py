@@ -38,7 +38,8 @@ def to_table(curves: Curves) -> pa.Table:
     def spread(values: ndarray) -> ndarray:
         """Values of evaluations laid out over all rows, with NaN in between."""
         out = np.full((len(rows), *values.shape[2:]), np.nan, dtype=np.float32)
-        out[evaluated] = values[rows[evaluated], replica[evaluated]]
+        with np.errstate(over="ignore"):  # the perplexity of a model that has lost its way may be infinite
+            out[evaluated] = values[rows[evaluated], replica[evaluated]]
         return out
 
     columns: dict[str, pa.Array] = {

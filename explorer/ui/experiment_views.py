@@ -188,7 +188,7 @@ def results(experiment: Experiment, found: Mapping[str, Outcome]) -> None:
         label="Every run of the experiment",
         caption="Mean and lowest to highest of the seeds, in bits a character on all held-out text. Difference: the "
         "second against the first, with the interval that 19 of 20 draws of seeds hold (Student's t of the seeds' "
-        "pairs); where it holds zero, it could be luck.",
+        "pairs); where it holds zero, it could be luck. Three seeds make wide intervals.",
     )
 
 
