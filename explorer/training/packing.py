@@ -89,7 +89,7 @@ def model_card(run: StoredRun) -> str:
         _metrics_table(card),
         "Each value, and those before the end, are in `metrics.csv`.",
         "## What it cannot do",
-        "\n".join(f"- {each}" for each in known_limits(config)),
+        " ".join(known_limits(config)),
         "## Train it again",
         _again(config),
         f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",

@@ -137,7 +137,7 @@ def _row(entry: Entry, me: Visitor) -> dict[str, object]:
         "cells": {
             "title": {"text": named(entry), "colour": MODELS[entry.model].colour, "detail": detail},
             "settings": {"text": unusual(entry)},
-            "accuracy": {"text": result(entry), "values": known, "sort": mean},
+            "accuracy": {"text": result(entry), "values": known, "sort": "" if mean is None else mean},
             "seconds": {"text": duration(entry.seconds), "sort": entry.seconds},
             "created": {"text": ago(entry.created), "sort": entry.created.timestamp()},
             "tags": {"tags": list(entry.tags)},

@@ -40,7 +40,7 @@ def test_a_model_learns_a_pasted_text_from_zero_and_its_sample_is_seen(visit: An
 
 def test_the_race_can_be_saved_as_a_table(visit: Any, tmp_path: Any) -> None:
     page = visit("/text?models=ngram,gru")
-    frame = page.locator(".lineage-frame", has=page.locator(".frame-controls"))
+    frame = page.locator(".lineage-frame", has=page.locator(".frame-controls")).first
     expect(frame.locator(".plot-container, .js-plotly-plot").first).to_be_visible()
     rows = saved(page, frame, "text-race", tmp_path)["CSV"].decode().splitlines()
     assert rows[0].startswith("figure,series,x,y")

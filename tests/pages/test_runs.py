@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.training import index, library, store
 from explorer.training.config import RunConfig
 from explorer.training.packing import pack
+from explorer.training.pretraining import recipes
 from explorer.training.recorder import record_run
 from tests.pages.screen import address, calm, drawn, page, said, told
 from tests.training.alike import short
@@ -41,7 +42,7 @@ def press(at: AppTest, label: str) -> AppTest:
 def test_every_run_that_ships_and_every_kept_one_has_a_row_with_what_its_card_says() -> None:
     mine, foreign = kept("ada"), kept("bob", "rnn", seed=7)
     shown = rows(runs_page())
-    assert len(shown) == 37
+    assert len(shown) == len(SHIPPED) + 2
     for run, whose in ((mine, "yours"), (foreign, "a visitor's"), (store.find("negation-half-gru").key, "ships")):
         card = store.find(run).card
         mean = card.metrics["exact_accuracy"].mean
@@ -52,11 +53,14 @@ def test_every_run_that_ships_and_every_kept_one_has_a_row_with_what_its_card_sa
     assert shown[store.find("negation-half-gru").key]["settings"]["text"] == "p_not = 0.5"
 
 
+SHIPPED = recipes()
+OF_LSTM = sum(config.model_name == "lstm" for config in SHIPPED.values())
+OF_RNN_AND_GRU = sum(config.model_name in ("rnn", "gru") for config in SHIPPED.values())
 FILTERS: dict[str, tuple[dict[str, str], int]] = {
-    "a model's name": ({"text": "lstm"}, 5),
-    "several models": ({"models": "rnn,gru"}, 11),
+    "a model's name": ({"text": "lstm"}, OF_LSTM),
+    "several models": ({"models": "rnn,gru"}, OF_RNN_AND_GRU + 1),
     "mine": ({"whose": "mine"}, 1),
-    "what ships": ({"whose": "shipped"}, 35),
+    "what ships": ({"whose": "shipped"}, len(SHIPPED)),
     "lately": ({"when": "today", "whose": "mine"}, 1),
     "a tag": ({"tags": "wide"}, 1),
     "a tag and another model": ({"tags": "wide", "models": "gru"}, 0),
@@ -82,7 +86,7 @@ def test_a_filter_on_the_page_goes_into_the_address() -> None:
     at = calm(at.selectbox(key="runs.whose").set_value("shipped").run())
     at = calm(at.multiselect(key="runs.models").set_value(["lstm", "gru"]).run())
     assert address(at) == {"text": "lstm", "whose": "shipped", "models": "lstm,gru"}
-    assert len(rows(at)) == 5
+    assert len(rows(at)) == OF_LSTM
 
 
 def test_what_is_ticked_and_sorted_comes_from_the_address_and_unknown_keys_do_no_harm() -> None:
@@ -199,7 +203,7 @@ def test_a_run_that_is_not_here_is_one_sentence() -> None:
     for run in ("abcdefghijkl", "../../etc/passwd", "<script>"):
         at = runs_page({"run": run})
         assert len(told(at)) == 1 and "no run" in told(at)[0]
-        assert len(rows(at)) == 35
+        assert len(rows(at)) == len(SHIPPED)
 
 
 def test_a_database_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +236,7 @@ def test_a_zip_is_imported_and_opened() -> None:
 def test_what_is_no_run_is_refused_in_one_sentence(content: bytes, home: Path) -> None:
     at = brought(content)
     assert told(at) and len(set(told(at))) == 1
-    assert len(rows(at)) == 35 and not list(home.glob("runs/*"))
+    assert len(rows(at)) == len(SHIPPED) and not list(home.glob("runs/*"))
 
 
 def test_the_actions_fit_what_is_ticked() -> None:

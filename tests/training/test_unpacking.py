@@ -704,6 +704,7 @@ def test_the_model_card_shows_hostile_words_as_text() -> None:
         "What people say of it",
         "What it was trained on",
         "What came out",
+        "What it cannot do",
         "Train it again",
         "The model",
         "Versions",
