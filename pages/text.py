@@ -30,25 +30,6 @@ from explorer.ui.visitors import visitor
 
 TOKENS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Bytes"}
 ROWS = {"blocks": "blocks of the stream", "sentences": "lines", "prefixes": "prefixes, asked at the end"}
-GROUPS = {
-    "Learning": (
-        "iterations",
-        "batch_size",
-        "method",
-        "learning_rate",
-        "matrix_rate",
-        "schedule",
-        "warmup",
-        "end",
-        "clip",
-        "weight_decay",
-        "momentum",
-        "beta2",
-        "average",
-        "batches",
-        "evaluate_every",
-    ),
-}
 LABELS = {
     "n": "Tokens of the longest n-gram",
     "width": "Width of the embeddings",
@@ -295,13 +276,12 @@ def costs_known(lab: TextLab, missing: list[Lane]) -> bool:
 
 def here(lab: TextLab) -> bool:
     """Whether the chosen text can be read without a download."""
+    if lab.corpus != "own":
+        return texts.here(lab.corpus)
     try:
-        if texts.here(lab.corpus) and not lab.giving:
-            corpora.text_of(lab.task)
-            return True
+        return not lab.giving and bool(corpora.text_of(lab.task))
     except LineageError:
-        pass
-    return False
+        return False
 
 
 def save_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
