@@ -118,21 +118,9 @@ def _panel(
 
 
 def _playback(races: int, lanes: Mapping[str, Lane], last_epoch: int) -> Playback:
-    live = any(lane.live for lane in lanes.values())
-    took = sum(lane.seconds or 0.0 for lane in lanes.values())
     reached = max((int(lane.epochs[-1]) for lane in lanes.values() if len(lane.epochs)), default=0)
-    return Playback(
-        run=f"{'.'.join(key(lane.config) for lane in lanes.values())}/{races}",
-        end=last_epoch,
-        available=reached,
-        live=live,
-        say=training_controls.progress(lanes)
-        if live
-        else training_controls.told(lanes, took)
-        if reached
-        else "not trained yet",
-        autoplay=races > 0,
-    )
+    runs_shown = ".".join(key(lane.config) for lane in lanes.values())
+    return training_controls.playback(lanes, races, runs_shown, last_epoch, reached)
 
 
 def _span(curves: Sequence[Float[ndarray, "_ replicas"]], accuracy: bool) -> tuple[float, float]:

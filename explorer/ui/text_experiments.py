@@ -246,19 +246,5 @@ def _curves(experiment: Experiment, lanes: Mapping[str, Lane], asked: Asked) -> 
 def _playback(experiment: Experiment, lanes: Mapping[str, Lane], races: int) -> Playback:
     steps = max(lane.config.steps for lane in lanes.values())
     reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
-    live = any(lane.live for lane in lanes.values())
-    took = sum(lane.seconds or 0.0 for lane in lanes.values())
-    return Playback(
-        run=f"{experiment.name}/{races}",
-        end=steps,
-        available=reached,
-        live=live,
-        say=training_controls.progress(lanes)
-        if live
-        else training_controls.told(lanes, took)
-        if reached
-        else "not trained yet",
-        autoplay=races > 0,
-        unit="step",
-        step=float(max(steps // 50, 1)),
-    )
+    by = float(max(steps // 50, 1))
+    return training_controls.playback(lanes, races, experiment.name, steps, reached, unit="step", step=by)

@@ -111,19 +111,12 @@ def race(lab: TextLab, lanes: Mapping[str, Lane], races: int) -> tuple[list[Pane
         alt=f"{UNITS[unit]} on held-out text, {TITLES[lab.along]}: {listed([x.title for x in shown.values()])}.",
         tracks=tracks,
     )
-    live = any(lane.live for lane in lanes.values())
-    took = sum(lane.seconds or 0.0 for lane in lanes.values())
-    playback = Playback(
-        run=f"{'.'.join(key(lane.config) for lane in lanes.values())}/{lab.along}/{races}",
-        end=round(end) or 1,
-        available=round(reached),
-        live=live,
-        say=training_controls.progress(lanes)
-        if live
-        else training_controls.told(lanes, took)
-        if reached
-        else "not trained yet",
-        autoplay=races > 0,
+    playback = training_controls.playback(
+        lanes,
+        races,
+        f"{'.'.join(key(lane.config) for lane in lanes.values())}/{lab.along}",
+        round(end) or 1,
+        round(reached),
         unit=WORDS[lab.along],
         step=float(max(round(end) // 50, 1)),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from explorer.training.config import key
 from explorer.training.jobs import service
 from explorer.training.record import Curves
 from explorer.ui import runs, warmup
+from explorer.ui.components import Playback
 from explorer.ui.findings import duration, listed, number, seeds
 from explorer.ui.lab import AnyLab
 from explorer.ui.runs import Lane
@@ -141,9 +143,18 @@ class Same:
         return isinstance(other, Same) and self.curves is other.curves
 
 
-def told(lanes: Mapping[str, Lane], took: float) -> str:
+def playback(lanes: Mapping[str, Lane], races: int, name: str, end: int, available: int, **more: Any) -> Playback:
+    """A training's playback, with how far it is or how long it took. `name`: of what is shown; `races`: how often
+    Train was pressed."""
+    live = any(lane.live for lane in lanes.values())
+    say = progress(lanes) if live else _told(lanes) if available else "not trained yet"
+    return Playback(f"{name}/{races}", end, available, live, say, autoplay=races > 0, **more)
+
+
+def _told(lanes: Mapping[str, Lane]) -> str:
     """How long it took, and whether that was now."""
     now = any(lane.job for lane in lanes.values())
+    took = sum(lane.seconds or 0.0 for lane in lanes.values())
     return f"trained in {duration(took)}" if now else f"trained earlier, in {duration(took)}"
 
 
