@@ -171,7 +171,7 @@ class Job:
                         pace = 0.7 * pace + 0.3 * lately if pace else lately
                     self._publish(recorder, pace)
                     published, told = now, recorder.step
-                if now - saved > environment().checkpoint_seconds and recorder.evaluated:
+                if now - saved > environment().checkpoint_seconds and recorder.resumable:
                     self._save_soon(recorder)
                     saved = now
                 await asyncio.sleep(0)

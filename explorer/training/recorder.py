@@ -84,6 +84,12 @@ class Recorder:
         """Whether there is anything to draw."""
         return bool(self._evaluations or len(self._known.evaluated))
 
+    @property
+    def resumable(self) -> bool:
+        """Whether there is a step to go on from, and an evaluation until there: counting is one step, and has neither
+        before it is over."""
+        return self.evaluated and bool(self._checkpoint or self._snapshots)
+
     def curves(self) -> Curves:
         """Everything so far."""
         if self._losses or self._evaluations:

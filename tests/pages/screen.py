@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.training.config import key
 from explorer.training.jobs import service
+from explorer.ui import slowly
 from explorer.ui.lab import Lab, read
 from explorer.ui.negation_lab import NegationLab
 
@@ -41,6 +43,14 @@ def negation_page(address: Mapping[str, str] | None = None, me: str = "") -> App
 def calm(at: AppTest) -> AppTest:
     """The same screen, on which nothing broke."""
     assert [error.value for error in at.exception] == []
+    return at
+
+
+def settled(at: AppTest) -> AppTest:
+    """Once everything is there that takes its time."""
+    while any(part.value.endswith("…") for part in at.markdown):
+        wait(list(slowly._works.values()))
+        at = calm(at.run())
     return at
 
 

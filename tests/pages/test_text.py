@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from concurrent.futures import wait
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,16 +9,13 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import MODELS, models_of
 from explorer.environment import environment
-from explorer.tasks import tokens, windows
-from explorer.tasks.tokens import Once
-from explorer.training import store
-from explorer.training.config import key
+from explorer.training import budget, store
+from explorer.training.config import RunConfig, changed, key
 from explorer.training.jobs import service
 from explorer.training.presets import PRESETS
-from explorer.ui import slowly
 from explorer.ui.lab import read
 from explorer.ui.text_lab import TextLab
-from tests.pages.screen import address, calm, drawn, frame, page, said, table, told, wait_for_training
+from tests.pages.screen import address, calm, drawn, frame, page, said, settled, table, told, wait_for_training
 
 ME = "a visitor with a text"
 MINE = "she sells sea shells by the sea shore, and sea shells she sells are sea shore shells\n" * 30
@@ -38,22 +33,7 @@ SMALL = {
 }
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No text of another test is here, and no Tiny Shakespeare."""
-    monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
-    monkeypatch.setattr(slowly, "_works", OrderedDict())
-    monkeypatch.setattr(tokens, "_made", Once(16))
-    monkeypatch.setattr(windows, "_data", Once(16))
-    yield
-
-
-def settled(at: AppTest) -> AppTest:
-    """Once everything is there that takes its time."""
-    while any(part.value.endswith("…") for part in at.markdown):
-        wait(list(slowly._works.values()))
-        at = calm(at.run())
-    return at
+pytestmark = pytest.mark.usefixtures("no_text_yet")
 
 
 def text_page(where: Mapping[str, str] | None = None, me: str = "") -> AppTest:
@@ -180,12 +160,16 @@ def test_the_same_size_is_set_for_every_model() -> None:
         assert parameters(lab.config(model)) == pytest.approx(20_000, rel=0.1)
 
 
-def test_the_same_time_gives_each_model_its_own_steps() -> None:
+def test_the_same_time_gives_each_model_its_own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    def within(config: RunConfig, seconds: float) -> RunConfig:
+        return changed(config, {"iterations": int(seconds) * {"gru": 30, "rnn": 70}[config.model_name]})
+
+    monkeypatch.setattr(budget, "within", within)
     at = text_page({**SMALL, "models": "gru,rnn"})
-    at.number_input("text.seconds").set_value(1)
+    at.number_input("text.seconds").set_value(2)
     next(button for button in at.button if button.label == "Fit the steps").click().run()
     lab = lab_of(settled(calm(at)))
-    assert all(lab.config(model).iterations != 20 for model in ("gru", "rnn"))
+    assert {model: lab.config(model).iterations for model in ("gru", "rnn")} == {"gru": 60, "rnn": 140}
 
 
 def test_a_preset_is_taken_over_and_says_what_it_is() -> None:

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from concurrent.futures import wait
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,34 +10,18 @@ from streamlit.testing.v1 import AppTest
 from explorer.errors import CorpusMissing
 from explorer.inspection.leaks import leaks
 from explorer.inspection.tokens import fitted
-from explorer.tasks import corpora, tokens, windows
+from explorer.tasks import corpora
 from explorer.tasks.corpora import text_of
 from explorer.tasks.text import TextConfig
-from explorer.tasks.tokens import Once
 from explorer.tokenization.text import train
 from explorer.ui import slowly, texts, token_findings
-from tests.pages.screen import address, calm, drawn, frame, headings, page, said, table, told
+from tests.pages.screen import address, calm, drawn, frame, headings, page, said, settled, table, told
 
 MINE = "The quick brown fox jumps over the lazy dog, again and again.\n" * 40
 REPEATS = TextConfig(corpus="repeats")
 
 
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No text of another test is here, and no Tiny Shakespeare."""
-    monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
-    monkeypatch.setattr(slowly, "_works", OrderedDict())
-    monkeypatch.setattr(tokens, "_made", Once(16))
-    monkeypatch.setattr(windows, "_data", Once(16))
-    yield
-
-
-def settled(at: AppTest) -> AppTest:
-    """Once everything is there that takes its time."""
-    while any(part.value.endswith("…") for part in at.markdown):
-        wait(list(slowly._works.values()))
-        at = calm(at.run())
-    return at
+pytestmark = pytest.mark.usefixtures("no_text_yet")
 
 
 def tokens_page(address: Mapping[str, str] | None = None) -> AppTest:

@@ -224,3 +224,18 @@ def test_an_n_gram_cannot_read_padded_prefixes() -> None:
 def test_counting_has_one_seed() -> None:
     with pytest.raises(InvalidSetting, match="Give replicas = 1"):
         next(train(short("ngram", corpus="repeats", replicas=2)))
+
+
+def test_counting_can_be_gone_on_with_only_once_it_is_over() -> None:
+    config = short("ngram", corpus="repeats")
+    recorder = Recorder(config)
+    seen = []
+    for event in train(config):
+        recorder.add(event)
+        seen.append((type(event).__name__, recorder.evaluated, recorder.resumable))
+    assert seen == [
+        ("Started", False, False),
+        ("Step", False, False),
+        ("Evaluation", True, False),
+        ("Checkpoint", True, True),
+    ]
