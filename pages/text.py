@@ -352,14 +352,13 @@ def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], fou
 
 def results_table(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
     characters = characters_per_token(lanes, lab.task)
-    strips = {"loss": "nats a token", "perplexity": "perplexity", "bits": "bits a character"}
     losses = [each.held_out for each in found.values() if np.isfinite(each.held_out).all()]
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "", "kind": "model", "align": "left"},
         {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
-        {"key": "loss", "label": strips["loss"], "kind": "strip", "align": "left", "range": _range(losses)},
-        {"key": "perplexity", "label": strips["perplexity"], "kind": "number", "align": "right"},
-        {"key": "bits", "label": strips["bits"], "kind": "number", "align": "right"},
+        {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": _range(losses)},
+        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
+        {"key": "bits", "label": UNITS["bits"], "kind": "number", "align": "right"},
         {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
         {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
         {"key": "best", "label": "best at step", "kind": "number", "align": "right"},

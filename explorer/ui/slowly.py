@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -94,6 +94,40 @@ def eventually(
             refused(error)
             return
         draw(made)
+
+    drawn()
+
+
+def each_eventually(
+    name: str,
+    wanted: Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Made]]],
+    draw: Callable[[Mapping[str, Made]], object],
+    meanwhile: str,
+    height: int,
+) -> None:
+    """`eventually` for several results, each kept by itself: who trains one model anew waits for that alone."""
+    begun = [work(key, make) for key, make in wanted.values()]
+    wait(begun, PATIENCE)
+    waiting = not all(future.done() for future in begun)
+
+    @st.fragment(key=name, run_every=0.5 if waiting else None)
+    def drawn() -> None:
+        futures = {model: work(key, make) for model, (key, make) in wanted.items()}
+        if not all(future.done() for future in futures.values()):
+            empty_panel(meanwhile, height)
+            return
+        if waiting:
+            st.rerun()  # the whole page once more, without the clock
+        found: dict[str, Made] = {}
+        said: list[str] = []
+        for model, future in futures.items():
+            try:
+                found[model] = future.result()
+            except LineageError as error:
+                said.append(str(error))
+        problems(dict.fromkeys(said))
+        if found:
+            draw(found)
 
     drawn()
 

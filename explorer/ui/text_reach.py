@@ -5,9 +5,8 @@ track of what is open. Each a section with its finding, its figure, how it was m
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -15,7 +14,6 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.errors import LineageError
 from explorer.figures import reach as figures
 from explorer.figures.reach import PER_LINE, Line
 from explorer.models.configs import TransformerTextConfig
@@ -23,16 +21,15 @@ from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.components import Panel, frame
 from explorer.ui.findings import duration, listed, number
-from explorer.ui.page import empty_panel, explanation, plain, problems
+from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
-from explorer.ui.slowly import PATIENCE, eventually, work
+from explorer.ui.slowly import each_eventually, eventually
 
 if TYPE_CHECKING:
     from explorer.inspection.closing import Closings
     from explorer.inspection.prices import Price, Prices
     from explorer.inspection.reach import Reach
 
-Made = TypeVar("Made")
 _ASKED = "text.prices"  # what this visitor last asked to be measured
 _HEIGHT, _NARROW = 380, 320  # of a figure, in pixels
 _FAR = 16  # characters that neither counts nor a short window reach
@@ -49,7 +46,7 @@ def distance_section(lanes: Mapping[str, Lane]) -> None:
     if not asked:
         empty_panel("No model here has been trained yet. Train some above, and this place shows it.", _HEIGHT)
         return
-    _each(
+    each_eventually(
         "text-reach",
         {name: (("reach", *_names(lane)), _reach_of(lane)) for name, lane in asked.items()},
         lambda found: _draw_distance(lanes, found),
@@ -374,7 +371,7 @@ def closing_section(lanes: Mapping[str, Lane], choose_brackets: Callable[[], Non
     if not asked:
         empty_panel("No model here has been trained on the brackets yet. Train some above.", _HEIGHT)
         return
-    _each(
+    each_eventually(
         "text-closing",
         {name: (("closing", *_names(lane)), _closings_of(lane)) for name, lane in asked.items()},
         lambda found: _draw_closing(lanes, found),
@@ -482,41 +479,6 @@ def _with_weights(lanes: Mapping[str, Lane]) -> dict[str, Lane]:
 def _names(lane: Lane) -> tuple[Hashable, ...]:
     """What names these weights; with an own text's SHA-256, by which its results are forgotten."""
     return lane.config.on(TextConfig).text, *lane.stamp
-
-
-def _each(
-    name: str,
-    wanted: Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Made]]],
-    draw: Callable[[Mapping[str, Made]], object],
-    meanwhile: str,
-    height: int,
-) -> None:
-    """`slowly.eventually` for several results, each kept by itself: who trains one model anew waits for that alone."""
-
-    begun = [work(key, make) for key, make in wanted.values()]
-    wait(begun, PATIENCE)
-    waiting = not all(future.done() for future in begun)
-
-    @st.fragment(key=name, run_every=0.5 if waiting else None)
-    def drawn() -> None:
-        futures = {model: work(key, make) for model, (key, make) in wanted.items()}
-        if not all(future.done() for future in futures.values()):
-            empty_panel(meanwhile, height)
-            return
-        if waiting:
-            st.rerun()  # the whole page once more, without the clock
-        found: dict[str, Made] = {}
-        said: list[str] = []
-        for model, future in futures.items():
-            try:
-                found[model] = future.result()
-            except LineageError as error:
-                said.append(str(error))
-        problems(dict.fromkeys(said))
-        if found:
-            draw(found)
-
-    drawn()
 
 
 def _line(
