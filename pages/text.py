@@ -20,7 +20,7 @@ from explorer.ui.components import table
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting
-from explorer.ui.text_choice import chosen_text, corpus_row
+from explorer.ui.text_choice import corpus_row, missing
 from explorer.ui.text_experiments import experiments_section
 from explorer.ui.text_lab import ALONG, UNITS, TextLab
 from explorer.ui.text_online import online_section
@@ -77,8 +77,15 @@ def text_row(session: LabSession[TextLab]) -> None:
         with st.popover("The text", icon=":material/tune:"):
             text_settings(session)
     st.caption(plain(texts.ABOUT[lab.corpus]))
-    if lab.corpus == "own" or not texts.here(lab.corpus):
-        chosen_text(session, "text")
+    if not texts.here(lab.corpus):
+        missing(session, "text", "The text itself is not on this machine yet. What is shown was trained elsewhere.")
+    elif lab.giving:
+        st.caption("Until there is a text of yours you see the one before.")
+    elif lab.corpus == "own":
+        try:
+            corpora.text_of(lab.task)
+        except LineageError as error:
+            problems([str(error)])
 
 
 def text_settings(session: LabSession[TextLab]) -> None:

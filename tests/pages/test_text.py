@@ -60,6 +60,7 @@ def samples(at: AppTest) -> list[dict[str, Any]]:
 def test_the_page_opens_with_the_runs_that_ship() -> None:
     at = text_page()
     assert [title.value for title in at.title] == ["Can a network predict a text better than a table of counts?"]
+    assert "The text itself is not on this machine yet. What is shown was trained elsewhere." in said(at)
     rows = table(at, "text-results")
     assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in models_of("text")]
     for row, model in zip(rows, models_of("text"), strict=True):
