@@ -25,7 +25,7 @@ from explorer.training import limits, store
 from explorer.training.config import RunConfig, changed, default, validated
 from explorer.training.presets import PRESETS
 from explorer.training.presets import preset as named_preset
-from explorer.training.pretraining import recipes, trimmed
+from explorer.training.pretraining import recipes, tags, trimmed
 from explorer.training.record import Record
 
 app = typer.Typer(help=__doc__.splitlines()[0] if __doc__ else None, no_args_is_help=True, add_completion=False)
@@ -272,7 +272,8 @@ def pretrain(
         # The first steps of a process are slower: keep them off the card.
         record_run(changed(known[name], {"epochs": 1} if known[name].steps_per_epoch else {"iterations": 1}))
         _finish(known[name], store.PRETRAINED / name, as_json, partial(trimmed, name))
-        (store.PRETRAINED / name / "MODEL_CARD.md").write_text(model_card(store.load(store.PRETRAINED / name)))
+        run = store.say(store.load(store.PRETRAINED / name), tags=tags(name))
+        (store.PRETRAINED / name / "MODEL_CARD.md").write_text(model_card(run))
 
 
 @app.command("export")

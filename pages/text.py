@@ -12,20 +12,20 @@ from explorer.errors import DamagedRun, LineageError
 from explorer.tasks import corpora
 from explorer.tasks.text import SPLITS
 from explorer.training import estimate
-from explorer.training.config import RunConfig
 from explorer.training.jobs import service
 from explorer.training.presets import PRESETS
-from explorer.ui import runs, slowly, text_findings, text_race, texts, training_controls
-from explorer.ui.components import table
+from explorer.ui import runs, slowly, text_budget, text_findings, text_race, text_results, texts, training_controls
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting
 from explorer.ui.text_choice import corpus_row, missing
+from explorer.ui.text_closing import closing_section
+from explorer.ui.text_distance import distance_section
 from explorer.ui.text_experiments import experiments_section
 from explorer.ui.text_lab import ALONG, UNITS, TextLab
 from explorer.ui.text_online import online_section
-from explorer.ui.text_reach import closing_section, distance_section, price_section
-from explorer.ui.text_standings import Standing, characters_per_token, in_unit, standings
+from explorer.ui.text_price import price_section
+from explorer.ui.text_standings import Standing, characters_per_token, standings
 from explorer.ui.visitors import visitor
 
 TOKENS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Bytes"}
@@ -62,8 +62,6 @@ LABELS = {
     "evaluate_every": "Steps between evaluations",
 }
 MUCH = 120  # seconds of training, above which a quick look is offered
-FITTED = "lineage.text.fit"  # seconds for which the steps of every model are being measured
-MATCHED = "lineage.text.match"  # parameters to which the sizes of every model are being set
 
 
 def text_row(session: LabSession[TextLab]) -> None:
@@ -114,7 +112,7 @@ def racers_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
         setting(session, "replicas", "Seeds", place="row", width=110)
         steps_field(session)
         with st.popover("Same budget", icon=":material/balance:"):
-            budget(session)
+            text_budget.choices(session)
         with st.popover("Settings", icon=":material/tune:"):
             settings(session)
 
@@ -133,79 +131,6 @@ def steps_field(session: LabSession[TextLab]) -> None:
 
     ties = bound(session, "text.steps", shown, make)
     st.number_input("Steps" + (" at most" if different else ""), 1, 1_000_000, step=100, width=130, help=told, **ties)
-
-
-def budget(session: LabSession[TextLab]) -> None:
-    """The same time, or the same number of parameters, for every model that is trained."""
-    st.markdown(
-        "**The same time.** A few steps of every model are timed on this server now; then each gets as many as fit."
-    )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        seconds = st.number_input("Seconds each", 1, 3_600, 20, key="text.seconds", width=130)
-        if st.button("Fit the steps", icon=":material/timer:"):
-            st.session_state[FITTED] = float(seconds)
-            st.rerun()
-    st.markdown(
-        "**The same size.** Hidden units, and the width of the Transformer, are set so that every model has "
-        "about so many parameters. An n-gram has what its text gives."
-    )
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        count = st.number_input("Parameters each", 1_000, 5_000_000, 200_000, step=50_000, key="text.match", width=150)
-        if st.button("Match the parameters", icon=":material/straighten:"):
-            st.session_state[MATCHED] = int(count)
-            st.rerun()
-
-
-def budget_work(session: LabSession[TextLab]) -> None:
-    """What was asked for in `budget` takes seconds; the page goes on meanwhile, and takes it over when it is there."""
-    lab = session.lab
-    configs = {model: lab.config(model) for model in lab.trained}
-    asked = (FITTED, MATCHED)
-    for name in asked:
-        wanted = st.session_state.get(name)
-        if wanted is None:
-            continue
-
-        def make(name: str = name, wanted: float = wanted) -> dict[str, RunConfig]:
-            return fitted(configs, wanted) if name == FITTED else sized(configs, int(wanted))
-
-        def take(found: Mapping[str, RunConfig], name: str = name) -> None:
-            st.session_state.pop(name, None)
-            session.change(lambda lab: lab.with_runs(found))
-            st.rerun()
-
-        def refuse(error: LineageError, name: str = name) -> None:
-            st.session_state.pop(name, None)
-            session.problems = (str(error),)
-            st.rerun()
-
-        what = f"steps for {wanted:g} seconds" if name == FITTED else f"sizes for {int(wanted):,} parameters"
-        slowly.eventually(
-            f"budget-{name}",
-            ("budget", name, wanted, getattr(lab.task, "text", ""), *configs.values()),
-            make,
-            take,
-            f"Looking for {what} …",
-            60,
-            refuse,
-        )
-
-
-def fitted(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, RunConfig]:
-    from explorer.training.budget import within
-    from explorer.training.config import changed
-
-    found = {}
-    for model, config in configs.items():
-        one = within(config, seconds)
-        found[model] = changed(one, {"evaluate_every": max(1, min(config.evaluate_every, one.iterations // 10))})
-    return found
-
-
-def sized(configs: Mapping[str, RunConfig], wanted: int) -> dict[str, RunConfig]:
-    from explorer.training.matching import matched
-
-    return {model: matched(config, wanted) for model, config in configs.items()}
 
 
 def settings(session: LabSession[TextLab]) -> None:
@@ -330,88 +255,6 @@ def race_section(session: LabSession[TextLab]) -> None:
     text_race.draw(session)
 
 
-def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
-    """What came out, a row a model."""
-    st.header("What came out", anchor=False)
-    if not found:
-        empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
-        return
-    st.subheader(plain(text_findings.passing(found) or "No counts to compare with: add the n-gram."), anchor=False)
-    results_table(session.lab, lanes, found)
-    told = text_findings.overfitting(found)
-    over = any(each.overfits for model, each in found.items() if model != "ngram")
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        with st.container(width=760):
-            st.markdown(plain(told))
-        if over and not session.lab.value("patience"):
-
-            def patient() -> None:
-                session.change(lambda lab: lab.with_shared(patience=3))
-
-            st.button(
-                "Stop early next time",
-                icon=":material/front_hand:",
-                on_click=patient,
-                key="text.early",
-                help="Ends a training after three evaluations without a better validation loss.",
-            )
-
-
-def results_table(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
-    characters = characters_per_token(lanes, lab.task)
-    losses = [each.held_out for each in found.values() if np.isfinite(each.held_out).all()]
-    columns: list[dict[str, object]] = [
-        {"key": "name", "label": "", "kind": "model", "align": "left"},
-        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
-        {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": _range(losses)},
-        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
-        {"key": "bits", "label": UNITS["bits"], "kind": "number", "align": "right"},
-        {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
-        {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
-        {"key": "best", "label": "best at step", "kind": "number", "align": "right"},
-        {"key": "steps", "label": "steps", "kind": "number", "align": "right"},
-        {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right"},
-        {"key": "seconds", "label": "seconds", "kind": "number", "align": "right"},
-    ]
-    rows = []
-    for model, each in found.items():
-        lane, counted = lanes[model], model == "ngram"
-        mean = float(np.mean(each.held_out))
-        bits = float(in_unit(np.array(mean), "bits", characters)) if characters else float("nan")
-        kept = lane.kept
-        parameters = lane.parameters or (kept.parameters if kept and hasattr(kept, "parameters") else None)
-        cells = {
-            "parameters": f"{parameters:,}" if parameters else "–",
-            "perplexity": f"{float(in_unit(np.array(mean), 'perplexity', None)):,.2f}",
-            "bits": f"{bits:.3f}" if characters else "–",
-            "trained": f"{float(np.mean(each.trained)):.3f}",
-            "gap": f"{each.gap:.3f}",
-            "best": "–" if counted else f"{each.best_step:,}",
-            "steps": "counted" if counted else f"{lane.curves.step if lane.curves else 0:,}",
-            "pace": f"{each.pace:,.0f}",
-            "seconds": f"{lane.seconds:,.1f}" if lane.seconds is not None else "–",
-        }
-        strip = {"text": f"{mean:.3f}", "values": [round(float(v), 4) for v in each.held_out if np.isfinite(v)]}
-        name = {"name": {"text": each.row.title, "colour": each.row.colour}, "loss": strip}
-        rows.append({"cells": {**name, **{key: {"text": text} for key, text in cells.items()}}})
-    table(
-        columns,
-        rows,
-        key="text-results",
-        label="Results of the race, a row a model",
-        caption="Losses over all of the held-out text, a dot for each seed; known text: a part of the training text. "
-        "Only bits a character can be compared between tokenizers. Parameters of the n-gram: entries of its tables.",
-    )
-
-
-def _range(losses: list[np.ndarray]) -> list[float]:
-    if not losses:
-        return [0.0, 1.0]
-    low, high = min(float(v.min()) for v in losses), max(float(v.max()) for v in losses)
-    edge = max((high - low) * 0.1, 0.01)
-    return [round(low - edge, 3), round(high + edge, 3)]
-
-
 def why_section(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
     """What the loss is, with the numbers of this race in it."""
     st.header("What these numbers are", anchor=False)
@@ -454,7 +297,7 @@ def page(session: LabSession[TextLab]) -> None:
     )
     text_row(session)
     problems(session.problems)
-    budget_work(session)
+    text_budget.found(session)
     me = visitor().id
     lanes = runs.lanes(lab.configs, session.raced, me)
     call_to_train(session, lanes)
@@ -465,7 +308,7 @@ def page(session: LabSession[TextLab]) -> None:
     racers_row(session, lanes)
     race_section(session)
     save_row(session, lanes)
-    results_section(session, lanes, found)
+    text_results.results_section(session, lanes, found)
     if here(lab):
         online_section(lanes)
         distance_section(lanes)

@@ -69,7 +69,7 @@ class Entry:
 class Query:
     """Which runs are asked for; what is left as it is narrows nothing."""
 
-    text: str = ""  # somewhere in the name, title, key, note or a tag; capitals are the same as small letters
+    text: str = ""  # somewhere in what names a run or is said of it; capitals are the same as small letters
     models: tuple[str, ...] = ()  # one of these
     tasks: tuple[str, ...] = ()  # one of these
     tags: tuple[str, ...] = ()  # all of these
@@ -252,7 +252,8 @@ def _as_entry(row: _Run) -> Entry:
 
 def _as_row(entry: Entry) -> _Run:
     columns = {name: getattr(entry, name) for name in _COLUMNS}
-    words = _BETWEEN.join((entry.name, entry.title, entry.key, entry.note, *entry.tags)).casefold()
+    shipped = [entry.folder] if entry.shipped else []  # the name by which it is called in a terminal
+    words = _BETWEEN.join((entry.name, entry.title, entry.key, entry.note, *entry.tags, *shipped)).casefold()
     return _Run(**columns, words=words, tags=[_Tag(tag=tag) for tag in entry.tags])
 
 

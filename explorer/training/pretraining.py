@@ -69,6 +69,12 @@ def recipes() -> dict[str, RunConfig]:
     return runs
 
 
+def tags(name: str) -> tuple[str, ...]:
+    """By which a shipped run is found among the others: those of an experiment belong together."""
+    found = [each.name for each in experiments.EXPERIMENTS.values() if name.startswith(f"text-{each.name}-")]
+    return ("experiment", *found) if found else ()
+
+
 def trimmed(name: str, record: Record) -> Record:
     """A run as it ships: weights for looking only, and through training only where a page scrubs: in the first
     world, and of one language model, there in half precision except at its end.

@@ -128,7 +128,8 @@ def _row(entry: Entry, me: Visitor) -> dict[str, object]:
     accuracy = entry.metrics.get("exact_accuracy", {}).get("values", [])
     known = [round(value, 4) for value in accuracy if value is not None]
     seeds = f"{entry.replicas} seeds" if entry.replicas > 1 else f"seed {entry.seed}"
-    detail = ", ".join(part for part in (entry.title if entry.name else "", seeds, ended(entry), entry.key) if part)
+    called = entry.folder if entry.shipped else entry.key
+    detail = ", ".join(part for part in (entry.title if entry.name else "", seeds, ended(entry), called) if part)
     mean = entry.accuracy
     whose = "yours" if entry.owner == me.id else "a visitor's" if entry.owner else "the operator's"
     whose = "ships" if entry.shipped else whose

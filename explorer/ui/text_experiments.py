@@ -13,7 +13,6 @@ from explorer.errors import LineageError
 from explorer.training import estimate
 from explorer.training.config import RunConfig, key
 from explorer.training.experiments import EXPERIMENTS, Experiment, Field, Trial
-from explorer.training.jobs import service
 from explorer.ui import experiment_findings as findings
 from explorer.ui import runs, training_controls, warmup
 from explorer.ui.components import Playback, frame, pictured
@@ -119,17 +118,7 @@ def _controls(experiment: Experiment, lanes: Mapping[str, Lane], asked: Asked) -
     live = any(lane.live for lane in lanes.values())
     with st.container(horizontal=True, vertical_alignment="center"):
         if live:
-            mine = any(lane.live and lane.job and visitor().owns(lane.job.starter) for lane in lanes.values())
-            st.button(
-                "Stop" if mine else "Training",
-                icon=":material/stop:" if mine else ":material/group:",
-                on_click=_stop,
-                args=(experiment,),
-                key="experiment.stop",
-                width=150,
-                disabled=not mine,
-                help=None if mine else "Somebody else started these trainings; only they can stop them.",
-            )
+            training_controls.stop_button(list(lanes.values()), "experiment.stop")
         else:
             again = all(lane.stored for lane in lanes.values())
             st.button(
@@ -146,24 +135,9 @@ def _controls(experiment: Experiment, lanes: Mapping[str, Lane], asked: Asked) -
 
 def _start(experiment: Experiment, asked: Asked) -> None:
     """Train every run of an experiment."""
-    wanted = set()
-    try:
-        for config in configs(experiment).values():
-            wanted.add(service.submit(config, visitor().id).key)
-        asked.problems = ()
-    except LineageError as error:  # a limit of this server; what it took trains
-        asked.problems = (str(error),)
-    asked.raced |= wanted
+    taken, asked.problems = training_controls.submit(configs(experiment).values())
+    asked.raced |= taken
     asked.races += 1
-
-
-def _stop(experiment: Experiment) -> None:
-    """End those that this visitor started; they keep what they had."""
-    me = visitor()
-    for config in configs(experiment).values():
-        job = service.find(key(config))
-        if job and not job.view().done and me.owns(job.starter):
-            service.stop(job.key, me.id, me.operator)
 
 
 def _cost(experiment: Experiment, lanes: Mapping[str, Lane]) -> str:

@@ -12,7 +12,6 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.errors import LineageError
 from explorer.figures import adapting as figures
 from explorer.figures.adapting import Course
 from explorer.figures.style import signed
@@ -21,10 +20,10 @@ from explorer.training.record import Record
 from explorer.training.store import StoredRun
 from explorer.ui.components import Panel, frame
 from explorer.ui.findings import duration, listed
-from explorer.ui.page import empty_panel, explanation, plain, problems
+from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound
-from explorer.ui.slowly import eventually, work
+from explorer.ui.slowly import each_eventually
 
 if TYPE_CHECKING:
     from explorer.inspection.adapting import Adapting, Progress
@@ -156,7 +155,7 @@ def _controls(session: PageSession[Online], readers: Mapping[str, Lane], chosen:
 
 
 def _readings(readers: Mapping[str, Lane], rate: float, ngram: Lane | None) -> None:
-    """The readings that were asked for: made one after the other, drawn when all are there."""
+    """The readings that were asked for, drawn when all are there."""
     works: dict[str, tuple[Asked, Callable[[], Any]]] = {}
     for name, lane in readers.items():
         task = lane.config.on(TextConfig)
@@ -164,20 +163,13 @@ def _readings(readers: Mapping[str, Lane], rate: float, ngram: Lane | None) -> N
         works[name] = ("online", task.text, *_asked(lane, rate)), partial(_read_on, lane.kept, task, rate)
         if ngram and ngram.kept and _same_text(ngram.config.on(TextConfig), task):
             works[f"{name}/ngram"] = ("still", task.text, *ngram.stamp, task), partial(_stand_still, ngram.kept, task)
-    futures = {name: work(*each) for name, each in works.items()}
-    for name, future in futures.items():
-        if not future.done():
-            who = listed([_called(lane.row.title) for lane in readers.values()])
-            meanwhile = f"{_capital(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
-            eventually("text-online", *works[name], lambda _: st.rerun(), meanwhile, _HEIGHT)
-            return
-    made: dict[str, Any] = {}
-    for name, future in futures.items():
-        try:
-            made[name] = future.result()
-        except LineageError as error:
-            problems([str(error)])
-    _draw({name: (lane, made[name], made.get(f"{name}/ngram")) for name, lane in readers.items() if name in made})
+    who = listed([_called(lane.row.title) for lane in readers.values()])
+
+    def draw(made: Mapping[str, Any]) -> None:
+        _draw({name: (lane, made[name], made.get(f"{name}/ngram")) for name, lane in readers.items() if name in made})
+
+    meanwhile = f"{_capital(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
+    each_eventually("text-online", works, draw, meanwhile, _HEIGHT)
 
 
 def _read_on(run: StoredRun | Record, task: TextConfig, rate: float) -> Adapting:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.training import estimate
-from explorer.training.config import key
+from explorer.training.config import RunConfig, key
 from explorer.training.jobs import service
 from explorer.training.record import Curves
 from explorer.ui import runs, warmup
@@ -21,16 +21,21 @@ from explorer.ui.session import LabSession
 from explorer.ui.visitors import visitor
 
 
-def start(session: LabSession[AnyLab]) -> None:
-    """Train what is on the screen; what runs already is joined, what was stopped is gone on with."""
+def submit(configs: Iterable[RunConfig]) -> tuple[set[str], tuple[str, ...]]:
+    """Train all of these: what runs already is joined, what was stopped is gone on with. Gives the keys of those that
+    were taken, and why others were not."""
     asked = set()
     try:
-        for config in session.lab.configs.values():
+        for config in configs:
             asked.add(service.submit(config, visitor().id).key)
-        session.problems = ()
     except LineageError as error:  # a limit of this server; what it took trains
-        session.problems = (str(error),)
-    session.raced = asked
+        return asked, (str(error),)
+    return asked, ()
+
+
+def start(session: LabSession[AnyLab]) -> None:
+    """Train what is on the screen."""
+    session.raced, session.problems = submit(session.lab.configs.values())
     session.races += 1
 
 
@@ -42,11 +47,11 @@ def start_elsewhere(session: LabSession[AnyLab]) -> None:
         start(session)
 
 
-def stop(session: LabSession[AnyLab]) -> None:
+def stop(lanes: Iterable[Lane]) -> None:
     """End those of these trainings that this visitor started; they keep what they had."""
     me = visitor()
-    for config in session.lab.configs.values():
-        job = service.find(key(config))
+    for lane in lanes:
+        job = service.find(key(lane.config))
         if job and not job.view().done and me.owns(job.starter):
             service.stop(job.key, me.id, me.operator)
 
@@ -55,7 +60,7 @@ def train_button(session: LabSession[AnyLab]) -> None:
     """Train, or while it runs, Stop, in the same place."""
     lanes = list(runs.lanes(session.lab.configs, session.raced).values())
     if any(lane.live for lane in lanes):
-        _stop_button(session, lanes, "stop")
+        stop_button(lanes, "stop")
         return
     again = all(lane.stored for lane in runs.lanes(session.lab.configs).values())
     stopped = any(_stopped(lane) for lane in lanes)
@@ -77,7 +82,7 @@ def _stopped(lane: Lane) -> bool:
     return bool(not lane.stored and (lane.stopped or (lane.job and lane.job.state == "stopped" and lane.job.step)))
 
 
-def _stop_button(session: LabSession[AnyLab], lanes: Sequence[Lane], name: str) -> None:
+def stop_button(lanes: Sequence[Lane], name: str) -> None:
     """Stop, for those who started it; the others read why they cannot."""
     mine = any(lane.live and lane.job and visitor().owns(lane.job.starter) for lane in lanes)
     why = "Somebody else started this training, and you watch it: only they can stop it. Leave, and it goes on."
@@ -85,7 +90,7 @@ def _stop_button(session: LabSession[AnyLab], lanes: Sequence[Lane], name: str) 
         "Stop" if mine else "Training",
         icon=":material/stop:" if mine else ":material/group:",
         on_click=stop,
-        args=(session,),
+        args=(lanes,),
         key=name,
         width=150,
         disabled=not mine,
@@ -104,7 +109,7 @@ def call_to_train(session: LabSession[AnyLab], lanes: Mapping[str, Lane]) -> Non
     with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         if live:
             st.markdown(f"Training {what}: “The race” below shows it live, and their answers follow.")
-            _stop_button(session, list(lanes.values()), "stop-missing")
+            stop_button(list(lanes.values()), "stop-missing")
         else:
             st.markdown(f"No finished run of {who} with these settings yet. Training {what} takes {cost(lanes)}.")
             label = "Go on" if any(_stopped(lane) for lane in lanes.values()) else "Train"

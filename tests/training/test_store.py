@@ -27,7 +27,7 @@ from explorer.tasks.corpora import TINYSHAKESPEARE
 from explorer.training import experiments, store
 from explorer.training.config import RunConfig, branched, changed, default, key
 from explorer.training.packing import model_card
-from explorer.training.pretraining import recipes, trimmed
+from explorer.training.pretraining import recipes, tags, trimmed
 from explorer.training.record import Record, State
 from explorer.training.recorder import Recorder, as_checkpoint, record_run
 from explorer.training.tables import to_table
@@ -593,6 +593,7 @@ def test_a_shipped_run_has_its_recipe_and_its_card(name: str) -> None:
     run = store.find(name)
     assert run.config == recipes()[name]
     assert run.card.finished
+    assert run.card.tags == tags(name)
     assert (run.folder / "MODEL_CARD.md").read_text() == model_card(run)
 
 

@@ -74,6 +74,12 @@ def test_shipped_runs_mine_and_the_operators_are_told_apart() -> None:
     assert len(shipped) == ships and terminal not in {entry.key for entry in shipped}
 
 
+def test_shipped_runs_are_found_by_the_name_a_terminal_knows_and_by_their_experiment() -> None:
+    assert [entry.folder for entry in shelf.found(Shelf(text="text-BEST"), ADA)] == ["text-best"]
+    window = {name for name in recipes() if name.startswith("text-window-")}
+    assert {entry.folder for entry in shelf.found(Shelf(tags=("window",)), ADA)} == window != set()
+
+
 def entry(name: str = "negation-half-rnn") -> index.Entry:
     return next(e for e in index.search() if e.folder == name)
 

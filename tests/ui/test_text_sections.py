@@ -20,8 +20,10 @@ from explorer.inspection.reach import Reach
 from explorer.training import store
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.recorder import record_run
-from explorer.ui import text_reach
-from explorer.ui.text_reach import can_be_asked, closing_finding, distance_finding, price_finding, price_formulas
+from explorer.ui.text_closing import can_be_asked, closing_finding
+from explorer.ui.text_distance import distance_finding
+from explorer.ui.text_lines import names_of
+from explorer.ui.text_price import price_finding, price_formulas
 from tests.pages import screen
 from tests.pages.screen import drawn
 
@@ -177,15 +179,15 @@ def page(section: str) -> None:
     """What AppTest runs: a section with the lanes that a test laid down."""
     import streamlit as st
 
-    from explorer.ui import text_reach
-    from tests.ui.test_text_reach import LANES
+    from explorer.ui import text_closing, text_distance, text_price
+    from tests.ui.test_text_sections import LANES
 
     if section == "closing":
-        text_reach.closing_section(LANES, lambda: st.session_state.update(chosen=True))
+        text_closing.closing_section(LANES, lambda: st.session_state.update(chosen=True))
     elif section == "price":
-        text_reach.price_section(LANES)
+        text_price.price_section(LANES)
     else:
-        text_reach.distance_section(LANES)
+        text_distance.distance_section(LANES)
 
 
 LANES: dict[str, Any] = {}
@@ -322,4 +324,4 @@ def test_the_key_of_a_result_holds_the_fingerprint_of_an_own_text() -> None:
     sha = corpora.keep("a text of twenty letters and more, said again and again " * 9)
     config = small("ngram", corpus="own", text=sha)
     stored = store.save_run(record_run(config), store.place_of(config))
-    assert sha in text_reach._names(Lane(config, stored, None))
+    assert sha in names_of(Lane(config, stored, None))

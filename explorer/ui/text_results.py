@@ -1,0 +1,98 @@
+"""What came out of a race of language models: who passed the counts, a table with a row a model, who overfits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from explorer.ui import text_findings
+from explorer.ui.components import table
+from explorer.ui.page import empty_panel, plain
+from explorer.ui.runs import Lane
+from explorer.ui.session import LabSession
+from explorer.ui.text_lab import UNITS, TextLab
+from explorer.ui.text_standings import Standing, characters_per_token, in_unit
+
+
+def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
+    """What came out, a row a model."""
+    st.header("What came out", anchor=False)
+    if not found:
+        empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
+        return
+    st.subheader(plain(text_findings.passing(found) or "No counts to compare with: add the n-gram."), anchor=False)
+    results_table(session.lab, lanes, found)
+    told = text_findings.overfitting(found)
+    over = any(each.overfits for model, each in found.items() if model != "ngram")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        with st.container(width=760):
+            st.markdown(plain(told))
+        if over and not session.lab.value("patience"):
+
+            def patient() -> None:
+                session.change(lambda lab: lab.with_shared(patience=3))
+
+            st.button(
+                "Stop early next time",
+                icon=":material/front_hand:",
+                on_click=patient,
+                key="text.early",
+                help="Ends a training after three evaluations without a better validation loss.",
+            )
+
+
+def results_table(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
+    characters = characters_per_token(lanes, lab.task)
+    losses = [each.held_out for each in found.values() if np.isfinite(each.held_out).all()]
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "", "kind": "model", "align": "left"},
+        {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
+        {"key": "loss", "label": UNITS["loss"], "kind": "strip", "align": "left", "range": _range(losses)},
+        {"key": "perplexity", "label": UNITS["perplexity"], "kind": "number", "align": "right"},
+        {"key": "bits", "label": UNITS["bits"], "kind": "number", "align": "right"},
+        {"key": "trained", "label": "known text", "kind": "number", "align": "right"},
+        {"key": "gap", "label": "gap", "kind": "number", "align": "right"},
+        {"key": "best", "label": "best at step", "kind": "number", "align": "right"},
+        {"key": "steps", "label": "steps", "kind": "number", "align": "right"},
+        {"key": "pace", "label": "tokens / s", "kind": "number", "align": "right"},
+        {"key": "seconds", "label": "seconds", "kind": "number", "align": "right"},
+    ]
+    rows = []
+    for model, each in found.items():
+        lane, counted = lanes[model], model == "ngram"
+        mean = float(np.mean(each.held_out))
+        bits = float(in_unit(np.array(mean), "bits", characters)) if characters else float("nan")
+        kept = lane.kept
+        parameters = lane.parameters or (kept.parameters if kept and hasattr(kept, "parameters") else None)
+        cells = {
+            "parameters": f"{parameters:,}" if parameters else "–",
+            "perplexity": f"{float(in_unit(np.array(mean), 'perplexity', None)):,.2f}",
+            "bits": f"{bits:.3f}" if characters else "–",
+            "trained": f"{float(np.mean(each.trained)):.3f}",
+            "gap": f"{each.gap:.3f}",
+            "best": "–" if counted else f"{each.best_step:,}",
+            "steps": "counted" if counted else f"{lane.curves.step if lane.curves else 0:,}",
+            "pace": f"{each.pace:,.0f}",
+            "seconds": f"{lane.seconds:,.1f}" if lane.seconds is not None else "–",
+        }
+        strip = {"text": f"{mean:.3f}", "values": [round(float(v), 4) for v in each.held_out if np.isfinite(v)]}
+        name = {"name": {"text": each.row.title, "colour": each.row.colour}, "loss": strip}
+        rows.append({"cells": {**name, **{key: {"text": text} for key, text in cells.items()}}})
+    table(
+        columns,
+        rows,
+        key="text-results",
+        label="Results of the race, a row a model",
+        caption="Losses over all of the held-out text, a dot for each seed; known text: a part of the training text. "
+        "Only bits a character can be compared between tokenizers. Parameters of the n-gram: entries of its tables.",
+    )
+
+
+def _range(losses: list[np.ndarray]) -> list[float]:
+    if not losses:
+        return [0.0, 1.0]
+    low, high = min(float(v.min()) for v in losses), max(float(v.max()) for v in losses)
+    edge = max((high - low) * 0.1, 0.01)
+    return [round(low - edge, 3), round(high + edge, 3)]
