@@ -50,6 +50,7 @@ LABELS = {
     "method": "Optimiser",
     "learning_rate": "Learning rate",
     "matrix_rate": "Learning rate of the matrices",
+    "rest_decay": "Weight decay of the rest",
     "schedule": "Schedule",
     "warmup": "Warm-up steps",
     "end": "End of the schedule, as a share",

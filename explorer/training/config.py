@@ -52,6 +52,7 @@ class Optimiser:
     momentum: float = setting(0.0, "Share of the last direction that is kept (gradient descent and Muon).", 0, 0.999)
     beta2: float = setting(0.999, "How slowly the mean square of the gradient follows (Adam and RMSProp).", 0, 0.99999)
     matrix_rate: float = setting(0.02, "Step size for the matrices under Muon.", 1e-6, 1.0)
+    rest_decay: float = setting(0.0, "Weight decay of what Muon leaves to Adam: embedding, norms, readout.", 0, 10)
 
     def rate(self, step: int, steps: int) -> float:
         """The step size of a step (counted from 1) of so many."""

@@ -141,7 +141,7 @@ class Stepper:
         if settings.method == "muon":
             inner = [(name, p) for name, p in named if _inner(name, p, replicas)]
             rest = [p for name, p in named if not _inner(name, p, replicas)]
-            self._methods = {"": Adam(rest, rate, betas)}
+            self._methods = {"": Adam(rest, rate, betas, decay=settings.rest_decay)}
             if inner:
                 self._methods["muon."] = Muon(inner, settings.matrix_rate, settings.momentum, decay)
         elif settings.method == "sgd":

@@ -108,6 +108,16 @@ def test_muon_takes_queries_keys_and_values_apart_and_leaves_embedding_and_answe
     assert all(not torch.equal(before[name], value) for name, value in weights(model).items())
 
 
+def test_the_rest_that_muon_leaves_to_adam_shrinks_by_a_decay_of_its_own() -> None:
+    plain, shrunk = made(), made()
+    before = weights(plain)
+    follow(plain, Stepper(plain, settings("muon"), 1), last=1)
+    follow(shrunk, Stepper(shrunk, settings("muon", rest_decay=0.5), 1), last=1)
+    for name, value in weights(plain).items():
+        less = 0.0 if name.startswith("blocks") and value.dim() == 2 else 0.01 * 0.5
+        assert_close({name: weights(shrunk)[name]}, {name: value - less * before[name]}, 1e-6)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_replicas_step_as_the_solo_model_does(method: str) -> None:
     solo = [made(seed) for seed in (1, 2, 3)]
