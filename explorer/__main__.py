@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -19,7 +20,7 @@ import typer
 
 from explorer import catalogue
 from explorer.environment import environment
-from explorer.errors import InvalidSetting, LineageError, UnknownRun
+from explorer.errors import DamagedRun, InvalidSetting, LineageError, NeedsText, UnknownRun, shortened
 from explorer.tasks.text import TextConfig
 from explorer.training import limits, store
 from explorer.training.config import RunConfig, changed, default, validated
@@ -92,6 +93,7 @@ def train(
             raise InvalidSetting(f"--set {text} has no “=”. Write it as KEY=VALUE, e.g. --set p_not=0.5.")
         changes[name.strip()] = value.strip()
     config = limits.check(changed(_start(task, model, preset), changes))
+    _check_ends(config, max_seconds)
     if max_seconds is not None:
         from explorer.training.budget import within
 
@@ -127,10 +129,32 @@ def _corpus(given: str) -> dict[str, object]:
     known = [name for name in get_args(get_type_hints(TextConfig)["corpus"]) if name != "own"]
     if given in known:
         return {"corpus": given}
-    file = Path(given)
-    if not file.is_file():
+    sha = _own_text(given)
+    if not sha:
         raise InvalidSetting(f"There is no corpus and no file “{given}”. There is {', '.join(known)}.")
-    return {"corpus": "own", "text": corpora.keep(corpora.validated_text(file.read_bytes(), file.name))}
+    return {"corpus": "own", "text": sha}
+
+
+def _own_text(given: str) -> str:
+    """Remember the text in a file; its SHA-256, or nothing where there is no file."""
+    from explorer.tasks import corpora
+
+    file = Path(given)
+    try:
+        content = file.read_bytes() if file.is_file() else None
+    except OSError as error:
+        raise InvalidSetting(f"“{shortened(given)}” cannot be read: {error.strerror}. Give another file.") from error
+    return "" if content is None else corpora.keep(corpora.validated_text(content, file.name))
+
+
+def _check_ends(config: RunConfig, max_seconds: float | None) -> None:
+    """Refuse an early end for what cannot have one. Raises InvalidSetting."""
+    if config.model_name == "ngram" and (config.stop_at or max_seconds is not None):
+        raise InvalidSetting(
+            "An n-gram is counted in one go: there are no steps that --stop-at or --max-seconds could end. Leave them out."
+        )
+    if config.stop_at and not isinstance(config.task, TextConfig):
+        raise InvalidSetting("--stop-at watches the validation loss, which only runs on text have. Leave it out.")
 
 
 def _target(given: str) -> str:
@@ -165,21 +189,51 @@ def _finish(config: RunConfig, folder: Path, as_json: bool, trim: Callable[[Reco
         run = store.save_run(trim(record) if trim else record, folder)
     except OSError as error:
         raise InvalidSetting(f"The run cannot be written to {folder}: {error.strerror}. Give another --out.") from error
+    notes = _notes(run)
     if as_json:
         metrics = {name: metric.model_dump() for name, metric in run.card.metrics.items()}
-        _say({"kind": "finished", "run": run.key, "seconds": run.card.seconds, "metrics": metrics})
+        noted = {"notes": notes} if notes else {}
+        _say({"kind": "finished", "run": run.key, "seconds": run.card.seconds, "metrics": metrics, **noted})
         return
     print(f"{config.title}: {run.card.parameters:,} parameters, {config.replicas} seed(s), {run.card.seconds:.2f} s")
     _print_metrics(run.card)
+    for note in notes:
+        print(note)
     print(f"kept as {run.folder}")
 
 
+def _notes(run: store.StoredRun) -> list[str]:
+    """What was wished for and did not come true, a sentence each."""
+    config, notes = run.config, []
+    if not isinstance(config.task, TextConfig):
+        return []
+    loss = run.card.metrics["val_loss"].mean
+    if config.stop_at and (loss is None or loss > config.stop_at):
+        found = "unknown" if loss is None else f"{loss:.3f}"
+        notes.append(
+            f"A validation loss of {config.stop_at:g} was not reached: after {run.card.step:,} steps it is {found}."
+        )
+    if config.task.tokenizer != "char":  # characters are what they are, whatever the wish
+        from explorer.tokenization.text import from_json
+
+        wished, given = config.task.vocabulary, len(from_json(run.tokenizer).tokens)
+        if given < wished:
+            notes.append(f"{wished:,} tokens were wished for; this text gives {given:,}.")
+    return notes
+
+
 @app.command()
-def evaluate(run: Run, as_json: Json = False) -> None:
+def evaluate(
+    run: Run,
+    corpus: Annotated[str, typer.Option(metavar="FILE", help="The file that a run on your own text learned from.")] = "",
+    as_json: Json = False,
+) -> None:
     """Ask a run's model again, from its weights, and compare with what its card says."""
     from explorer.inspection.evaluating import evaluate as evaluate_run
 
     stored = _stored(run)
+    if corpus:
+        _check_same_text(stored.config, corpus)
     card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
     same = all(_same(card.metrics.get(name), metric) for name, metric in stored.card.metrics.items())
     if as_json:
@@ -189,6 +243,21 @@ def evaluate(run: Run, as_json: Json = False) -> None:
     print(f"{stored.config.title}, run {stored.key}")
     _print_metrics(card)
     print("as on its card" if same else "not what its card says: these weights were not the ones measured there")
+
+
+def _check_same_text(config: RunConfig, given: str) -> None:
+    """Take a file in, which has to be the text that a run learned from. Raises InvalidSetting, TextError."""
+    learned = config.task.text if isinstance(config.task, TextConfig) else ""
+    if not learned:
+        raise InvalidSetting("This run did not learn from a text of your own. Leave --corpus out.")
+    found = _own_text(given)
+    if not found:
+        raise InvalidSetting(f"There is no file “{shortened(given)}”. Give the one that this run learned from.")
+    if found != learned:
+        raise InvalidSetting(
+            f"“{shortened(given)}” is not the text of this run: its SHA-256 begins with {found[:12]}, and that of the "
+            f"text with {learned[:12]}. Give the file that this run learned from."
+        )
 
 
 def _same(one: store.Metric | None, other: store.Metric) -> bool:
@@ -233,7 +302,9 @@ def generate(
 ) -> None:
     """Let a language model write."""
     from explorer.generation.sampling import Sampling
-    from explorer.inspection.writing import continued
+    from explorer.generation.writing import continued
+    from explorer.inspection.opening import open_model
+    from explorer.tokenization.text import from_json
 
     given = {
         "temperature": "0" if greedy else temperature,
@@ -243,12 +314,19 @@ def generate(
         "seed": seed,
     }
     sampling = validated(Sampling, {name: value for name, value in given.items() if value is not None})
-    written = continued(_stored(run, "text"), prompt, tokens, sampling, samples)
+    stored = _stored(run, "text")
+    if not stored.tokenizer:
+        raise DamagedRun(f"Run {stored.key} has no tokenizer: it cannot read or write. Train it again.")
+    model, tokenizer = open_model(stored).alone(0), from_json(stored.tokenizer)
+    written = continued(model, tokenizer, stored.config.on(TextConfig), prompt, tokens, sampling, samples)
     if as_json:
-        _say({"prompt": written.prompt, "dropped": list(written.dropped), "texts": list(written.texts)})
+        _say(asdict(written))
         return
-    if written.dropped:
-        print(f"The model never saw {', '.join(map(repr, written.dropped))}: left out.", file=sys.stderr)
+    if written.lowered:
+        print("The model learned from small letters only: the prompt is read in small letters.", file=sys.stderr)
+    for unseen, become in ((written.dropped, "left out"), (written.unknown, "read as <unk>")):
+        if unseen:
+            print(f"The model never saw {', '.join(map(repr, unseen))}: {become}.", file=sys.stderr)
     for text in written.texts:
         print(written.prompt + text)
 
@@ -375,6 +453,8 @@ def main() -> None:
     except LineageError as error:
         nearest = getattr(error, "nearest", {})
         hint = " ".join(f"{word}: {', '.join(known)}." for word, known in nearest.items())
+        if isinstance(error, NeedsText):
+            hint = "Here: name its file, --corpus FILE."
         print(f"{error} {hint}".strip(), file=sys.stderr)
         raise SystemExit(2) from None
 

@@ -15,6 +15,7 @@ from explorer.training import estimate
 from explorer.training.jobs import service
 from explorer.training.presets import PRESETS
 from explorer.ui import runs, slowly, text_budget, text_findings, text_race, text_results, texts, training_controls
+from explorer.ui.lab import value_of
 from explorer.ui.page import code_section, empty_panel, explanation, lead, page_head, papers, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession, bound, lab_session, setting
@@ -61,6 +62,8 @@ LABELS = {
     "average": "Decay of the averaged weights",
     "batches": "Batches",
     "evaluate_every": "Steps between evaluations",
+    "evaluation_size": "Tokens of an evaluation",
+    "snapshots": "How often weights are kept",
 }
 MUCH = 120  # seconds of training, above which a quick look is offered
 
@@ -104,7 +107,7 @@ def text_settings(session: LabSession[TextLab]) -> None:
         setting(session, "corpus_seed", "Seed of the made text", place="text")
 
 
-def racers_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
+def racers_row(session: LabSession[TextLab]) -> None:
     """Who races, for how long, and with which settings."""
     titles = {model: MODELS[model].title for model in models_of("text")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -127,7 +130,8 @@ def steps_field(session: LabSession[TextLab]) -> None:
     told = "Steps of every model." + "".join(f" {title}: {count:,}." for title, count in different.items())
 
     def make(lab: TextLab, count: int) -> TextLab:
-        every = max(1, min(lab.value("evaluate_every", "transformer"), count // 10))
+        every = lab.value("evaluate_every", "transformer")
+        every = max(1, min(every, count // 10)) if every else 0
         return lab.with_each(iterations=count, evaluate_every=every)
 
     ties = bound(session, "text.steps", shown, make)
@@ -169,16 +173,19 @@ def settings(session: LabSession[TextLab]) -> None:
 def preset_shown(lab: TextLab, name: str) -> bool:
     """Whether a model stands as a preset has it."""
     chosen = PRESETS[name]
-    return chosen.model in lab.models and lab.with_preset(name).config(chosen.model) == lab.config(chosen.model)
+    names = (*lab.own_settings(chosen.model), *(lab.SHARED if chosen.names_text else ()))
+    now, then = lab.config(chosen.model), chosen.config()
+    return chosen.model in lab.models and all(value_of(now, n) == value_of(then, n) for n in names)
 
 
 def call_to_train(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
     """What is missing, what it costs, and a quick look where that is much."""
-    missing = [lane for lane in lanes.values() if not lane.kept and not lane.live]
-    if missing and not costs_known(session.lab, missing):
+    untrained = [lane for lane in lanes.values() if not training_controls.finished(lane)]
+    live = any(lane.live for lane in untrained)
+    if untrained and not live and not costs_known(session.lab, list(lanes.values())):
         return
     training_controls.call_to_train(session, lanes)
-    if sum(estimate.seconds(lane.config) for lane in missing) > MUCH:
+    if not live and sum(estimate.seconds(lane.config) for lane in untrained if not lane.kept) > MUCH:
 
         def brief() -> None:
             session.change(lambda lab: lab.with_shared(replicas=1).with_each(iterations=300, evaluate_every=30))
@@ -186,17 +193,17 @@ def call_to_train(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> No
         st.button("Rather a quick look: one seed, 300 steps", icon=":material/bolt:", on_click=brief, key="brief")
 
 
-def costs_known(lab: TextLab, missing: list[Lane]) -> bool:
+def costs_known(lab: TextLab, lanes: list[Lane]) -> bool:
     """To count a model's parameters its text must be in tokens, which may take a moment."""
     if not here(lab):
         return False
 
     def count() -> bool:
-        for lane in missing:
+        for lane in lanes:
             estimate.parameters(lane.config)
         return True
 
-    configs = tuple(lane.config for lane in missing)
+    configs = tuple(lane.config for lane in lanes)
     try:
         found = slowly.there(
             "text-cost", ("cost", lab.text, *configs), count, "The text is being cut into tokens …", 90
@@ -271,16 +278,24 @@ def why_section(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Sta
     trained = {model: each for model, each in found.items() if model != "ngram"}
     characters = characters_per_token(lanes, lab.task)
     if trained and characters:
-        best = min(trained.values(), key=lambda each: float(np.mean(each.held_out)))
+        best = min(trained.values(), key=lambda each: float(np.nan_to_num(np.mean(each.held_out), nan=np.inf)))
         loss = float(np.mean(best.held_out))
         st.latex(
             rf"\text{{{best.row.title}}}: \quad L = {loss:.3f}, \qquad e^{{{loss:.3f}}} = {np.exp(loss):.2f}, \qquad "
             rf"\frac{{{loss:.3f}}}{{0.693 \cdot {characters:.2f}}} = {loss / 0.693147 / characters:.3f}"
         )
+    counts = found.get("ngram")
+    ahead = (
+        counts and trained and not any(np.mean(each.held_out) < np.mean(counts.held_out) for each in trained.values())
+    )
     explanation(
-        "Why counting is so strong: a text this short holds few surprises that six characters do not foretell, and "
-        "Kneser–Ney smoothing is never certain of what it saw once. It asks in how many different places a token "
-        "stood, not how often:"
+        (
+            "Why counting is so strong: a text this short holds few surprises that the tokens just before do not "
+            "foretell, and Kneser–Ney smoothing"
+            if ahead
+            else "What the counts do: Kneser–Ney smoothing"
+        )
+        + " is never certain of what was seen once. It asks in how many different places a token stood, not how often:"
     )
     st.latex(
         r"p(w \mid h) = \frac{\max(c(hw) - D, 0)}{c(h)} + \frac{D \cdot N_{1+}(h\,\cdot)}{c(h)} \, p(w \mid h'), "
@@ -288,12 +303,18 @@ def why_section(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Sta
     )
 
 
+def with_brackets(lab: TextLab) -> TextLab:
+    """The text on which closing marks can be counted: in characters, with an end that training never sees."""
+    return lab.with_corpus("brackets").with_shared(tokenizer="char", rows="blocks", split="end")
+
+
 def page(session: LabSession[TextLab]) -> None:
     """The whole screen, from the question to the papers."""
     lab = session.lab
     page_head("Can a network predict a text better than a table of counts?")
     lead(
-        "Six models, from 1999 to 2017, read the same text and guess what comes next. The dashed line is counting; "
+        "Six models, from counting to the Transformer, read the same text and guess what comes next. The dashed "
+        "line is counting; "
         "below it a network knows something that counts do not."
     )
     text_row(session)
@@ -306,7 +327,7 @@ def page(session: LabSession[TextLab]) -> None:
     token = "character" if lab.task.tokenizer == "char" else "token"
     live = any(lane.live for lane in lanes.values())
     st.subheader(plain(text_findings.leader(found, live, token)), anchor=False)
-    racers_row(session, lanes)
+    racers_row(session)
     race_section(session)
     save_row(session, lanes)
     text_results.results_section(session, lanes, found)
@@ -314,7 +335,7 @@ def page(session: LabSession[TextLab]) -> None:
         online_section(lanes)
         distance_section(lanes)
         price_section(lanes)
-        closing_section(lanes, lambda: session.change(lambda lab: lab.with_corpus("brackets")))
+        closing_section(lanes, lambda: session.change(with_brackets))
     else:
         empty_panel("What these models make of the text, place by place, is shown here once the text is there.", 120)
     experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.looking(experiment=name)))

@@ -43,16 +43,19 @@ class Decoder(Protocol):
         """Read one more token of each sample, and say what may come next."""
 
 
-def decoder(model: nn.Module, context: int, samples: int = 1) -> Decoder:
+def decoder(model: nn.Module, context: int, samples: int = 1, padding: int | None = None) -> Decoder:
     """The decoder of a language model.
 
     `context` is for a Transformer: the most tokens it looks back on. Learned positions set a limit of their own.
+    `padding` is for whatever learned from padded prefixes: the token that fills a row up to `context`.
     Raises ValueError for a stack of replicas.
     """
     if isinstance(model, Ngram):
         return NgramDecoder(model, samples)
     if next(model.parameters()).dim() > 2:
         raise ValueError("a stack of replicas cannot be decoded: take one of them with layers.replica(model, index)")
+    if padding is not None:
+        return PaddedDecoder(model, context, padding, samples)
     if isinstance(model, NeuralNgram):
         return NeuralNgramDecoder(model, samples)
     if isinstance(model, RecurrentLanguageModel):
@@ -87,6 +90,29 @@ class NgramDecoder:
     def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
         self.seen = ids[:, -self.model.order :].expand(self.samples, -1)
         return self.model.next_logits(self.seen)
+
+    @torch.inference_mode()
+    def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:
+        return self.read(torch.cat([self.seen, ids[:, None]], dim=1))
+
+
+class PaddedDecoder:
+    """Keeps the tokens alone, and reads all of them anew with each new one.
+
+    For a model that learned from rows of prefixes (`tasks/windows.py`): padding fills the row up to its full width, and
+    the answer stands at the last place. What the model says at any other place nobody ever asked it.
+    """
+
+    def __init__(self, model: nn.Module, context: int, padding: int, samples: int) -> None:
+        self.model, self.context, self.padding, self.samples = model, context, padding, samples
+        self.seen = torch.zeros(samples, 0, dtype=torch.int64)
+
+    @torch.inference_mode()
+    def read(self, ids: Int[Tensor, "rows time"]) -> Float[Tensor, "samples vocabulary"]:
+        self.seen = ids[:, window_start(ids.shape[1], self.context) :].expand(self.samples, -1)
+        row = F.pad(self.seen, (0, self.context - self.seen.shape[1]), value=self.padding)
+        logits: Tensor = self.model(row)
+        return logits[:, -1]
 
     @torch.inference_mode()
     def step(self, ids: Int[Tensor, " samples"]) -> Float[Tensor, "samples vocabulary"]:

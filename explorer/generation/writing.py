@@ -9,6 +9,7 @@ about one in a million.)
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float, Int
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from explorer.generation.decoding import decoder
 from explorer.generation.sampling import Sampling, choose, dice, gumbel
+from explorer.tasks.text import TextConfig
 from explorer.tokenization.text import Tokenizer
 
 _DRAWN = 2**18  # numbers of noise that are drawn at once
@@ -28,11 +30,12 @@ def write(
     sampling: Sampling,
     samples: int = 1,
     context: int | None = None,
+    padding: int | None = None,
 ) -> Int[Tensor, "samples tokens"]:
     """So many tokens after the prompt, which is not repeated. See `written`."""
     text = torch.empty(samples, tokens, dtype=torch.int64)
     with torch.inference_mode():  # once for all steps; `text`, made outside, can still be learned from
-        for i, ids in enumerate(written(model, prompt, tokens, sampling, samples, context)):
+        for i, ids in enumerate(written(model, prompt, tokens, sampling, samples, context, padding)):
             text[:, i] = ids
     return text
 
@@ -44,11 +47,13 @@ def written(
     sampling: Sampling,
     samples: int = 1,
     context: int | None = None,
+    padding: int | None = None,
 ) -> Iterator[Int[Tensor, " samples"]]:
     """The next token of every sample, as soon as it is chosen. Whoever has enough stops asking.
 
     `context` is how far a Transformer looks back (`decoding.window_start`): as far as in its training, if it shall
-    write as well as it can. None: to the beginning, or as far as it has learned positions.
+    write as well as it can. None: to the beginning, or as far as it has learned positions. `padding`, see `padding_of`,
+    goes with the context of the training.
 
     Raises ValueError for an empty prompt: a model says what comes next, so something must stand before. Where a
     visitor gives nothing, a line end is a good start; `prompt_ids` sees to it.
@@ -56,7 +61,9 @@ def written(
     if not len(prompt):
         raise ValueError("the prompt is empty: give at least one token, such as a line end")
     longest = len(prompt) + tokens
-    reader = decoder(model, min(context or longest, longest), samples)
+    if padding is None or context is None:  # a padded row is never narrower than in training
+        context = min(context or longest, longest)
+    reader = decoder(model, context, samples, padding)
     logits = reader.read(prompt[None])
     noises = _noise(sampling.seed, samples, tokens, logits.shape[-1])
     for left, noise in zip(reversed(range(tokens)), noises, strict=True):
@@ -64,6 +71,43 @@ def written(
         yield ids
         if left:
             logits = reader.step(ids)
+
+
+@dataclass(frozen=True)
+class Continued:
+    """What a model wrote after a prompt."""
+
+    prompt: str  # as the model read it
+    lowered: bool  # whether capital letters of the prompt became small ones, as in the text it learned from
+    dropped: tuple[str, ...]  # what stood in the prompt, and the model never saw: left out
+    unknown: tuple[str, ...]  # the same, but read as the tokenizer's unknown token
+    texts: tuple[str, ...]  # one a sample, without the prompt
+
+
+def continued(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    task: TextConfig,
+    prompt: str,
+    tokens: int,
+    sampling: Sampling,
+    samples: int = 1,
+) -> Continued:
+    """A model goes on from a prompt, read as its task reads the text that it learned from."""
+    read = prompt.lower() if task.lower else prompt
+    ids, unseen = prompt_ids(tokenizer, read)
+    rows = write(model, ids, tokens, sampling, samples, task.context, padding_of(task, tokenizer))
+    dropped, unknown = (unseen, ()) if tokenizer.unknown is None else ((), unseen)
+    texts = tuple(tokenizer.decode(row) for row in rows.tolist())
+    return Continued(tokenizer.decode(ids.tolist()), read != prompt, dropped, unknown, texts)
+
+
+def padding_of(task: TextConfig, tokenizer: Tokenizer) -> int | None:
+    """The token that fills a row up, for a model that learned from padded prefixes; None for every other one.
+
+    Only at the last place of a row of the full width was such a model ever asked what comes next.
+    """
+    return (tokenizer.padding or 0) if task.rows == "prefixes" else None
 
 
 def _noise(seed: int, samples: int, tokens: int, vocabulary: int) -> Iterator[Float[Tensor, "samples vocabulary"]]:

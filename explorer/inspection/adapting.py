@@ -44,11 +44,6 @@ class Progress:
     tokens: Int[ndarray, " pieces"]  # read so far
     losses: Float[ndarray, " pieces"]  # nats a token
 
-    def at(self, tokens: int) -> float:
-        """The mean loss over the first so many tokens, to the last whole piece."""
-        piece = int(np.searchsorted(self.tokens, tokens, side="right")) - 1
-        return float(self.losses[max(piece, 0)])
-
 
 @dataclass(frozen=True)
 class Adapting:

@@ -66,11 +66,6 @@ class Reach:
         best = int(self.mean.argmin())
         return bool(self.gain[best] < -_CHANCE * self.gain_error[best] and self.gain[best] < -TRIFLE)
 
-    def after(self, tokens: int) -> float:
-        """How much lower the loss is at the end of a row than where so many tokens were read, in nats a token."""
-        bin = min(int(np.searchsorted(self.last, tokens)), len(self.last) - 1)
-        return float(self.mean[bin] - self.mean[-1])
-
 
 def reach(model: nn.Module, config: RunConfig) -> Reach:
     """Ask a model, all seeds of it side by side, about the held-out rows of its own task, each of them cold.

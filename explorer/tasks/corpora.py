@@ -190,7 +190,7 @@ def validated_text(content: bytes | str, name: str = "") -> str:
         size = len(content.encode() if isinstance(content, str) else content)
         most = environment().most_corpus
         if size > most:
-            raise TextError(f"{said} has {size:,} bytes; at most {most:,} are read. Cut it.")
+            raise TextError(f"{said} has {size:,} bytes; at most {most:,} are read (LINEAGE_MOST_CORPUS). Cut it.")
         if isinstance(content, bytes):
             if content.startswith((b"\xff\xfe", b"\xfe\xff")):
                 raise TextError(f"{said} is in UTF-16; only UTF-8 is read. Save it as UTF-8.")

@@ -13,8 +13,9 @@ from explorer.training.train import train
 _WARM, _TIMED = 5, 10  # steps
 
 
-def within(config: RunConfig, seconds: float) -> RunConfig:
-    """The same training with as many steps as about so many seconds allow, evaluations included.
+def within(config: RunConfig, seconds: float, looks: int = 0) -> RunConfig:
+    """The same training with as many steps as about so many seconds allow, evaluations and what is written included;
+    with `looks` there are at least so many evaluations, if any, closer together where need be.
 
     Takes a second or so itself. Raises InvalidSetting where the task counts in epochs.
     """
@@ -22,7 +23,7 @@ def within(config: RunConfig, seconds: float) -> RunConfig:
         raise InvalidSetting("A time can be given where training counts in steps; this task counts in epochs.")
     if config.model_name == "ngram":
         return config
-    trial = changed(config, {"iterations": 10_000, "snapshots": 2, "evaluate_every": 10_000, "stop_at": 0, "sample": 0})
+    trial = changed(config, {"iterations": 10_000, "snapshots": 2, "evaluate_every": 10_000, "stop_at": 0})
     started = asked = time.perf_counter()
     evaluation = 0.0
     for event in train(trial):
@@ -35,6 +36,12 @@ def within(config: RunConfig, seconds: float) -> RunConfig:
                 break
     step = (time.perf_counter() - asked) / _TIMED
     share = evaluation / config.evaluate_every if config.evaluate_every else 0.0
-    steps = max(1, int(seconds / (step + share)))
+    steps = seconds / (step + share)
+    every, looks = config.evaluate_every, looks if config.evaluate_every else 0
+    if looks:
+        steps = min(steps, (seconds - looks * evaluation) / step)
+    steps = max(1, int(steps))
     digits = max(0, len(str(steps)) - 2)  # two digits are as good as the measurement
-    return changed(config, {"iterations": max(1, steps // 10**digits * 10**digits)})
+    steps = steps // 10**digits * 10**digits
+    every = max(1, min(every, steps // looks)) if looks else every
+    return changed(config, {"iterations": steps, "evaluate_every": every})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import logging
 import time
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 _TURN = 0.02  # seconds of training before the next job has its turn
 _PUBLISH_EVERY = 0.5  # seconds between two views of a running job
 _BROKE_OFF = "The training broke off; its cause is in the server's log. Other runs are untouched."
+_numbers = itertools.count(1)
 JobState: TypeAlias = Literal["waiting", "running", "finished", "stopped", "diverged", "failed"]
 
 
@@ -49,6 +51,7 @@ class View:
     repeated: bool | None = None  # whether a stored run of this configuration had the same curve, bit for bit
     saved: bool = False
     problem: str = ""
+    number: int = 0  # of this training among all of this process: a run that is trained again has another one
 
     @property
     def key(self) -> str:
@@ -75,7 +78,7 @@ class Job:
         self.wish: Literal["", "stop", "rest"] = ""
         self.before: Record | None = None  # what it has to go on from
         self.record: Record | None = None  # what became of a private one, which is kept nowhere else
-        self._view = View(config, starter)
+        self._view = View(config, starter, number=next(_numbers))
         self._written: asyncio.Task[None] | None = None
 
     def view(self) -> View:

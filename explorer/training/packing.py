@@ -35,7 +35,7 @@ def pack(run: StoredRun) -> bytes:
         raise DamagedRun(f"Run {run.key} cannot be packed: its files have changed meanwhile. Try again.") from error
     files["card.json"] = (json.dumps(card.model_dump(), indent=2, ensure_ascii=False) + "\n").encode()
     files["metrics.csv"] = metrics_csv(run).encode()
-    files["MODEL_CARD.md"] = model_card(run).encode()
+    files["MODEL_CARD.md"] = model_card(run, zipped=True).encode()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for name in sorted(files):
@@ -62,9 +62,13 @@ def metrics_csv(run: StoredRun) -> str:
     return out.getvalue()
 
 
-def model_card(run: StoredRun) -> str:
-    """What a person wants to know of a run, as Markdown. Words of visitors stand in code blocks: they are no markup."""
+def model_card(run: StoredRun, zipped: bool = False) -> str:
+    """What a person wants to know of a run, as Markdown. Words of visitors stand in code blocks: they are no markup.
+
+    `zipped`: the card lies in a zip, and not in the folder of a run that ships with the program.
+    """
     config, card = run.config, run.card
+    ships = run.shipped and not zipped
     model, task = model_row(config.model), task_row(config.task)
     version = variant(config.model).version
     data = to_json(config)
@@ -87,12 +91,14 @@ def model_card(run: StoredRun) -> str:
         _code(settings),
         "## What came out",
         _metrics_table(card),
-        "Each value, and those before the end, are in `metrics.csv`.",
+        f"Each value, and those before the end, are in `{'events.parquet' if ships else 'metrics.csv'}`.",
         "## What it cannot do",
         " ".join(known_limits(config)),
         "## Train it again",
         _again(config),
-        f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
+        f"Or make this folder again:\n\n    python -m explorer pretrain {run.folder.name}"
+        if ships
+        else f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
         "## The model",
         f"{model.paper}: <{model.link}>",
         "## Versions",

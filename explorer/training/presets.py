@@ -65,6 +65,7 @@ PRESETS = {
             "snapshots": 2,
             "evaluate_every": 150,
             "evaluation_size": 4_096,
+            "sample": 200,
         },
     ),
     "assignment-original": Preset(
@@ -96,6 +97,7 @@ PRESETS = {
             "iterations": 3_933,
             "snapshots": 2,
             "evaluate_every": 400,
+            "sample": 200,
         },
     ),
     "characters": Preset(
@@ -113,6 +115,26 @@ PRESETS = {
             "snapshots": 2,
             "evaluate_every": 80,
             "evaluation_size": 8_192,
+            "sample": 200,
+        },
+    ),
+    "characters-transformer": Preset(
+        "Characters of Tiny Shakespeare, the best Transformer we know",
+        "Six passes over the text in rows of 128 characters, which takes one processor a quarter of an hour or more.",
+        "text",
+        "transformer",
+        {
+            "width": 128,
+            "hidden": 512,
+            "context": 128,
+            "batch_size": 24,
+            "iterations": 2_000,
+            "weight_decay": 0.1,
+            "dropout": 0.05,
+            "average": 0.99,
+            "snapshots": 2,
+            "evaluate_every": 200,
+            "sample": 200,
         },
     ),
     "paper-feedforward": Preset(

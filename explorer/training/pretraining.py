@@ -33,20 +33,6 @@ TEXT: dict[str, dict[str, object]] = {
     "gru": _SEEN | {"batches": "contiguous"},
     "transformer": _SEEN,
 }
-# As low as a quarter of an hour brings a Transformer: six passes over the text, twice the context.
-BEST: dict[str, object] = {
-    "width": 128,
-    "hidden": 512,
-    "context": 128,
-    "batch_size": 24,
-    "iterations": 2_000,
-    "weight_decay": 0.1,
-    "dropout": 0.05,
-    "average": 0.99,
-    "snapshots": 2,
-    "evaluate_every": 200,
-    "sample": 200,
-}
 # Twenty looks through one training, for the pages that scrub.
 THROUGH_TRAINING: dict[str, object] = {"iterations": 1_000, "snapshots": 22, "sample": 200}
 
@@ -63,7 +49,7 @@ def recipes() -> dict[str, RunConfig]:
     for model in models_of("text"):
         runs[f"text-{model}"] = changed(default("text", model), TEXT[model])
     runs |= experiments.recipes()
-    runs["text-best"] = changed(default("text", "transformer"), BEST)
+    runs["text-best"] = preset("characters-transformer").config()
     runs["text-assignment"] = preset("assignment").config()
     runs["text-through-training"] = changed(default("text", "transformer"), THROUGH_TRAINING)
     return runs

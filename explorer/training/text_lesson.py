@@ -17,7 +17,7 @@ from torch import Generator, Tensor, nn
 from explorer.catalogue import variant
 from explorer.errors import InvalidSetting
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import prompt_ids, write
+from explorer.generation.writing import padding_of, prompt_ids, write
 from explorer.models.configs import NgramTextConfig
 from explorer.models.language import State
 from explorer.models.layers import learning, replica
@@ -88,14 +88,15 @@ class TextLesson(Lesson):
         }
 
     def samples(self, step: int) -> tuple[str, ...]:
-        config = self.config
+        config, task = self.config, self.config.on(TextConfig)
         if not config.sample:
             return ()
         tokenizer = self.data.tokenizer
         start, _ = prompt_ids(tokenizer, "\n")
         alone = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
+        padding = padding_of(task, tokenizer)
         texts = [
-            write(model, start, config.sample, Sampling(seed=seed), context=config.on(TextConfig).context)[0]
+            write(model, start, config.sample, Sampling(seed=seed), context=task.context, padding=padding)[0]
             for model, seed in zip(alone, config.seeds, strict=True)
         ]
         return tuple(tokenizer.decode(text.tolist()) for text in texts)

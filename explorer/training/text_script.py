@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from explorer.generation.decoding import window_start
@@ -155,15 +156,20 @@ def write(model: nn.Module, data: TextData, seed: int) -> str:
     if isinstance(model, RecurrentLanguageModel):
         last, state = ids, State()
     for noise in gumbel(dice(seed, 0), RUN.sample or 200, data.vocabulary):
-        if isinstance(model, Ngram):
-            logits = model.next_logits(ids)
-        elif isinstance(model, RecurrentLanguageModel):
-            features, state = model.features(last[None], state)
-            logits = model.readout(features[:, -1])[0]
-        elif isinstance(model, NeuralNgram):
-            logits = model(ids[None, -model.window :])[0, -1]
+        if TASK.rows == "prefixes":
+            # Only at the last place of a padded row was it ever asked.
+            row = ids[window_start(len(ids), TASK.context) :]
+            logits = model(F.pad(row, (0, TASK.context - len(row)), value=data.padding)[None])[0, -1]
         else:
-            logits = model(ids[None, window_start(len(ids), TASK.context) :])[0, -1]
+            if isinstance(model, Ngram):
+                logits = model.next_logits(ids)
+            elif isinstance(model, RecurrentLanguageModel):
+                features, state = model.features(last[None], state)
+                logits = model.readout(features[:, -1])[0]
+            elif isinstance(model, NeuralNgram):
+                logits = model(ids[None, -model.window :])[0, -1]
+            else:
+                logits = model(ids[None, window_start(len(ids), TASK.context) :])[0, -1]
         last = (logits + noise).argmax()[None]
         ids = torch.cat([ids, last])
     return data.tokenizer.decode(ids[start:].tolist())

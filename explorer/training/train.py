@@ -62,10 +62,13 @@ def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event
             if not teacher.finite(step) or not stepper.finite():
                 raise Diverged(_why(config, step))
             if evaluated:
-                answers = teacher.evaluate(step, whole=step == config.steps)
+                whole = step == config.steps
+                answers = teacher.evaluate(step, whole)
                 if ending.near(answers):
-                    answers = teacher.evaluate(step, whole=True)
+                    answers, whole = teacher.evaluate(step, whole=True), True
                 ending.look(answers)
+                if ending.reached and not whole and config.evaluation_size:
+                    answers = teacher.evaluate(step, whole=True)  # a run's last evaluation asks everything
                 events.append(Evaluation(step, answers, teacher.samples(step)))
             if resumable or ending.reached:
                 weights = {name: value.detach().clone() for name, value in model.state_dict().items()}

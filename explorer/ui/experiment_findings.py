@@ -167,6 +167,13 @@ def window_finding(steps: Sequence[Compared]) -> str:
     return f"{first} So with {CLAIMED} there is no improvement here either."
 
 
+_OPEN: dict[Verdict, str] = {
+    "luck": "the difference could be luck",
+    "same": "nothing changes",
+    "unknown": "there are no numbers to compare",
+}
+
+
 def with_and_without(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     """Where with ends lower or higher than without, and where nobody can tell."""
     words = _start(experiment.lines[1].words)
@@ -176,16 +183,24 @@ def with_and_without(experiment: Experiment, found: Mapping[str, Outcome]) -> st
         places = [f"{_place(part, each.value)} ({_by(each)})" for part, each in every if each.verdict == verdict]
         if places:
             told.append(f"{verdict} at {listed(places)}")
-    open_ = [_place(part, each.value) for part, each in every if each.verdict not in ("lower", "higher")]
-    if not told:
+    open_ = {
+        meaning: places
+        for verdict, meaning in _OPEN.items()
+        if (places := [_place(part, each.value) for part, each in every if each.verdict == verdict])
+    }
+    if not told and all(each.verdict == "luck" for _, each in every):
         return (
             f"{words} no end is lower or higher than luck could make it, at any of {number(len(every))} learning rates."
         )
-    first = f"{words} it ends {', '.join(told)}"
+    first = f"{words} it ends {', '.join(told) if told else 'lower or higher at no learning rate'}"
     if not open_:
         return f"{first}."
-    where = f"at {listed(open_)}" if len(open_) <= 3 else f"at the other {number(len(open_))}"
-    return f"{first}; {where} the difference could be luck."
+    rest = "the other " if told and len(open_) == 1 else ""
+    where = [
+        f"at {listed(places) if len(places) <= 3 else f'{rest}{number(len(places))}'} {meaning}"
+        for meaning, places in open_.items()
+    ]
+    return f"{first}; {', '.join(where)}."
 
 
 def _start(words: str) -> str:
@@ -198,7 +213,7 @@ def _place(part: Field, value: int | float) -> str:
 
 def _by(each: Compared) -> str:
     if each.found is None or each.first.lost != each.second.lost:
-        return "the other ends worse than blind guessing"
+        return f"{'it' if each.second.lost else 'the other'} ends worse than blind guessing"
     return f"by {abs(each.found.mean):.3f} bits a character"
 
 

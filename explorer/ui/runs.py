@@ -56,7 +56,7 @@ class Lane:
         kept = self.kept
         if isinstance(kept, StoredRun):
             return kept.stamp
-        return (getattr(self.config.task, "text", ""), key(self.config), id(self.private))
+        return (getattr(self.config.task, "text", ""), key(self.config), self.job.number if self.job else 0)
 
     @property
     def live(self) -> bool:
@@ -90,8 +90,9 @@ class Lane:
 
     @property
     def parameters(self) -> int | None:
-        if self.stored:
-            return self.stored.card.parameters
+        kept = self.stored or self.stopped
+        if kept:
+            return kept.card.parameters
         return self.job.parameters if self.job and self.job.parameters else None
 
 

@@ -12,8 +12,9 @@ from explorer.ui.components import register
 
 _samples = register("samples")
 CAPTION = (
-    "Each text begins after a line break and is drawn token by token from what the model predicts, with the same dice "
-    "at every evaluation; of several seeds the first one writes. The loss is of the held-out text, in nats a token."
+    "Each text begins after a line break, or, where that is no token, after the first token there is, such as “!”. It "
+    "is drawn token by token from what the model predicts, with the same dice at every evaluation; of several seeds "
+    "the first one writes. The loss is of the held-out text, in nats a token."
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from explorer.ui.page import empty_panel, problems
 Made = TypeVar("Made")
 PATIENCE = 0.2  # seconds that a page waits before it is drawn without the result
 AGAIN = 10.0  # seconds after a bug in which it is not tried again
-_MOST = 256  # results
+_MOST = 256  # results; what is still on its way is never dropped, because somebody waits for it
 _works: OrderedDict[tuple[Hashable, ...], Future[object]] = OrderedDict()
 _lock = threading.Lock()
 
@@ -32,26 +32,33 @@ def _one_thread() -> None:
 
 
 _pool = ThreadPoolExecutor(2, thread_name_prefix="slowly", initializer=_one_thread)
+_clock = ThreadPoolExecutor(1, thread_name_prefix="timing", initializer=_one_thread)  # two timings disturb each other
 
 
-def work(key: tuple[Hashable, ...], make: Callable[[], Made]) -> Future[Made]:
-    """What is made under this key: there already, on its way, or begun now, also where it went wrong a while ago."""
+def work(key: tuple[Hashable, ...], make: Callable[[], Made], timing: bool = False) -> Future[Made]:
+    """What is made under this key: there already, on its way, or begun now, also where it went wrong a while ago.
+
+    `timing`: it times steps on this server. Such work waits only for its like, and other work never waits for it.
+    """
     with _lock:
         known = _works.get(key)
         if known is None or known.cancelled() or (known.done() and not _usable(known)):
-            _works[key] = _pool.submit(make)
-            _works[key].add_done_callback(_ended)
+            known = (_clock if timing else _pool).submit(make)
+            known.add_done_callback(_ended)
+            _works[key] = known
         _works.move_to_end(key)
-        while len(_works) > _MOST:
-            _works.popitem(last=False)[1].cancel()
-        return _works[key]  # type: ignore[return-value]  # a key always stands for the same type
+        over = max(0, len(_works) - _MOST)
+        for old in [key for key, future in _works.items() if future.done()][:over]:
+            del _works[old]
+        return known  # type: ignore[return-value]  # a key always stands for the same type
 
 
 def _usable(done: Future[object]) -> bool:
     """Whether work came to a result, or to a sentence that says why there is none; a bug is one for a while."""
     if isinstance(done.exception(), LineageError | None):
         return True
-    return time.monotonic() - getattr(done, "ended", 0.0) < AGAIN
+    now = time.monotonic()
+    return now - getattr(done, "ended", now) < AGAIN  # who waits for it may be told before `_ended` is
 
 
 def _ended(done: Future[object]) -> None:
@@ -65,6 +72,11 @@ def forget(part: Hashable) -> None:
             _works.pop(key).cancel()
 
 
+def _there(future: Future[Made]) -> bool:
+    """Whether there is something to draw. What `forget` cancelled is over without a result: it will be begun anew."""
+    return future.done() and not future.cancelled()
+
+
 def eventually(
     name: str,
     key: tuple[Hashable, ...],
@@ -73,29 +85,20 @@ def eventually(
     meanwhile: str,
     height: int,
     refused: Callable[[LineageError], object] = lambda error: problems([str(error)]),
+    timing: bool = False,
 ) -> None:
     """A part of the page that is drawn once its result is there; until then `meanwhile` says what is being done.
-    `refused` shows why there will be none."""
-    future = work(key, make)
-    wait([future], PATIENCE)
-    waiting = not future.done()
+    `refused` shows why there will be none; `timing` as in `work`."""
 
-    @st.fragment(key=name, run_every=0.5 if waiting else None)
-    def drawn() -> None:
-        asked = work(key, make)
-        if not asked.done():
-            empty_panel(meanwhile, height)
-            return
-        if waiting:
-            st.rerun()  # the whole page once more, without the clock
+    def show(futures: Sequence[Future[Made]]) -> None:
         try:
-            made = asked.result()
+            made = futures[0].result()
         except LineageError as error:
             refused(error)
             return
         draw(made)
 
-    drawn()
+    _once_there(name, lambda: [work(key, make, timing)], show, meanwhile, height)
 
 
 def each_eventually(
@@ -106,21 +109,11 @@ def each_eventually(
     height: int,
 ) -> None:
     """`eventually` for several results, each kept by itself: who trains one model anew waits for that alone."""
-    begun = [work(key, make) for key, make in wanted.values()]
-    wait(begun, PATIENCE)
-    waiting = not all(future.done() for future in begun)
 
-    @st.fragment(key=name, run_every=0.5 if waiting else None)
-    def drawn() -> None:
-        futures = {model: work(key, make) for model, (key, make) in wanted.items()}
-        if not all(future.done() for future in futures.values()):
-            empty_panel(meanwhile, height)
-            return
-        if waiting:
-            st.rerun()  # the whole page once more, without the clock
+    def show(futures: Sequence[Future[Made]]) -> None:
         found: dict[str, Made] = {}
         said: list[str] = []
-        for model, future in futures.items():
+        for model, future in zip(wanted, futures, strict=True):
             try:
                 found[model] = future.result()
             except LineageError as error:
@@ -128,6 +121,31 @@ def each_eventually(
         problems(dict.fromkeys(said))
         if found:
             draw(found)
+
+    _once_there(name, lambda: [work(key, make) for key, make in wanted.values()], show, meanwhile, height)
+
+
+def _once_there(
+    name: str,
+    ask: Callable[[], Sequence[Future[Made]]],
+    draw: Callable[[Sequence[Future[Made]]], object],
+    meanwhile: str,
+    height: int,
+) -> None:
+    """A part of the page that looks again and again for what it asks for, until it can be drawn."""
+    begun = ask()
+    wait(begun, PATIENCE)
+    waiting = not all(map(_there, begun))
+
+    @st.fragment(key=name, run_every=0.5 if waiting else None)
+    def drawn() -> None:
+        futures = ask()
+        if all(map(_there, futures)) == waiting:
+            st.rerun()  # the whole page once more: without the clock, or with one where a result was dropped since
+        if waiting:
+            empty_panel(meanwhile, height)
+        else:
+            draw(futures)
 
     drawn()
 
@@ -139,12 +157,12 @@ def there(name: str, key: tuple[Hashable, ...], make: Callable[[], Made], meanwh
     """
     future = work(key, make)
     wait([future], PATIENCE)
-    if future.done():
+    if _there(future):
         return future.result()
 
     @st.fragment(key=name, run_every=0.5)
     def waiting() -> None:
-        if work(key, make).done():
+        if _there(work(key, make)):
             st.rerun()
         empty_panel(meanwhile, height)
 

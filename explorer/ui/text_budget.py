@@ -68,18 +68,14 @@ def found(session: LabSession[TextLab]) -> None:
             f"Looking for {what.format(wanted)} …",
             60,
             refuse,
+            timing=name == _FITTED,
         )
 
 
 def _fitted(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, RunConfig]:
     from explorer.training.budget import within
-    from explorer.training.config import changed
 
-    found = {}
-    for model, config in configs.items():
-        one = within(config, seconds)
-        found[model] = changed(one, {"evaluate_every": max(1, min(config.evaluate_every, one.iterations // 10))})
-    return found
+    return {model: within(config, seconds, looks=10) for model, config in configs.items()}
 
 
 def _sized(configs: Mapping[str, RunConfig], wanted: int) -> dict[str, RunConfig]:

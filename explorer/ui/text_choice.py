@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import streamlit as st
 
+from explorer.environment import environment
 from explorer.errors import CorpusMissing, NeedsText
 from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
@@ -56,6 +58,7 @@ def own_text(session: PageSession[State], page: str) -> None:
         if file is not None:
             use(file.getvalue(), file.name)
 
+    most = environment().most_corpus
     with st.container(border=True):
         left, right = st.columns([3, 2], gap="medium")
         with left, st.form(f"{page}.paste", border=False):
@@ -65,12 +68,21 @@ def own_text(session: PageSession[State], page: str) -> None:
             )
         with right:
             st.file_uploader(
-                "or take a file: .txt in UTF-8, up to 5 MB", type=["txt"], key=f"{page}.file", on_change=uploaded
+                f"or take a file: .txt in UTF-8, up to {_size(most)}",
+                type=["txt"],
+                key=f"{page}.file",
+                on_change=uploaded,
+                max_upload_size=math.ceil(most / 1_000_000),  # whole MB: what is a little larger, the text's check says
             )
         st.caption(
             "Your text stays in this server's memory for your visit only, and is written to no disk. The address holds "
             "its fingerprint, not the text: whoever opens it elsewhere is asked for the same text."
         )
+
+
+def _size(most: int) -> str:
+    """So many bytes for a person, never more than there are."""
+    return f"{most // 100_000 / 10:g} MB" if most >= 1_000_000 else f"{most:,} bytes"
 
 
 def chosen_text(session: PageSession[State], page: str) -> TextConfig:

@@ -84,7 +84,11 @@ def _draw_closing(lanes: Mapping[str, Lane], found: Mapping[str, Closings]) -> N
             high = each.right.max(axis=0) if several else np.minimum(each.mean + each.error, 1)
             lines.append(line_of(name, each.last, each.mean, low, high))
         figure = figures.accuracy_by_distance(
-            lines, first.usual, f"always {first.usual_mark}", first.context, int(first.last[-1])
+            lines,
+            first.usual,
+            f"always {first.usual_mark}",
+            first.context,
+            max(int(each.last[-1]) for each in sound.values()),
         )
         alt = "; ".join(
             f"{line.name} {line.y[0]:.2f} at the shortest, {line.y[-1]:.2f} at the longest" for line in lines
@@ -97,15 +101,19 @@ def _draw_closing(lanes: Mapping[str, Lane], found: Mapping[str, Closings]) -> N
 
 
 def closing_finding(found: Mapping[str, Closings]) -> str:
-    """Who still knows what is open when it was opened long ago; by title."""
+    """Who still knows what is open when it was opened long ago; by title.
+
+    A model that reads less was asked at fewer places, and may have no bin where another one has.
+    """
     first = next(iter(found.values()))
-    far = first.last > _FAR
-    if not far.any():
-        far = ~far
-    where = f"From {int(first.last[~far].max()) + 1} characters on" if not far.all() else "At these distances"
+    floor = _FAR if any((each.last > _FAR).any() for each in found.values()) else 0
+    near = [int(last) for each in found.values() for last in each.last[each.last <= floor]]
+    where = f"From {max(near) + 1} characters on" if near else "At these distances"
     usual = f"Always answering “{first.usual_mark}” gets {first.usual:.2f}"
-    shares = sorted(((each.over(far), title) for title, each in found.items()), key=lambda pair: -pair[0][0])
-    told = [title for (share, error), title in shares if share > first.usual + 2 * error]
+    # Who was asked nothing so far back (NaN) is left out.
+    every = [(each.over(each.last > floor), title) for title, each in found.items()]
+    shares = sorted((pair for pair in every if not np.isnan(pair[0][0])), key=lambda pair: -pair[0][0])
+    told = [title for (share, error), title in shares if share > found[title].usual + 2 * error]
     guessing = [f"{title} {share:.2f}" for (share, _), title in shares if title not in told]
     knowing = [f"{title} {share:.2f}" for (share, _), title in shares if title in told]
     if not knowing:
@@ -126,9 +134,11 @@ def _closes(names: Sequence[str]) -> str:
 def _how_closing_was_measured(lanes: Mapping[str, Lane], found: Mapping[str, Closings]) -> str:
     first = next(iter(found.values()))
     which = "Every place" if all(each.whole for each in found.values()) else "An evenly spread part of the places"
+    asked = sorted({int(each.asked.sum()) for each in found.values()})
+    many = f"{asked[0]:,}" if len(asked) == 1 else f"{asked[0]:,} to {asked[-1]:,}, fewer where more seeds read"
     return " ".join(
         [
-            f"{which} of the held-out end where a mark closes another ({first.asked.sum():,}). Every model reads the "
+            f"{which} of the held-out end where a mark closes another ({many}). Every model reads the "
             f"{first.context} characters before it from a cold start, recurrent nets too; its answer is the likeliest "
             "of the four marks that close.",
             bands([len(each.right) for each in found.values()], "one standard error of a share (binomial)"),

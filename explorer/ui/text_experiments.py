@@ -46,7 +46,7 @@ def experiments_section(chosen: str, choose: Callable[[str], None]) -> None:
         "Sentences that one reads about these models, each asked of small models on characters of Tiny Shakespeare, "
         "with three seeds a run. They stand here as they were measured, whether they hold or not."
     )
-    _pills(experiment, choose)
+    _pills(experiment, asked, choose)
     lanes = runs.lanes(configs(experiment), asked.raced)
     found = outcomes(experiment, lanes)
     st.subheader(experiment.question, anchor=False)
@@ -94,11 +94,12 @@ def _diverged(lane: Lane) -> bool:
 # ---- what can be pressed
 
 
-def _pills(experiment: Experiment, choose: Callable[[str], None]) -> None:
+def _pills(experiment: Experiment, asked: Asked, choose: Callable[[str], None]) -> None:
     name = "text.experiment"
     st.session_state[name] = experiment.name
 
     def changed() -> None:
+        asked.problems = ()
         choose(st.session_state[name] or experiment.name)
 
     st.pills(

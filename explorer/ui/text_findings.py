@@ -21,10 +21,14 @@ def leader(found: Mapping[str, Standing], live: bool, token: str) -> str:
         if counts is None:
             return "Nothing has been trained on this text yet."
         return f"Counting alone comes to {_mean(counts):.3f} nats a {token}."
-    best = min(trained.values(), key=_mean)
+    numbers = {model: each for model, each in trained.items() if np.isfinite(_mean(each))}
+    if not numbers:
+        ends = "The losses of the networks are no numbers any more"
+        return f"{ends}; counting has {_mean(counts):.3f} nats a {token}." if counts else f"{ends}."
+    best = min(numbers.values(), key=_mean)
     so_far = "So far the" if live else "The"
     ahead = f"{so_far} {best.row.title} predicts best of the networks, with {_mean(best):.3f} nats a {token}"
-    rest = [each for each in trained.values() if each is not best]
+    rest = [each for each in numbers.values() if each is not best]
     if rest:
         second = min(rest, key=_mean)
         apart = difference(best.held_out, second.held_out, paired=False)
@@ -41,8 +45,8 @@ def leader(found: Mapping[str, Standing], live: bool, token: str) -> str:
     return f"{ahead}; counting has {_mean(counts):.3f}.{when}"
 
 
-def passing(found: Mapping[str, Standing]) -> str:
-    """For every network when it passes the counts, if it does."""
+def passing(found: Mapping[str, Standing], live: bool = False) -> str:
+    """For every network when it passes the counts, if it does. `live`: while some still train, nothing is never."""
     if "ngram" not in found:
         return ""
     trained = [each for model, each in found.items() if model != "ngram"]
@@ -50,7 +54,8 @@ def passing(found: Mapping[str, Standing]) -> str:
     never = [e.row.title for e in trained if not e.passed]
     parts = [f"Below the counts: {listed(did)}."] if did else []
     if never:
-        parts.append(f"Never below {'them' if did else 'the counts'}: {listed(never)}.")
+        never_yet = "Not yet" if live else "Never"
+        parts.append(f"{never_yet} below {'them' if did else 'the counts'}: {listed(never)}.")
     return " ".join(parts)
 
 
@@ -65,8 +70,15 @@ def overfitting(found: Mapping[str, Standing]) -> str:
         f"{e.end - e.best:.3f} nats since, while it still gets better at what it has seen."
         for e in over
     ]
+    fallen = [each for each in trained if each.risen and not each.overfits]
     if not over:
-        parts.append(f"No model overfits yet: {'each is' if len(trained) > 1 else 'it is'} best where it ended.")
+        where = f"{'each is' if len(trained) > 1 else 'it is'} best where it ended"
+        parts.append("No model overfits." if fallen else f"No model overfits yet: {where}.")
+    parts += [
+        f"The {e.row.title} was best at step {e.best_step:,} and has lost {e.end - e.best:.3f} nats since, but has not "
+        "got better at what it has seen either: its training is unstable."
+        for e in fallen
+    ]
     widest = max(trained, key=lambda each: each.gap)
     parts.append(
         f"The widest gap between new text and known text has the {widest.row.title}, {widest.gap:.3f} nats."

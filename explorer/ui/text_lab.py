@@ -19,7 +19,15 @@ Unit = Literal["loss", "perplexity", "bits"]
 Along = Literal["step", "tokens", "seconds"]
 UNITS: dict[Unit, str] = {"loss": "nats a token", "perplexity": "perplexity", "bits": "bits a character"}
 ALONG: dict[Along, str] = {"step": "by step", "tokens": "by token", "seconds": "by second"}
-TRAINED = ("iterations", "batch_size", "batches", "average", "evaluate_every")  # what counting has no use for
+TRAINED = (  # what counting has no use for
+    "iterations",
+    "batch_size",
+    "batches",
+    "average",
+    "evaluate_every",
+    "evaluation_size",
+    "snapshots",
+)
 BRIEF: dict[str, object] = {"iterations": 300, "evaluate_every": 30}  # a first look at another text
 
 
@@ -114,7 +122,8 @@ class TextLab(Lab):
         own = {n: value_of(config, n) for n in self.own_settings(chosen.model)}
         shared = {n: value_of(config, n) for n in self.SHARED} if chosen.names_text else dict(self.shared)
         lab = self.with_settings(shared, {**self.own, chosen.model: own})
-        return lab.with_models((*lab.models, chosen.model))
+        models = {*lab.models, chosen.model} - ({"ngram"} if lab.task.rows == "prefixes" else set())  # it reads lines
+        return lab.with_models(models)
 
     def reset(self) -> TextLab:
         """Every setting as usual, on the same text."""

@@ -72,6 +72,11 @@ class End:
     learning: float  # NaN: its steps were so long that its losses are no numbers any more
 
     @property
+    def lost(self) -> bool:
+        """Whether its losses are no numbers even where it learned nothing: then there is nothing to draw."""
+        return not math.isfinite(self.still)
+
+    @property
     def gain(self) -> float:
         return self.still - self.learning
 
@@ -196,9 +201,13 @@ def _draw(read: Mapping[str, tuple[Lane, Adapting, Progress | None]]) -> None:
     """The finding, a panel for each model, how it was measured, and the formula with its numbers."""
     if not read:
         return
+    known = {name: _end(lane, each) for name, (lane, each, _) in read.items()}
+    st.subheader(plain(finding(list(known.values()))), anchor=False)
+    read = {name: those for name, those in read.items() if not known[name].lost}
+    if not read:
+        return
+    ends = [known[name] for name in read]
     to_bits = {name: 1 / each.characters_per_token / math.log(2) for name, (_, each, _) in read.items()}
-    ends = [_end(lane, each) for lane, each, _ in read.values()]
-    st.subheader(plain(finding(ends)), anchor=False)
     courses = {
         name: {
             which: Course(progress.tokens, progress.losses * to_bits[name])
@@ -230,7 +239,9 @@ def _draw(read: Mapping[str, tuple[Lane, Adapting, Progress | None]]) -> None:
 def _end(lane: Lane, read: Adapting) -> End:
     bits = 1 / read.characters_per_token / math.log(2)
     learning = math.nan if read.broken else float(read.learning.losses[-1])
-    return End(lane.row.title, float(read.still.losses[-1]) * bits, learning * bits)
+    # Without a first loss there is no course of it, whatever the weights that stand still come to later.
+    still = float(read.still.losses[-1]) if len(read.learning.losses) else math.nan
+    return End(lane.row.title, still * bits, learning * bits)
 
 
 def _panel(lane: Lane, end: End, courses: Mapping[str, Course], y_range: tuple[float, float], unit: str) -> Panel:
@@ -273,8 +284,9 @@ def _capital(text: str) -> str:
 
 def finding(ends: Sequence[End]) -> str:
     """Whom learning on helped, whom it harmed, and whom it did neither."""
-    broken = [end for end in ends if math.isnan(end.learning)]
-    told = [end for end in ends if end not in broken]
+    lost = [end for end in ends if end.lost]
+    broken = [end for end in ends if math.isnan(end.learning) and not end.lost]
+    told = [end for end in ends if not end.lost and not math.isnan(end.learning)]
     if len(ends) == 1 and told:
         (end,) = told
         numbers = f"{end.learning:.2f} bits a character instead of {end.still:.2f}"
@@ -295,6 +307,9 @@ def finding(ends: Sequence[End]) -> str:
         parts.append(
             f"At this rate the losses of {listed([_called(end.title) for end in broken])} are soon no numbers."
         )
+    if lost:
+        names = listed([_called(end.title) for end in lost])
+        parts.append(f"The losses of {names} are no numbers, even standing still.")
     return " ".join(parts)
 
 

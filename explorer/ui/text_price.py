@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import numpy as np
 import streamlit as st
@@ -25,7 +26,7 @@ from explorer.ui.text_lines import HEIGHT, framed, line_of, tracks
 if TYPE_CHECKING:
     from explorer.inspection.prices import Price, Prices
 
-_ASKED = "text.prices"  # what this visitor last asked to be measured
+_ASKED = "text.prices"  # what this visitor last asked to be measured, and a token of that press
 _ALIKE = 1.25  # times as much, which may be the other work on the server
 
 
@@ -37,10 +38,10 @@ def price_section(lanes: Mapping[str, Lane]) -> None:
         empty_panel("Counting takes no training steps. Choose a model that learns, and its steps can be timed.", 120)
         return
     sizes = tuple((each.model, each.on(TextConfig)) for each in configs.values())
-    turn, asked = st.session_state.get(_ASKED, (0, None))
+    token, asked = st.session_state.get(_ASKED, ("", None))
 
     def measure() -> None:
-        st.session_state[_ASKED] = (turn + 1 if asked == sizes else turn, sizes)
+        st.session_state[_ASKED] = (uuid4().hex, sizes)  # each press measures anew, whatever others have measured
 
     label = "Measure again" if asked == sizes else "Measure on this server"
     st.button(label, icon=":material/timer:", on_click=measure, key="text-prices-measure")
@@ -60,11 +61,12 @@ def price_section(lanes: Mapping[str, Lane]) -> None:
         text = next(iter(configs.values())).on(TextConfig).text
         eventually(
             "text-prices",
-            ("prices", text, turn, *sizes),
+            ("prices", text, token, *sizes),
             made,
             lambda found: _draw_prices(configs, found),
             "Steps are being timed on this server; that takes about ten seconds …",
             HEIGHT + 120,
+            timing=True,
         )
     explanation(
         "Longer rows are fewer rows: a batch holds the same tokens. What a model does with each token alone then costs "

@@ -15,6 +15,7 @@ from explorer.figures.comparison import Line, comparison
 from explorer.figures.text import gradients, two_losses
 from explorer.inspection.comparing import over_seeds, thinned
 from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves
 from explorer.ui import runs, training_controls
 from explorer.ui.components import Panel, Playback, frame, pictured
 from explorer.ui.findings import listed, seeds
@@ -32,6 +33,7 @@ TITLES: dict[Along, str] = {
     "tokens": "tokens read by one seed",
     "seconds": "seconds of training, all seeds together",
 }
+_CACHED = 64  # drawings that are kept, and the curves that they were made from
 WORDS: dict[Along, str] = {"step": "step", "tokens": "token", "seconds": "second"}
 
 
@@ -128,10 +130,17 @@ def line(lane: Lane, along: Along, unit: Unit, characters: float | None) -> Line
     none, row = np.zeros(0), lane.row
     if lane.curves is None or not len(lane.curves.evaluated):
         return Line(row.title, row.title, row.colour, row.dash, none, none, none, none)
-    return _line(Same(lane.curves), lane.config, along, unit, characters)
+    make = _line if _cacheable(lane) else _line.__wrapped__
+    return make(Same(lane.curves), lane.config, along, unit, characters)
 
 
-@lru_cache(maxsize=512)
+def _cacheable(lane: Lane) -> bool:
+    """Not while a model trains, whose curves are others each half second, and nothing that is made of an own text."""
+    own = lane.private is not None or (lane.job is not None and lane.job.private)
+    return not lane.live and not own
+
+
+@lru_cache(maxsize=_CACHED)
 def _line(same: Same, config: RunConfig, along: Along, unit: Unit, characters: float | None) -> Line:
     curves = same.curves
     assert curves is not None
@@ -182,11 +191,16 @@ def each(lab: TextLab, lanes: Mapping[str, Lane]) -> list[Panel]:
             ]
     span = _span(both, None, unit)
     last = max((steps_of(lane.config) for lane in trained.values()), default=1)
-    found = [
-        _each(Same(lane.curves), lane.config, unit, characters, last, span, lane.live) for lane in trained.values()
-    ]
+    found = []
+    for lane in trained.values():
+        make = _each if _cacheable(lane) else _each.__wrapped__
+        found.append(make(Same(lane.curves), lane.config, unit, characters, last, span, lane.live))
     norms = {
-        lane.row.title: (lane.row.colour, lane.row.dash, _smooth(Same(lane.curves)))
+        lane.row.title: (
+            lane.row.colour,
+            lane.row.dash,
+            (_smooth if _cacheable(lane) else _smooth.__wrapped__)(Same(lane.curves)),
+        )
         for lane in trained.values()
         if lane.curves is not None and len(gradient_norm(lane.curves))
     }
@@ -203,7 +217,7 @@ def each(lab: TextLab, lanes: Mapping[str, Lane]) -> list[Panel]:
     return found
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_CACHED)
 def _each(
     same: Same,
     config: RunConfig,
@@ -240,7 +254,7 @@ def _each(
     )
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=_CACHED)
 def _smooth(same: Same) -> tuple[Float[ndarray, " points"], Float[ndarray, " points"]]:
     """Steps and the mean length of the gradient, a point for each of some hundred stretches."""
     assert same.curves is not None
@@ -255,13 +269,28 @@ def caption(lab: TextLab, lanes: Mapping[str, Lane]) -> str:
     many = lab.value("replicas")
     band = f"Line: mean of {seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
     carried = [lane.row.title for lane in lanes.values() if getattr(lane.config.task, "batches", "") == "contiguous"]
-    cold = f"Each block of {lab.task.context} tokens is read from a cold start"
+    row = {"blocks": f"block of {lab.task.context} tokens", "sentences": "line", "prefixes": "prefix"}[lab.task.rows]
+    cold = f"Each {row} is read from a cold start"
     cold += f"; {listed(carried)} read on from block to block, as they were trained. " if carried else ". "
     size = max(lane.config.evaluation_size for lane in lanes.values())
-    part = f"Curves: {size:,} tokens of the held-out text; the table below: all of it. " if size else ""
+    part = _part(size, [found for lane in lanes.values() if (found := lane.curves or lane.result)]) if size else ""
     instead = (
         "Bits a character come with the first finished run. "
         if lab.unit == "bits" and characters_per_token(lanes, lab.task) is None
         else ""
     )
     return f"{training_controls.outcome(lanes)} {band}{cold}{part}{instead}".strip()
+
+
+def _part(size: int, every: Sequence[Curves]) -> str:
+    """How much of the held-out text the curves were measured on, of which `size` tokens were asked for."""
+    every = [each for each in every if len(each.evaluated)]
+    if not every:
+        return ""
+    ends = [(each.last("val_loss_part"), each.last("val_loss")) for each in every]
+    ends = [(part, whole) for part, whole in ends if np.isfinite(whole).all()]
+    if not ends:  # all of it is asked for at the end only; it may be less than the part could be
+        return f"Curves: at most {size:,} tokens of the held-out text. "
+    if all(np.allclose(part, whole, rtol=1e-6, atol=0.0) for part, whole in ends):
+        return "Curves and the table below: all of the held-out text. "
+    return f"Curves: {size:,} tokens of the held-out text; the table below: all of it. "

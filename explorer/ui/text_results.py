@@ -7,13 +7,19 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from explorer.ui import text_findings
+from explorer.errors import LineageError
+from explorer.tasks import corpora
+from explorer.tasks.text import TextConfig
+from explorer.ui import text_findings, texts
 from explorer.ui.components import table
+from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, plain
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession
+from explorer.ui.slowly import eventually
 from explorer.ui.text_lab import UNITS, TextLab
 from explorer.ui.text_standings import Standing, characters_per_token, in_unit
+from explorer.ui.token_findings import rate
 
 
 def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], found: Mapping[str, Standing]) -> None:
@@ -22,8 +28,12 @@ def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], fou
     if not found:
         empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
         return
-    st.subheader(plain(text_findings.passing(found) or "No counts to compare with: add the n-gram."), anchor=False)
+    passing = text_findings.passing(found, live=any(lane.live for lane in lanes.values()))
+    if "ngram" not in found:
+        passing = "No counts to compare with: add the n-gram."
+    st.subheader(plain(passing or "The counts stand alone: no network has been trained yet."), anchor=False)
     results_table(session.lab, lanes, found)
+    unknown_part(session.lab)
     told = text_findings.overfitting(found)
     over = any(each.overfits for model, each in found.items() if model != "ngram")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -64,10 +74,8 @@ def results_table(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, S
         lane, counted = lanes[model], model == "ngram"
         mean = float(np.mean(each.held_out))
         bits = float(in_unit(np.array(mean), "bits", characters)) if characters else float("nan")
-        kept = lane.kept
-        parameters = lane.parameters or (kept.parameters if kept and hasattr(kept, "parameters") else None)
         cells = {
-            "parameters": f"{parameters:,}" if parameters else "–",
+            "parameters": f"{lane.parameters:,}" if lane.parameters else "–",
             "perplexity": f"{float(in_unit(np.array(mean), 'perplexity', None)):,.2f}",
             "bits": f"{bits:.3f}" if characters else "–",
             "trained": f"{float(np.mean(each.trained)):.3f}",
@@ -86,8 +94,59 @@ def results_table(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, S
         key="text-results",
         label="Results of the race, a row a model",
         caption="Losses over all of the held-out text, a dot for each seed; known text: a part of the training text. "
-        "Only bits a character can be compared between tokenizers. Parameters of the n-gram: entries of its tables.",
+        f"{compared(lab.task)} Parameters of the n-gram: entries of its tables.",
     )
+
+
+def compared(task: TextConfig) -> str:
+    """What can be compared between tokenizers, and what even that leaves out."""
+    lost = []
+    if task.tokenizer in ("bpe", "word"):  # they split at spaces, and drop them
+        lost += ["spaces", "line ends"] if task.rows == "blocks" else ["spaces"]
+    if task.lower:
+        lost.append("capital letters")
+    left_out = f"; here the comparison leaves out {listed(lost)}, which nobody has to predict" if lost else ""
+    return f"Only bits a character can be compared between tokenizers{left_out}."
+
+
+def unknown_part(lab: TextLab) -> None:
+    """How much of the held-out text the tokenizer does not know. The rows may still have to be made: on a thread."""
+    task = lab.task
+    if task.tokenizer not in ("bpe", "word") or not _here(task):
+        return
+
+    def make() -> float:
+        from explorer.tasks.windows import text_data  # needs torch, for which no page waits
+
+        return text_data(task).unknown_rate
+
+    def draw(share: float) -> None:
+        if told := unknown(share):
+            st.caption(plain(told))
+
+    meanwhile = "Unknown tokens of the held-out text are being counted …"
+    # Where the rows cannot be made, the training itself says why.
+    eventually("text-unknown", ("unknown", task.text, task), make, draw, meanwhile, 60, refused=lambda error: None)
+
+
+def unknown(share: float) -> str:
+    """What it means that this share of the held-out tokens is unknown; nothing where all are known."""
+    if not share > 0:
+        return ""
+    return (
+        f"{rate(share)} of the held-out tokens are unknown to this tokenizer and are not spelled out, so bits a "
+        "character flatter it."
+    )
+
+
+def _here(task: TextConfig) -> bool:
+    """Whether the text can be read without a download."""
+    if task.corpus != "own":
+        return texts.here(task.corpus)
+    try:
+        return bool(corpora.text_of(task))
+    except LineageError:
+        return False
 
 
 def _range(losses: list[np.ndarray]) -> list[float]:

@@ -32,6 +32,7 @@ class Standing:
     best_step: int  # where the mean over the seeds was lowest
     best: float
     end: float  # the mean at the last evaluation, over the same part of the text as `best`
+    learned: float  # by how much the mean loss over known text has fallen since `best_step`; negative if it rose
     passed: tuple[int, float] | None  # the step at which it was first below the counts, and seconds; None: never yet
     pace: float  # tokens a second, all seeds together
 
@@ -41,8 +42,13 @@ class Standing:
         return float(np.mean(self.held_out) - np.mean(self.trained))
 
     @property
-    def overfits(self) -> bool:
+    def risen(self) -> bool:
         return self.end > self.best + RISE
+
+    @property
+    def overfits(self) -> bool:
+        """Whether it loses on new text what it gains on known text; where both get worse, training is unstable."""
+        return self.risen and self.learned > 0
 
 
 def standing(curves: Curves | None, config: RunConfig, counts: float | None = None) -> Standing | None:
@@ -54,6 +60,7 @@ def standing(curves: Curves | None, config: RunConfig, counts: float | None = No
     if np.isnan(mean).all():
         return None
     best = int(np.nanargmin(mean))
+    known = over_seeds(curves.metrics["train_loss"])[:, 0]
     below = np.flatnonzero(mean <= counts) if counts is not None else np.zeros(0, int)
     seconds = curves.along("seconds", curves.evaluated, 0)
     tokens = float(curves.tokens[-1] - curves.tokens[0]) * config.replicas
@@ -66,6 +73,7 @@ def standing(curves: Curves | None, config: RunConfig, counts: float | None = No
         int(curves.evaluated[best]),
         float(mean[best]),
         float(mean[-1]),
+        float(known[best] - known[-1]),
         (int(curves.evaluated[below[0]]), float(seconds[below[0]] - curves.seconds[0])) if len(below) else None,
         tokens / took if took else 0.0,
     )

@@ -57,7 +57,10 @@ def _marks(fitted: Fitted) -> list[list[object]]:
     """What is worth finding on the slider."""
     if fitted.least == fitted.most:
         return []
-    first = {"bytes": "256 bytes", "word": "one word"}.get(fitted.kind, f"{fitted.least} characters")
+    special = sum(id is not None for id in (fitted.tokenizer.unknown, fitted.tokenizer.padding))
+    characters = fitted.least - special
+    letters = f"{characters:,} character{'s' * (characters != 1)}"
+    first = {"bytes": "256 bytes", "word": "one word"}.get(fitted.kind, letters)
     marks: list[list[object]] = [[fitted.least, first]]
     if fitted.least + 100 < ASSIGNMENT < 0.8 * fitted.most:
         marks.append([ASSIGNMENT, f"{ASSIGNMENT}, the assignment"])

@@ -51,7 +51,7 @@ def stop(lanes: Iterable[Lane]) -> None:
     """End those of these trainings that this visitor started; they keep what they had."""
     me = visitor()
     for lane in lanes:
-        job = service.find(key(lane.config))
+        job = service.find(key(lane.config), me.id)
         if job and not job.view().done and me.owns(job.starter):
             service.stop(job.key, me.id, me.operator)
 
@@ -62,7 +62,7 @@ def train_button(session: LabSession[AnyLab]) -> None:
     if any(lane.live for lane in lanes):
         stop_button(lanes, "stop")
         return
-    again = all(lane.stored for lane in runs.lanes(session.lab.configs).values())
+    again = all(map(finished, lanes))
     stopped = any(_stopped(lane) for lane in lanes)
     label = "Go on" if stopped else "Train again" if again else "Train"
     st.button(label, icon=":material/play_arrow:", on_click=start, args=(session,), key="train", width=150)
@@ -77,9 +77,15 @@ def train_button(session: LabSession[AnyLab]) -> None:
         )
 
 
+def finished(lane: Lane) -> bool:
+    """Whether a training came to its end, and what it made is still here."""
+    return bool(lane.stored or (lane.private and lane.job and lane.job.state == "finished"))
+
+
 def _stopped(lane: Lane) -> bool:
-    """Whether a training was broken off that can be gone on with."""
-    return bool(not lane.stored and (lane.stopped or (lane.job and lane.job.state == "stopped" and lane.job.step)))
+    """Whether a training was broken off that can be gone on with; of one on an own text no checkpoint is kept."""
+    job = lane.job
+    return bool(not lane.stored and (lane.stopped or (job and job.state == "stopped" and job.step and not job.private)))
 
 
 def stop_button(lanes: Sequence[Lane], name: str) -> None:
@@ -100,7 +106,7 @@ def stop_button(lanes: Sequence[Lane], name: str) -> None:
 
 def call_to_train(session: LabSession[AnyLab], lanes: Mapping[str, Lane]) -> None:
     """Where models have no run under these settings, say so above all and offer to train."""
-    missing = [lane for lane in lanes.values() if not lane.stored]
+    missing = [lane for lane in lanes.values() if not finished(lane)]
     if not missing:
         return
     live = any(lane.live for lane in lanes.values())
@@ -120,7 +126,7 @@ def cost(lanes: Mapping[str, Lane]) -> str:
     """What these trainings take, before they are asked for."""
     taken = max(sum(estimate.seconds(lane.config) for lane in lanes.values()), 0.5)
     own = {key(lane.config) for lane in lanes.values()}
-    others = sum(not view.done and view.key not in own for view in service.views())
+    others = sum(not view.done and view.key not in own for view in service.views(visitor().id))
     taken *= 1 + others / len(lanes)  # everybody has turns
     text = f"about {duration(taken)}"
     if warmup.ready():
@@ -165,7 +171,7 @@ def _told(lanes: Mapping[str, Lane]) -> str:
 
 def progress(lanes: Mapping[str, Lane]) -> str:
     """How far a training is, and how long it will still take at this pace."""
-    steps = sum(lane.config.steps for lane in lanes.values())
+    steps = sum(lane.config.steps for lane in lanes.values() if lane.job)
     done = sum(lane.job.step if lane.live else lane.config.steps for lane in lanes.values() if lane.job)
     running = [lane.job.left for lane in lanes.values() if lane.live and lane.job and lane.job.left is not None]
     if not running:
@@ -192,6 +198,8 @@ def outcome(lanes: Mapping[str, Lane]) -> str:
     troubles = list(dict.fromkeys(job.problem for job in jobs if job.state in ("failed", "diverged")))
     if troubles:
         return " ".join(troubles)
+    if any(job.state == "stopped" and job.private for job in jobs):
+        return "Stopped: the curves end where it was. Training on a text of your own begins anew the next time."
     if any(job.state == "stopped" for job in jobs):
         return "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
     if all(job.repeated for job in jobs):

@@ -35,9 +35,10 @@ Visit = Callable[..., Any]
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """One for each file: while it is there its event loop runs on this thread, where other tests start their own."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the lightest first
+    found = next(filter(None, map(shutil.which, names)), None)
     if found is None:
-        missing = "no Chromium on this machine: install Debian's `chromium` to run the browser tests"
+        missing = "no Chromium on this machine: install Debian's `chromium-headless-shell` to run the browser tests"
         pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
     with sync_api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=found, args=FLAGS)

@@ -182,3 +182,15 @@ def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any, width: 
         page.wait_for_timeout(200)
         colours.append(piece.evaluate("node => getComputedStyle(node).color"))
     assert colours[0] != colours[1]
+
+
+def test_a_text_from_right_to_left_runs_so(visit: Any) -> None:
+    page = visit("/tokens?corpus=own&tokenizer=word")
+    page.get_by_label("Paste a text").fill("שלום עולם זה טקסט קצר מאוד מימין לשמאל.\n" * 10)
+    page.get_by_role("button", name="Read it").click()
+    expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
+    ready(page)
+    expect(page.locator(".lineage-tokens .chips")).to_have_css("direction", "rtl")
+    lefts = [box["x"] for chip in page.locator(".lineage-tokens .chip").all()[:3] if (box := chip.bounding_box())]
+    assert len(lefts) == 3 and lefts == sorted(lefts, reverse=True)
+    expect(page.locator(".lineage-rows .cell.read").first).to_have_css("direction", "rtl")

@@ -13,7 +13,7 @@ from torch import nn
 
 from explorer.errors import NeedsText
 from explorer.inspection import adapting
-from explorer.inspection.adapting import Progress, read_on, stand_still
+from explorer.inspection.adapting import read_on, stand_still
 from explorer.inspection.opening import open_model
 from explorer.models.ngram import Ngram
 from explorer.tasks import corpora
@@ -173,11 +173,9 @@ def counted(n: int) -> RunConfig:
     return changed(default("text", "ngram"), {"n": n, "replicas": 1})
 
 
-def test_the_mean_so_far_is_weighted_by_targets_and_read_at_whole_pieces() -> None:
+def test_the_mean_so_far_is_weighted_by_targets() -> None:
     config, frozen = untrained("transformer", **LINES)
     progress = stand_still(frozen, task(config))
     each = [(targets(row), float(loss_over(frozen, [row]))) for row in rows(config)]
     total = sum(count * loss for count, loss in each) / sum(count for count, _ in each)
     assert progress.losses[-1] == pytest.approx(total, abs=1e-5)
-    known = Progress(np.array([10, 20, 25]), np.array([3.0, 2.0, 1.5]))
-    assert [known.at(tokens) for tokens in (0, 10, 19, 20, 99)] == [3.0, 3.0, 3.0, 2.0, 1.5]

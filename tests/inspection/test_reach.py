@@ -136,7 +136,9 @@ def test_the_tokens_that_a_model_needs_are_found(needs: int, bin: int) -> None:
     found = reach(Remembers(config, needs), config)
     assert found.enough == bin
     assert found.gains_to_the_end == (bin == 32)
-    assert found.after(needs) == pytest.approx(0, abs=0.01) and found.after(1) == pytest.approx(1.36, abs=0.1)
+    at = int(np.searchsorted(found.last, needs))
+    assert found.mean[at] - found.mean[-1] == pytest.approx(0, abs=0.01)
+    assert found.mean[0] - found.mean[-1] == pytest.approx(1.36, abs=0.1)
 
 
 def test_an_ngram_that_sees_one_token_has_no_use_for_more() -> None:
@@ -144,7 +146,8 @@ def test_an_ngram_that_sees_one_token_has_no_use_for_more() -> None:
     longer, shorter = asked(run("ngram", toy, n=6)), asked(run("ngram", toy, n=2))
     assert (longer.limit, shorter.limit) == (5, 1)
     assert (longer.enough, shorter.enough) == (5, 1)
-    assert longer.after(1) > 0.5 and shorter.after(1) == pytest.approx(0, abs=0.05)
+    assert longer.mean[0] - longer.mean[-1] > 0.5
+    assert shorter.mean[0] - shorter.mean[-1] == pytest.approx(0, abs=0.05)
 
 
 def test_limits_are_what_a_model_can_see_of_a_row() -> None:
@@ -170,8 +173,6 @@ def test_enough_is_where_the_last_real_gain_leads() -> None:
     assert made_of([0.9, 0.4, 0.2, 0.1, 0], limit=5).enough == 5, "beyond what it can see there is only chance"
     assert not made_of([0.9, 0.4, 0.2, 0.1, 0], limit=5).gains_to_the_end
     assert made_of([0.0], limit=0).enough == 1
-    assert made_of([0.9, 0.4, 0.2, 0.1, 0]).after(8) == pytest.approx(0.25)
-    assert made_of([0.9, 0.4, 0.2, 0.1, 0]).after(99) == 0
 
 
 def test_who_does_worse_with_more_tokens_is_told() -> None:

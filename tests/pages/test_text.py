@@ -9,12 +9,14 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import MODELS, models_of
 from explorer.environment import environment
+from explorer.tasks.windows import text_data
 from explorer.training import budget, store
 from explorer.training.config import RunConfig, changed, key
 from explorer.training.jobs import service
 from explorer.training.presets import PRESETS
 from explorer.ui.lab import read
 from explorer.ui.text_lab import TextLab
+from explorer.ui.token_findings import rate
 from tests.pages.screen import address, calm, drawn, frame, page, said, settled, table, told, wait_for_training
 
 ME = "a visitor with a text"
@@ -115,6 +117,15 @@ def test_a_race_on_another_text_is_trained_shown_and_kept() -> None:
     assert table(again, "text-results")[1]["loss"]["text"] == rows["GRU"]["loss"]["text"]
 
 
+def test_tokens_that_a_small_vocabulary_does_not_know_are_said_beside_the_bits_a_character() -> None:
+    at = trained({**SMALL, "models": "ngram", "tokenizer": "word", "vocabulary": "4"})
+    share = text_data(lab_of(at).task).unknown_rate
+    assert share > 0.5
+    assert f"{rate(share)} of the held-out tokens are unknown to this tokenizer" in said(at)
+    captions = [data["caption"] for data in drawn(at, "table") if "bits a character" in str(data.get("caption"))]
+    assert len(captions) == 1 and "leaves out spaces and line ends" in captions[0]
+
+
 def test_an_own_text_is_learned_in_memory_and_kept_only_when_that_is_wished() -> None:
     at = text_page({name: value for name, value in SMALL.items() if name not in ("corpus", "size")}, ME)
     at.segmented_control("text.corpus").set_value("own").run()
@@ -162,7 +173,7 @@ def test_the_same_size_is_set_for_every_model() -> None:
 
 
 def test_the_same_time_gives_each_model_its_own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    def within(config: RunConfig, seconds: float) -> RunConfig:
+    def within(config: RunConfig, seconds: float, looks: int = 0) -> RunConfig:
         return changed(config, {"iterations": int(seconds) * {"gru": 30, "rnn": 70}[config.model_name]})
 
     monkeypatch.setattr(budget, "within", within)
@@ -187,6 +198,28 @@ def test_nothing_trained_says_what_it_takes_and_offers_a_brief_look() -> None:
     at.button("brief").click().run()
     lab = lab_of(calm(at))
     assert (lab.value("replicas"), lab.config("transformer").iterations) == (1, 300)
+
+
+def test_presets_that_this_server_would_not_train_do_not_disturb_the_page() -> None:
+    """A batch that is possible, but not on the rows of the preset."""
+    at = text_page({"models": "transformer", "transformer.batch_size": "600"})
+    assert lab_of(calm(at)).config("transformer").batch_size == 600
+
+
+def test_the_preset_of_a_shipped_run_shows_that_run() -> None:
+    at = text_page({"models": "transformer"})
+    at.selectbox("text.preset").set_value("assignment").run()
+    calm(at)
+    assert any(button.label == "Train again" for button in at.button)
+
+
+def test_brackets_are_chosen_as_they_can_be_asked_about() -> None:
+    at = settled(
+        text_page({"models": "ngram", "corpus": "brackets", "tokenizer": "bpe", "rows": "sentences", "split": "pairs"})
+    )
+    at.button("text-brackets").click().run()
+    task = lab_of(calm(at)).task
+    assert (task.corpus, task.tokenizer, task.rows, task.split) == ("brackets", "char", "blocks", "end")
 
 
 @pytest.mark.parametrize("where", [{"run": "nothere00000"}, {"gru.hidden": "-1"}, {"unit": "ells"}, {"lock": "1"}])

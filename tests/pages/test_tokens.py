@@ -202,6 +202,30 @@ def test_a_file_that_cannot_be_read_is_one_sentence_and_nothing_else_breaks(case
     assert address(at) == {"corpus": "own"}
 
 
+@pytest.mark.parametrize(
+    ("most", "label", "megabytes"),
+    [("5000000", "up to 5 MB", 5), ("1250000", "up to 1.2 MB", 2), ("900", "up to 900 bytes", 1)],
+)
+def test_the_file_may_be_as_large_as_this_server_reads(
+    most: str, label: str, megabytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LINEAGE_MOST_CORPUS", most)
+    box = own_page().file_uploader(key="tokens.file")
+    assert box.label.endswith(label)
+    assert box.proto.max_upload_size_mb == megabytes
+
+
+def test_the_first_mark_counts_letters_and_no_special_tokens() -> None:
+    assert slider(pasted(own_page(), "a" * 200))["marks"][0] == [3, "1 character"]
+    assert slider(pasted(own_page(), "ab " * 200))["marks"][0] == [4, "2 characters"]
+
+
+def test_the_leak_gives_no_advice_that_cannot_be_followed_there() -> None:
+    at = pasted(own_page(), "only one line, but of more than twenty letters" + "x" * 400)
+    assert "So this leak cannot be measured here; another text may show it." in said(at)
+    assert "rows = blocks" not in said(at)
+
+
 ODD = {
     "one line": "only one line, but of more than twenty letters",
     "one letter": "a" * 200_000,

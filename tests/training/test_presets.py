@@ -53,6 +53,15 @@ def test_more_time_is_more_steps_and_a_round_number_of_them() -> None:
     assert str(many)[2:].strip("0") == ""
 
 
+def test_looks_come_closer_together_where_there_is_little_time() -> None:
+    config = changed(short("feedforward"), {"evaluate_every": 5_000})
+    assert within(config, 2.0).evaluate_every == 5_000
+    brief = within(config, 2.0, looks=10)
+    assert brief.evaluate_every == max(1, brief.iterations // 10)
+    never = changed(config, {"evaluate_every": 0})
+    assert within(never, 2.0, looks=10).evaluate_every == 0
+
+
 def test_only_steps_can_be_fitted_into_a_time() -> None:
     with pytest.raises(InvalidSetting, match="this task counts in epochs"):
         within(default("negation", "rnn"), 5.0)

@@ -648,3 +648,13 @@ def test_a_run_that_a_crash_left_beside_its_place_goes_back_and_what_may_still_b
     store.tidy()
     assert store.find(key(config)).curves.step == config.steps
     assert (old.exists(), fresh.exists()) == (False, True)
+
+
+def test_every_run_that_ships_stays_open() -> None:
+    shipped = list(store.pretrained().values())
+    for name in shipped:
+        store.find(name)
+    before = store._open.cache_info().misses
+    for name in shipped:
+        store.find(name)
+    assert store._open.cache_info().misses == before

@@ -175,6 +175,10 @@ def test_a_target_ends_the_training_and_is_confirmed_over_everything() -> None:
 def test_patience_ends_a_training_that_gets_no_better() -> None:
     record = recorded(short("gru", patience=2, iterations=400, learning_rate=1.0, method="sgd", clip=0.0))
     assert record.curves.step < 400
+    assert len(set(record.curves.evaluated)) == len(record.curves.evaluated), "one row for each evaluated step"
+    for metric in ("val_loss", "perplexity", "bits_per_char"):
+        known = np.isfinite(record.curves.metrics[metric][:, 0])
+        assert known[-1] and not known[:-1].any(), "its last evaluation asks everything, as if it were its last step"
 
 
 def test_a_counted_model_scores_as_its_table_says() -> None:

@@ -727,6 +727,17 @@ def test_the_model_card_says_what_is_to_be_known(run: StoredRun) -> None:
         assert words in card
 
 
+def test_a_card_names_what_lies_beside_it() -> None:
+    shipped = store.find("text-gru")
+    own = packing.model_card(shipped)
+    assert "`events.parquet`" in own and "python -m explorer pretrain text-gru" in own
+    assert "metrics.csv" not in own and ".zip" not in own
+    with zipfile.ZipFile(io.BytesIO(packing.pack(shipped))) as archive:
+        packed = archive.read("MODEL_CARD.md").decode()
+        assert "metrics.csv" in archive.namelist()
+    assert "`metrics.csv`" in packed and f"import {shipped.key}.zip" in packed and "pretrain" not in packed
+
+
 @pytest.mark.parametrize(
     "changes",
     [

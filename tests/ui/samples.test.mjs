@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = { createElement: () => ({ getContext: () => null }) }; // svg.js measures words with a canvas
-const { moments, settled, shownAt, table, told, words } = await import("../../explorer/ui/assets/samples.js");
+const { moments, settled, shownAt, standing, table, told, words } = await import("../../explorer/ui/assets/samples.js");
 
 const gru = { name: "gru", title: "GRU", steps: [0, 100, 200], losses: [4.17, 2.5, null], texts: ["a", "b", "c"] };
 const rnn = { name: "rnn", title: "RNN", steps: [50, 1200], losses: [3, 1.834], texts: ["x", "=y"] };
@@ -22,6 +22,13 @@ test("a model shows its last evaluation until then, and counts from the start", 
   assert.equal(shownAt(ngram, 0), 0);
   assert.equal(shownAt({ steps: [], texts: [] }, 0), -1);
   assert.equal(shownAt({ ...ngram, steps: [], texts: [] }, 0), -1);
+});
+
+test("before any evaluation of what is trained, counts have a text and the others say that they have none", () => {
+  assert.equal(standing(ngram, null), "n");
+  assert.match(standing({ ...gru, steps: [], texts: [] }, null), /No text yet/);
+  assert.match(standing(rnn, 10), /Nothing yet at step 10\./);
+  assert.equal(standing(rnn, 60), "x");
 });
 
 test("the newest evaluation is followed until the visitor goes to another one", () => {

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
 
 import pytest
 
@@ -15,6 +16,14 @@ from explorer.ui.slowly import forget, work
 def nothing_yet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(slowly, "_works", OrderedDict())
     yield
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """What waits for it is let through at the end in any case: threads are shared by all tests."""
+    made = threading.Event()
+    yield made
+    made.set()
 
 
 def test_what_is_asked_twice_is_made_once() -> None:
@@ -87,3 +96,106 @@ def test_what_somebody_else_cancelled_is_begun_again() -> None:
     slowly._works[("a",)] = cancelled = slowly.Future()
     cancelled.cancel()
     assert work(("a",), lambda: 2).result() == 2
+
+
+def test_what_is_on_its_way_is_never_dropped(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slowly, "_MOST", 2)
+    futures = [work((i,), lambda i=i: gate.wait() and i) for i in range(6)]  # type: ignore[misc]
+    assert not any(future.cancelled() for future in futures)
+    gate.set()
+    assert [future.result() for future in futures] == list(range(6))
+    work(("one more",), lambda: 0).result()
+    assert list(slowly._works) == [(5,), ("one more",)]
+
+
+def test_a_timing_holds_up_nobody_but_other_timings(gate: threading.Event) -> None:
+    held = [work(("held", i), gate.wait, timing=True) for i in range(3)]
+    assert work(("quick",), lambda: 1).result(timeout=10) == 1
+    assert sum(future.running() for future in held) <= 1
+    gate.set()
+    assert all(future.result() for future in held)
+    names = {work(("who", i), lambda: threading.current_thread().name, timing=True).result() for i in range(4)}
+    assert len(names) == 1
+
+
+class Page:
+    """Stands for Streamlit: what became of one run of a page."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.told: list[object] = []
+        monkeypatch.setattr(slowly, "st", self)
+        monkeypatch.setattr(slowly, "empty_panel", lambda said, height: self.told.append(said))
+        monkeypatch.setattr(slowly, "problems", self.told.extend)
+
+    def fragment(self, key: str, run_every: float | None) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        self.clock = run_every is not None
+
+        def kept(draw: Callable[[], None]) -> Callable[[], None]:
+            self.again = draw
+            return draw
+
+        return kept
+
+    def rerun(self) -> None:
+        raise Rerun
+
+
+class Rerun(Exception):
+    pass
+
+
+def ways(page: Page) -> dict[str, Callable[[], object]]:
+    """One and the same result, waited for in every way there is."""
+    key = ("cut", "sha")
+
+    def one() -> int:
+        return 1
+
+    def needed() -> None:
+        found = slowly.there("part", key, one, "wait", 60)
+        page.told.extend([] if found is None else [found])
+
+    return {
+        "eventually": lambda: slowly.eventually("part", key, one, page.told.append, "wait", 60),
+        "each": lambda: slowly.each_eventually(
+            "part", {"gru": (key, one)}, lambda made: page.told.append(made["gru"]), "wait", 60
+        ),
+        "there": needed,
+    }
+
+
+@pytest.mark.parametrize("way", ["eventually", "each", "there"])
+def test_who_waits_for_what_is_forgotten_waits_on(
+    way: str, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(monkeypatch)
+    draw = ways(page)[way]
+    for i in range(2):
+        work(("before", i), gate.wait)
+
+    def forgotten(futures: Iterable[Future[object]], timeout: float) -> None:
+        forget("sha")  # another visitor leaves, while this page waits
+
+    with monkeypatch.context() as patch:
+        patch.setattr(slowly, "wait", forgotten)
+        draw()
+    assert (page.told, page.clock) == (["wait"], True)
+    gate.set()
+    work(("cut", "sha"), lambda: 1).result()
+    draw()
+    assert page.told == ["wait", 1]
+
+
+def test_a_part_whose_result_was_dropped_since_gets_its_clock_back(
+    gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(monkeypatch)
+    ways(page)["eventually"]()
+    work(("cut", "sha"), lambda: 1).result()
+    ways(page)["eventually"]()
+    assert not page.clock and page.told[-1] == 1
+    for i in range(2):
+        work(("before", i), gate.wait)
+    forget("sha")
+    with pytest.raises(Rerun):
+        page.again()  # somebody pressed a button in it

@@ -76,15 +76,28 @@ def test_where_with_is_better_worse_or_only_lucky_is_said() -> None:
     }
     assert finding(NORM, found(NORM, ends)) == (
         "With BatchNorm it ends lower at 0.3 (by 0.500 bits a character), higher at 0.01 (by 0.500 bits a character); "
-        "at 0.03 and 0.1 the difference could be luck. The seeds end at most 0.40 bits apart without BatchNorm, 0.40 "
-        "with. So the sentence holds here at one of four learning rates."
+        "at 0.03 the difference could be luck, at 0.1 nothing changes. The seeds end at most 0.40 bits apart without "
+        "BatchNorm, 0.40 with. So the sentence holds here at one of four learning rates."
     )
 
 
 def test_a_sentence_that_is_false_everywhere_is_called_so() -> None:
-    told = finding(WARM, found(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)}))
+    every = {t.name: (3.2, 3.1, 3.0) for t in WARM.trials if t.line == WARM.lines[1]}
+    told = finding(WARM, found(WARM, every))
     assert told.startswith("With warm-up no end is lower or higher than luck could make it, at any of six learning")
     assert told.endswith("So the sentence holds here at none of six learning rates.")
+
+
+def test_luck_is_said_only_where_it_could_be_luck() -> None:
+    told = finding(WARM, found(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)}))
+    assert told.startswith(
+        "With warm-up it ends lower or higher at no learning rate; at 0.1 with the norm after the difference could be "
+        "luck, at five nothing changes."
+    )
+    gone = (math.nan, math.nan, math.nan)
+    told = finding(NORM, found(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)}))
+    assert "lower at 0.01 (by 1.000 bits a character); at 0.03 and 0.1 nothing changes, at 0.3 there are no " in told
+    assert "luck" not in told
 
 
 def test_a_sentence_that_is_true_everywhere_is_called_so() -> None:
@@ -127,6 +140,8 @@ def test_a_run_without_numbers_counts_as_broken_and_is_never_a_mean() -> None:
     lost = ended(trial(NORM, "none-0.3"), math.nan, math.nan, math.nan)
     told = finding(NORM, found(NORM, {"none-0.3": lost}))
     assert "lower at 0.3 (the other ends worse than blind guessing)" in told and "nan" not in told
+    lost = ended(trial(NORM, "bn-0.3"), math.nan, math.nan, math.nan)
+    assert "higher at 0.3 (it ends worse than blind guessing)" in finding(NORM, found(NORM, {"bn-0.3": lost}))
 
 
 def test_a_net_that_is_lost_needs_no_interval() -> None:
@@ -376,7 +391,10 @@ def test_while_something_trains_the_frame_is_as_high_as_the_beginning_and_asks_a
 
     half = curves(NORM.trials[0].config, np.array([3.0, 3.1, 3.2]), until=200)
     lanes[first] = replace(lanes[first], job=View(NORM.trials[0].config, "ada", "running", 200, curves=half))
+    cached = experiment_views._curve_panel.cache_info
+    before = cached().misses
     live = experiment_views.curve_panels(NORM, lanes, "bits")
+    assert cached().misses == before + len(live) - 1, "what is under way is drawn anew, and not kept"
     tops = [panels[0].figure.layout.yaxis.range[1] for panels in (over, live)]
     assert tops[0] < 4 < BLIND < tops[1]
     assert (

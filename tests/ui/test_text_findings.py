@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
+from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig, changed, default
+from explorer.training.job import View
 from explorer.training.record import Curves
-from explorer.ui import text_findings
+from explorer.ui import text_findings, text_race, text_results
+from explorer.ui.runs import Lane
+from explorer.ui.text_lab import TextLab
 from explorer.ui.text_standings import Standing, in_unit, standing
 
 NAN = float("nan")
 
 
-def curves(held_out: list[list[float]], known: float = 1.0, seconds: float = 10.0) -> Curves:
-    """A training of ten steps with an evaluation at every fifth: the loss over a part, by evaluation and seed."""
+def curves(held_out: list[list[float]], rising: bool = False, seconds: float = 10.0) -> Curves:
+    """A training of ten steps with an evaluation at every fifth: the loss over a part, by evaluation and seed. That
+    over known text falls to 1, or rises to it."""
     part = np.array(held_out)
+    known = np.linspace(0.5 if rising else 1.5, 1.0, len(part))[:, None] if len(part) > 1 else np.ones((1, 1))
     evaluated = np.linspace(0, 10, len(part)).astype(int)
     whole = np.full_like(part, NAN)
     whole[-1] = part[-1]
@@ -25,7 +34,7 @@ def curves(held_out: list[list[float]], known: float = 1.0, seconds: float = 10.
         np.arange(11) * 100.0,
         np.arange(11) * seconds / 10,
         evaluated,
-        {"val_loss_part": part, "val_loss": whole, "train_loss": np.full_like(part, known)},
+        {"val_loss_part": part, "val_loss": whole, "train_loss": np.broadcast_to(known, part.shape)},
     )
 
 
@@ -33,8 +42,8 @@ def config(model: str, seeds: int = 1) -> RunConfig:
     return changed(default("text", model), {} if model == "ngram" else {"replicas": seeds})
 
 
-def stand(model: str, held_out: list[list[float]], counts: float | None = None) -> Standing:
-    found = standing(curves(held_out), config(model, len(held_out[0])), counts)
+def stand(model: str, held_out: list[list[float]], counts: float | None = None, rising: bool = False) -> Standing:
+    found = standing(curves(held_out, rising), config(model, len(held_out[0])), counts)
     assert found
     return found
 
@@ -94,6 +103,11 @@ def test_who_passes_the_counts_and_who_never_does() -> None:
         "rnn": stand("rnn", [[1.8]], 1.6),
     }
     assert text_findings.passing(found) == "Below the counts: GRU at step 10 (10 s). Never below them: RNN."
+    while_it_trains = text_findings.passing(found, live=True)
+    assert while_it_trains == "Below the counts: GRU at step 10 (10 s). Not yet below them: RNN."
+    del found["gru"]
+    assert text_findings.passing(found, live=True) == "Not yet below the counts: RNN."
+    assert text_findings.passing(found) == "Never below the counts: RNN."
     del found["ngram"]
     assert text_findings.passing(found) == ""
 
@@ -105,3 +119,110 @@ def test_overfitting_is_named_where_the_best_is_past() -> None:
     assert "RNN has begun" not in told
     assert text_findings.overfitting({"rnn": over["rnn"]}).startswith("No model overfits yet")
     assert text_findings.overfitting({}) == ""
+
+
+def test_where_both_losses_rise_nobody_overfits() -> None:
+    unstable = {"gru": stand("gru", [[1.5], [1.4], [1.6]], rising=True), "rnn": stand("rnn", [[1.8], [1.7], [1.65]])}
+    assert not unstable["gru"].overfits
+    told = text_findings.overfitting(unstable)
+    assert told.startswith("No model overfits. The GRU was best at step 5 and has lost 0.200 nats since, but has not ")
+    assert "training is unstable" in told and "RNN was best" not in told and "best where it ended" not in told
+
+
+def test_a_model_without_numbers_never_leads() -> None:
+    found = {
+        "ngram": stand("ngram", [[1.6]]),
+        "gru": stand("gru", [[3.0], [NAN]]),
+        "rnn": stand("rnn", [[1.8], [1.7]]),
+    }
+    told = text_findings.leader(found, live=False, token="token")
+    assert told.startswith("The RNN predicts best of the networks, with 1.700 nats") and "nan" not in told
+    del found["rnn"]
+    assert text_findings.leader(found, live=False, token="token") == (
+        "The losses of the networks are no numbers any more; counting has 1.600 nats a token."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ({}, "Each block of 64 tokens is read"),
+        ({"rows": "sentences", "split": "sentences"}, "Each line is read"),
+        ({"rows": "prefixes", "split": "pairs"}, "Each prefix is read"),
+    ],
+)
+def test_the_caption_says_what_a_row_is(rows: dict[str, str], said: str) -> None:
+    lab = TextLab().with_shared(**{"context": 64, **rows})
+    assert said in text_race.caption(lab, {"gru": Lane(lab.configs["gru"], None, None)})
+
+
+def test_the_caption_says_how_much_of_the_held_out_text_the_curves_were_measured_on() -> None:
+    lab = TextLab()
+
+    def told(known: Curves | None) -> str:
+        return text_race.caption(
+            lab, {"gru": Lane(config("gru"), None, View(config("gru"), "ada", "finished", 10, curves=known))}
+        )
+
+    made = curves([[3.0], [2.0]])
+    whole = np.array([[NAN], [2.5]])
+    assert "Curves" not in told(None)
+    assert "Curves and the table below: all of the held-out text." in told(made)  # no more is held out
+    assert "Curves: 16,384 tokens of the held-out text; the table below: all of it." in told(
+        replace(made, metrics={**made.metrics, "val_loss": whole})
+    )
+    assert "Curves: at most 16,384 tokens of the held-out text." in told(
+        replace(made, metrics={**made.metrics, "val_loss": np.full((2, 1), NAN)})
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "lost"),
+    [
+        ({}, ""),
+        ({"tokenizer": "bytes"}, ""),
+        ({"tokenizer": "word"}, "spaces and line ends"),
+        ({"tokenizer": "bpe", "rows": "sentences", "split": "sentences"}, "spaces"),
+        ({"tokenizer": "bpe", "lower": True}, "spaces, line ends and capital letters"),
+        ({"lower": True}, "capital letters"),
+    ],
+)
+def test_what_bits_a_character_leave_out_is_said(changes: dict[str, Any], lost: str) -> None:
+    said = text_results.compared(TextConfig(**changes))
+    if lost:
+        assert f"; here the comparison leaves out {lost}, which nobody has to predict." in said
+    else:
+        assert said == "Only bits a character can be compared between tokenizers."
+
+
+def test_unknown_tokens_are_said_to_flatter() -> None:
+    assert text_results.unknown(0.0) == text_results.unknown(NAN) == ""
+    assert text_results.unknown(0.934) == (
+        "93.4\u00a0% of the held-out tokens are unknown to this tokenizer and are not spelled out, so bits a character "
+        "flatter it."
+    )
+
+
+def test_neither_a_live_nor_a_private_training_stays_in_a_cache() -> None:
+    def size() -> int:
+        return sum(cache.cache_info().currsize for cache in (text_race._line, text_race._each, text_race._smooth))
+
+    lab = TextLab()
+    made, own = config("gru"), changed(default("text", "gru"), {"corpus": "own", "text": "0" * 64})
+    known = replace(curves([[3.0], [2.0]]), signals={"gradient_norm": np.ones((10, 1))})
+    live, over = (View(made, "ada", state, 10, curves=known) for state in ("running", "finished"))
+    before = size()
+    drawn = [
+        (
+            text_race.line(Lane(each, None, view), "step", "loss", None),
+            text_race.each(lab, {"gru": Lane(each, None, view)}),
+        )
+        for each, view in ((made, live), (own, replace(over, config=own)))
+    ]
+    assert size() == before
+    kept = text_race.line(Lane(made, None, over), "step", "loss", None)
+    panels = text_race.each(lab, {"gru": Lane(made, None, over)})
+    assert size() == before + 3
+    for line, live_panels in drawn:
+        assert line.mean.tolist() == kept.mean.tolist() == [3.0, 2.0]
+        assert [panel.figure for panel in live_panels] == [panel.figure for panel in panels]

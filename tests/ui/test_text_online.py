@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.adapting import Adapting, Progress
@@ -121,6 +123,32 @@ def test_the_panel_shows_the_numbers_of_the_sentence(lanes: dict[str, Lane]) -> 
     assert at.subheader[0].value.replace("\\", "") == wanted
 
 
+def huge(lane: Lane, folder: Path) -> Lane:
+    """The same run with weights that are numbers, but whose losses are none."""
+    assert lane.stored
+    copied = folder / "huge"
+    shutil.copytree(lane.stored.folder, copied)
+    for file in (copied / "snapshots").glob("*"):
+        save_file({name: np.full_like(value, 3e38) for name, value in load_file(file).items()}, file)
+    return replace(lane, stored=replace(lane.stored, folder=copied))
+
+
+def test_a_model_whose_first_loss_is_no_number_is_named_and_not_drawn(lanes: dict[str, Lane], tmp_path: Path) -> None:
+    both = {"rnn": huge(lanes["rnn"], tmp_path), "gru": lanes["gru"]}
+    at = section(both)
+    calm(at.button_group[0].set_value(["rnn", "gru"]).run())
+    at = read(calm(at.button(key="online.start").click().run()))
+    assert [figure["title"] for figure in figures(at)] == ["GRU"]
+    assert "The losses of the RNN are no numbers" in at.subheader[0].value and "the GRU" in at.subheader[0].value
+    at = section({"rnn": both["rnn"]})
+    calm(at.button(key="online.start").click().run())
+    until = time.monotonic() + 60
+    while not at.subheader and time.monotonic() < until:
+        time.sleep(0.1)
+        calm(at.run())
+    assert "The losses of the RNN are no numbers" in at.subheader[0].value and not figures(at)
+
+
 def test_the_results_of_an_own_text_are_forgotten_with_it(lanes: dict[str, Lane], tmp_path: Path) -> None:
     from explorer.tasks import corpora
 
@@ -147,6 +175,12 @@ def test_the_results_of_an_own_text_are_forgotten_with_it(lanes: dict[str, Lane]
             [("RNN", 2.5, 2.4), ("GRU", 2.3, 2.1), ("LSTM", 2.3, 2.4), ("Transformer", 2.2, 2.2)],
             "Learning on saves the GRU 0.20 and the RNN 0.10 bits a character. It costs the LSTM 0.10. "
             "It changes next to nothing for the Transformer.",
+        ),
+        ([("RNN", math.nan, math.nan)], "The losses of the RNN are no numbers, even standing still."),
+        (
+            [("RNN", math.inf, math.nan), ("GRU", 2.3, 2.1)],
+            "Learning on saves the GRU 0.20 bits a character. "
+            "The losses of the RNN are no numbers, even standing still.",
         ),
         (
             [("RNN", 2.5, 2.6), ("GRU", 2.3, 2.3)],

@@ -48,7 +48,7 @@ export default instrument((place) => {
         node("th", { scope: "row" }, title === "reads" ? "reads" : "is asked"),
         ...cells.map((cell) => {
           const { text, kind } = make(cell);
-          return node("td", {}, node("span", { class: `cell ${kind}` }, text));
+          return node("td", {}, node("span", { class: `cell ${kind}`, dir: "auto" }, text));
         }));
       scroller.ariaLabel = data.label;
       scroller.replaceChildren(node("table", {}, ...data.rows.map(({ name, from, cells }) => node("tbody", {},

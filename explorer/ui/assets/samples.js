@@ -43,6 +43,12 @@ export function words(model, at) {
   return [model.counted ? "counted" : `step ${count(model.steps[at])}`, ...said].join(" · ");
 }
 
+/** What stands in a model's place at a step; null: nothing that is trained was evaluated yet. */
+export function standing(model, step) {
+  const nothing = step === null || !model.texts.length ? NOTHING : `Nothing yet at step ${count(step)}.`;
+  return model.texts[shownAt(model, step)] ?? nothing;
+}
+
 export const table = (models) => toCsv(["model", "step", "loss in nats a token", "text"],
   models.flatMap(({ title, steps, losses, texts }) => texts.map((text, i) => [title, steps[i], losses[i], text])));
 
@@ -60,7 +66,7 @@ class Row {
   name = node("b", { class: "name" });
   when = node("span", { class: "when" });
   head = node("div", { class: "head" }, node("span", { class: "dot" }), this.name, this.when);
-  text = node("div", { class: "text", role: "region", tabindex: 0 });
+  text = node("div", { class: "text", role: "region", tabindex: 0, dir: "auto" });
   root = node("div", { class: "row" }, this.head, this.text);
 
   show(model, step) {
@@ -68,8 +74,7 @@ class Row {
     tinted(this.root, model.colour);
     set(this.name, model.title);
     set(this.when, said);
-    const missing = model.texts.length ? `Nothing yet at step ${count(step)}.` : NOTHING;
-    set(this.text, model.texts[at] ?? missing);
+    set(this.text, standing(model, step));
     this.text.classList.toggle("empty", at < 0);
     const label = `What ${model.title} wrote${said && `, ${said}`}`;
     if (this.text.ariaLabel !== label) this.text.ariaLabel = label;

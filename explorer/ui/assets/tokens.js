@@ -57,7 +57,7 @@ export default instrument((place) => {
   const merge = node("p", { class: "merge", "aria-live": "off" });
   const label = node("label", { class: "label" }, node("span", {}, "Size of the vocabulary"), slider);
   const controls = node("div", { class: "controls" }, label, size, marks, node("div", { class: "buttons" }, play, back, next, merge));
-  const chips = node("ol", { class: "chips", "aria-label": "The text in tokens", tabindex: 0 });
+  const chips = node("ol", { class: "chips", dir: "auto", "aria-label": "The text in tokens", tabindex: 0 });
   const note = node("p", { class: "note" });
   const tell = (words) => {
     const value = node("span", { class: "value" });
@@ -155,7 +155,7 @@ export default instrument((place) => {
         code(data.tokens[both]), ` · ${times(data.uses[at])} in the corpus.`);
     }
   }
-  const code = (text) => node("b", { class: "code" }, ...shown(text));
+  const code = (text) => node("b", { class: "code", dir: "auto" }, ...shown(text));
 
   function showChips() {
     const at = last(), newest = at < 0 ? null : data.merges[3 * at + 2];
@@ -169,7 +169,7 @@ export default instrument((place) => {
         const unknown = piece.id === data.unknown;
         const kind = unknown ? "chip unknown" : piece.part ? "chip part" : piece.id === newest ? "chip new" : "chip";
         const chip = node("li", { class: kind, title: `${unknown ? "<unk>" : readable(data.tokens[piece.id])}, id ${piece.id}` },
-          node("span", { class: "piece" }, ...shown(piece.text)), node("span", { class: "id" }, String(piece.id)));
+          node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...shown(piece.text)), node("span", { class: "id" }, String(piece.id)));
         chip.style.setProperty("--amount", `${unknown || piece.part ? 0 : strength(piece.end - piece.start)}%`);
         made.push(chip);
       }
