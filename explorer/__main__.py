@@ -124,8 +124,6 @@ def _start(task: str, model: str, name: str) -> RunConfig:
 
 def _corpus(given: str) -> dict[str, object]:
     """The settings of a corpus given by name, or as a file."""
-    from explorer.tasks import corpora
-
     known = [name for name in get_args(get_type_hints(TextConfig)["corpus"]) if name != "own"]
     if given in known:
         return {"corpus": given}
@@ -151,7 +149,7 @@ def _check_ends(config: RunConfig, max_seconds: float | None) -> None:
     """Refuse an early end for what cannot have one. Raises InvalidSetting."""
     if config.model_name == "ngram" and (config.stop_at or max_seconds is not None):
         raise InvalidSetting(
-            "An n-gram is counted in one go: there are no steps that --stop-at or --max-seconds could end. Leave them out."
+            "An n-gram is counted in one go: --stop-at and --max-seconds have no steps to end. Leave them out."
         )
     if config.stop_at and not isinstance(config.task, TextConfig):
         raise InvalidSetting("--stop-at watches the validation loss, which only runs on text have. Leave it out.")
@@ -225,7 +223,9 @@ def _notes(run: store.StoredRun) -> list[str]:
 @app.command()
 def evaluate(
     run: Run,
-    corpus: Annotated[str, typer.Option(metavar="FILE", help="The file that a run on your own text learned from.")] = "",
+    corpus: Annotated[
+        str, typer.Option(metavar="FILE", help="The file that a run on your own text learned from.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Ask a run's model again, from its weights, and compare with what its card says."""

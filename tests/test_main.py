@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +16,7 @@ import pytest
 from explorer import __main__ as command_line
 from explorer.catalogue import MODELS
 from explorer.environment import environment
+from explorer.tasks.windows import forget
 from explorer.training import store
 from explorer.training.config import changed, default, key
 from explorer.training.pretraining import recipes
@@ -304,15 +307,97 @@ def test_what_a_model_never_saw_is_named_and_left_out(ask: Ask) -> None:
     assert err == "The model never saw 'Z', '€': left out.\n"
 
 
-def test_a_file_is_a_corpus_and_a_run_of_it_needs_it_again(ask: Ask, tmp_path: Path) -> None:
-    file = tmp_path / "own.txt"
-    file.write_text("to be or not to be, that is the question. " * 50)
+def test_what_becomes_an_unknown_token_is_not_said_to_be_left_out(ask: Ask) -> None:
+    _, out, _ = ask(*learn("ngram", "--tokenizer", "bpe", "--set", "vocabulary=20", "--json"))
+    run = lines(out)[-1]["run"]
+    code, out, err = ask("generate", run, "--prompt", "a日本", "--tokens", "5")
+    assert (code, err) == (0, "The model never saw '日', '本': read as <unk>.\n")
+    said = lines(ask("generate", run, "--prompt", "a日本", "--tokens", "5", "--json")[1])[0]
+    assert (said["dropped"], said["unknown"]) == ([], ["日", "本"])
+
+
+def test_a_prompt_is_lowered_where_the_text_was(ask: Ask) -> None:
+    _, out, _ = ask(*learn("ngram", "--set", "lower=true", "--json"))
+    run = lines(out)[-1]["run"]
+    code, out, err = ask("generate", run, "--prompt", "(A", "--tokens", "5")
+    assert code == 0 and out.startswith("(a")
+    assert err == "The model learned from small letters only: the prompt is read in small letters.\n"
+    said = lines(ask("generate", run, "--prompt", "(A", "--tokens", "5", "--json")[1])[0]
+    assert (said["prompt"], said["lowered"], said["dropped"]) == ("(a", True, [])
+    assert ask("generate", run, "--prompt", "(a", "--tokens", "5")[2] == ""
+
+
+def test_a_model_of_padded_prefixes_writes_as_in_its_training(ask: Ask) -> None:
+    settings = ("rows=prefixes", "split=pairs", "corpus=repeats", "tokenizer=bpe", "vocabulary=60", "sample=20")
+    enough = ("iterations=60", "learning_rate=0.05")  # until padding makes a difference to what is written
+    chosen = (word for pair in settings + enough for word in ("--set", pair))
+    _, out, _ = ask(*learn("transformer", *chosen, "--json"))
+    run = lines(out)[-1]["run"]
+    said = lines(ask("generate", run, "--prompt", "\n", "--tokens", "20", "--seed", "0", "--json")[1])[0]
+    assert said["texts"][0] == store.find(run).curves.samples[-1][0]
+
+
+OWN = "to be or not to be, that is the question. " * 50
+
+
+def of_own_text(ask: Ask, file: Path) -> str:
+    """A run on the text in a file, which this process then knows no more."""
+    file.write_text(OWN)
     code, out, err = ask(
         "train", "--task", "text", "--model", "gru", "--corpus", str(file), "--tokenizer", "char", *SMALL, "--json"
     )
     assert (code, err) == (0, "")
-    run = lines(out)[-1]["run"]
+    forget(hashlib.sha256(OWN.encode()).hexdigest())
+    run: str = lines(out)[-1]["run"]
+    return run
+
+
+def test_a_run_of_a_file_writes_without_it(ask: Ask, tmp_path: Path) -> None:
+    run = of_own_text(ask, tmp_path / "own.txt")
     assert lines(ask("generate", run, "--tokens", "9", "--json")[1])[0]["texts"]
+
+
+def test_a_run_of_a_file_is_evaluated_with_it(ask: Ask, tmp_path: Path) -> None:
+    run = of_own_text(ask, tmp_path / "own.txt")
+    code, out, err = ask("evaluate", run)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.endswith("Here: name its file, --corpus FILE.\n")
+    code, out, err = ask("evaluate", run, "--corpus", str(tmp_path / "own.txt"), "--json")
+    assert (code, err, lines(out)[0]["as_on_card"]) == (0, "", True)
+
+
+def test_a_run_is_evaluated_with_no_other_text_than_its_own(ask: Ask, tmp_path: Path) -> None:
+    run = of_own_text(ask, tmp_path / "own.txt")
+    (tmp_path / "other.txt").write_text(OWN + "!")
+    for words, said in (
+        ((run, "--corpus", str(tmp_path / "other.txt")), "is not the text of this run: its SHA-256 begins with"),
+        ((run, "--corpus", str(tmp_path / "none.txt")), "There is no file"),
+        (("negation-single-rnn", "--corpus", str(tmp_path / "own.txt")), "Leave --corpus out."),
+    ):
+        code, out, err = ask("evaluate", *words)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert said in err
+
+
+@pytest.mark.parametrize("file", ["/proc/self/mem", "a" * 300])
+def test_a_file_that_cannot_be_read_is_one_sentence(ask: Ask, file: str) -> None:
+    code, out, err = ask("train", "--task", "text", "--model", "gru", "--corpus", file)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "cannot be read: " in err and err.endswith("Give another file.\n")
+
+
+def test_a_loss_that_was_not_reached_is_said(ask: Ask) -> None:
+    (note,) = lines(ask(*learn("gru", "--stop-at", "val_loss=0.01", "--json"))[1])[-1]["notes"]
+    assert re.fullmatch(r"A validation loss of 0\.01 was not reached: after 12 steps it is \d\.\d{3}\.", note)
+    assert f"\n{note}\n" in ask(*learn("gru", "--stop-at", "val_loss=0.01"))[1]
+    assert "was not reached" not in ask(*learn("gru", "--stop-at", "val_loss=50"))[1]
+
+
+def test_fewer_tokens_than_wished_for_are_said(ask: Ask) -> None:
+    _, out, _ = ask(*learn("ngram", "--tokenizer", "word", "--set", "vocabulary=5000"))
+    assert re.search(r"^5,000 tokens were wished for; this text gives (\d,)?\d{1,3}\.$", out, re.MULTILINE)
+    for enough in (("--set", "vocabulary=5000"), ("--tokenizer", "word", "--set", "vocabulary=20")):
+        assert "wished for" not in ask(*learn("ngram", *enough))[1]  # characters are what they are
 
 
 @pytest.mark.parametrize(
@@ -324,6 +409,9 @@ def test_a_file_is_a_corpus_and_a_run_of_it_needs_it_again(ask: Ask, tmp_path: P
         (learn("gru", "--corpus", "nowhere"), "There is no corpus and no file “nowhere”. There is tinyshakespeare, "),
         (learn("gru", "--stop-at", "loss=3"), "--stop-at loss=3 is not possible. Write it as val_loss=LOSS"),
         (learn("gru", "--stop-at", "val_loss=low"), "stop_at = low is not possible. Give a number from 0 to 100."),
+        (learn("ngram", "--stop-at", "val_loss=2"), "An n-gram is counted in one go: --stop-at and --max-seconds "),
+        (learn("ngram", "--max-seconds", "5"), "An n-gram is counted in one go: --stop-at and --max-seconds have"),
+        (train("rnn", "--stop-at", "val_loss=2"), "--stop-at watches the validation loss, which only runs on text "),
         (learn("bag_of_words"), "Bag of words cannot be trained on Text. There is ngram, "),
         (
             learn("gru", "--tokenizer", "pieces"),

@@ -53,7 +53,9 @@ class TextConfig:
     held_out: float = setting(0.1, "Share that training never sees.", 0.01, 0.5)
     split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1)
     batches: Literal["random", "contiguous"] = setting(
-        "random", "Whether a batch goes on where the last one ended, so that a recurrent net may carry its state."
+        "random",
+        "Whether a batch goes on where the last one ended, so that a recurrent net may carry its state: truncated "
+        "back-propagation through time, as the gradient stays within a batch.",
     )
 
     def __post_init__(self) -> None:

@@ -115,6 +115,7 @@ def _facts(config: RunConfig) -> Facts:
             "RUN.replicas > 1": not alone and not ngram,  # counts know no seed
             "RUN.stop_at or RUN.patience": config.stop_at > 0 or config.patience > 0,
             "TASK.batches == 'contiguous'": task.batches == "contiguous",
+            "TASK.rows == 'prefixes'": task.rows == "prefixes",
             **{f"TASK.corpus == '{name}'": task.corpus == name for name in ("toy", "repeats", "brackets", "own")},
             "isinstance(model, Ngram)": ngram,
             "isinstance(model, NeuralNgram)": isinstance(config.model, FeedforwardTextConfig),

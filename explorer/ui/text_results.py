@@ -33,7 +33,7 @@ def results_section(session: LabSession[TextLab], lanes: Mapping[str, Lane], fou
         passing = "No counts to compare with: add the n-gram."
     st.subheader(plain(passing or "The counts stand alone: no network has been trained yet."), anchor=False)
     results_table(session.lab, lanes, found)
-    unknown_part(session.lab)
+    tokens_part(session.lab)
     told = text_findings.overfitting(found)
     over = any(each.overfits for model, each in found.items() if model != "ngram")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
@@ -109,19 +109,23 @@ def compared(task: TextConfig) -> str:
     return f"Only bits a character can be compared between tokenizers{left_out}."
 
 
-def unknown_part(lab: TextLab) -> None:
-    """How much of the held-out text the tokenizer does not know. The rows may still have to be made: on a thread."""
+def tokens_part(lab: TextLab) -> None:
+    """How much of the held-out text the tokenizer does not know, and whether the text gave as many tokens as were
+    wished for. The rows may still have to be made: on a thread."""
     task = lab.task
-    if task.tokenizer not in ("bpe", "word") or not _here(task):
+    if task.tokenizer == "char" or not _here(task):
         return
 
-    def make() -> float:
+    def make() -> tuple[float, int]:
         from explorer.tasks.windows import text_data  # needs torch, for which no page waits
 
-        return text_data(task).unknown_rate
+        data = text_data(task)
+        return data.unknown_rate, data.vocabulary
 
-    def draw(share: float) -> None:
-        if told := unknown(share):
+    def draw(made: tuple[float, int]) -> None:
+        share, tokens = made
+        fewer = f"{task.vocabulary:,} tokens were wished for; this text gives {tokens:,}."
+        if told := " ".join(filter(None, [unknown(share), fewer if tokens < task.vocabulary else ""])):
             st.caption(plain(told))
 
     meanwhile = "Unknown tokens of the held-out text are being counted …"

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from explorer.generation import writing
-from explorer.generation.decoding import window_start
+from explorer.generation.decoding import decoder, window_start
 from explorer.generation.sampling import Sampling, cut, dice, gumbel
-from explorer.generation.writing import prompt_ids, write, written
+from explorer.generation.writing import continued, padding_of, prompt_ids, write, written
 from explorer.models.transformer_decoder import TransformerDecoder
+from explorer.tasks.text import TextConfig
 from explorer.tokenization.text import Tokenizer, train
 from tests.generation.small import CONTEXT, FEW, VOCABULARY, model, texts
 
@@ -46,6 +47,22 @@ def test_the_text_is_that_of_whole_forwards(name: str, sampling: Sampling) -> No
     lm, prompt = model(name), texts(1, 3)[0]
     expected = [slowly(lm, prompt, TOKENS, sampling, sample) for sample in range(3)]
     assert write(lm, prompt, TOKENS, sampling, 3, CONTEXT).tolist() == expected
+
+
+@pytest.mark.parametrize("name", [name for name in FEW if not name.startswith("ngram")])
+@pytest.mark.parametrize("first", [3, 9], ids=["short", "longer than the context"])
+def test_where_rows_were_padded_the_answer_stands_at_the_last_place(name: str, first: int) -> None:
+    lm, prompt, padding = model(name), texts(1, first)[0], VOCABULARY - 1
+    text, reader = prompt.tolist(), decoder(lm, CONTEXT, 2, padding)
+    for step in range(TOKENS):
+        seen = text[window_start(len(text), CONTEXT) :]
+        with torch.no_grad():
+            logits = lm(torch.tensor([seen + [padding] * (CONTEXT - len(seen))]))[0, -1]
+        said = reader.step(torch.tensor(text[-1:] * 2)) if step else reader.read(prompt[None])
+        torch.testing.assert_close(said, logits.expand(2, -1))
+        text.append(int(logits.argmax()))
+    found = write(lm, prompt, TOKENS, Sampling(0.0), 2, CONTEXT, padding)
+    assert found.tolist() == [text[first:]] * 2
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -152,3 +169,25 @@ def test_there_is_always_something_to_start_from(kind: str, prompt: str) -> None
     ids, _ = prompt_ids(tokenizer, prompt)
     assert len(ids) >= 1
     assert (prompt and tokenizer.encode(prompt).size) or not {tokenizer.unknown, tokenizer.padding} & set(ids.tolist())
+
+
+def test_only_rows_of_prefixes_are_padded() -> None:
+    pieces, characters = train("bpe", TEXT, 300), train("char", TEXT, 300)
+    prefixes = TextConfig(rows="prefixes", split="pairs")
+    assert padding_of(prefixes, pieces) == pieces.padding is not None
+    assert padding_of(prefixes, characters) == 0  # as in its rows: any token will do where there is no padding
+    assert padding_of(TextConfig(rows="sentences", split="pairs"), pieces) is padding_of(TextConfig(), pieces) is None
+
+
+def test_a_prompt_is_read_as_the_text_was() -> None:
+    small, usual = TextConfig(lower=True, context=7), TextConfig(context=7)
+    text = "the cat sat on the mat\nthe dog sat on the log, so it was\n"
+    tokenizer, lm = train("word", text, VOCABULARY), model("gru")
+    said = continued(lm, tokenizer, small, "The CAT sat", 4, Sampling(), 2)
+    assert (said.prompt, said.lowered, said.dropped, said.unknown) == ("the cat sat", True, (), ())
+    assert len(said.texts) == 2
+    said = continued(lm, tokenizer, usual, "The cat sat", 4, Sampling())
+    assert (said.prompt, said.lowered, said.dropped, said.unknown) == ("<unk> cat sat", False, (), ("The",))
+    letters = train("char", "the cat sat on m\n", 0)
+    said = continued(lm, letters, usual, "The cat", 4, Sampling())
+    assert (said.prompt, said.lowered, said.dropped, said.unknown) == ("he cat", False, ("T",), ())

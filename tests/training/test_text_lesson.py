@@ -13,6 +13,8 @@ import torch
 
 from explorer.catalogue import models_of
 from explorer.errors import InvalidSetting
+from explorer.generation.sampling import dice, gumbel
+from explorer.generation.writing import prompt_ids
 from explorer.inspection.evaluating import evaluate
 from explorer.inspection.opening import open_model
 from explorer.models.ngram import Ngram
@@ -209,6 +211,23 @@ def test_a_run_writes_a_sample_at_each_evaluation_the_same_every_time(model: str
     assert all(len(text) == 20 for (text,) in samples)
     assert samples == record_run(config).curves.samples
     assert record_run(short(model)).curves.samples == ()
+
+
+def test_a_sample_of_padded_prefixes_is_read_where_the_loss_was_asked() -> None:
+    cut = {"rows": "prefixes", "split": "pairs", "corpus": "repeats", "tokenizer": "bpe", "vocabulary": 60}
+    config = short(sample=16, **cut, context=17, iterations=100, learning_rate=0.05)
+    data, model_now = text_data(config.task), opened(recorded(config))
+    start = prompt_ids(data.tokenizer, "\n")[0].tolist()
+    text, noise = list(start), gumbel(dice(config.seed, 0), config.sample, data.vocabulary)
+    for step in range(17 - len(text)):  # until the row is full
+        row = torch.tensor([text + [data.padding] * (17 - len(text))])
+        text.append(int((model_now(row)[0, -1] + noise[step]).argmax()))
+    expected = data.tokenizer.decode(text[len(start) :])
+    assert recorded(config).curves.samples[-1][0].startswith(expected)
+    # Such rows are the ones of its training.
+    batch = next(data.held_out())
+    assert batch.ids.shape[1] == 17 and batch.mask is not None
+    assert batch.mask[:, -1].all() and not batch.mask[:, :-1].any()
 
 
 def test_every_replica_writes_its_own_sample_and_the_run_keeps_them(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import MODELS
+from explorer.generation.writing import prompt_ids
+from explorer.tokenization.text import train as tokenizer
 from explorer.training.config import changed, default
 from explorer.training.record import Curves
 from explorer.training.recorder import record_run
@@ -49,6 +51,17 @@ def test_every_text_travels_with_its_step_and_its_loss() -> None:
         "counted": False,
     }
     assert (data["live"], data["caption"], data["file"]) == (None, CAPTION, "written")
+
+
+def test_the_caption_names_the_token_that_each_text_begins_after() -> None:
+    shakespeare, begins = "What ho! I come.\nWho's there?\n", {}
+    for kind in ("char", "word", "bpe", "bytes"):
+        made = tokenizer(kind, shakespeare, 300)
+        begins[kind] = made.decode(prompt_ids(made, "\n")[0].tolist())
+    assert begins == {"char": "\n", "word": "\n", "bpe": "!", "bytes": "\n"}
+    assert (
+        "begins after a line break, or, where that is no token, after the first token there is, such as “!”" in CAPTION
+    )
 
 
 def test_where_it_changes_is_told_and_what_is_asked_there_is_the_same() -> None:
