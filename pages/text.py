@@ -215,13 +215,8 @@ def costs_known(lab: TextLab, lanes: list[Lane]) -> bool:
 
 
 def here(lab: TextLab) -> bool:
-    """Whether the chosen text can be read without a download."""
-    if lab.corpus != "own":
-        return texts.here(lab.corpus)
-    try:
-        return not lab.giving and bool(corpora.text_of(lab.task))
-    except LineageError:
-        return False
+    """Whether the chosen text can be read now."""
+    return not lab.giving and texts.readable(lab.task)
 
 
 def save_row(session: LabSession[TextLab], lanes: Mapping[str, Lane]) -> None:
@@ -275,19 +270,17 @@ def why_section(lab: TextLab, lanes: Mapping[str, Lane], found: Mapping[str, Sta
         r"L = -\frac{1}{N} \sum_{t=1}^{N} \ln p(x_t \mid x_{<t}), \qquad \text{perplexity} = e^{L}, \qquad "
         r"\text{bits a character} = \frac{L}{\ln 2 \cdot \text{characters a token}}"
     )
-    trained = {model: each for model, each in found.items() if model != "ngram"}
+    ends = {model: float(np.mean(each.held_out)) for model, each in found.items()}
+    trained = [model for model, loss in ends.items() if model != "ngram" and np.isfinite(loss)]
     characters = characters_per_token(lanes, lab.task)
     if trained and characters:
-        best = min(trained.values(), key=lambda each: float(np.nan_to_num(np.mean(each.held_out), nan=np.inf)))
-        loss = float(np.mean(best.held_out))
+        best = min(trained, key=ends.__getitem__)
+        title, loss = MODELS[best].title, ends[best]
         st.latex(
-            rf"\text{{{best.row.title}}}: \quad L = {loss:.3f}, \qquad e^{{{loss:.3f}}} = {np.exp(loss):.2f}, \qquad "
+            rf"\text{{{title}}}: \quad L = {loss:.3f}, \qquad e^{{{loss:.3f}}} = {np.exp(loss):.2f}, \qquad "
             rf"\frac{{{loss:.3f}}}{{0.693 \cdot {characters:.2f}}} = {loss / 0.693147 / characters:.3f}"
         )
-    counts = found.get("ngram")
-    ahead = (
-        counts and trained and not any(np.mean(each.held_out) < np.mean(counts.held_out) for each in trained.values())
-    )
+    ahead = trained and "ngram" in ends and ends["ngram"] <= min(ends[model] for model in trained)
     explanation(
         (
             "Why counting is so strong: a text this short holds few surprises that the tokens just before do not "

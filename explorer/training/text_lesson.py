@@ -76,13 +76,14 @@ class TextLesson(Lesson):
 
     @torch.inference_mode()
     def evaluate(self, step: int, whole: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
-        size = self.config.evaluation_size
-        part = self._loss(self._held_out(size or None))
-        val = part if not size else self._loss(self._held_out(None)) if whole else torch.full_like(part, math.nan)
+        size, carries = self.config.evaluation_size, self.config.on(TextConfig).batches == "contiguous"
+        part = self._loss(self._held_out(size or None), carries)
+        everything = self._held_out(None)
+        val = part if not size else self._loss(everything, carries) if whole else torch.full_like(part, math.nan)
         return {
             "val_loss": val,
             "val_loss_part": part,
-            "train_loss": self._loss(self.data.trained_on(size or 65_536)),
+            "train_loss": self._loss(self.data.trained_on(size or 65_536)),  # rows from here and there: each cold
             "perplexity": val.exp(),
             "bits_per_char": val / self.data.characters_per_token / math.log(2),
         }
@@ -125,5 +126,5 @@ class TextLesson(Lesson):
             return self.data.held_out_lanes(LANES, self.config.on(TextConfig).context, targets)
         return self.data.held_out(targets)
 
-    def _loss(self, batches: Iterable[Batch]) -> Float[Tensor, " replicas"]:
-        return loss_over(self.model, batches, self.config.replicas, self.config.on(TextConfig).batches == "contiguous")
+    def _loss(self, batches: Iterable[Batch], carries: bool = False) -> Float[Tensor, " replicas"]:
+        return loss_over(self.model, batches, self.config.replicas, carries)

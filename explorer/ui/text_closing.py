@@ -16,7 +16,7 @@ from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.slowly import each_eventually
-from explorer.ui.text_lines import HEIGHT, absent, bands, framed, line_of, names_of, tracks, with_weights
+from explorer.ui.text_lines import HEIGHT, absent, band, bands, framed, line_of, names_of, tracks, with_weights
 
 if TYPE_CHECKING:
     from explorer.inspection.closing import Closings
@@ -79,10 +79,7 @@ def _draw_closing(lanes: Mapping[str, Lane], found: Mapping[str, Closings]) -> N
         st.subheader(plain(closing_finding({MODELS[name].title: e for name, e in sound.items()})), anchor=False)
         lines = []
         for name, each in sound.items():
-            several = len(each.right) > 1
-            low = each.right.min(axis=0) if several else np.maximum(each.mean - each.error, 0)
-            high = each.right.max(axis=0) if several else np.minimum(each.mean + each.error, 1)
-            lines.append(line_of(name, each.last, each.mean, low, high))
+            lines.append(line_of(name, each.last, each.mean, *np.clip(band(each.right, each.error), 0, 1)))
         figure = figures.accuracy_by_distance(
             lines,
             first.usual,

@@ -15,7 +15,7 @@ from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.slowly import each_eventually
-from explorer.ui.text_lines import HEIGHT, absent, bands, framed, line_of, names_of, tracks, with_weights
+from explorer.ui.text_lines import HEIGHT, absent, band, bands, framed, line_of, names_of, tracks, with_weights
 
 if TYPE_CHECKING:
     from explorer.inspection.reach import Reach
@@ -62,12 +62,7 @@ def _draw_distance(lanes: Mapping[str, Lane], found: Mapping[str, Reach]) -> Non
     sound = {name: each for name, each in found.items() if len(each.losses)}
     if sound:
         st.subheader(distance_finding({MODELS[name].title: each for name, each in sound.items()}), anchor=False)
-        lines = []
-        for name, each in sound.items():
-            several = len(each.losses) > 1
-            low = each.losses.min(axis=0) if several else each.mean - each.error
-            high = each.losses.max(axis=0) if several else each.mean + each.error
-            lines.append(line_of(name, each.last, each.mean, low, high))
+        lines = [line_of(name, each.last, each.mean, *band(each.losses, each.error)) for name, each in sound.items()]
         context = max(int(each.last[-1]) for each in sound.values())
         alt = "; ".join(
             f"{line.name} {line.y[0]:.2f} after one token, {line.y[-1]:.2f} after {line.x[-1]}" for line in lines

@@ -38,6 +38,13 @@ def line_of(
     return Line("explicit" if hollow else row.title, row.colour, row.dash, x, y, low, high, hollow)
 
 
+def band(values: Float[ndarray, "seeds points"], error: Float[ndarray, " points"]) -> tuple[ndarray, ndarray]:
+    """From the lowest to the highest seed; of one seed, one standard error to either side."""
+    if len(values) > 1:
+        return values.min(axis=0), values.max(axis=0)
+    return values[0] - error, values[0] + error
+
+
 def tracks(lines: Sequence[Line], digits: int = 3) -> list[dict[str, object]]:
     """Lines whose numbers are read while the pointer moves; a band only where there is one."""
     found: list[dict[str, object]] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -14,6 +15,7 @@ from explorer.catalogue import model_row
 from explorer.figures.comparison import Line, comparison
 from explorer.figures.text import gradients, two_losses
 from explorer.inspection.comparing import over_seeds, thinned
+from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
 from explorer.ui import runs, training_controls
@@ -130,14 +132,15 @@ def line(lane: Lane, along: Along, unit: Unit, characters: float | None) -> Line
     none, row = np.zeros(0), lane.row
     if lane.curves is None or not len(lane.curves.evaluated):
         return Line(row.title, row.title, row.colour, row.dash, none, none, none, none)
-    make = _line if _cacheable(lane) else _line.__wrapped__
-    return make(Same(lane.curves), lane.config, along, unit, characters)
+    drawn: Line = _drawn(_line, lane)(Same(lane.curves), lane.config, along, unit, characters)
+    return drawn
 
 
-def _cacheable(lane: Lane) -> bool:
-    """Not while a model trains, whose curves are others each half second, and nothing that is made of an own text."""
-    own = lane.private is not None or (lane.job is not None and lane.job.private)
-    return not lane.live and not own
+def _drawn(cached: Any, lane: Lane) -> Any:
+    """What draws a lane: past its cache while it trains, as its curves are others each half second, and for an own
+    text, of which nothing is kept."""
+    own = lane.config.on(TextConfig).corpus == "own"
+    return cached.__wrapped__ if lane.live or own else cached
 
 
 @lru_cache(maxsize=_CACHED)
@@ -193,13 +196,12 @@ def each(lab: TextLab, lanes: Mapping[str, Lane]) -> list[Panel]:
     last = max((steps_of(lane.config) for lane in trained.values()), default=1)
     found = []
     for lane in trained.values():
-        make = _each if _cacheable(lane) else _each.__wrapped__
-        found.append(make(Same(lane.curves), lane.config, unit, characters, last, span, lane.live))
+        found.append(_drawn(_each, lane)(Same(lane.curves), lane.config, unit, characters, last, span, lane.live))
     norms = {
         lane.row.title: (
             lane.row.colour,
             lane.row.dash,
-            (_smooth if _cacheable(lane) else _smooth.__wrapped__)(Same(lane.curves)),
+            _drawn(_smooth, lane)(Same(lane.curves)),
         )
         for lane in trained.values()
         if lane.curves is not None and len(gradient_norm(lane.curves))

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from explorer.errors import LineageError
-from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.ui import text_findings, texts
 from explorer.ui.components import table
@@ -113,7 +111,7 @@ def tokens_part(lab: TextLab) -> None:
     """How much of the held-out text the tokenizer does not know, and whether the text gave as many tokens as were
     wished for. The rows may still have to be made: on a thread."""
     task = lab.task
-    if task.tokenizer == "char" or not _here(task):
+    if task.tokenizer == "char" or not texts.readable(task):
         return
 
     def make() -> tuple[float, int]:
@@ -141,16 +139,6 @@ def unknown(share: float) -> str:
         f"{rate(share)} of the held-out tokens are unknown to this tokenizer and are not spelled out, so bits a "
         "character flatter it."
     )
-
-
-def _here(task: TextConfig) -> bool:
-    """Whether the text can be read without a download."""
-    if task.corpus != "own":
-        return texts.here(task.corpus)
-    try:
-        return bool(corpora.text_of(task))
-    except LineageError:
-        return False
 
 
 def _range(losses: list[np.ndarray]) -> list[float]:

@@ -12,7 +12,7 @@ from typing import Final
 import streamlit as st
 
 from explorer.environment import environment
-from explorer.errors import NeedsText
+from explorer.errors import LineageError, NeedsText
 from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
 from explorer.ui import slowly
@@ -43,6 +43,16 @@ def here(corpus: str) -> bool:
         return True
     settings = environment()
     return any(folder and (folder / corpora.TINYSHAKESPEARE).exists() for folder in (settings.data_dir, settings.cache))
+
+
+def readable(task: TextConfig) -> bool:
+    """Whether the text of a task can be read without a download, and is still known if it is a visitor's own."""
+    if task.corpus != "own":
+        return here(task.corpus)
+    try:
+        return bool(corpora.text_of(task))
+    except LineageError:
+        return False
 
 
 def take(content: bytes | str, name: str = "") -> str:

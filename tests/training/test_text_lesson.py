@@ -18,6 +18,7 @@ from explorer.generation.writing import prompt_ids
 from explorer.inspection.evaluating import evaluate
 from explorer.inspection.opening import open_model
 from explorer.models.ngram import Ngram
+from explorer.tasks.text import TextConfig
 from explorer.tasks.windows import text_data
 from explorer.tokenization.text import from_json
 from explorer.training import store
@@ -201,6 +202,16 @@ def test_with_carried_state_held_out_text_is_read_on() -> None:
     carried = float(loss_over(model, data.held_out_lanes(16, 8), carries=True))
     assert carried != cold
     assert float(recorded(config).curves.last("val_loss")[0]) == pytest.approx(carried)
+
+
+def test_known_text_is_read_cold_in_any_number_of_batches_of_rows_also_with_carried_state() -> None:
+    config = changed(short("gru"), {"batches": "contiguous", "context": 4, "replicas": 2, "evaluation_size": 0})
+    data = text_data(config.on(TextConfig))
+    sizes = [len(batch.ids) for batch in data.trained_on(65_536)]
+    assert len(sizes) > 1 and sizes[0] != sizes[-1]  # no state of the first could be carried to the last
+    first = next(event for event in train(config) if isinstance(event, Evaluation))
+    cold = loss_over(build(config), data.trained_on(65_536), 2)
+    assert first.answers["train_loss"].tolist() == pytest.approx(cold.tolist())
 
 
 @pytest.mark.parametrize("model", ["ngram", "gru"])
