@@ -45,7 +45,14 @@ class UnknownWords(SentenceError):
 
 
 class TextError(LineageError):
-    """A text that nothing can be learned from: unreadable, too long, too short for what is asked of it."""
+    """A text that nothing can be learned from: unreadable, too long, too short for what is asked of it.
+
+    `reason` is the message without its advice, for a place where that cannot be followed.
+    """
+
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(f"{reason} {advice}".strip())
+        self.reason = reason
 
 
 class NeedsText(TextError):

@@ -22,7 +22,7 @@ class Leak:
     honest: float = math.nan  # bits a character of what is held out
     leaky: float = math.nan
     seconds: float = 0.0  # of counting alone, both together
-    problem: str = ""
+    problem: str = ""  # without advice: rows and context are what is compared, and nobody chooses them
 
 
 def leaks(config: TextConfig) -> tuple[Leak, ...]:
@@ -42,7 +42,7 @@ def _leak(honest: TextConfig, leaky: TextConfig) -> Leak:
     except (NeedsText, CorpusMissing):
         raise
     except TextError as error:
-        return Leak(honest.rows, problem=str(error))
+        return Leak(honest.rows, problem=error.reason)
     return Leak(honest.rows, honest_bits, leaky_bits, one + two)
 
 

@@ -143,7 +143,8 @@ def lines_of(text: str) -> list[str]:
     if len(lines) < 2:
         raise TextError(
             f"{'One line' if lines else 'No line'} of this text has 5 to 30 words and more than 20 characters; rows of "
-            "sentences need at least two such lines. Choose rows = blocks, or another text."
+            "sentences need at least two such lines.",
+            "Choose rows = blocks, or another text.",
         )
     return lines
 

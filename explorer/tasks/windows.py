@@ -152,8 +152,8 @@ class Blocks(TextData):
         _check_context(context, self.training_targets)
         if not self.held_out_targets:
             raise TextError(
-                f"The last {config.held_out:.0%} of this text hold no token to be asked about. "
-                "Give more text, hold out more of it, or choose smaller tokens."
+                f"The last {config.held_out:.0%} of this text hold no token to be asked about.",
+                "Give more text, hold out more of it, or choose smaller tokens.",
             )
         self.training_rows = math.ceil(self.training_targets / context)
         self.held_out_rows = math.ceil(self.held_out_targets / context)
@@ -183,7 +183,8 @@ class Blocks(TextData):
         if not lane:
             raise TextError(
                 f"A batch of {batch_size:,} rows that go on needs as many tokens to learn from; this text has "
-                f"{self.training_targets:,}. Give more text, or a smaller batch."
+                f"{self.training_targets:,}.",
+                "Give more text, or a smaller batch.",
             )
         return lane, min(self.config.context, lane)
 
@@ -269,8 +270,8 @@ class Sentences(TextData):
         self._firsts, self._lengths = firsts[asking], lengths[asking]
         if len(self._lengths) < 2:
             raise TextError(
-                "Fewer than two lines of this text have two tokens: nothing can be held out. "
-                "Choose smaller tokens, rows = blocks, or another text."
+                "Fewer than two lines of this text have two tokens: nothing can be held out.",
+                "Choose smaller tokens, rows = blocks, or another text.",
             )
         self._targets = np.minimum(self._lengths, config.context + 1) - 1
         self._first_pairs = np.cumsum(self._targets) - self._targets
@@ -325,8 +326,8 @@ class Sentences(TextData):
         width = int(self._targets[lines].max())
         if len(lines) * width > _MOST_WHOLE:
             raise TextError(
-                f"{len(lines):,} lines of up to {width:,} tokens are too much to count at once. "
-                "Choose a shorter context, rows = blocks, or less text."
+                f"{len(lines):,} lines of up to {width:,} tokens are too much to count at once.",
+                "Choose a shorter context, rows = blocks, or less text.",
             )
         return self._read_lines(lines, self._learned, width)
 
@@ -408,7 +409,8 @@ def _check_context(context: int, targets: int) -> None:
     if targets < context:
         raise TextError(
             f"This text gives {targets + 1:,} tokens to learn from, and rows of this context need at least "
-            f"{context + 1:,}. Give a shorter context, or more text."
+            f"{context + 1:,}.",
+            "Give a shorter context, or more text.",
         )
 
 

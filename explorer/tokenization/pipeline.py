@@ -62,7 +62,7 @@ class Pipeline(ABC):
         library.train_from_iterator((piece for text in texts for piece in pieces(text)), cls._trainer(texts, most))
         model = json.loads(library.to_str())["model"]
         if len(model["vocab"]) == len(cls.special):
-            raise TextError("There is no word in this text, only spaces or nothing. Give one with words in it.")
+            raise TextError("There is no word in this text, only spaces or nothing.", "Give one with words in it.")
         return cls(model["vocab"], [(left, right) for left, right in model.get("merges", [])])
 
     @classmethod

@@ -38,10 +38,12 @@ class Ending:
 
     def state(self) -> dict[str, Tensor]:
         """What a training that goes on has to know."""
-        return {"ending": torch.tensor([self._best, float(self._worse)])[None]} if self.patience else {}
+        counted = {"ending": torch.tensor([self._best, float(self._worse)])[None]} if self.patience else {}
+        return counted | ({"ended": torch.ones(1, 1)} if self.reached else {})
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
-        """Go on from what `state` gave."""
+        """Go on from what `state` gave; what ended there has ended."""
+        self.reached = "ended" in state
         if self.patience:
             best, worse = state["ending"][0].tolist()
             self._best, self._worse = best, int(worse)

@@ -78,8 +78,9 @@ class TextLesson(Lesson):
     def evaluate(self, step: int, whole: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
         size, carries = self.config.evaluation_size, self.config.on(TextConfig).batches == "contiguous"
         part = self._loss(self._held_out(size or None), carries)
-        everything = self._held_out(None)
-        val = part if not size else self._loss(everything, carries) if whole else torch.full_like(part, math.nan)
+        val = part
+        if size:
+            val = self._loss(self._held_out(None), carries) if whole else torch.full_like(part, math.nan)
         return {
             "val_loss": val,
             "val_loss_part": part,

@@ -160,16 +160,15 @@ def write(model: nn.Module, data: TextData, seed: int) -> str:
             # Only at the last place of a padded row was it ever asked.
             row = ids[window_start(len(ids), TASK.context) :]
             logits = model(F.pad(row, (0, TASK.context - len(row)), value=data.padding)[None])[0, -1]
+        elif isinstance(model, Ngram):
+            logits = model.next_logits(ids)
+        elif isinstance(model, RecurrentLanguageModel):
+            features, state = model.features(last[None], state)
+            logits = model.readout(features[:, -1])[0]
+        elif isinstance(model, NeuralNgram):
+            logits = model(ids[None, -model.window :])[0, -1]
         else:
-            if isinstance(model, Ngram):
-                logits = model.next_logits(ids)
-            elif isinstance(model, RecurrentLanguageModel):
-                features, state = model.features(last[None], state)
-                logits = model.readout(features[:, -1])[0]
-            elif isinstance(model, NeuralNgram):
-                logits = model(ids[None, -model.window :])[0, -1]
-            else:
-                logits = model(ids[None, window_start(len(ids), TASK.context) :])[0, -1]
+            logits = model(ids[None, window_start(len(ids), TASK.context) :])[0, -1]
         last = (logits + noise).argmax()[None]
         ids = torch.cat([ids, last])
     return data.tokenizer.decode(ids[start:].tolist())

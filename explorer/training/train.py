@@ -6,7 +6,7 @@ however often it was broken off and taken up again at a checkpoint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -37,17 +37,20 @@ def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event
     stepper = Stepper(model, config.optimiser, config.replicas, config.average)
     ending = Ending(config)
     first = config.first_step if resume is None else resume.step
+    told = resume is not None and not (config.branch and first == config.first_step)  # the first step's events
     if resume:
         _take_up(model, resume, config.replicas)
-        _restore(stepper, teacher, ending, resume)
+        # A branch is a training of its own: its patience begins where it does.
+        _restore(stepper, [teacher, ending] if told else [teacher], resume)
     elif config.branch:
         raise InvalidSetting(f"This branch needs step {first:,} of run {config.branch.parent}. Train that run first.")
     parameters = sum(p.numel() for p in model.parameters())
     yield Started(parameters // config.replicas, teacher.tokenizer)
+    if ending.reached:  # it was broken off between its last checkpoint and its end
+        return
 
     one = torch.ones(config.replicas).squeeze()  # replicas share no parameter: each gets its own gradient
     signals = lesson(config.task).layout(config).signals
-    told = resume is not None and not (config.branch and first == config.first_step)  # the first step's events
     every = max(10, (config.steps - config.first_step) // 100)  # steps between checkpoints that are not kept
 
     def rests(step: int) -> Iterator[Event]:
@@ -116,15 +119,15 @@ def _take_up(model: nn.Module, checkpoint: Checkpoint, replicas: int) -> None:
         value.copy_(given[name])
 
 
-def _restore(stepper: Stepper, teacher: Lesson, ending: Ending, checkpoint: Checkpoint) -> None:
+def _restore(stepper: Stepper, others: Sequence[Lesson | Ending], checkpoint: Checkpoint) -> None:
     own = stepper.state()
     given = {name: checkpoint.optimiser.get(name) for name in own}
     if any(value is None or value.shape != own[name].shape for name, value in given.items()):
         raise _misfit(checkpoint)
     stepper.restore(checkpoint.optimiser, checkpoint.step)
     try:
-        teacher.restore(checkpoint.optimiser)
-        ending.restore(checkpoint.optimiser)
+        for other in others:
+            other.restore(checkpoint.optimiser)
     except (KeyError, RuntimeError) as error:
         raise _misfit(checkpoint) from error
 

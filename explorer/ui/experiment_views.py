@@ -100,14 +100,16 @@ def curve_panels(experiment: Experiment, lanes: Mapping[str, Lane], look: str) -
             for part in experiment.fields
             for value in part.values
         ]
-    panels = []
-    for name, title, trials in groups:
-        # While one trains its curves are others each half second: they are not worth keeping.
-        live = any(lanes[trial.name].live for trial in trials)
-        drawn = tuple((trial, Same(lanes[trial.name].curves)) for trial in trials)
-        make = _curve_panel.__wrapped__ if live else _curve_panel
-        panels.append(make(f"{experiment.name}-{look}-{name}", title, drawn, look, scale))
-    return panels
+    return [
+        _curve_panel(
+            f"{experiment.name}-{look}-{name}",
+            title,
+            tuple((trial, Same(lanes[trial.name].curves)) for trial in trials),
+            look,
+            scale,
+        )
+        for name, title, trials in groups
+    ]
 
 
 @dataclass(frozen=True)

@@ -47,9 +47,9 @@ def work(key: tuple[Hashable, ...], make: Callable[[], Made], timing: bool = Fal
             known.add_done_callback(_ended)
             _works[key] = known
         _works.move_to_end(key)
-        over = max(0, len(_works) - _MOST)
-        for old in [key for key, future in _works.items() if future.done()][:over]:
-            del _works[old]
+        if (over := len(_works) - _MOST) > 0:
+            for old in [key for key, future in _works.items() if future.done()][:over]:
+                del _works[old]
         return known  # type: ignore[return-value]  # a key always stands for the same type
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,18 @@ from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.slowly import each_eventually
-from explorer.ui.text_lines import HEIGHT, absent, band, bands, framed, line_of, names_of, tracks, with_weights
+from explorer.ui.text_lines import (
+    HEIGHT,
+    absent,
+    band,
+    bands,
+    framed,
+    line_of,
+    names_of,
+    stack_of,
+    tracks,
+    with_weights,
+)
 
 if TYPE_CHECKING:
     from explorer.inspection.closing import Closings
@@ -41,7 +53,7 @@ def closing_section(lanes: Mapping[str, Lane], choose_brackets: Callable[[], Non
         return
     each_eventually(
         "text-closing",
-        {name: (("closing", *names_of(lane)), _closings_of(lane)) for name, lane in asked.items()},
+        {name: (("closing", *names_of(lane)), partial(_closings, lane)) for name, lane in asked.items()},
         lambda found: _draw_closing(lanes, found),
         "The models are being asked to close brackets; that takes a few seconds …",
         HEIGHT + 120,
@@ -58,15 +70,10 @@ def can_be_asked(task: TextConfig) -> bool:
     return (task.corpus, task.tokenizer, task.rows, task.split) == ("brackets", "char", "blocks", "end")
 
 
-def _closings_of(lane: Lane) -> Callable[[], Closings]:
-    def made() -> Closings:
-        from explorer.inspection.closing import closing
-        from explorer.inspection.opening import open_model
+def _closings(lane: Lane) -> Closings:
+    from explorer.inspection.closing import closing  # here: the page must not wait for torch
 
-        assert lane.kept
-        return closing(open_model(lane.kept).stack, lane.kept.config)
-
-    return made
+    return closing(stack_of(lane), lane.config)
 
 
 def _draw_closing(lanes: Mapping[str, Lane], found: Mapping[str, Closings]) -> None:

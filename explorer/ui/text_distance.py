@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -15,7 +16,18 @@ from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.slowly import each_eventually
-from explorer.ui.text_lines import HEIGHT, absent, band, bands, framed, line_of, names_of, tracks, with_weights
+from explorer.ui.text_lines import (
+    HEIGHT,
+    absent,
+    band,
+    bands,
+    framed,
+    line_of,
+    names_of,
+    stack_of,
+    tracks,
+    with_weights,
+)
 
 if TYPE_CHECKING:
     from explorer.inspection.reach import Reach
@@ -30,7 +42,7 @@ def distance_section(lanes: Mapping[str, Lane]) -> None:
         return
     each_eventually(
         "text-reach",
-        {name: (("reach", *names_of(lane)), _reach_of(lane)) for name, lane in asked.items()},
+        {name: (("reach", *names_of(lane)), partial(_reach, lane)) for name, lane in asked.items()},
         lambda found: _draw_distance(lanes, found),
         "The models are reading the held-out text; that takes a few seconds …",
         HEIGHT + 120,
@@ -47,15 +59,10 @@ def distance_section(lanes: Mapping[str, Lane]) -> None:
     )
 
 
-def _reach_of(lane: Lane) -> Callable[[], Reach]:
-    def made() -> Reach:
-        from explorer.inspection.opening import open_model
-        from explorer.inspection.reach import reach
+def _reach(lane: Lane) -> Reach:
+    from explorer.inspection.reach import reach  # here: the page must not wait for torch
 
-        assert lane.kept
-        return reach(open_model(lane.kept).stack, lane.kept.config)
-
-    return made
+    return reach(stack_of(lane), lane.config)
 
 
 def _draw_distance(lanes: Mapping[str, Lane], found: Mapping[str, Reach]) -> None:
@@ -111,14 +118,13 @@ def _how_far_was_measured(lanes: Mapping[str, Lane], found: Mapping[str, Reach])
     first = next(iter(found.values()))
     tasks = {name: lane.config.on(TextConfig) for name, lane in lanes.items() if name in found}
     task = next(iter(tasks.values()))
-    whole = "All" if all(each.whole for each in found.values()) else "An evenly spread part of all"
+    whole = all(each.whole for each in found.values())
+    targets = f"All {first.targets.sum():,}" if whole else "An evenly spread part of all"
     row = "rows of" if task.rows == "blocks" else "lines of up to" if task.rows == "sentences" else "prefixes of up to"
     said = [
-        f"{whole} {first.targets.sum():,} held-out targets, in {row} {task.context} tokens, each row read from a cold "
-        "start; neighbouring places share a dot."
+        f"{targets} held-out targets, in {row} {task.context} tokens, each row read from a cold start; neighbouring "
+        "places share a dot."
     ]
-    if whole != "All":
-        said[0] = said[0].replace(f"{whole} {first.targets.sum():,} held-out targets", f"{whole} held-out targets")
     carried = [MODELS[name].title for name, each in tasks.items() if each.batches == "contiguous" and name != "ngram"]
     if carried:
         whom = "it" if len(carried) == 1 else "them"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from jaxtyping import Float, Int
 from numpy import ndarray
@@ -14,6 +15,9 @@ from explorer.ui.components import Panel, frame
 from explorer.ui.findings import listed, number
 from explorer.ui.runs import Lane
 
+if TYPE_CHECKING:
+    from torch import nn
+
 HEIGHT, NARROW = 380, 320  # of a figure, in pixels
 
 
@@ -24,6 +28,14 @@ def with_weights(lanes: Mapping[str, Lane]) -> dict[str, Lane]:
 def names_of(lane: Lane) -> tuple[Hashable, ...]:
     """What names these weights; with an own text's SHA-256, by which its results are forgotten."""
     return lane.config.on(TextConfig).text, *lane.stamp
+
+
+def stack_of(lane: Lane) -> nn.Module:
+    """All seeds of a lane that has weights, side by side. Raises DamagedRun. Not for the page itself: it loads them."""
+    from explorer.inspection.opening import open_model
+
+    assert lane.kept
+    return open_model(lane.kept).stack
 
 
 def line_of(

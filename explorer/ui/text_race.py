@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import _lru_cache_wrapper, lru_cache
+from typing import TypeVar
 
 import numpy as np
 import streamlit as st
@@ -35,6 +35,7 @@ TITLES: dict[Along, str] = {
     "tokens": "tokens read by one seed",
     "seconds": "seconds of training, all seeds together",
 }
+Made = TypeVar("Made")
 _CACHED = 64  # drawings that are kept, and the curves that they were made from
 WORDS: dict[Along, str] = {"step": "step", "tokens": "token", "seconds": "second"}
 
@@ -132,15 +133,12 @@ def line(lane: Lane, along: Along, unit: Unit, characters: float | None) -> Line
     none, row = np.zeros(0), lane.row
     if lane.curves is None or not len(lane.curves.evaluated):
         return Line(row.title, row.title, row.colour, row.dash, none, none, none, none)
-    drawn: Line = _drawn(_line, lane)(Same(lane.curves), lane.config, along, unit, characters)
-    return drawn
+    return _drawn(_line, lane)(Same(lane.curves), lane.config, along, unit, characters)
 
 
-def _drawn(cached: Any, lane: Lane) -> Any:
-    """What draws a lane: past its cache while it trains, as its curves are others each half second, and for an own
-    text, of which nothing is kept."""
-    own = lane.config.on(TextConfig).corpus == "own"
-    return cached.__wrapped__ if lane.live or own else cached
+def _drawn(cached: _lru_cache_wrapper[Made], lane: Lane) -> Callable[..., Made]:
+    """What draws a lane: once for all visitors who follow it; of an own text nothing is kept."""
+    return cached.__wrapped__ if lane.config.on(TextConfig).corpus == "own" else cached
 
 
 @lru_cache(maxsize=_CACHED)
@@ -198,11 +196,7 @@ def each(lab: TextLab, lanes: Mapping[str, Lane]) -> list[Panel]:
     for lane in trained.values():
         found.append(_drawn(_each, lane)(Same(lane.curves), lane.config, unit, characters, last, span, lane.live))
     norms = {
-        lane.row.title: (
-            lane.row.colour,
-            lane.row.dash,
-            _drawn(_smooth, lane)(Same(lane.curves)),
-        )
+        lane.row.title: (lane.row.colour, lane.row.dash, _drawn(_smooth, lane)(Same(lane.curves)))
         for lane in trained.values()
         if lane.curves is not None and len(gradient_norm(lane.curves))
     }

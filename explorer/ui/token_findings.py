@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
 from explorer.inspection.leaks import ORDER, Leak
@@ -119,9 +118,7 @@ def origin(cut: Cut) -> str:
 def leak(found: Leak) -> str:
     """How much a split flatters, as measured."""
     if found.problem:
-        # What the problem goes on to advise, other rows or another context, cannot be chosen for this comparison.
-        reason = re.split(r" (?=Choose |Give )", found.problem)[0]
-        return f"{reason} So this leak cannot be measured here; another text may show it."
+        return f"{found.problem} So this leak cannot be measured here; another text may show it."
     where = "Windows at random" if found.rows == "blocks" else "Single targets of lines at random"
     honest = "an unread end of the text" if found.rows == "blocks" else "unread lines"
     gain = (found.honest - found.leaky) / found.honest if found.honest > 0 else 0.0

@@ -39,6 +39,7 @@ def test_a_text_without_lines_is_a_sentence_and_the_other_pair_is_measured() -> 
     blocks, lines = leaks(TextConfig(corpus="toy", size=1_000))
     assert not blocks.problem and math.isfinite(blocks.honest)
     assert "No line of this text" in lines.problem and math.isnan(lines.honest)
+    assert lines.problem.endswith("need at least two such lines."), "nobody can follow other advice here"
 
 
 def test_a_text_that_is_not_here_is_no_measurement() -> None:

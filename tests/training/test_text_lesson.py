@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from explorer.tasks.windows import text_data
 from explorer.tokenization.text import from_json
 from explorer.training import store
 from explorer.training.building import build
-from explorer.training.config import RunConfig, changed, default, key
+from explorer.training.config import Branch, RunConfig, changed, default, key
 from explorer.training.events import Checkpoint, Evaluation, Started, Step
 from explorer.training.record import Record
 from explorer.training.recorder import Recorder, as_checkpoint, record_run
@@ -173,6 +174,30 @@ def test_a_target_ends_the_training_and_is_confirmed_over_everything() -> None:
     assert 0 < record.curves.step < 400
     assert record.curves.last("val_loss")[0] <= 2.5
     assert record.curves.step in record.snapshots
+
+
+EARLY: list[dict[str, object]] = [
+    {"stop_at": 2.5, "learning_rate": 0.05},
+    {"patience": 2, "learning_rate": 1.0, "method": "sgd", "clip": 0.0},
+]
+
+
+@pytest.mark.parametrize("changes", EARLY, ids=["target", "patience"])
+def test_killed_after_its_last_checkpoint_a_training_that_ended_early_stays_ended(changes: dict[str, object]) -> None:
+    events = whole(short("gru", iterations=400, **changes))
+    end = events[-1]
+    assert isinstance(end, Checkpoint) and end.step < 400
+    again = list(train(short("gru", iterations=400, **changes), end))
+    assert [type(event) for event in again] == [Started]
+
+
+def test_a_branch_from_where_its_parent_ended_early_is_trained() -> None:
+    parent = short("gru", iterations=400, **EARLY[1])
+    end = whole(parent)[-1]
+    assert isinstance(end, Checkpoint)
+    branch = Branch(parent=key(parent), step=end.step)
+    child = replace(changed(parent, {"learning_rate": 0.01}), branch=branch)
+    assert any(isinstance(event, Step) for event in train(child, end))
 
 
 def test_patience_ends_a_training_that_gets_no_better() -> None:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explorer.figures.comparison import Line
 from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.job import View
 from explorer.training.record import Curves
 from explorer.ui import text_findings, text_race, text_results
+from explorer.ui.components import Panel
 from explorer.ui.runs import Lane
 from explorer.ui.text_lab import TextLab
 from explorer.ui.text_standings import Standing, in_unit, standing
@@ -203,26 +205,30 @@ def test_unknown_tokens_are_said_to_flatter() -> None:
     )
 
 
-def test_neither_a_live_nor_a_private_training_stays_in_a_cache() -> None:
-    def size() -> int:
-        return sum(cache.cache_info().currsize for cache in (text_race._line, text_race._each, text_race._smooth))
+def test_a_live_training_is_drawn_once_for_all_and_a_private_one_stays_in_no_cache() -> None:
+    caches = (text_race._line, text_race._each, text_race._smooth)
+
+    def misses() -> int:
+        return sum(cache.cache_info().misses for cache in caches)
 
     lab = TextLab()
     made, own = config("gru"), changed(default("text", "gru"), {"corpus": "own", "text": "0" * 64})
     known = replace(curves([[3.0], [2.0]]), signals={"gradient_norm": np.ones((10, 1))})
     live, over = (View(made, "ada", state, 10, curves=known) for state in ("running", "finished"))
-    before = size()
-    drawn = [
-        (
-            text_race.line(Lane(each, None, view), "step", "loss", None),
-            text_race.each(lab, {"gru": Lane(each, None, view)}),
-        )
-        for each, view in ((made, live), (own, replace(over, config=own)))
-    ]
-    assert size() == before
-    kept = text_race.line(Lane(made, None, over), "step", "loss", None)
-    panels = text_race.each(lab, {"gru": Lane(made, None, over)})
-    assert size() == before + 3
-    for line, live_panels in drawn:
-        assert line.mean.tolist() == kept.mean.tolist() == [3.0, 2.0]
-        assert [panel.figure for panel in live_panels] == [panel.figure for panel in panels]
+
+    def drawn(made: RunConfig, view: View) -> tuple[Line, list[Panel]]:
+        lane = Lane(made, None, view)
+        return text_race.line(lane, "step", "loss", None), text_race.each(lab, {"gru": lane})
+
+    for cache in caches:
+        cache.cache_clear()
+    first = drawn(made, live)
+    before = misses()
+    assert before == 3
+    again = drawn(made, live)
+    assert misses() == before, "another visitor follows the same training"
+    private = drawn(own, replace(over, config=own))
+    assert misses() == before and sum(cache.cache_info().currsize for cache in caches) == 3
+    for line, panels in (first, again, private):
+        assert line.mean.tolist() == [3.0, 2.0]
+        assert [panel.figure for panel in panels] == [panel.figure for panel in first[1]]
