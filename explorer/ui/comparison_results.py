@@ -65,7 +65,8 @@ def amount(value: float | None, axis: Axis) -> str:
     if value is None or not np.isfinite(value):
         return "never"
     if axis != "seconds":
-        return f"{value:,.0f} {UNITS[axis]}"
+        count = f"{value:,.0f}"
+        return f"{count} {UNITS[axis].removesuffix('s') if count == '1' else UNITS[axis]}"
     return duration(value) if value >= 0.1 else f"{1000 * value:.0f} ms"
 
 

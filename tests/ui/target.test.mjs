@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstReach, moved, reaches, rounded } from "../../explorer/ui/assets/target.js";
+import { firstReach, moved, reaches, rounded, withUnit } from "../../explorer/ui/assets/target.js";
 
 const rise = { x: [0, 1, 2, 3], y: [0, 0.5, 0.75, 0.5] };
 const fall = { x: [0, 10, 20], y: [1, 0.5, 0.1] };
@@ -49,4 +49,8 @@ test("as many digits as a hand can mean", () => {
   assert.equal(rounded(123.45, { low: 1, high: 1000 }, true), 123);
   assert.equal(rounded(2, { low: 0, high: 1 }), 1);
   assert.equal(rounded(0, { low: 0, high: 0 }), 0);
+});
+
+test("one step is a step, and one second keeps its sign", () => {
+  assert.deepEqual([withUnit("12", "steps"), withUnit("1", "steps"), withUnit("1", "s"), withUnit("0.5", "")], ["12 steps", "1 step", "1 s", "0.5"]);
 });

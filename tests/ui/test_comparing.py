@@ -89,6 +89,7 @@ def test_losses_arrive_from_above() -> None:
     [
         (1234.4, "step", "1,234 steps"),
         (999.0, "tokens", "999 tokens"),
+        (1.2, "step", "1 step"),
         (0.0994, "seconds", "99 ms"),
         (2.71, "seconds", "2.7 s"),
         (None, "step", "never"),

@@ -2,7 +2,7 @@
 
 import { cut, fluid, nearest, valueAt } from "./playback.js";
 import { element } from "./save.js";
-import { reaches, Readout, spots, Target } from "./target.js";
+import { reaches, Readout, spots, Target, withUnit } from "./target.js";
 
 const config = ({ dragmode }) => ({ displayModeBar: false, scrollZoom: false, doubleClick: dragmode ? "reset" : false, showTips: false, responsive: false });
 let count = 0;
@@ -217,7 +217,7 @@ export class Panel {
       const found = reaches(target.lines, data, this.target.value, target.rising, limit);
       this.marks = found.filter(({ x }) => x !== null).map(({ x, colour }) => [x, this.target.value, colour]);
       rows = found.map(({ title, colour, x }) => ({
-        title, colour, value: x === null ? "not reached" : `${number(x, target.digits ?? 1)} ${target.unit ?? ""}`.trim(),
+        title, colour, value: x === null ? "not reached" : withUnit(number(x, target.digits ?? 1), target.unit ?? ""),
       }));
     }
     this.readout.show(rows);
