@@ -38,13 +38,13 @@ export function rounded(value, { low, high }, log = false) {
   return Math.min(high, Math.max(low, Math.round(value * scale) / scale));
 }
 
+/** A number with its unit: "12 steps", but "1 step". */
+export const withUnit = (shown, unit) => `${shown} ${shown === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
+
 /* ---- what is seen ---- */
 
 const KEYS = { ArrowUp: 0.01, ArrowRight: 0.01, ArrowDown: -0.01, ArrowLeft: -0.01, PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1 };
 const CALM = 400; // ms after the last key
-
-/** A number with its unit: "12 steps", but "1 step". */
-export const withUnit = (shown, unit) => `${shown} ${shown === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
 
 export class Target {
   line = element("div", "frame-target");
