@@ -38,13 +38,22 @@ class Ending:
 
     def state(self) -> dict[str, Tensor]:
         """What a training that goes on has to know."""
-        counted = {"ending": torch.tensor([self._best, float(self._worse)])[None]} if self.patience else {}
-        return counted | ({"ended": torch.ones(1, 1)} if self.reached else {})
+        state = {}
+        if self.patience and math.isfinite(self._best):
+            state["ending"] = torch.tensor([self._best, float(self._worse)])[None]
+        if self.reached:
+            state["ended"] = torch.ones(1, 1)
+        return state
+
+    def possible(self) -> tuple[dict[str, Tensor], ...]:
+        """What `state` may give, in shape: each of these, or not."""
+        counted = ({"ending": torch.zeros(1, 2)},) if self.patience else ()
+        return (*counted, {"ended": torch.ones(1, 1)}) if self.patience or self.stop_at else ()
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Go on from what `state` gave; what ended there has ended."""
         self.reached = "ended" in state
-        if self.patience:
+        if "ending" in state:
             best, worse = state["ending"][0].tolist()
             self._best, self._worse = best, int(worse)
 

@@ -77,6 +77,11 @@ class Lesson(ABC):
         """What is carried from batch to batch, for a checkpoint; each with a leading replica axis."""
         return {}
 
+    @staticmethod
+    def carried(config: RunConfig, model: nn.Module) -> dict[str, Tensor]:
+        """What `state` gives, in shape, where the next batch goes on; where it starts cold there is nothing."""
+        return {}
+
     def restore(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027  # most carry nothing
         """Go on from what `state` gave."""
 

@@ -104,8 +104,16 @@ class TextLesson(Lesson):
         return tuple(tokenizer.decode(text.tolist()) for text in texts)
 
     def state(self) -> dict[str, Tensor]:
-        rows = self._state if self.config.replicas > 1 else tuple(part[None] for part in self._state)
-        return {f"carried.{i}": part.clone() for i, part in enumerate(rows)}
+        return _named(self._state, self.config.replicas)
+
+    @staticmethod
+    @torch.inference_mode()
+    def carried(config: RunConfig, model: nn.Module) -> dict[str, Tensor]:
+        if config.on(TextConfig).batches != "contiguous":
+            return {}
+        replicas = (config.replicas,) if config.replicas > 1 else ()
+        ids = torch.zeros(*replicas, config.batch_size, 1, dtype=torch.int64)
+        return _named(model.features(ids)[1], config.replicas)  # type: ignore[operator]  # a LanguageModel
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         count = sum(name.startswith("carried.") for name in state)
@@ -129,3 +137,9 @@ class TextLesson(Lesson):
 
     def _loss(self, batches: Iterable[Batch], carries: bool = False) -> Float[Tensor, " replicas"]:
         return loss_over(self.model, batches, self.config.replicas, carries)
+
+
+def _named(state: State, replicas: int) -> dict[str, Tensor]:
+    """The parts of a carried state, each with a leading replica axis."""
+    rows = state if replicas > 1 else tuple(part[None] for part in state)
+    return {f"carried.{i}": part.clone() for i, part in enumerate(rows)}

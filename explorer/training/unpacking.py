@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +38,11 @@ from explorer.training.record import Curves, Record, Weights
 from explorer.training.store import Card, StoredRun
 from explorer.training.tables import curves_from
 from explorer.training.unzipping import MOST_HEADER, NOTHING, STEP_FILE, Readable, files_in, refused, too_large
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Shapes: TypeAlias = dict[str, tuple[tuple[int, ...], str]]  # of tensors, with their types, by name
 
 
 def take_in(content: bytes | Path | Readable, owner: str) -> StoredRun:
@@ -93,7 +98,7 @@ def _checked(files: Mapping[str, bytes]) -> tuple[Record, Card]:
     snapshots = {
         step: Weights(
             _tensors(files, "snapshots", step, fits.weights, card.state == "diverged", fits.exactly),
-            _tensors(files, "optimiser", step, fits.optimiser, card.state == "diverged")
+            _tensors(files, "optimiser", step, fits.optimiser, card.state == "diverged", besides=fits.besides)
             if _file_of("optimiser", step) in files
             else None,
         )
@@ -176,15 +181,17 @@ class _Fitting:
     """What a configuration asks of the files beside it."""
 
     parameters: int
-    weights: dict[str, tuple[tuple[int, ...], str]]  # shape and type by name
-    optimiser: dict[str, tuple[tuple[int, ...], str]]
+    weights: Shapes
+    optimiser: Shapes
     layout: Layout
+    besides: tuple[Shapes, ...] = ()  # what may stand in the optimiser's file too, each as a whole or not at all
     exactly: Mapping[str, ndarray] | None = None  # the weights themselves, where they can be known
 
 
 def _fitting(config: RunConfig, tokenizer: str) -> _Fitting:
     from explorer.tokenization.text import from_json  # only here: packing needs no torch
     from explorer.training.building import build
+    from explorer.training.ending import Ending
     from explorer.training.lesson import lesson
     from explorer.training.optimisers import Stepper
 
@@ -196,13 +203,18 @@ def _fitting(config: RunConfig, tokenizer: str) -> _Fitting:
     model = build(config, vocabulary)  # a layer draws its own seed, so torch's meta device cannot build it
     parameters = sum(p.numel() for p in model.parameters()) // config.replicas
     own = (1,) if config.replicas == 1 else ()  # one model has no replica axis; its file has
-    averages = Stepper(model, config.optimiser, config.replicas, config.average).state()
+    teach = lesson(config.task)
     return _Fitting(
         parameters,
-        {name: ((*own, *v.shape), str(v.dtype).removeprefix("torch.")) for name, v in model.state_dict().items()},
-        {name: (tuple(v.shape), str(v.dtype).removeprefix("torch.")) for name, v in averages.items()},
-        lesson(config.task).layout(config),
+        _shapes(model.state_dict(), own),
+        _shapes(Stepper(model, config.optimiser, config.replicas, config.average).state()),
+        teach.layout(config),
+        tuple(map(_shapes, (teach.carried(config, model), *Ending(config).possible()))),
     )
+
+
+def _shapes(tensors: Mapping[str, Tensor], leading: tuple[int, ...] = ()) -> Shapes:
+    return {name: ((*leading, *v.shape), str(v.dtype).removeprefix("torch.")) for name, v in tensors.items()}
 
 
 def _counted(config: RunConfig, tokenizer: str) -> _Fitting:
@@ -218,7 +230,7 @@ def _counted(config: RunConfig, tokenizer: str) -> _Fitting:
         raise refused("its tokenizer is not the one that its text gives.")
     tables = again.snapshots[1].weights
     fits = {name: (value.shape, str(value.dtype)) for name, value in tables.items()}
-    return _Fitting(again.parameters, fits, {}, lesson(config.task).layout(config), tables)
+    return _Fitting(again.parameters, fits, {}, lesson(config.task).layout(config), exactly=tables)
 
 
 def _file_of(what: str, step: int) -> str:
@@ -245,9 +257,10 @@ def _tensors(
     files: Mapping[str, bytes],
     what: str,
     step: int,
-    fits: dict[str, tuple[tuple[int, ...], str]],
+    fits: Shapes,
     diverged: bool,
     exactly: Mapping[str, ndarray] | None = None,
+    besides: tuple[Shapes, ...] = (),
 ) -> dict[str, ndarray]:
     """One file of weights or averages, if it holds exactly what fits."""
     name = _file_of(what, step)
@@ -258,6 +271,9 @@ def _tensors(
         tensors: dict[str, ndarray] = safetensors.numpy.load(content)
     except (SafetensorError, ValueError, TypeError, LookupError) as error:
         raise refused(f"“{name}” is no safetensors file.") from error
+    for more in besides:
+        if not tensors.keys().isdisjoint(more):
+            fits = fits | more
     if {n: (value.shape, str(value.dtype)) for n, value in tensors.items()} != fits:
         raise refused(f"“{name}” does not hold the numbers of this run's model: {_difference(tensors, fits)}.")
     if not diverged and not all(np.isfinite(value).all() for value in tensors.values()):
@@ -267,7 +283,7 @@ def _tensors(
     return tensors
 
 
-def _difference(tensors: Mapping[str, ndarray], fits: Mapping[str, tuple[tuple[int, ...], str]]) -> str:
+def _difference(tensors: Mapping[str, ndarray], fits: Shapes) -> str:
     """The first thing that does not fit."""
     for name in fits:
         if name not in tensors:

@@ -8,6 +8,7 @@ does not.
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -29,6 +30,7 @@ from explorer.ui.negation_lab import NegationLab
 State = TypeVar("State")
 _ECHO = 1.0  # seconds; nobody types the old value again in that time
 _PAGE, _STAYED, _RUN, _DRAWN = "lineage.page", "lineage.stayed", "lineage.run", "lineage.drawn"
+_ECHOES = "lineage.echoes"  # by widget: an old value, and until when it is no wish
 
 
 @dataclass
@@ -38,7 +40,6 @@ class PageSession(Generic[State]):
     state: State
     problems: tuple[str, ...] = ()  # about the address, or the last change
     written: dict[str, str] | None = None  # the address as this page last wrote it
-    echoes: dict[str, tuple[object, float]] = field(default_factory=dict)  # by widget: an old value, and until when
     # Addresses that a browser which has not heard of the newest one may still send, and when that was written.
     stale: list[dict[str, str]] = field(default_factory=list)
     moved: float = 0.0
@@ -166,7 +167,14 @@ def _unheard(session: PageSession[Any]) -> bool:
 
 def page_drawn() -> None:
     """Called at the end of each run of a page, or of a part of it."""
-    st.session_state[_DRAWN] = time.monotonic()
+    st.session_state[_DRAWN] = now = time.monotonic()
+    echoes = _echoes()
+    echoes.update({key: (held, min(until, now + _ECHO)) for key, (held, until) in echoes.items()})
+
+
+def _echoes() -> dict[str, tuple[object, float]]:
+    echoes: dict[str, tuple[object, float]] = st.session_state.setdefault(_ECHOES, {})
+    return echoes
 
 
 def write_address(session: PageSession[Any]) -> None:
@@ -191,16 +199,16 @@ def bound(
     `redraw` names the only parts of the page that show it, see `part`; the widget must stand in one of them.
 
     A browser that has not yet been shown a new value sends the old one with its next gesture. That is an
-    echo and no change, so for a moment what the widget held before is not taken for a wish.
+    echo and no change: until the page is drawn, and for a moment then, what the widget held before is no wish.
     """
     held = st.session_state.get(key)
     if held != value:
-        session.echoes[key] = (held, time.monotonic() + _ECHO)
+        _echoes()[key] = held, math.inf
     st.session_state[key] = value
 
     def changed() -> None:
         new = st.session_state[key]
-        echo, until = session.echoes.get(key, (None, 0.0))
+        echo, until = _echoes().get(key, (None, 0.0))
         if new != echo or time.monotonic() > until:
             change(session, lambda state: make(state, new), redraw)
 

@@ -54,6 +54,35 @@ def test_a_run_that_ended_early_comes_back(tmp_path: Path) -> None:
     assert store.load(unpacking.unpack(packed(run), tmp_path / "again", "me")).card.step == run.card.step
 
 
+GOES_ON: list[tuple[str, dict[str, object]]] = [
+    ("lstm", {"batches": "contiguous"}),
+    ("gru", {"batches": "contiguous", "replicas": 2, "layers": 2}),
+    ("transformer", {"batches": "contiguous"}),
+    ("rnn", {"patience": 3}),
+    ("rnn", {"patience": 3, "stop_at": 2.5, "batches": "contiguous"}),
+]
+
+
+@pytest.mark.parametrize(("model", "changes"), GOES_ON)
+def test_a_run_comes_back_with_all_it_needs_to_go_on(model: str, changes: dict[str, object], tmp_path: Path) -> None:
+    run = store.save_run(recorded(short(model, **changes)), tmp_path / "run")
+    again = store.load(unpacking.unpack(packed(run), tmp_path / "again", "me"))
+    assert again.checkpoint_steps() == run.checkpoint_steps()
+    for step in run.checkpoint_steps():
+        there, here = run.checkpoint(step).optimiser or {}, again.checkpoint(step).optimiser or {}
+        assert here.keys() == there.keys()
+        assert all(np.array_equal(here[name], there[name]) for name in there)
+    kept = {name for step in run.checkpoint_steps() for name in run.checkpoint(step).optimiser or {}}
+    assert ("carried.0" in kept) == ("batches" in changes and model != "transformer")
+    assert ("ending" in kept) == ("patience" in changes)
+
+
+def half_of_a_state(files: Files) -> None:
+    state = load(files["optimiser/00000005.safetensors"])
+    del state["carried.1"]
+    files["optimiser/00000005.safetensors"] = save(state)
+
+
 def counted_once_more(files: Files) -> None:
     tables = load(files["snapshots/00000001.safetensors"])
     tables["counts"] = tables["counts"] + 1
@@ -94,3 +123,9 @@ def test_an_n_gram_of_a_text_that_is_not_here_is_refused(tmp_path: Path) -> None
     forget(own["text"])
     with pytest.raises(DamagedRun, match="only where its text is"):
         unpacking.unpack(content, tmp_path / "again", "me")
+
+
+def test_half_of_a_carried_state_is_refused(tmp_path: Path) -> None:
+    run = store.save_run(recorded(short("lstm", batches="contiguous")), tmp_path / "run")
+    with pytest.raises(DamagedRun, match=r"carried\.1 is missing"):
+        unpacking.unpack(packed(run, half_of_a_state), tmp_path / "again", "me")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from explorer.ui import session as sessions
-from explorer.ui.session import PageSession, follow_address, page_drawn
+from explorer.ui.session import PageSession, bound, follow_address, page_drawn
 
 
 @dataclass(frozen=True)
@@ -100,3 +100,34 @@ def test_while_the_page_is_still_drawn_an_old_address_is_late_however_long_that_
     bar.now[0] += 7  # type: ignore[attr-defined]
     gesture(session, bar, {}, right="b")
     assert session.state == Desk("a", "b")
+
+
+def test_what_a_widget_held_before_is_an_echo_until_the_browser_was_shown_the_new_value(bar: Params) -> None:
+    session = opened()
+
+    def drawn() -> None:
+        follow_address(session)
+        bound(session, "left", session.state.left, lambda desk, new: replace(desk, left=new))
+
+    def sent(value: str) -> None:
+        sessions.st.session_state["left"] = value
+        bound(session, "left", value, lambda desk, new: replace(desk, left=new))["on_change"]()
+
+    drawn()
+    page_drawn()
+    session.change(lambda desk: replace(desk, left="a"))
+    drawn()  # a run that takes long, and is broken off by the next gesture
+    bar.now[0] += 60  # type: ignore[attr-defined]
+    sent("none")
+    assert session.state == Desk("a")
+    drawn()
+    page_drawn()
+    page_drawn()  # a part of it once more: the moment began when the page was drawn first
+    bar.now[0] += 0.5  # type: ignore[attr-defined]
+    sent("none")
+    assert session.state == Desk("a")
+    drawn()
+    page_drawn()
+    bar.now[0] += 5  # type: ignore[attr-defined]
+    sent("none")
+    assert session.state == Desk("none")
