@@ -1,10 +1,13 @@
-"""Commands that ask the model of a run: evaluate, predict, generate."""
+"""Commands that ask the model of a run: evaluate, predict, generate, inspect."""
 
 from __future__ import annotations
 
+import io
+import math
 import sys
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +16,10 @@ from explorer.errors import DamagedRun, InvalidSetting, shortened
 from explorer.tasks.text import TextConfig
 from explorer.training import store
 from explorer.training.config import RunConfig, validated
+
+if TYPE_CHECKING:
+    from explorer.inspection.attention import Read
+    from explorer.inspection.heads import Habits
 
 
 def evaluate(
@@ -121,3 +128,108 @@ def generate(
             print(f"The model never saw {', '.join(map(repr, unseen))}: {become}.", file=sys.stderr)
     for text in written.texts:
         print(written.prompt + text)
+
+
+def inspect(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="What the model reads.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write every number of the forward to this file (npz, by the taps' names)."),
+    ] = None,
+    replica: Annotated[int, typer.Option(help="Which seed of the run, counted from 0.")] = 0,
+    step: Annotated[
+        int | None, typer.Option(help="After so many steps of its training; the last without this.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Where the attention of a run's model looks while it reads a text: the habits of every head."""
+    import numpy as np
+
+    from explorer.inspection.attention import attend, check_attention, read
+    from explorer.inspection.heads import habits
+    from explorer.inspection.lens import named_arrays
+    from explorer.inspection.opening import open_model
+    from explorer.tokenization.text import from_json
+
+    stored = stored_run(run)
+    check_attention(stored.config)
+    _check_choice(stored, replica, step)
+    tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
+    given = read(stored.config, tokenizer, text)
+    model = open_model(stored, step).alone(replica)
+    found = habits(attend(model, given.ids).weights, given.ids)
+    if out is not None:
+        file = io.BytesIO()
+        arrays = named_arrays(model, given.ids) | {"tokens": np.array(given.tokens)}
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # no tap is called allow_pickle
+        try:
+            out.write_bytes(file.getvalue())
+        except OSError as error:
+            raise InvalidSetting(f"{out} cannot be written: {error.strerror}. Give another file.") from error
+    _say_what_was_read(given)
+    rows = _by_head(found)
+    if as_json:
+        for row in rows:
+            say(row)
+        return
+    named = [name for name, value in rows[0].items() if name not in ("kind", "distance")]
+    print(" ".join(f"{name:>10}" for name in named))
+    for row in rows:
+        print(" ".join(f"{_written(row[name]):>10}" for name in named))
+    if out is not None:
+        print(f"{out}, {out.stat().st_size:,} bytes")
+
+
+def _check_choice(stored: store.StoredRun, replica: int, step: int | None) -> None:
+    """Raises InvalidSetting for a seed or a step that a run does not have."""
+    replicas, steps = stored.config.replicas, stored.snapshot_steps()
+    if not 0 <= replica < replicas:
+        possible = "0: this run has one seed" if replicas == 1 else f"a whole number from 0 to {replicas - 1}"
+        raise InvalidSetting(f"replica = {replica} is not possible. Give {possible}.")
+    if step is not None and step not in steps:
+        kept = ", ".join(f"{kept:,}" for kept in steps)
+        raise InvalidSetting(f"This run keeps no weights of step {step:,}. Give one of {kept}.")
+
+
+def _say_what_was_read(given: Read) -> None:
+    """What the model did not read as it was typed, on standard error."""
+    if given.lowered:
+        print("The model learned from small letters only: the text is read in small letters.", file=sys.stderr)
+    for unseen, become in ((given.dropped, "left out"), (given.unknown, "read as <unk>")):
+        if unseen:
+            print(f"The model never saw {', '.join(map(repr, unseen))}: {become}.", file=sys.stderr)
+    if given.cut:
+        end = "beginning" if given.cut_at == "start" else "end"
+        sees = f"The model sees {len(given.ids):,} tokens at once"
+        print(f"{sees}: the {end} of the text is cut off, {shortened(given.cut)!r}.", file=sys.stderr)
+
+
+def _by_head(found: Habits) -> list[dict[str, Any]]:
+    """The habits of each head as plain data; JSON knows no NaN: what no token can do is None."""
+    shares = ("previous", "itself", "first", "same", "after_same", "entropy", "spread")
+    layers, heads = found.entropy.shape
+    return [
+        {
+            "kind": "head",
+            "layer": layer,
+            "head": head,
+            **{name: _number(getattr(found, name)[layer, head]) for name in shares},
+            "distance": {
+                int(back): _number(share)
+                for back, share in zip(found.distances, found.distance[layer, head], strict=True)
+            },
+        }
+        for layer in range(layers)
+        for head in range(heads)
+    ]
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else round(float(value), 6)
+
+
+def _written(value: int | float | None) -> str:
+    if value is None:
+        return "none"
+    return str(value) if isinstance(value, int) else f"{value:.3f}"

@@ -1,0 +1,137 @@
+"""The command `inspect`, in this process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer import __main__ as command_line
+from explorer.inspection.attention import attend, read
+from explorer.inspection.heads import habits
+from explorer.inspection.opening import open_model
+from explorer.models.taps import tap_names
+from explorer.tokenization.text import from_json
+from explorer.training import store
+
+Ask = Callable[..., tuple[int, str, str]]
+TEXT = "the king and the queen"
+HABITS = ("previous", "itself", "first", "same", "after_same", "entropy", "spread")
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Run `inspect`; answers with its exit code and what it wrote."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["explorer", "inspect", *words])
+        with pytest.raises(SystemExit) as stopped:
+            command_line.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return run
+
+
+def lines(out: str) -> list[Any]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def seen(name: str, text: str, replica: int = 0, step: int | None = None) -> tuple[tuple[int, ...], np.ndarray]:
+    run = store.find(name)
+    ids = read(run.config, from_json(run.tokenizer) if run.tokenizer else None, text).ids
+    return ids, attend(open_model(run, step).alone(replica), ids).weights
+
+
+@pytest.mark.parametrize(
+    ("run", "text"), [("text-transformer", TEXT), ("negation-single-transformer", "human not preserve nature")]
+)
+def test_the_file_holds_every_tap_by_its_name(run: str, text: str, ask: Ask, tmp_path: Path) -> None:
+    file = tmp_path / "attention.out"  # the name stays as it is given
+    code, out, err = ask(run, text, "--out", str(file))
+    assert (code, err) == (0, "")
+    assert out.endswith(f"{file}, {file.stat().st_size:,} bytes\n")
+    model = open_model(store.find(run)).alone(0)
+    with np.load(file) as arrays:
+        assert set(arrays) == {*tap_names(model).values(), "tokens"}
+        assert arrays["tokens"].tolist() == (["<BOS>", *text.split(), "<EOS>"] if "negation" in run else list(text))
+        for layer, weights in enumerate(seen(run, text)[1]):
+            np.testing.assert_allclose(arrays[f"blocks.{layer}.attention.weights"], np.nan_to_num(weights), atol=1e-6)
+
+
+def test_as_json_there_is_one_object_a_head(ask: Ask, tmp_path: Path) -> None:
+    where = ("--replica", "2", "--step", "1000", "--out", str(tmp_path / "a.npz"))
+    code, out, err = ask("text-transformer", TEXT, *where, "--json")
+    assert (code, err) == (0, "")
+    ids, weights = seen("text-transformer", TEXT, replica=2)
+    found = habits(weights, ids)
+    rows = lines(out)
+    assert [(row["kind"], row["layer"], row["head"]) for row in rows] == [
+        ("head", layer, head) for layer in range(4) for head in range(4)
+    ]
+    for row in rows:
+        for name in HABITS:
+            assert row[name] == pytest.approx(getattr(found, name)[row["layer"], row["head"]], abs=1e-6)
+        assert list(row["distance"]) == [str(back) for back in range(len(TEXT))]
+        assert list(row["distance"].values()) == pytest.approx(found.distance[row["layer"], row["head"]], abs=1e-6)
+    assert (tmp_path / "a.npz").is_file()
+
+
+def test_a_step_on_the_way_and_what_cannot_be_measured(ask: Ask) -> None:
+    code, out, _ = ask("text-through-training", "a", "--step", "0", "--json")
+    assert code == 0
+    assert all((row["previous"], row["itself"]) == (None, 1) for row in lines(out))
+    early, late = (lines(ask("text-through-training", TEXT, "--step", step, "--json")[1]) for step in ("0", "1000"))
+    assert early != late
+    ids, weights = seen("text-through-training", TEXT, step=0)
+    assert early[5]["previous"] == pytest.approx(habits(weights, ids).previous[1, 1], abs=1e-6)
+
+
+def test_in_words_there_is_one_line_a_head(ask: Ask) -> None:
+    code, out, err = ask("negation-single-transformer", "human destroy nature")
+    assert (code, err) == (0, "")
+    head, row = out.splitlines()
+    assert head.split() == ["layer", "head", *HABITS]
+    assert row.split()[:2] == ["0", "0"] and row.split()[5:7] == ["none", "none"]
+
+
+def test_what_was_not_read_as_typed_is_said(ask: Ask) -> None:
+    assert ask("text-transformer", "x€")[2] == "The model never saw '€': left out.\n"
+    assert ask("text-assignment", "The日")[2].splitlines() == [
+        "The model learned from small letters only: the text is read in small letters.",
+        "The model never saw '日': read as <unk>.",
+    ]
+    assert ask("text-transformer", "so " * 22)[2] == (
+        "The model sees 64 tokens at once: the beginning of the text is cut off, 'so'.\n"
+    )
+    assert (
+        "the end of the text is cut off, 'nature <EOS>'"
+        in ask("negation-single-transformer", "human not not not preserve nature")[2]
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("text-gru", TEXT), "which has no attention to look at. Choose one that has: text-assignment, text-best"),
+        (("negation-single-rnn", "human"), "Choose one that has: negation-double-transformer"),
+        (("nonsense", TEXT), "There is no run “nonsense”"),
+        (("text-transformer", TEXT, "--replica", "3"), "replica = 3 is not possible. Give a whole number from 0 to 2."),
+        (("text-best", TEXT, "--replica", "-1"), "replica = -1 is not possible. Give 0: this run has one seed."),
+        (("text-transformer", TEXT, "--step", "7"), "keeps no weights of step 7. Give one of 1,000."),
+        (("text-transformer", TEXT, "--out", "no/such/folder/a.npz"), "cannot be written: No such file or directory."),
+        (("negation-single-transformer", "human destroys nature"), "never saw “destroys”"),
+        (("negation-single-transformer", ""), "no word in this sentence"),
+    ],
+)
+@pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
+def test_a_mistake_is_one_sentence(words: tuple[str, ...], said: str, as_json: bool, ask: Ask) -> None:
+    code, out, err = ask(*words, *(["--json"] if as_json else []))
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
