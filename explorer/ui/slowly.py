@@ -32,18 +32,22 @@ def _one_thread() -> None:
 
 
 _pool = ThreadPoolExecutor(2, thread_name_prefix="slowly", initializer=_one_thread)
+_quick = ThreadPoolExecutor(2, thread_name_prefix="quickly", initializer=_one_thread)  # what takes no visitor's breath
 _clock = ThreadPoolExecutor(1, thread_name_prefix="timing", initializer=_one_thread)  # two timings disturb each other
 
 
-def work(key: tuple[Hashable, ...], make: Callable[[], Made], timing: bool = False) -> Future[Made]:
+def work(
+    key: tuple[Hashable, ...], make: Callable[[], Made], timing: bool = False, quick: bool = False
+) -> Future[Made]:
     """What is made under this key: there already, on its way, or begun now, also where it went wrong a while ago.
 
-    `timing`: it times steps on this server. Such work waits only for its like, and other work never waits for it.
+    `timing`: it times steps on this server; `quick`: it takes well below a tenth of a second. Such work waits only
+    for its like, and other work never waits for it.
     """
     with _lock:
         known = _works.get(key)
         if known is None or known.cancelled() or (known.done() and not _usable(known)):
-            known = (_clock if timing else _pool).submit(make)
+            known = (_clock if timing else _quick if quick else _pool).submit(make)
             known.add_done_callback(_ended)
             _works[key] = known
         _works.move_to_end(key)
@@ -146,6 +150,52 @@ def _once_there(
             empty_panel(meanwhile, height)
         else:
             draw(futures)
+
+    drawn()
+
+
+def latest(
+    name: str,
+    wanted: Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Made]]],
+    draw: Callable[[Mapping[str, Made], frozenset[str]], object],
+    meanwhile: str,
+    height: int,
+    quick: bool = False,
+) -> None:
+    """`each_eventually` for what follows a gesture: until a result is there the last one of that name stays, so that
+    nothing jumps. `draw` is told the names whose result is such an old one; `quick` as in `work`."""
+
+    def ask() -> dict[str, Future[Made]]:
+        return {each: work(key, make, quick=quick) for each, (key, make) in wanted.items()}
+
+    begun = ask()
+    wait(begun.values(), PATIENCE)
+    waiting = not all(map(_there, begun.values()))
+
+    @st.fragment(key=name, run_every=0.25 if waiting else None)
+    def drawn() -> None:
+        futures = ask()
+        if all(map(_there, futures.values())) == waiting:
+            st.rerun()
+        last: dict[str, Made] = st.session_state.get(f"lineage.latest.{name}", {})
+        found: dict[str, Made] = {}
+        old, said = set(), []
+        for each, future in futures.items():
+            if not _there(future):
+                if each in last:
+                    found[each] = last[each]
+                    old.add(each)
+                continue
+            try:
+                found[each] = future.result()
+            except LineageError as error:
+                said.append(str(error))
+        st.session_state[f"lineage.latest.{name}"] = found
+        problems(dict.fromkeys(said))
+        if found:
+            draw(found, frozenset(old))
+        elif waiting:
+            empty_panel(meanwhile, height)
 
     drawn()
 
