@@ -238,6 +238,8 @@ PAGES = (
     PageRow("negation.py", "negation", "Negation"),
     PageRow("tokens.py", "tokens", "Text and tokens"),
     PageRow("text.py", "text", "Language models"),
+    PageRow("studio.py", "studio", "Generation"),
+    PageRow("attention.py", "attention", "Attention"),
     PageRow("compare.py", "compare", "Compare"),
     PageRow("runs.py", "runs", "Runs"),
 )

@@ -22,6 +22,8 @@ from torch import Generator, Tensor
 from explorer.models.settings import setting
 from explorer.seeds import generator
 
+_LARGE = 1e30
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -40,7 +42,11 @@ class Sampling:
     seed: int = setting(0, "Seed of the dice.", 0, 2**31 - 1)
 
 
-def cut(logits: Float[Tensor, "*batch vocabulary"], sampling: Sampling) -> Float[Tensor, "*batch vocabulary"]:
+def cut(
+    logits: Float[Tensor, "*batch vocabulary"],
+    sampling: Sampling,
+    temperatures: Float[Tensor, "*batch"] | None = None,
+) -> Float[Tensor, "*batch vocabulary"]:
     """The logits, with -inf where a rule forbids the token. The likeliest token always stays.
 
     Each rule looks at the whole distribution at this temperature, p_1 >= p_2 >= … A token stays if all let it:
@@ -50,17 +56,25 @@ def cut(logits: Float[Tensor, "*batch vocabulary"], sampling: Sampling) -> Float
         min-p   p_i >= min_p * p_1             (Nguyen et al. 2024)
 
     Of equally likely tokens the one with the smaller id counts as the likelier, so never more than k stay.
-    At temperature 0 only the likeliest is left.
+    At temperature 0 only the likeliest is left. `temperatures`, one a row, stand in the place of the sampling's own.
     """
-    most = 1 if sampling.temperature == 0 else sampling.top_k or logits.shape[-1]
-    if most >= logits.shape[-1] and sampling.top_p == 1 and sampling.min_p == 0:
-        return logits
+    free = sampling.top_p == 1 and sampling.min_p == 0 and not 0 < sampling.top_k < logits.shape[-1]
+    if temperatures is None:
+        if free and sampling.temperature > 0:
+            return logits
+        temperatures = torch.full(logits.shape[:-1], sampling.temperature, dtype=torch.float64)
+    temperature = temperatures.double()[..., None]
+    greedy = temperature == 0
+    if free:
+        likeliest = logits.argmax(dim=-1, keepdim=True)
+        return logits.masked_fill(greedy, -math.inf).scatter_(-1, likeliest, logits.gather(-1, likeliest))
     falling, ids = logits.sort(dim=-1, descending=True, stable=True)
     keep = torch.ones_like(falling, dtype=torch.bool)
-    keep[..., most:] = False
-    if sampling.temperature > 0:
+    keep[..., sampling.top_k or logits.shape[-1] :] = False
+    keep[..., 1:] &= ~greedy
+    if sampling.top_p < 1 or sampling.min_p > 0:
         # The likeliest is subtracted first: a tiny temperature divides nothing but 0 and what is below.
-        p = ((falling - falling[..., :1]).double() / sampling.temperature).softmax(dim=-1)
+        p = ((falling - falling[..., :1]).double() / temperature.masked_fill(greedy, 1)).softmax(dim=-1)
         if sampling.top_p < 1:
             keep[..., 1:] &= p.cumsum(dim=-1)[..., :-1] < sampling.top_p
         if sampling.min_p > 0:
@@ -69,13 +83,35 @@ def cut(logits: Float[Tensor, "*batch vocabulary"], sampling: Sampling) -> Float
 
 
 def choose(
-    logits: Float[Tensor, "*batch vocabulary"], noise: Float[Tensor, "*batch vocabulary"], sampling: Sampling
+    logits: Float[Tensor, "*batch vocabulary"],
+    noise: Float[Tensor, "*#batch vocabulary"],
+    sampling: Sampling,
+    temperatures: Float[Tensor, "*batch"] | None = None,
 ) -> Int[Tensor, "*batch"]:
-    """The token that comes next. `noise` is from `gumbel`; at temperature 0 nothing depends on it."""
+    """The token that comes next. `noise` is from `gumbel`; at temperature 0 nothing depends on it.
+
+    `temperatures` as in `cut`. A row of many is chosen as it would be alone, with its own temperature in `sampling`.
+    """
+    return drawn(cut(logits, sampling, temperatures), noise, sampling, temperatures)
+
+
+def drawn(
+    left: Float[Tensor, "*batch vocabulary"],
+    noise: Float[Tensor, "*#batch vocabulary"],
+    sampling: Sampling,
+    temperatures: Float[Tensor, "*batch"] | None = None,
+) -> Int[Tensor, "*batch"]:
+    """Which of the tokens that `cut` left the dice choose.
+
+    It is the formula times the temperature, which changes no maximum and divides by nothing. In single precision
+    logits + noise * temperature is rounded once (a fused multiply-add), with one temperature as with many.
+    """
+    if temperatures is not None:
+        noise = noise.clamp(min=-_LARGE)  # infinite noise, times temperature 0, would be no number
+        return torch.addcmul(left, noise, temperatures.float()[..., None]).argmax(dim=-1)
     if sampling.temperature == 0:
-        return logits.argmax(dim=-1)
-    # The formula times the temperature, which changes no maximum and divides by nothing.
-    return torch.add(cut(logits, sampling), noise, alpha=sampling.temperature).argmax(dim=-1)
+        return left.argmax(dim=-1)
+    return torch.add(left, noise, alpha=sampling.temperature).argmax(dim=-1)
 
 
 def dice(seed: int, sample: int) -> Generator:

@@ -15,8 +15,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from explorer.errors import InvalidSetting
 from explorer.generation.decoding import decoder
-from explorer.generation.sampling import Sampling, choose, dice, gumbel
+from explorer.generation.sampling import Sampling, cut, dice, drawn, gumbel
 from explorer.tasks.text import TextConfig
 from explorer.tokenization.text import Tokenizer
 
@@ -58,19 +59,57 @@ def written(
     Raises ValueError for an empty prompt: a model says what comes next, so something must stand before. Where a
     visitor gives nothing, a line end is a good start; `prompt_ids` sees to it.
     """
+    return (ids for _, _, ids in answered(model, prompt, tokens, sampling, samples, context, padding))
+
+
+def answered(
+    model: nn.Module,
+    prompt: Int[Tensor, " time"],
+    tokens: int,
+    sampling: Sampling,
+    samples: int = 1,
+    context: int | None = None,
+    padding: int | None = None,
+    temperatures: Float[Tensor, " temperatures"] | None = None,
+    path: Int[Tensor, " path"] | None = None,
+) -> Iterator[tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows vocabulary"], Int[Tensor, " rows"]]]:
+    """`written`, and with each token the logits that the model gave for it, and what the cut left of them.
+
+    With `temperatures`, which stand in the place of the sampling's own, every sample is written once at each of them,
+    with the same dice. The rows are all samples at the first temperature, then all at the second, and so on.
+
+    The tokens of `path` are taken as they are; from there on the dice of their places choose. Raises InvalidSetting
+    where the model does not know one of them.
+    """
     if not len(prompt):
         raise ValueError("the prompt is empty: give at least one token, such as a line end")
+    different = 1 if temperatures is None else len(temperatures)
+    of_rows = None if temperatures is None else temperatures.repeat_interleave(samples)
     longest = len(prompt) + tokens
     if padding is None or context is None:  # a padded row is never narrower than in training
         context = min(context or longest, longest)
-    reader = decoder(model, context, samples, padding)
+    reader = decoder(model, context, samples * different, padding)
     logits = reader.read(prompt[None])
-    noises = _noise(sampling.seed, samples, tokens, logits.shape[-1])
-    for left, noise in zip(reversed(range(tokens)), noises, strict=True):
-        ids = choose(logits, noise, sampling)
-        yield ids
-        if left:
+    taken = () if path is None else _known(path, logits.shape[-1]).expand(len(logits), -1).unbind(1)
+    noises = noise_of(sampling.seed, samples, tokens, logits.shape[-1])
+    for step, noise in zip(range(tokens), noises, strict=True):
+        left = cut(logits, sampling, of_rows)
+        if step < len(taken):
+            ids = taken[step]
+        else:
+            ids = drawn(left, noise.repeat(different, 1) if different > 1 else noise, sampling, of_rows)
+        yield logits, left, ids
+        if step + 1 < tokens:
             logits = reader.step(ids)
+
+
+def _known(path: Int[Tensor, " path"], vocabulary: int) -> Int[Tensor, " path"]:
+    if len(path) and not 0 <= path.min() <= path.max() < vocabulary:
+        raise InvalidSetting(
+            f"The path has a token {path.min() if path.min() < 0 else path.max()}, but this model knows tokens "
+            f"from 0 to {vocabulary - 1:,}. Begin the path anew."
+        )
+    return path
 
 
 @dataclass(frozen=True)
@@ -110,7 +149,7 @@ def padding_of(task: TextConfig, tokenizer: Tokenizer) -> int | None:
     return (tokenizer.padding or 0) if task.rows == "prefixes" else None
 
 
-def _noise(seed: int, samples: int, tokens: int, vocabulary: int) -> Iterator[Float[Tensor, "samples vocabulary"]]:
+def noise_of(seed: int, samples: int, tokens: int, vocabulary: int) -> Iterator[Float[Tensor, "samples vocabulary"]]:
     """For every token that is written, the noise of each sample."""
     generators = [dice(seed, sample) for sample in range(samples)]
     most = max(1, _DRAWN // (samples * vocabulary))

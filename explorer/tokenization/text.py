@@ -6,6 +6,7 @@ pieces of the text's bytes, as in GPT-2. Only char (on characters it knows) and 
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ _CLASSES: Final[dict[str, type[Characters] | type[Pipeline]]] = {
 }
 KINDS: Final = tuple(_CLASSES)
 _NAMED = 3  # unknown characters or words that a sentence names
+_SHOWN_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")  # how a token shows a byte that is only a part of a character
+_LONGEST_CHARACTER = 4  # bytes of it in UTF-8, so tokens: what stands before does not change what comes next
 
 
 @runtime_checkable
@@ -153,6 +156,75 @@ def _spaces(tokenizer: Tokenizer, text: str, decoded: str) -> list[str]:
     }
     found = " and ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     return [f"spaces or line ends: {found}"] if found else []
+
+
+class DecodeStream:
+    """A text that grows token by token: what each one adds to what `decode` says of all of them.
+
+    Tokens that are parts of a character add nothing, until one completes it: that one adds the character.
+    The text may begin behind that of other ids, `after`.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, after: Sequence[int] | Integer[ndarray, " before"] = ()) -> None:
+        self._tokenizer = tokenizer
+        self._last: list[int] = []  # the token before the next one, as far as it decides on a space between them
+        self._added: dict[tuple[int, ...], str] = {}
+        self._bytes: dict[int, bytes] = {}
+        self._characters = codecs.getincrementaldecoder("utf-8")("replace")
+        for id in [id for id in after if id != tokenizer.padding][-_LONGEST_CHARACTER:]:
+            self.step(int(id))
+
+    def step(self, id: int) -> str:
+        """What one more token adds. Raises ValueError where it is of no token."""
+        if self._tokenizer.kind == "bytes":
+            return self._characters.decode(self._bytes_of(id))
+        added = self._behind(*self._last, id)
+        if self._tokenizer.kind != "char" and id != self._tokenizer.padding:
+            self._last = [id]
+        return added
+
+    def end(self) -> str:
+        """What stands for a character at the end that no token completed; empty if there is none."""
+        return self._characters.decode(b"", final=True)
+
+    def _behind(self, *tokens: int) -> str:
+        """What the last of one or two tokens adds."""
+        added = self._added.get(tokens)
+        if added is None:
+            before = len(self._behind(tokens[0])) if len(tokens) == 2 else 0
+            added = self._added[tokens] = self._tokenizer.decode(tokens)[before:]
+        return added
+
+    def _bytes_of(self, id: int) -> bytes:
+        """What a token of the kind “bytes” stands for."""
+        found = self._bytes.get(id)
+        if found is None:
+            text = self._tokenizer.decode([id])
+            shown = self._tokenizer.tokens[id]
+            if shown == text:  # whole characters
+                found = text.encode()
+            else:
+                parts = _SHOWN_BYTE.split(shown)  # in turns: what stands between, two digits of a byte
+                found = b"".join(bytes.fromhex(part) if i % 2 else part.encode() for i, part in enumerate(parts))
+            self._bytes[id] = found
+        return found
+
+
+def pieces(
+    tokenizer: Tokenizer,
+    ids: Sequence[int] | Integer[ndarray, " tokens"],
+    after: Sequence[int] | Integer[ndarray, " before"] = (),
+) -> list[str]:
+    """What each token adds to the text: together they are what `decode` says of all ids.
+
+    With `after`, what each adds behind the text of those ids. A token that completes no character adds nothing; only
+    the last one adds what stands for the missing rest. Raises ValueError for ids of no token.
+    """
+    stream = DecodeStream(tokenizer, after)
+    added = [stream.step(int(id)) for id in ids]
+    if added:
+        added[-1] += stream.end()
+    return added
 
 
 def characters_per_token(tokenizer: Tokenizer, text: str) -> float:

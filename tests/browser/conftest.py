@@ -26,7 +26,7 @@ FLAGS = [
 # Streamlit looks for its server under the page's own path first; on a cold deep link that is not there.
 PROBES = tuple(
     f"/{page}/_stcore/{what}"
-    for page in ("negation", "tokens", "text", "compare", "runs")
+    for page in ("negation", "tokens", "text", "studio", "attention", "compare", "runs")
     for what in ("health", "host-config")
 )
 Visit = Callable[..., Any]

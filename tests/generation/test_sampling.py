@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidSetting
-from explorer.generation.sampling import Sampling, choose, cut, dice, gumbel
+from explorer.generation.sampling import Sampling, choose, cut, dice, drawn, gumbel
 from explorer.training.config import validated
 
 LOGITS = torch.tensor([0.5, 2.0, -1.0, 1.0, 2.0])
@@ -137,6 +137,42 @@ def test_only_what_the_temperature_changes_changes() -> None:
     texts = [choose(logits, noise, Sampling(t)) for t in (0.8, 0.81, 3.0)]
     assert 0.95 < (texts[0] == texts[1]).float().mean() < 1
     assert (texts[0] == texts[2]).float().mean() < 0.7
+
+
+ROWS = torch.tensor([0.0, 0.05, 0.7, 1.0, 1.35, 2.0], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    "cuts", [{}, {"top_k": 3}, {"top_p": 0.8}, {"min_p": 0.1}, {"top_k": 9, "top_p": 0.9, "min_p": 0.01}], ids=str
+)
+@pytest.mark.parametrize("vocabulary", [1, 7, 65, 503])
+def test_each_row_has_a_temperature_of_its_own(cuts: dict[str, Any], vocabulary: int) -> None:
+    """Every bit is as it would be if the row were alone: a text at one temperature is that of `write`."""
+    logits = torch.randn(40, len(ROWS), vocabulary, generator=dice(7, 0)) * 3
+    logits[:, :, ::5] = logits[:, :, :1].clone()  # equally likely ones
+    noise = gumbel(dice(7, 1), 40, vocabulary)
+    of_all = Sampling(4.9, **cuts)  # whose temperature is that of no row
+    left = cut(logits, of_all, ROWS.expand(40, -1))
+    chosen = choose(logits, noise[:, None], of_all, ROWS.expand(40, -1))
+    assert torch.equal(drawn(left, noise[:, None], of_all, ROWS.expand(40, -1)), chosen)
+    for row, temperature in enumerate(ROWS.tolist()):
+        alone = Sampling(temperature, **cuts)
+        assert torch.equal(left[:, row], cut(logits[:, row], alone))
+        assert torch.equal(chosen[:, row], choose(logits[:, row], noise, alone))
+
+
+def test_the_sum_with_the_noise_is_rounded_once() -> None:
+    """The browser does the very same, see `assets/sampling.js`: logits, plus the exact product, then one rounding."""
+    logits, noise = torch.randn(20, 65, generator=dice(5, 0)), gumbel(dice(5, 1), 20, 65)
+    for temperature in (0.05, 0.7, 1.35):
+        once = (logits.double() + noise.double() * torch.tensor(temperature).double()).float()
+        assert torch.equal(torch.add(logits, noise, alpha=temperature), once)
+        assert torch.equal(torch.addcmul(logits, noise, torch.full((20, 1), temperature)), once)
+
+
+def test_infinite_noise_changes_no_greedy_choice() -> None:
+    noise = torch.tensor([[-math.inf, 0.0, -math.inf, 0.0, 0.0]])
+    assert choose(LOGITS.expand(2, -1), noise, Sampling(), torch.tensor([0.0, 0.7])).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(

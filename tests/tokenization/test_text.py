@@ -12,17 +12,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import DamagedRun, InvalidSetting, TextError
 from explorer.tokenization import text as room
 from explorer.tokenization.text import (
     KINDS,
+    DecodeStream,
     RoundTrip,
     Tokenizer,
     characters_per_token,
     from_json,
+    pieces,
     round_trip,
     train,
     unknown_rate,
@@ -251,6 +253,77 @@ def test_ids_of_no_token_are_a_mistake(kind: str) -> None:
     for id in (-1, len(tokenizer.tokens)):
         with pytest.raises(ValueError, match="ids reach from"):
             tokenizer.decode([0, id])
+
+
+# What each token adds to the text
+
+ids = st.lists(st.integers(0, 10_000))
+EMOJI = train("bytes", "\n\t 😀 é 😀😀 \u2028\ufffd ש " * 9, 275)  # with tokens of several bytes that are no character
+
+
+def test_some_tokens_of_the_emoji_are_several_bytes_of_one_character() -> None:
+    assert any(token.count("\\x") > 1 for token in EMOJI.tokens)
+
+
+@pytest.mark.parametrize("tokenizer", [*TOKENIZERS.values(), EMOJI], ids=[*KINDS, "emoji"])
+@settings(deadline=None)
+@given(ids, ids)
+def test_pieces_are_the_text_cut_into_its_tokens(tokenizer: Tokenizer, first: list[int], rest: list[int]) -> None:
+    first, rest = ([id % len(tokenizer.tokens) for id in some] for some in (first, rest))
+    found = pieces(tokenizer, first + rest)
+    assert len(found) == len(first + rest)
+    assert "".join(found) == tokenizer.decode(first + rest)
+    behind = pieces(tokenizer, np.array(rest, np.int64), after=first)
+    assert behind == found[len(first) :]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("char", "sea\n", ["s", "e", "a", "\n"]),
+        ("word", "the (sea), zoo\nsaid the", ["the", " (", "sea", ")", ",", " <unk>", "\n", "said", " the"]),
+        ("bpe", "come, come", ["come", " ,", " come"]),
+        ("bytes", "again, é.", ["again", ",", " ", "", "é", "."]),
+    ],
+)
+def test_pieces_worked_by_hand(kind: str, text: str, expected: list[str]) -> None:
+    assert pieces(TOKENIZERS[kind], TOKENIZERS[kind].encode(text)) == expected
+
+
+def test_a_space_before_a_token_belongs_to_it_and_padding_adds_nothing() -> None:
+    tokenizer = TOKENIZERS["bpe"]
+    come = int(tokenizer.encode("come")[0])
+    assert pieces(tokenizer, [1, come, 1, 1, come, 1]) == ["", "come", "", "", " come", ""]
+    assert pieces(tokenizer, [come], after=[1]) == ["come"]
+    assert pieces(tokenizer, [come], after=[come]) == [" come"]
+
+
+def test_a_token_that_completes_no_character_adds_nothing_until_one_does() -> None:
+    tokenizer = TOKENIZERS["bytes"]
+    rest = tokenizer.encode("😀").tolist()
+    assert pieces(tokenizer, rest) == ["", "", "", "😀"]
+    assert pieces(tokenizer, rest[:2]) == ["", "�"]
+    assert pieces(tokenizer, rest[2:], after=rest[:2]) == ["", "😀"]
+    assert pieces(tokenizer, [*rest[:2], *tokenizer.encode("s").tolist()]) == ["", "", "�s"]
+    assert pieces(tokenizer, rest[1:]) == ["�", "�", "�"]  # they begin no character
+    stream = DecodeStream(tokenizer)
+    assert [stream.step(id) for id in rest[:3]] == [""] * 3
+    assert stream.end() == "�"
+
+
+def test_a_backslash_in_a_text_is_no_byte() -> None:
+    tokenizer = train("bytes", r"\xf0 \xf0 \x80", 300)
+    assert pieces(tokenizer, tokenizer.encode(r"\xf0"))
+    assert "".join(pieces(tokenizer, tokenizer.encode(r"\xf0 \x80"))) == r"\xf0 \x80"
+
+
+@every_kind
+def test_nothing_adds_nothing_and_an_id_of_no_token_is_a_mistake(kind: str) -> None:
+    tokenizer = TOKENIZERS[kind]
+    assert pieces(tokenizer, []) == pieces(tokenizer, [], after=[0, 1]) == []
+    for id in (-1, len(tokenizer.tokens)):
+        with pytest.raises(ValueError, match="ids reach from"):
+            pieces(tokenizer, [0, id])
 
 
 # Files from elsewhere

@@ -50,7 +50,7 @@ def test_a_run_of_this_machine_is_offered_until_it_is_deleted() -> None:
     index.refresh()
     names = at_hand.offered("text")
     assert names[run.key] == f"RNN {run.key}"
-    assert list(names)[0] == "text-ngram"
+    assert next(iter(names)) == "text-ngram"
     assert all(name.startswith("text-") or name == run.key for name in names)
     assert run.key not in at_hand.offered(models=("transformer",))
     assert at_hand.find(run.key).model() is not None

@@ -17,7 +17,8 @@ import { readFileSync } from "node:fs";
 import { unpack } from "%s";
 const bytes = readFileSync(process.argv[1]);
 const found = unpack(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-console.log(JSON.stringify(Object.fromEntries(Object.entries(found).map(([name, { shape, data }]) => [name, [shape, [...data]]]))));
+const told = Object.entries(found).map(([name, { shape, data }]) => [name, [shape, [...data]]]);
+console.log(JSON.stringify(Object.fromEntries(told)));
 """
 
 

@@ -4,14 +4,13 @@ The first rows of a batch, token by token: above what is read, below what is ask
 data = { rows: [{ name, from, cells: [{ token, target, asked }] }], caption, file, label }
 A cell without `token` is padding; a `target` that is not `asked` is shown, but does not count.
 */
+import { visible } from "./readable.js";
 import { saveMenu, toCsv } from "./save.js";
 import { colours, draw, fit, instrument, node, svgFile } from "./svg.js";
 
-const SPACES = { " ": "␣", "\n": "↵", "\t": "⇥" };
-const readable = (text) => text.replace(/[ \n\t]/g, (char) => SPACES[char]);
-const read = ({ token }) => ({ text: token ? readable(token) : "pad", kind: token ? "read" : "padding" });
+const read = ({ token }) => ({ text: token ? visible(token) : "pad", kind: token ? "read" : "padding" });
 const asked = (cell) => ({
-  text: cell.target ? readable(cell.target) : "",
+  text: cell.target ? visible(cell.target) : "",
   kind: cell.asked ? "asked" : cell.target ? "unasked" : "none",
 });
 

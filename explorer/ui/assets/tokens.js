@@ -10,20 +10,19 @@ data = { kind: "char" | "word" | "bpe" | "bytes", text, words: [[[id, start, end
 Trigger: "vocabulary" = the size at which the slider was let go. `start` and `end` count characters (code points).
 */
 import { finding, learned, ranks, segmented, twoDigits } from "./merging.js";
+import { visible } from "./readable.js";
 import { icon, saveMenu, toCsv } from "./save.js";
 import { Shared } from "./shared.js";
 import { colours, draw, instrument, measure, node, svgFile } from "./svg.js";
 
 const ROW = 30; // px of a line of the list
-const SPACES = { " ": "␣", "\n": "↵", "\t": "⇥" };
-const readable = (text) => text.replace(/[ \n\t]/g, (char) => SPACES[char]);
 const number = (value) => value.toLocaleString("en");
 const times = (count) => `${number(count)} time${count === 1 ? "" : "s"}`;
 const strength = (characters) => Math.min(85, 13 * Math.max(0, characters - 1)); // percent of the amount's colour
 
 /** A text with its spaces made visible, and softer than its letters. */
 function shown(text) {
-  return text.split(/([ \n\t]+)/).filter(Boolean).map((part) => (/^[ \n\t]/.test(part) ? node("i", {}, readable(part)) : part));
+  return text.split(/([ \n\t]+)/).filter(Boolean).map((part) => (/^[ \n\t]/.test(part) ? node("i", {}, visible(part)) : part));
 }
 
 /** What stands in the row: tokens, and between them what no token stands for. */
@@ -164,11 +163,11 @@ export default instrument((place) => {
     drawn = state;
     const made = [];
     for (const piece of pieces(tokens, letters, data.tokens)) {
-      if (piece.lost) made.push(node("li", { class: "lost", title: "lost: no token stands for it" }, readable(piece.text)));
+      if (piece.lost) made.push(node("li", { class: "lost", title: "lost: no token stands for it" }, visible(piece.text)));
       else {
         const unknown = piece.id === data.unknown;
         const kind = unknown ? "chip unknown" : piece.part ? "chip part" : piece.id === newest ? "chip new" : "chip";
-        const chip = node("li", { class: kind, title: `${unknown ? "<unk>" : readable(data.tokens[piece.id])}, id ${piece.id}` },
+        const chip = node("li", { class: kind, title: `${unknown ? "<unk>" : visible(data.tokens[piece.id])}, id ${piece.id}` },
           node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...shown(piece.text)), node("span", { class: "id" }, String(piece.id)));
         chip.style.setProperty("--amount", `${unknown || piece.part ? 0 : strength(piece.end - piece.start)}%`);
         made.push(chip);
@@ -186,7 +185,7 @@ export default instrument((place) => {
     const gaps = pieces(tokens, letters, data.tokens).filter(({ lost }) => lost).map(({ text }) => text);
     const named = (all) => {
       const kinds = [...new Set(all)];
-      return kinds.slice(0, 4).map((one) => `“${readable(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`).join(", ") + (kinds.length > 4 ? ` and ${number(kinds.length - 4)} more` : "");
+      return kinds.slice(0, 4).map((one) => `“${visible(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`).join(", ") + (kinds.length > 4 ? ` and ${number(kinds.length - 4)} more` : "");
     };
     const said = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
     if (unknown.length) said.push(`Dashed: unknown, all of them become “<unk>”: ${named(unknown)}.`);
@@ -287,14 +286,14 @@ function asDrawing(place, data, tokens, letters, vocabulary) {
   let x = edge, y = 72;
   const marks = [];
   for (const piece of pieces(tokens, letters, data.tokens)) {
-    const wide = Math.max(measure(readable(piece.text), 16), measure(String(piece.id ?? ""), 13)) + 16;
+    const wide = Math.max(measure(visible(piece.text), 16), measure(String(piece.id ?? ""), 13)) + 16;
     if (x + wide > width - edge) [x, y] = [edge, y + high];
     const amount = piece.lost || piece.part || piece.id === data.unknown ? 0 : strength(piece.end - piece.start) / 100;
     if (!piece.lost) {
       marks.push(draw("rect", { x, y: y - 20, width: wide - 3, height: 28, rx: 4, fill: get("--panel") }),
         draw("rect", { x, y: y - 20, width: wide - 3, height: 28, rx: 4, fill: get("--amount-4"), "fill-opacity": 0.75 * amount, stroke: get("--rule"), "stroke-dasharray": piece.id === data.unknown ? "3 2" : null }));
     }
-    marks.push(draw("text", { x: x + 7, y, "font-size": 16, fill: get(piece.lost ? "--soft" : "--ink"), "text-decoration": piece.lost ? "line-through" : null }, readable(piece.text)));
+    marks.push(draw("text", { x: x + 7, y, "font-size": 16, fill: get(piece.lost ? "--soft" : "--ink"), "text-decoration": piece.lost ? "line-through" : null }, visible(piece.text)));
     if (!piece.lost) marks.push(draw("text", { x: x + 7, y: y + 24, "font-size": 13, fill: get("--soft") }, String(piece.id)));
     x += wide;
     if (piece.text.includes("\n")) [x, y] = [edge, y + high];

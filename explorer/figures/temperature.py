@@ -1,0 +1,75 @@
+"""What temperature does to whole texts: variety, repetition and likelihood over temperature, a band over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.figures.style import INK, across, figure, paint, rounded, upright, words
+
+PER_LINE = 3  # traces: low, high, line
+
+
+@dataclass(frozen=True)
+class Course:
+    """A measure of one model's texts; a row a temperature, a column a seed."""
+
+    title: str
+    colour: str
+    dash: str
+    values: Float[ndarray, "temperatures seeds"]
+
+
+def by_temperature(
+    courses: Sequence[Course],
+    temperatures: Float[ndarray, " temperatures"],
+    here: float,
+    held_out: float | None,
+    limits: tuple[float, float],
+    title: str,
+) -> go.Figure:
+    """All models on one pair of axes; dashed: the same measure of held-out text, upright: the temperature just now."""
+    shapes = [upright(here, INK, 1.5, "1px,3px")]
+    marks: list[dict[str, Any]] = []
+    if held_out is not None:
+        shapes.append(across(held_out, INK, 1.5, "5px,4px"))
+        low, high = limits
+        above = held_out < low + 0.85 * (high - low)
+        marks.append(
+            words(
+                "held-out text " + f"{held_out:.2f}".replace("-", "−"),
+                2.0,
+                held_out,
+                xanchor="right",
+                yanchor="bottom" if above else "top",
+            )
+        )
+    return figure(
+        *(trace for course in courses for trace in _traces(course, rounded(temperatures))),
+        xaxis={"range": [0, 2], "tickvals": [0, 0.5, 1, 1.5, 2], "title": {"text": "temperature"}},
+        yaxis={"range": list(limits), "nticks": 4, "title": {"text": title}},
+        shapes=shapes,
+        annotations=marks,
+        margin={"l": 8, "r": 12, "t": 12, "b": 8},
+    )
+
+
+def _traces(course: Course, x: list[float]) -> list[dict[str, Any]]:
+    common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
+    edge = {
+        **common,
+        "line": {"width": 0, "color": paint(course.colour)},
+        "fillcolor": paint(course.colour, 0.18),
+    }
+    line = {"width": 2.5, "color": paint(course.colour), "dash": course.dash}
+    values = course.values
+    return [
+        {**edge, "y": rounded(values.min(axis=1)), "name": f"{course.title}, low"},
+        {**edge, "y": rounded(values.max(axis=1)), "name": f"{course.title}, high", "fill": "tonexty"},
+        {**common, "y": rounded(values.mean(axis=1)), "name": course.title, "line": line},
+    ]

@@ -1,0 +1,126 @@
+/* The grid of all heads: small heatmaps in buttons, a switch for each head and each layer; or, sorted by a habit, a list. */
+import { has, ordered } from "./attention.js";
+import { paintHead, sideOf } from "./headtiles.js";
+import { node } from "./svg.js";
+
+const LARGEST = 84, ALONE = 132; // px, and where there are only one or two heads a layer
+const SWITCHABLE = 48; // px: on smaller tiles the switch is seen only under the pointer; the open head has another one
+
+export const nameOf = (layer, head) => `Layer ${layer + 1}, head ${head + 1}`;
+
+/** `does` = { open(layer, head), flip(layer, head), flipLayer(layer), point(layer, head | null) }. */
+export function headGrid(does) {
+  const root = node("div", { class: "grid", role: "group", "aria-label": "All heads" });
+  let tiles = [], layers = 0, heads = 0, standing = "", side = 0, drawn = "", room = 0;
+
+  function make(places) {
+    tiles = [];
+    const label = (text) => node("span", { class: "head-name" }, text);
+    for (const [layer, head] of places) {
+      const canvas = node("canvas", { role: "img" });
+      const button = node("button", { type: "button", class: "tile" }, canvas);
+      const flip = node("button", { type: "button", class: "flip", role: "switch", tabindex: -1 }, node("i"));
+      const name = node("span", { class: "tile-name" }), value = node("b", { class: "tile-value" });
+      const box = node("div", { class: "box" }, button, flip, node("div", { class: "tile-words" }, name, value));
+      name.textContent = `${layer + 1} · ${head + 1}`;
+      flip.title = flip.ariaLabel = `Switch for ${nameOf(layer, head).toLowerCase()}`;
+      button.onclick = () => does.open(layer, head);
+      flip.onclick = () => does.flip(layer, head);
+      button.onpointerenter = button.onfocus = () => does.point(layer, head);
+      tiles.push({ layer, head, canvas, button, flip, box, value });
+    }
+    if (standing) return void root.replaceChildren(...tiles.map(({ box }) => box));
+    const many = heads > 6, rows = [node("span", { class: "head-name corner" }, many ? "head" : "")];
+    for (let head = 0; head < heads; head++) rows.push(label(many ? `${head + 1}` : `head ${head + 1}`));
+    for (let layer = 0; layer < layers; layer++) {
+      const name = node("button", { type: "button", class: "layer", role: "switch" }, node("span", {}, `layer ${layer + 1}`), node("i"));
+      name.title = `Switch all heads of layer ${layer + 1} on or off`;
+      name.onclick = () => does.flipLayer(layer);
+      rows.push(name, ...tiles.filter((tile) => tile.layer === layer).map(({ box }) => box));
+    }
+    root.replaceChildren(...rows);
+  }
+
+  root.onpointerleave = () => does.point(null);
+  root.addEventListener("focusout", (event) => { if (!root.contains(event.relatedTarget)) does.point(null); });
+  root.addEventListener("keydown", (event) => {
+    const at = tiles.findIndex(({ button, flip }) => event.target === button || event.target === flip);
+    if (at < 0) return;
+    const columns = standing ? Math.max(1, Math.floor((root.clientWidth + 6) / (tiles[0].box.offsetWidth + 6))) : heads;
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - columns, ArrowDown: at + columns, Home: 0, End: tiles.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    tiles[to]?.button.focus();
+  });
+
+  /** What stands where, which is open, what is touched: what changes by a press. */
+  function arrange({ view, sort, value, digits, open, touch }) {
+    const places = ordered(view.layers, view.heads, sort === "place" ? null : value);
+    const now = sort === "place" ? "" : sort;
+    const state = JSON.stringify([view.layers, view.heads, now, now && places]);
+    if (state !== drawn) {
+      const focus = tiles.find(({ button }) => button === root.getRootNode().activeElement);
+      [layers, heads, standing, drawn] = [view.layers, view.heads, now, state];
+      root.classList.toggle("sorted", Boolean(now));
+      root.style.setProperty("--heads", heads);
+      make(places);
+      side = 0;
+      if (focus) tiles.find(({ layer, head }) => layer === focus.layer && head === focus.head)?.button.focus();
+    }
+    root.classList.toggle("square", !view.causal || view.queries < 4); // no corner is left free for a switch
+    for (const { layer, head, canvas, button, flip, box } of tiles) {
+      const here = open[0] === layer && open[1] === head, off = has(touch.off, layer, head), flat = has(touch.flat, layer, head);
+      button.tabIndex = here ? 0 : -1;
+      button.setAttribute("aria-pressed", here);
+      flip.setAttribute("aria-checked", !off);
+      box.className = `box${here ? " open" : ""}${off ? " off" : ""}${flat ? " flat" : ""}`;
+      canvas.ariaLabel = `${nameOf(layer, head)}${off ? ", switched off" : ""}${flat ? ", made uniform" : ""}`;
+    }
+    root.querySelectorAll(".layer").forEach((name, layer) => {
+      name.setAttribute("aria-checked", tiles.some((tile) => tile.layer === layer && !has(touch.off, layer, tile.head)));
+    });
+    numbers({ value, digits });
+  }
+
+  function numbers({ value, digits }) {
+    if (!standing) return;
+    for (const { layer, head, value: place } of tiles) {
+      const number = value(layer, head), text = Number.isNaN(number) ? "–" : digits(number);
+      if (place.textContent !== text) place.textContent = text;
+    }
+  }
+
+  /** The pixels, and nothing else: called at every step of the training. */
+  function paint(view, look) {
+    if (!room || !tiles.length) return;
+    const ratio = devicePixelRatio || 1;
+    const wide = Math.max(16, Math.min(heads > 2 ? LARGEST : ALONE, Math.floor(room)));
+    const pixels = sideOf(view.queries, Math.round(wide * ratio));
+    if (side !== pixels) {
+      side = pixels;
+      root.style.setProperty("--side", `${wide}px`);
+      root.style.setProperty("--drawn", `${pixels / ratio}px`);
+      root.classList.toggle("small", wide < SWITCHABLE);
+      for (const { canvas } of tiles) canvas.width = canvas.height = pixels;
+    }
+    const gap = pixels / view.queries >= 8 * ratio ? Math.round(ratio) : 0;
+    for (const { canvas, layer, head } of tiles) paintHead(canvas, view, layer, head, { ...look, gap });
+  }
+
+  return {
+    root, arrange, numbers, paint,
+    /** How wide the grid may be, in px; its layers' names and gaps take their part. */
+    fit(width) {
+      const gap = heads > 6 || width < 420 ? 6 : 14;
+      const names = width < 420 ? 48 : 62;
+      root.style.setProperty("--gap", `${gap}px`);
+      root.style.setProperty("--names", `${names}px`);
+      const extra = root.classList.contains("square") ? 26 : 0;
+      room = (width - names - 8 - gap * heads) / Math.max(1, heads) - extra;
+    },
+    /** A mark beside the row that asks, in every tile. */
+    mark(query, queries) {
+      root.style.setProperty("--row", (query + 0.5) / queries);
+    },
+  };
+}

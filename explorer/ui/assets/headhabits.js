@@ -1,0 +1,88 @@
+/* What a head does, in numbers and in words; and what may be done to it. */
+import { HABITS, has, profile, sentence } from "./attention.js";
+import { put } from "./headtiles.js";
+import { icon } from "./save.js";
+import { draw, node } from "./svg.js";
+
+export const FAR = 15; // bars of the profile
+const MINUS = "−";
+
+export const titles = (unit) => ({
+  previous: `on the ${unit} before`, itself: "on itself", first: `on the first ${unit}`, same: `on the same ${unit} earlier`,
+  after_same: `on what followed the same ${unit}`, spread: `${unit}s it spreads over`, worth: "loss without it",
+});
+const signed = (value, digits) => `${value < 0 ? MINUS : "+"}${Math.abs(value).toFixed(digits)}`;
+
+/** The number of a head by which the grid is sorted, as it is written. */
+export const written = (sort) => (sort === "worth" ? (value) => signed(value, 3) : sort === "spread" ? (value) => value.toFixed(1) : (value) => value.toFixed(2));
+
+/** What the head is worth, in words: the loss with it off less the loss with it on. */
+export function worthOf(rise, error, unit, where = "held-out text") {
+  const amount = `${Math.abs(rise).toFixed(3)}\u00a0${unit}`.trim(), about = error ? ` (±\u00a0${error.toFixed(3)})` : "";
+  if (error && Math.abs(rise) < 2 * error) return `Without it the loss on ${where} hardly changes: ${signed(rise, 3)} ${unit}${about}.`;
+  return `Without it the loss on ${where} ${rise < 0 ? "falls" : "rises"} by ${amount}${about}.`;
+}
+
+export const distanceOf = (back) => (back ? `${Math.abs(back)} ${back < 0 ? "ahead" : "back"}` : "itself");
+
+/** `does` = { flip(), flatten() }. */
+export function headHabits(does) {
+  const title = node("h3", {}, "What this head does"), note = node("p", { class: "under" }, "share of its attention, this text");
+  const rows = Object.fromEntries([...HABITS, "spread"].map((name) => {
+    const words = node("span", { class: "habit-name" }), value = node("b"), bar = node("div", { class: "rail" });
+    return [name, { words, value, bar, root: node("div", { class: "habit" }, words, value, bar) }];
+  }));
+  const columns = draw("path", { class: "columns" }), own = draw("path", { class: "own" });
+  const bars = draw("svg", { class: "profile", role: "img", viewBox: "0 0 100 100", preserveAspectRatio: "none" }, columns, own);
+  const farTitle = node("h4"), most = node("span", { class: "most" }), beyond = node("p", { class: "beyond" });
+  const near = node("span"), middle = node("span"), far = node("span");
+  const said = node("p", { class: "said" }), worth = node("p", { class: "worth" });
+  const button = (press) => {
+    const made = node("button", { type: "button", class: "lineage-button" });
+    made.onclick = press;
+    return made;
+  };
+  const off = button(does.flip), flat = button(does.flatten);
+  const figure = node("div", { class: "habits-figure" }, title, note, ...Object.values(rows).map(({ root }) => root),
+    node("div", { class: "profile-head" }, farTitle, most), bars, node("div", { class: "profile-ends" }, near, middle, far), beyond);
+  const root = node("div", { class: "habits" }, figure, said, node("div", { class: "buttons" }, off, flat), worth);
+  return {
+    root, figure,
+    show({ found, unit, keys, label }) {
+      const words = titles(unit);
+            for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
+        const number = found[name], spread = name === "spread";
+        put(place, spread ? `${words.spread}, of ${keys}` : words[name]);
+        put(value, Number.isNaN(number) ? "–" : spread ? number.toFixed(1) : number.toFixed(2));
+        const why = Number.isNaN(number) ? `no ${unit} of this text could` : "";
+        if (value.title !== why) value.title = why;
+        bar.style.backgroundSize = `${Number.isNaN(number) ? 0 : 100 * (spread ? number / Math.max(1, keys) : number)}% 100%`;
+      }
+      const { shown, farther } = profile(found, FAR), top = Math.max(...shown.map(({ share }) => share), 1e-9);
+      const wide = 100 / Math.max(8, shown.length);
+      const column = ({ share }, i) => `M${(i * wide).toFixed(2)} 100V${(100 - 100 * Math.max(0.012, share / top)).toFixed(2)}H${((i + 1) * wide - 0.7).toFixed(2)}V100Z`;
+      const middleOf = shown[0].back < 0 ? shown.findIndex(({ back }) => back === 0) : -1;
+      columns.setAttribute("d", shown.map((one, i) => (i === middleOf ? "" : column(one, i))).join(""));
+      own.setAttribute("d", middleOf < 0 ? "" : column(shown[middleOf], middleOf));
+      const [{ back: first }, { back: last }] = [shown[0], shown.at(-1)];
+      put(farTitle, first < 0 ? "How far it looks" : "How far back it looks");
+      put(most, `highest ${top.toFixed(2)}`);
+      put(near, distanceOf(first));
+      put(middle, first < 0 ? "itself" : "");
+      put(far, shown.length > 1 ? distanceOf(last) : "");
+      put(beyond, farther === null ? "" : `Farther off: ${farther < 0.01 ? "below 0.01" : `at most ${farther.toFixed(2)}`}.`);
+      bars.ariaLabel = `How far ${label} looks: ${shown.map(({ share, back }) => `${distanceOf(back)} ${share.toFixed(2)}`).join(", ")}.`;
+      put(said, sentence(found, unit));
+    },
+    touch({ touch, open: [layer, head], rise, error, unit, where, ended }) {
+      const isOff = has(touch.off, layer, head), isFlat = has(touch.flat, layer, head);
+      const face = (made, symbol, text) => {
+        if (made.textContent !== symbol + text) made.replaceChildren(icon(symbol), node("span", {}, text));
+      };
+      face(off, isOff ? "toggle_on" : "toggle_off", isOff ? "Switch on" : "Switch off");
+      face(flat, "drag_handle", isFlat ? "As it was" : "Make uniform");
+      worth.hidden = rise == null;
+      if (rise != null) put(worth, `${worthOf(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}`);
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/* Texts that come from the server token by token (server-sent events), a few at a time. It knows no page: what opens
+   a stream and what tells the time are handed in, and tests/ui/writing.test.mjs hands in its own.
+
+   A stream sends {pieces, surprise, ids}, at the end "end" with {tokens, seconds} or "problem" with {sentence}. A browser
+   would ask again by itself when the connection breaks, and the text would begin anew: so an error closes the stream. */
+
+import { count, units } from "./surprise.js";
+
+export const AT_ONCE = 3; // a browser opens six connections to a server, and the rest of the page needs some
+export const LOST = "The connection to the server was lost. Press Write to begin again.";
+
+/** One text. state: "idle", "waiting", "writing", "stopped", "finished", "lost" or "problem". */
+export class Text {
+  state = "idle";
+  pieces = [];
+  surprises = [];
+  ids = [];
+  seconds = null; // what the server needed, once it is finished
+  sentence = "";
+  #source = null;
+  #first = null; // [when its first tokens arrived, how many they were]
+  #last = 0;
+
+  /** `changed(text)`: there are more tokens, or the state is another. */
+  constructor(model, { most, open, now, changed }) {
+    Object.assign(this, { model, most, now, changed });
+    this.open = open;
+  }
+
+  get length() { return this.pieces.length; }
+  get over() { return !["idle", "waiting", "writing"].includes(this.state); }
+
+  begin() {
+    const source = (this.#source = this.open(this.model.address));
+    const hear = (what) => (event) => {
+      if (source !== this.#source) return; // closed already: what comes now belongs to nobody
+      try {
+        what(event.data === undefined ? {} : JSON.parse(event.data));
+      } catch {
+        this.#end("lost");
+      }
+    };
+    source.addEventListener("message", hear((more) => this.#take(more)));
+    source.addEventListener("end", hear(({ seconds }) => this.#end("finished", { seconds })));
+    source.addEventListener("problem", hear(({ sentence }) => this.#end("problem", { sentence })));
+    source.addEventListener("error", hear(() => this.#end("lost")));
+    this.#go("writing");
+  }
+
+  stop() {
+    if (!this.over) this.#end("stopped");
+  }
+
+  wait() { this.#go("waiting"); }
+
+  #take({ pieces, surprise, ids }) {
+    this.pieces.push(...pieces);
+    this.surprises.push(...surprise);
+    this.ids.push(...(ids ?? []));
+    this.#last = this.now();
+    this.#first ??= [this.#last, this.length];
+    this.changed(this);
+  }
+
+  #end(state, { seconds = null, sentence = "" } = {}) {
+    this.#source?.close();
+    this.#source = null;
+    Object.assign(this, { seconds, sentence });
+    this.#go(state);
+  }
+
+  #go(state) {
+    this.state = state;
+    this.changed(this);
+  }
+
+  /** Tokens a second: what the server says, or what has arrived here since the first; null: too early to say. */
+  get speed() {
+    if (this.seconds !== null) return this.seconds > 0 && this.length ? this.length / this.seconds : null;
+    const [began, tokens] = this.#first ?? [0, 0], passed = (this.#last - began) / 1000;
+    return passed >= 0.5 ? (this.length - tokens) / passed : null;
+  }
+}
+
+/** Several texts, at most so many of them at once; those that wait begin as others end. */
+export class Writers {
+  texts = [];
+
+  constructor(tools) { this.tools = tools; }
+
+  get busy() { return this.texts.some(({ over, state }) => !over && state !== "idle"); }
+
+  begin(models, most) {
+    const changed = (text) => {
+      this.tools.changed(text);
+      if (text.over) this.#next();
+    };
+    this.texts = models.map((model) => new Text(model, { ...this.tools, most, changed }));
+    for (const text of this.texts) text.wait();
+    this.#next();
+  }
+
+  #next() {
+    for (;;) {
+      const waits = this.texts.find(({ state }) => state === "waiting");
+      if (!waits || this.texts.filter(({ state }) => state === "writing").length >= AT_ONCE) return;
+      waits.begin();
+    }
+  }
+
+  /* Those that wait first: none of them shall begin because another one ended. */
+  stop() {
+    for (const text of this.texts) if (text.state === "waiting") text.stop();
+    for (const text of this.texts) text.stop();
+  }
+}
+
+/** What is said of a text: "412 of 1,000 tokens, 380 a second". */
+export function status(text, unit) {
+  const { state, length, most, speed, seconds } = text, rate = speed === null ? "" : `, ${count(Math.round(speed))} a second`;
+  if (state === "waiting") return "Waits for its turn";
+  if (state === "writing") return length ? `${count(length)} of ${units(most, unit)}${rate}` : "Reads the prompt";
+  if (["stopped", "lost", "problem"].includes(state)) return `Stopped at ${count(length)} of ${units(most, unit)}`;
+  if (state === "finished") return `${units(length, unit)}${seconds === null ? "" : ` in ${seconds.toFixed(seconds < 10 ? 1 : 0)} s`}${rate}`;
+  return "";
+}
+
+/** Why a text ended before its end, if the visitor did not end it. */
+export const trouble = ({ state, sentence }) => (state === "lost" ? LOST : sentence);
+
+/** The mean of what a model was surprised by its own tokens; null before the first. */
+export const mean = (surprises) => (surprises.length ? surprises.reduce((sum, value) => sum + value, 0) / surprises.length : null);

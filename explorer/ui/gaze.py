@@ -1,0 +1,86 @@
+"""What a visitor of the attention explorer looks at; each field is a part of the address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from explorer.errors import InvalidSetting, shortened
+
+LONGEST = 2_000  # characters of a text
+HEAD = re.compile(r"(\d{1,2})\.(\d{1,2})")
+Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
+
+
+def _heads(given: object) -> None:
+    if not isinstance(given, tuple) or not all(HEAD.fullmatch(str(one)) for one in given):
+        raise InvalidSetting(
+            f"“{shortened(given)}” names no heads. Write layer.head, counted from 0, with commas between: 0.1,2.3."
+        )
+
+
+@dataclass(frozen=True)
+class Gaze:
+    """A model, a text, and where one looks in it."""
+
+    model: str = "text-through-training"
+    say: str | None = None  # what was typed; None: what fits the model
+    seed: int = field(default=0, metadata={"low": 0, "high": 31})  # which of a run's replicas
+    step: int | None = field(default=None, metadata={"low": 0, "high": 1e9})  # of the training; None: its end
+    layer: int = field(default=0, metadata={"low": 0, "high": 63})
+    head: int = field(default=0, metadata={"low": 0, "high": 63})
+    at: int | None = field(default=None, metadata={"low": 0, "high": 1023})  # the token that asks; None: the last
+    view: Literal["lines", "matrix"] = "lines"
+    scale: Literal["one", "row"] = "one"
+    sort: Literal["place", "previous", "itself", "first", "same", "after_same", "spread", "worth"] = "place"
+    off: tuple[str, ...] = field(default=(), metadata={"check": _heads})  # heads that say nothing
+    flat: tuple[str, ...] = field(default=(), metadata={"check": _heads})  # heads that look everywhere alike
+    unmasked: bool = False
+    unplaced: bool = False
+    walk: int = field(default=0, metadata={"low": 0, "high": 6})  # step of the walk through one head
+
+    @property
+    def touched(self) -> bool:
+        """Whether anything in the model is not as it learned it."""
+        return bool(self.off or self.flat or self.unmasked or self.unplaced)
+
+    def of_model(self, model: str) -> Gaze:
+        """Another model has other heads, snapshots and seeds; the text stays if somebody typed it."""
+        if model == self.model:
+            return self
+        return Gaze(model=model, say=self.say, view=self.view, scale=self.scale)
+
+    def saying(self, text: str) -> Gaze:
+        """Another text; who asked in the old one is nobody here. Raises InvalidSetting."""
+        if len(text) > LONGEST:
+            raise InvalidSetting(
+                f"A text has at most {LONGEST:,} characters here; this one has {len(text):,}. Shorten it."
+            )
+        return replace(self, say=text, at=None)
+
+    def within(self, layers: int, heads: int, tokens: int) -> Gaze:
+        """The same, as far as the model has such heads and the text such tokens."""
+        return replace(
+            self,
+            layer=min(self.layer, layers - 1),
+            head=min(self.head, heads - 1),
+            at=None if self.at is None or self.at >= tokens else self.at,
+            off=_inside(self.off, layers, heads),
+            flat=_inside(self.flat, layers, heads),
+        )
+
+
+def heads(names: Iterable[str]) -> frozenset[Head]:
+    """Layer and head of each, from how an address writes them."""
+    return frozenset((int(m[1]), int(m[2])) for m in map(HEAD.fullmatch, names) if m)
+
+
+def named(heads: Iterable[Head]) -> tuple[str, ...]:
+    """As an address writes them."""
+    return tuple(f"{layer}.{head}" for layer, head in sorted(heads))
+
+
+def _inside(names: tuple[str, ...], layers: int, count: int) -> tuple[str, ...]:
+    return named((layer, head) for layer, head in heads(names) if layer < layers and head < count)

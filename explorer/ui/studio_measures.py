@@ -1,0 +1,130 @@
+"""Variety, repetition and likelihood of whole texts against temperature, beside text that people wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float, Integer
+from numpy import ndarray
+
+from explorer.figures.temperature import PER_LINE, Course, by_temperature
+from explorer.tasks.text import TextConfig
+from explorer.ui import studio_findings as findings
+from explorer.ui import texts
+from explorer.ui.at_hand import AtHand
+from explorer.ui.components import Panel, frame
+from explorer.ui.page import explanation, plain
+from explorer.ui.session import PageSession
+from explorer.ui.slowly import each_eventually
+from explorer.ui.studio import Studio
+from explorer.ui.studio_texts import read, sampling, tensor, tokenizer_of
+
+if TYPE_CHECKING:
+    from explorer.generation.measures import ByTemperature
+
+SEEDS, WINDOWS = 8, 8  # texts of a model at each temperature, and pieces of the text that people wrote
+HEIGHT = 300
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One model's texts, and the text that it learned from, by the same measures."""
+
+    written: ByTemperature
+    people: Float[ndarray, " measures"] | None  # mean over pieces of the text; None where it is not here
+    held_out: bool  # whether that text was never learned from
+
+
+def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
+    """The same prompt eight times at every temperature, in three numbers."""
+    st.header("Repetitive or drifting, in numbers", anchor=False)
+    explanation(
+        "The cold text goes round in circles, the hot one drifts away. Three numbers say how far. **Distinct-4**: the "
+        "share of four-token pieces that are different. **Repetition**: the share of eight-token pieces that stood "
+        "there before. **Log-probability**: how likely the model holds its own text, in nats a token."
+    )
+    studio = session.state
+    wanted = {name: (_key(hand, studio), partial(measured, hand, studio)) for name, hand in hands.items()}
+
+    def draw(found: Mapping[str, Measured]) -> None:
+        st.subheader(plain(findings.measures({hands[n].title: each for n, each in found.items()})), anchor=False)
+        panels = [_panel(i, hands, found, float(session.state.t)) for i in range(3)]
+        frame(panels, key="studio-measures", height=HEIGHT, columns=3)
+        st.caption(plain(findings.how_measured(found, studio)))
+
+    meanwhile = "Every model writes eight texts at eleven temperatures; that takes a few seconds …"
+    each_eventually("studio-measures", wanted, draw, meanwhile, HEIGHT + 60)
+
+
+def _key(hand: AtHand, studio: Studio) -> tuple[Hashable, ...]:
+    cut = (studio.greedy, studio.top_k, float(studio.top_p), float(studio.min_p))
+    return ("studio-measures", *hand.stamp, studio.prompt, studio.tokens, studio.seed, *cut)
+
+
+def measured(hand: AtHand, studio: Studio) -> Measured:
+    """A second or two of work. Raises LineageError."""
+    from explorer.generation.measures import by_temperature as over_temperatures
+    from explorer.generation.measures import of_text
+    from explorer.generation.writing import padding_of
+
+    task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
+    model, padding = hand.model(), padding_of(task, tokenizer)
+    prompt = tensor(read(hand, studio.prompt).ids)
+    written = over_temperatures(model, prompt, studio.tokens, sampling(studio), task.context, padding, seeds=SEEDS)
+    if not texts.readable(task):
+        return Measured(written, None, False)
+    ids, held_out = _of_people(task)
+    places = np.linspace(0, max(0, len(ids) - studio.tokens - 2), WINDOWS).astype(int)
+    rows = []
+    for place in places.tolist():
+        piece = ids[place : place + 1 + studio.tokens].astype(np.int64).tolist()
+        if len(piece) > 1:
+            one = of_text(model, tensor(piece[:1]), tensor(piece[1:]), task.context, padding)
+            rows.append([one.distinct4, one.repetition8, one.log_probability])
+    return Measured(written, np.mean(rows, axis=0) if rows else None, held_out)
+
+
+def _of_people(task: TextConfig) -> tuple[Integer[ndarray, " tokens"], bool]:
+    """The tokens of a text, of its held-out end if it has one, and whether that is what they are."""
+    from explorer.tasks import corpora
+    from explorer.tasks.tokens import tokens_of
+
+    arrays = tokens_of(task, corpora.text_of(task)).arrays
+    return (arrays["held_out"], True) if "held_out" in arrays else (arrays["training"], False)
+
+
+def _panel(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured], here: float) -> Panel:
+    """One of the three measures, of every model."""
+    title, name = (("distinct-4", "distinct4"), ("repetition", "repetition8"), ("log-probability", "log_probability"))[
+        which
+    ]
+    courses = [
+        Course(hands[n].title, hands[n].row.colour, hands[n].row.dash, getattr(each.written, name))
+        for n, each in found.items()
+    ]
+    people = [float(each.people[which]) for each in found.values() if each.people is not None]
+    low = min(float(c.values.min()) for c in courses)
+    limits = (-0.02, 1.04) if which < 2 else (min(low, *people, -0.5) * 1.05, 0.0)
+    temperatures = np.array(next(iter(found.values())).written.temperatures)
+    return Panel(
+        f"studio-{name}",
+        # Models with other tokens than each other cannot share one line for what people wrote.
+        by_temperature(courses, temperatures, here, people[-1] if len(people) == 1 or which < 2 else None, limits, ""),
+        alt=f"{title} against temperature.",
+        title=title[0].upper() + title[1:],
+        tracks=[
+            {
+                "trace": PER_LINE * i + 2,
+                "low": PER_LINE * i,
+                "high": PER_LINE * i + 1,
+                "title": c.title,
+                "colour": c.colour,
+            }
+            for i, c in enumerate(courses)
+        ],
+    )

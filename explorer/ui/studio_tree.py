@@ -1,0 +1,158 @@
+"""Step by step: one token at a time, what might have stood there instead, and another way from any place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from explorer.errors import InvalidSetting
+from explorer.tasks.text import TextConfig
+from explorer.ui.at_hand import AtHand
+from explorer.ui.components import ears, heard, register
+from explorer.ui.page import explanation, problems
+from explorer.ui.session import PageSession, write_address
+from explorer.ui.slowly import latest
+from explorer.ui.studio import LONGEST_PATH, Studio
+from explorer.ui.studio_texts import read, sampling, tensor, tokenizer_of, unit
+
+if TYPE_CHECKING:
+    from explorer.generation.scrubbing import Candidate
+
+_KEY = "tree"
+_tree = register(_KEY)
+
+
+def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
+    """The candidates at every place of a path; see `assets/tree.js`."""
+    studio = session.state
+    name = studio.focused if studio.focused in hands else next(iter(hands))
+    hand = hands[name]
+    st.header("Step by step", anchor=False)
+    explanation(
+        f"The {hand.title} once more, one {unit(hand)} at a time. Each column holds the likeliest candidates; press "
+        "one to go that way, or let the dice choose."
+    )
+    studio = _known(session, hand)
+    key = ("studio-tree", *hand.stamp, studio.prompt, studio.path, sampling_key(studio))
+
+    def draw(found: Mapping[str, dict[str, Any]], old: frozenset[str]) -> None:
+        if _heard(session, hand):
+            st.rerun()
+        _tree(data=found["tree"], key=_KEY, **ears(_KEY, "go", "next", "back"))
+
+    latest(
+        "studio-tree", {"tree": (key, lambda: pictured(hand, studio))}, draw, "The model is reading …", 420, quick=True
+    )
+
+
+def sampling_key(studio: Studio) -> tuple[object, ...]:
+    return (float(studio.t), studio.greedy, studio.top_k, float(studio.top_p), float(studio.min_p), studio.seed)
+
+
+def _known(session: PageSession[Studio], hand: AtHand) -> Studio:
+    """The state without a path that this model has no tokens for."""
+    studio, count = session.state, len(tokenizer_of(hand).tokens)
+    strange = [id for id in studio.path if id >= count]
+    if strange:
+        problems([f"path names token {strange[0]:,}, but this model has {count:,}: the path begins anew."])
+        session.state = studio = replace(studio, path=())
+    return studio
+
+
+def pictured(hand: AtHand, studio: Studio) -> dict[str, Any]:
+    """The path of a model, with the candidates at every place. Raises LineageError."""
+    from explorer.generation.scrubbing import steps
+    from explorer.generation.writing import padding_of
+    from explorer.tokenization.text import pieces
+
+    task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
+    prompt = read(hand, studio.prompt)
+    found = steps(
+        hand.model(),
+        tensor(prompt.ids),
+        tensor(studio.path),
+        sampling(studio),
+        task.context,
+        padding_of(task, tokenizer),
+    )
+    added = pieces(tokenizer, studio.path, prompt.ids)
+
+    def candidates(before: tuple[int, ...], given: tuple[Candidate, ...]) -> list[dict[str, object]]:
+        behind = (*prompt.ids, *before)[-8:]  # more do not change what a token adds
+        return [
+            {
+                "id": each.id,
+                "piece": pieces(tokenizer, [each.id], behind)[0] or tokenizer.tokens[each.id],
+                "p": round(each.probability, 5),
+                "learned": round(each.learned, 5),
+                "cut": each.cut,
+            }
+            for each in given
+        ]
+
+    return {
+        "title": hand.title,
+        "colour": hand.row.colour,
+        "unit": unit(hand),
+        "prompt": prompt.text,
+        "steps": [
+            {
+                "piece": piece,
+                "id": step.id,
+                "p": round(step.probability, 5),
+                "learned": round(step.learned, 6),
+                "surprise": round(step.surprise, 4),
+                "candidates": candidates(studio.path[:i], step.candidates),
+                "dice": step.dice,
+            }
+            for i, (piece, step) in enumerate(zip(added, found.steps, strict=True))
+        ],
+        "here": {"candidates": candidates(studio.path, found.here.candidates), "dice": found.here.dice},
+        "temperature": float(studio.t),
+        "most_surprising": found.most_surprising,
+        "most": LONGEST_PATH,
+        "full": math.log(max(2, len(tokenizer.tokens))),
+        "file": "step-by-step",
+    }
+
+
+def _heard(session: PageSession[Studio], hand: AtHand) -> bool:
+    """Take in where the visitor wants to go."""
+    studio = session.state
+    path = studio.path
+    said = heard(_KEY, "go")
+    if isinstance(said, dict):
+        at, id = said.get("at"), said.get("id")
+        if type(at) is int and type(id) is int and 0 <= at <= len(path) and 0 <= id < len(tokenizer_of(hand).tokens):
+            path = (*path[:at], id)
+    if type(said := heard(_KEY, "back")) is int and said > 0:
+        path = path[: max(0, len(path) - said)]
+    if type(said := heard(_KEY, "next")) is int and 0 < said <= LONGEST_PATH:
+        path = (*path, *_by_the_dice(hand, replace(studio, path=path), min(said, LONGEST_PATH - len(path))))
+    path = path[:LONGEST_PATH]
+    moved = path != studio.path
+    session.state = replace(studio, path=path)
+    if moved:
+        write_address(session)
+    return moved
+
+
+def _by_the_dice(hand: AtHand, studio: Studio, tokens: int) -> tuple[int, ...]:
+    from explorer.generation.scrubbing import onward
+    from explorer.generation.writing import padding_of
+
+    if tokens <= 0:
+        return ()
+    task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
+    ids = tensor(read(hand, studio.prompt).ids)
+    try:
+        found = onward(
+            hand.model(), ids, tensor(studio.path), tokens, sampling(studio), task.context, padding_of(task, tokenizer)
+        )
+    except InvalidSetting:
+        return ()
+    return tuple(found.tolist())

@@ -1,0 +1,152 @@
+"""Attention explorer: where does each letter look?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.ui import at_hand, attention_answers, attention_insides, attention_views, texts
+from explorer.ui.at_hand import AtHand
+from explorer.ui.attention_views import Looked
+from explorer.ui.gaze import LONGEST, Gaze
+from explorer.ui.page import empty_panel, lead, page_head, problems, source
+from explorer.ui.session import PageSession, bound, page_session, write_address
+from explorer.ui.slowly import latest
+
+FILES = {
+    "The decoder": "models/transformer_decoder.py",
+    "The encoder": "models/transformer_encoder.py",
+    "Looking and touching": "models/taps.py",
+    "What each head does": "inspection/heads.py",
+}
+PAPERS = (
+    ("Attention", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
+    (
+        "Heads switched off",
+        "Michel, Levy and Neubig 2019, Are sixteen heads really better than one?",
+        "https://arxiv.org/abs/1905.10650",
+    ),
+    (
+        "Induction",
+        "Olsson et al. 2022, In-context learning and induction heads",
+        "https://arxiv.org/abs/2209.11895",
+    ),
+    (
+        "Rollout",
+        "Abnar and Zuidema 2020, Quantifying attention flow in transformers",
+        "https://arxiv.org/abs/2005.00928",
+    ),
+    (
+        "Logit lens",
+        "nostalgebraist 2020, Interpreting GPT: the logit lens",
+        "https://www.lesswrong.com/posts/AcKRB8wDpdaN6v6ru/interpreting-gpt-the-logit-lens",
+    ),
+    (
+        "A caution",
+        "Jain and Wallace 2019, Attention is not explanation",
+        "https://arxiv.org/abs/1902.10186",
+    ),
+)
+
+
+def text_row(session: PageSession[Gaze], hand: AtHand | None) -> None:
+    """What is read, and by whom."""
+    gaze = session.state
+    titles = at_hand.offered(models=("transformer",))
+    titles = {**({} if gaze.model in titles else {gaze.model: gaze.model}), **titles}
+    with st.container(horizontal=True, vertical_alignment="top"):
+        if hand:
+            said = attention_views.text_of(hand, gaze)
+            ties = bound(session, "gaze.say", said, lambda g, text: g.saying(text))
+            st.text_input("Your text", width=330, max_chars=LONGEST, **ties)
+        ties = bound(session, "gaze.model", gaze.model, lambda g, name: g.of_model(name or g.model))
+        st.selectbox("Who reads it", list(titles), format_func=titles.__getitem__, width=250, **ties)
+        if hand and hand.config.replicas > 1:
+            first = hand.config.seed
+            ties = bound(session, "gaze.seed", gaze.seed, lambda g, seed: replace(g, seed=seed))
+            seeds = range(hand.config.replicas)
+            st.selectbox("Seed", seeds, format_func=lambda i: f"seed {first + i}", width=110, **ties)
+        if hand:
+            examples = attention_views.examples(hand)
+            shown = said if said in examples else None
+            ties = bound(session, "gaze.pick", shown, lambda g, text: g if text is None else g.saying(text))
+            st.pills("or take one", examples, wrap=True, width="content", **ties)
+
+
+def chosen(session: PageSession[Gaze]) -> AtHand | None:
+    """The model that is looked into; where there is none, a sentence and models that can be."""
+    gaze = session.state
+    try:
+        hand = at_hand.find(gaze.model)
+        attention_views.size(hand)
+        if gaze.seed >= hand.config.replicas:
+            session.state = gaze = replace(gaze, seed=0)
+        if gaze.step is not None and gaze.step not in attention_views.steps_of(hand):
+            session.problems += (f"There are no weights of step {gaze.step:,}; what is shown is the end.",)
+            session.state = replace(gaze, step=None)
+        return hand
+    except LineageError as error:
+        problems([str(error)])
+        return None
+
+
+def page(session: PageSession[Gaze]) -> None:
+    """The whole screen, from the question to the papers."""
+    hand = chosen(session)
+    unit = attention_views.unit(hand) if hand else "letter"
+    page_head(f"Where does each {unit} look?")
+    lead(
+        "Each square is one head: rows ask, columns answer, the stronger the colour the harder it looks. Open one, or "
+        "switch it off."
+    )
+    text_row(session, hand)
+    problems(session.problems)
+    if hand is None:
+        empty_panel("Choose a model with attention above.", 600)
+    else:
+        heads_part(session, hand)
+    st.header("The code", anchor=False)
+    name = st.pills("File", list(FILES), default="The decoder", key="gaze.code", label_visibility="collapsed")
+    file = FILES[name or "The decoder"]
+    st.caption(f"explorer/{file}")
+    st.code(source(file), language="python", height=420)
+    st.header("The papers", anchor=False)
+    for name, paper, link in PAPERS:
+        st.markdown(f"**{name}** · [{paper}]({link})")
+
+
+def heads_part(session: PageSession[Gaze], hand: AtHand) -> None:
+    """The grid and everything that follows from it."""
+    gaze = session.state
+    worth = attention_answers.worth_so_far(hand, gaze)
+    wanted = {
+        "heads": (attention_views.names(hand, gaze, touch_name(gaze)), lambda: attention_views.looked(hand, gaze))
+    }
+
+    def draw(found: Mapping[str, Looked], old: frozenset[str]) -> None:
+        here = found["heads"]
+        attention_views.notes(hand, here)
+        attention_answers.finding(session.state, hand, here)
+        if attention_views.show(session, hand, here, worth):
+            st.rerun()
+        if not old:
+            attention_answers.section(session.state, hand, here)
+
+    latest("gaze", wanted, draw, "The model is reading …", 640, quick=True)
+    attention_insides.section(session, hand)
+    attention_insides.download(hand, session.state)
+    attention_answers.worth_section(session.state, hand, shown=worth is not None)
+
+
+def touch_name(gaze: Gaze) -> str:
+    """What tells results of differently touched models apart."""
+    return f"{gaze.off} {gaze.flat} {gaze.unmasked} {gaze.unplaced}"
+
+
+session = page_session("attention", Gaze)
+texts.remember()
+page(session)
+write_address(session)

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.figures.temperature import PER_LINE, Course, by_temperature
+
+X = np.array([0.0, 1.0, 2.0])
+COURSE = Course("RNN", "--m-rnn", "3px,3px", np.array([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
+
+
+def test_a_line_is_the_mean_of_the_seeds_and_its_band_goes_from_the_lowest_to_the_highest() -> None:
+    figure = by_temperature([COURSE, COURSE], X, 0.7, None, (0.0, 1.0), "distinct-4")
+    assert len(figure.data) == 2 * PER_LINE
+    low, high, mean = figure.data[:PER_LINE]
+    assert list(low.y) == [0.1, 0.5, 0.8]
+    assert list(high.y) == [0.3, 0.5, 1.0] and high.fill == "tonexty"
+    assert list(mean.y) == [0.2, 0.5, 0.9] and mean.line.color == "var(--m-rnn)" and mean.line.dash == "3px,3px"
+    assert [shape.x0 for shape in figure.layout.shapes] == [0.7]
+
+
+@pytest.mark.parametrize(("height", "anchor"), [(0.5, "bottom"), (0.95, "top")])
+def test_what_people_wrote_is_a_line_whose_words_stay_inside(height: float, anchor: str) -> None:
+    figure = by_temperature([COURSE], X, 0.7, height, (0.0, 1.0), "")
+    assert figure.layout.shapes[1].y0 == height
+    [words] = figure.layout.annotations
+    assert words.text == f"held-out text {height:.2f}" and words.yanchor == anchor
+    below = by_temperature([COURSE], X, 0.7, -1.25, (-3.0, 0.0), "")
+    assert below.layout.annotations[0].text == "held-out text −1.25"
