@@ -11,7 +11,7 @@ from explorer.errors import LineageError
 from explorer.ui import at_hand, attention_answers, attention_insides, attention_views, texts
 from explorer.ui.at_hand import AtHand
 from explorer.ui.attention_views import Looked
-from explorer.ui.gaze import LONGEST, Gaze
+from explorer.ui.gaze import LONGEST, MOST_TOKENS, Gaze
 from explorer.ui.page import empty_panel, lead, page_head, problems, source
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.slowly import latest
@@ -81,7 +81,7 @@ def chosen(session: PageSession[Gaze]) -> AtHand | None:
     gaze = session.state
     try:
         hand = at_hand.find(gaze.model)
-        attention_views.size(hand)
+        session.state = gaze = gaze.within(*attention_views.size(hand), MOST_TOKENS)
         if gaze.seed >= hand.config.replicas:
             session.state = gaze = replace(gaze, seed=0)
         if gaze.step is not None and gaze.step not in attention_views.steps_of(hand):

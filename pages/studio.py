@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.ui import at_hand, studio_findings, studio_measures, studio_texts, studio_tree, studio_writing, texts
 from explorer.ui.at_hand import AtHand
-from explorer.ui.page import empty_panel, explanation, lead, page_head, problems, source
+from explorer.ui.page import empty_panel, explanation, lead, page_head, plain, problems, source
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.slowly import latest
 from explorer.ui.studio import LONGEST_PROMPT, MOST_MODELS, Studio, changed_prompt
@@ -59,12 +59,19 @@ def prompt_row(session: PageSession[Studio]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ties = bound(session, "studio.prompt", studio.prompt, changed_prompt)
         st.text_input("Prompt", width=330, max_chars=LONGEST_PROMPT, placeholder="from a line end", **ties)
-        shown = studio.prompt if studio.prompt in PROMPTS else None
-        ties = bound(session, "studio.pick", shown, lambda s, p: s if p is None else s.writing(prompt=p))
-        st.pills(
-            "or take one", PROMPTS, format_func=lambda p: p.strip() or "nothing", wrap=True, width="content", **ties
-        )
+        models_field(session)
         cuts(session)
+    shown = studio.prompt if studio.prompt in PROMPTS else None
+    ties = bound(session, "studio.pick", shown, lambda s, p: s if p is None else s.writing(prompt=p))
+    st.pills(
+        "Take a prompt",
+        PROMPTS,
+        format_func=lambda p: p.strip() or "nothing",
+        label_visibility="collapsed",
+        wrap=True,
+        width="content",
+        **ties,
+    )
 
 
 def cuts(session: PageSession[Studio]) -> None:
@@ -90,7 +97,7 @@ def cuts(session: PageSession[Studio]) -> None:
         )
 
 
-def models_row(session: PageSession[Studio]) -> None:
+def models_field(session: PageSession[Studio]) -> None:
     """Who writes."""
     titles = at_hand.offered("text")
     here = list(session.state.models)
@@ -101,6 +108,7 @@ def models_row(session: PageSession[Studio]) -> None:
         list(titles),
         format_func=titles.__getitem__,
         max_selections=MOST_MODELS,
+        width=420,
         **ties,
     )
 
@@ -119,9 +127,9 @@ def hands_of(session: PageSession[Studio]) -> dict[str, AtHand]:
     return found
 
 
-def texts_part(session: PageSession[Studio], hands: dict[str, AtHand]) -> None:
-    """The slider, the texts, the distribution."""
-    studio = session.state
+def texts_part(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> Mapping[str, Texts]:
+    """The slider, the texts, the distribution; returns the texts that are shown, as far as they are new."""
+    studio, shown = session.state, dict[str, Texts]()
     wanted = {
         name: (studio_texts.names(hand, studio), partial(studio_texts.texts, hand, studio))
         for name, hand in hands.items()
@@ -130,12 +138,14 @@ def texts_part(session: PageSession[Studio], hands: dict[str, AtHand]) -> None:
     def draw(found: Mapping[str, Texts], old: frozenset[str]) -> None:
         if studio_texts.show(session, hands, found, old):
             st.rerun()
+        shown.update({name: each for name, each in found.items() if name not in old})
 
     latest("studio-texts", wanted, draw, "The models are writing at 41 temperatures; that takes a moment …", 560)
+    return shown
 
 
-def why_part(session: PageSession[Studio]) -> None:
-    """What the slider does, as a formula."""
+def why_part(studio: Studio, hands: Mapping[str, AtHand], shown: Mapping[str, Texts]) -> None:
+    """What the slider does, as a formula, with the numbers of the place that is shown."""
     st.header("Why the same luck gives another text", anchor=False)
     explanation(
         "A model gives every token a number, its logit. Temperature divides all of them before they become "
@@ -146,8 +156,12 @@ def why_part(session: PageSession[Studio]) -> None:
         r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}, \qquad "
         r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right), \qquad g_i = -\ln(-\ln u_i)"
     )
+    focus = studio.focused if studio.focused in hands else next(iter(hands), "")
+    if focus in shown and studio.at < shown[focus].scrubbed.ids.shape[1]:
+        explanation(f"The two likeliest of the {plain(hands[focus].title)} at the place that is shown above:")
+        st.latex(studio_texts.formula(hands[focus], studio, shown[focus]))
     explanation(
-        "The second line draws from exactly the first (the Gumbel-max trick). Because the dice do not change with the "
+        "“next” draws from exactly these probabilities (the Gumbel-max trick). Because the dice do not change with the "
         "temperature, neither does a token until another one overtakes it; then all that follows is another text."
     )
 
@@ -156,22 +170,21 @@ def page(session: PageSession[Studio]) -> None:
     """The whole screen, from the question to the papers."""
     page_head("What does temperature change?")
     lead(
-        "The models go on from your words, one token at a time. Drag the temperature: the dice stay the same, only "
-        "how boldly they are read changes."
+        "The models go on from your words. Drag the temperature: the dice stay, only how boldly they are read changes."
     )
     prompt_row(session)
     problems(session.problems)
     hands = hands_of(session)
+    shown: Mapping[str, Texts] = {}
     if hands:
-        texts_part(session, hands)
+        shown = texts_part(session, hands)
     else:
-        empty_panel("Choose a model below: it writes at once.", 560)
-    models_row(session)
+        empty_panel("Choose a model above: it writes at once.", 560)
     if hands:
         studio_tree.section(session, hands)
         studio_writing.section(session, hands)
         studio_measures.section(session, hands)
-    why_part(session)
+    why_part(session.state, hands, shown)
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default="Choosing a token", key="studio.code", label_visibility="collapsed")
     file = FILES[name or "Choosing a token"]

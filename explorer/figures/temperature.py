@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,30 +29,26 @@ def by_temperature(
     courses: Sequence[Course],
     temperatures: Float[ndarray, " temperatures"],
     here: float,
-    held_out: float | None,
+    people: Mapping[str, float],
     limits: tuple[float, float],
-    title: str,
 ) -> go.Figure:
-    """All models on one pair of axes; dashed: the same measure of held-out text, upright: the temperature just now."""
+    """All models on one pair of axes, upright the temperature just now.
+
+    `people`: the same measure of text that people wrote, dashed, by the colour of its line. It differs where models cut
+    the text into other tokens, or expect it otherwise.
+    """
     shapes = [upright(here, INK, 1.5, "1px,3px")]
     marks: list[dict[str, Any]] = []
-    if held_out is not None:
-        shapes.append(across(held_out, INK, 1.5, "5px,4px"))
-        low, high = limits
-        above = held_out < low + 0.85 * (high - low)
-        marks.append(
-            words(
-                "held-out text " + f"{held_out:.2f}".replace("-", "−"),
-                2.0,
-                held_out,
-                xanchor="right",
-                yanchor="bottom" if above else "top",
-            )
-        )
+    low, high = limits
+    for colour, height in people.items():
+        shapes.append(across(height, paint(colour), 1.5, "5px,4px"))
+        above = height < low + 0.85 * (high - low)
+        said = f"people {height:.2f}".replace("-", "−")
+        marks.append(words(said, 2.0, height, xanchor="right", yanchor="bottom" if above else "top"))
     return figure(
         *(trace for course in courses for trace in _traces(course, rounded(temperatures))),
         xaxis={"range": [0, 2], "tickvals": [0, 0.5, 1, 1.5, 2], "title": {"text": "temperature"}},
-        yaxis={"range": list(limits), "nticks": 4, "title": {"text": title}},
+        yaxis={"range": list(limits), "nticks": 4},
         shapes=shapes,
         annotations=marks,
         margin={"l": 8, "r": 12, "t": 12, "b": 8},

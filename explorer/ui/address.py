@@ -47,7 +47,7 @@ def read(kind: type[State], address: Mapping[str, str]) -> tuple[State, tuple[st
 
 
 def _value(name: str, text: str, hint: Any, about: Mapping[str, Any]) -> object:
-    if get_origin(hint) is tuple:
+    if any(get_origin(kind) is tuple for kind in (hint, *get_args(hint))):
         given: object = tuple(part for part in text[:_LONGEST].split(",") if part)
     else:
         given = text

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from explorer.errors import InvalidSetting, shortened
 
 LONGEST = 2_000  # characters of a text
+MOST_TOKENS = 1_024  # the longest context there is
 HEAD = re.compile(r"(\d{1,2})\.(\d{1,2})")
 Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
 
@@ -29,9 +30,13 @@ class Gaze:
     say: str | None = None  # what was typed; None: what fits the model
     seed: int = field(default=0, metadata={"low": 0, "high": 31})  # which of a run's replicas
     step: int | None = field(default=None, metadata={"low": 0, "high": 1e9})  # of the training; None: its end
-    layer: int = field(default=0, metadata={"low": 0, "high": 63})
-    head: int = field(default=0, metadata={"low": 0, "high": 63})
-    at: int | None = field(default=None, metadata={"low": 0, "high": 1023})  # the token that asks; None: the last
+    layer: int = field(
+        default=1, metadata={"low": 0, "high": 63}
+    )  # where the usual model has a head with a clear habit
+    head: int = field(default=2, metadata={"low": 0, "high": 63})
+    at: int | None = field(
+        default=None, metadata={"low": 0, "high": MOST_TOKENS - 1}
+    )  # the token that asks; None: the last
     view: Literal["lines", "matrix"] = "lines"
     scale: Literal["one", "row"] = "one"
     sort: Literal["place", "previous", "itself", "first", "same", "after_same", "spread", "worth"] = "place"

@@ -44,7 +44,8 @@ class Studio:
     min_p: float = field(default=0.0, metadata={"low": 0.0, "high": 1.0})
     at: int = field(default=0, metadata={"low": 0, "high": 399})  # the token whose distribution is shown
     of: int = field(default=0, metadata={"low": 0, "high": 40})  # in which of the texts: the place of its temperature
-    path: tuple[int, ...] = field(default=(), metadata={"check": _path})  # tokens that were chosen one by one
+    # Tokens that were chosen one by one; None: nobody chose yet, the first few are by the dice.
+    path: tuple[int, ...] | None = field(default=None, metadata={"check": _path})
     length: int = field(default=1_000, metadata={"low": 100, "high": LONGEST_TEXT})  # of a whole text, in tokens
 
     @property
@@ -63,11 +64,11 @@ class Studio:
 
     def at_place(self, model: str, of: int, at: int) -> Studio:
         """The distribution of another token; another model begins its path anew."""
-        path = self.path if model == self.focused else ()
+        path = self.path if model == self.focused else None
         return replace(self, focus="" if model == self.models[-1] else model, of=of if at else 0, at=at, path=path)
 
     def _anew(self, **changes: object) -> Studio:
-        return replace(self, **{"at": 0, "of": 0, "path": (), **changes})  # type: ignore[arg-type]
+        return replace(self, **{"at": 0, "of": 0, "path": None, **changes})  # type: ignore[arg-type]
 
 
 def changed_prompt(studio: Studio, prompt: str) -> Studio:

@@ -13,27 +13,29 @@ from explorer.ui.studio import Studio
 if TYPE_CHECKING:
     from explorer.ui.studio_measures import Measured
 
-_LITTLE = 0.05  # of a share
+WINDOWS = 8  # pieces of the text that people wrote
 
 
 def measures(found: Mapping[str, Measured]) -> str:
-    """At which temperature a model's text is as varied as what people wrote."""
-    said = []
+    """How much the coldest text repeats, and at which temperature a text is as varied as what people wrote."""
+    cold = listed(
+        [
+            f"{100 * each.written.repetition8[0].mean():.0f} % of {'what ' * (not i)}the {title}{' writes' * (not i)}"
+            for i, (title, each) in enumerate(found.items())
+        ]
+    )
+    said = [f"At temperature 0 {cold} stood there before."]
+    varied, likely = [], []
     for title, each in found.items():
-        varied = each.written.distinct4.mean(axis=1)
-        repeats = each.written.repetition8.mean(axis=1)
-        temperatures = each.written.temperatures
-        cold = f"{title}: at temperature 0 {repeats[0]:.0%} of it stood there before"
         if each.people is None:
-            said.append(f"{cold}, at {temperatures[-1]:g} {repeats[-1]:.0%}.")
             continue
-        near = int(np.abs(varied - each.people[0]).argmin())
-        likely = each.written.log_probability.mean(axis=1)
-        close = int(np.abs(likely - each.people[2]).argmin())
-        said.append(
-            f"{cold}; it is as varied as what people wrote at about {temperatures[near]:g}, and as likely to itself at "
-            f"about {temperatures[close]:g}."
-        )
+        temperatures = each.written.temperatures
+        nearest = int(np.abs(each.written.distinct4.mean(axis=1) - each.people[0]).argmin())
+        varied.append(f"the {title} at about {temperatures[nearest]:g}")
+        nearest = int(np.abs(each.written.log_probability.mean(axis=1) - each.people[2]).argmin())
+        likely.append(f"the {title} at about {temperatures[nearest]:g}")
+    if varied:
+        said.append(f"As varied as what people wrote is {listed(varied)}; as surprising to itself, {listed(likely)}.")
     return " ".join(said)
 
 
@@ -47,7 +49,7 @@ def how_measured(found: Mapping[str, Measured], studio: Studio) -> str:
     people = [each for each in found.values() if each.people is not None]
     if people:
         which = "held-out text" if all(each.held_out for each in people) else "the text they learned from"
-        said.append(f"Dashed: {which}, in pieces of the same length.")
+        said.append(f"Dashed: {which}, in {number(WINDOWS)} pieces of the same length.")
     return " ".join(said)
 
 

@@ -27,7 +27,7 @@ from explorer.ui.studio_texts import read, sampling, tensor, tokenizer_of
 if TYPE_CHECKING:
     from explorer.generation.measures import ByTemperature
 
-SEEDS, WINDOWS = 8, 8  # texts of a model at each temperature, and pieces of the text that people wrote
+SEEDS = 8  # texts of a model at each temperature
 HEIGHT = 300
 
 
@@ -79,7 +79,7 @@ def measured(hand: AtHand, studio: Studio) -> Measured:
     if not texts.readable(task):
         return Measured(written, None, False)
     ids, held_out = _of_people(task)
-    places = np.linspace(0, max(0, len(ids) - studio.tokens - 2), WINDOWS).astype(int)
+    places = np.linspace(0, max(0, len(ids) - studio.tokens - 2), findings.WINDOWS).astype(int)
     rows = []
     for place in places.tolist():
         piece = ids[place : place + 1 + studio.tokens].astype(np.int64).tolist()
@@ -107,14 +107,13 @@ def _panel(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured
         Course(hands[n].title, hands[n].row.colour, hands[n].row.dash, getattr(each.written, name))
         for n, each in found.items()
     ]
-    people = [float(each.people[which]) for each in found.values() if each.people is not None]
+    people = _people(which, hands, found)
     low = min(float(c.values.min()) for c in courses)
-    limits = (-0.02, 1.04) if which < 2 else (min(low, *people, -0.5) * 1.05, 0.0)
+    limits = (-0.02, 1.04) if which < 2 else (min(low, *people.values(), -0.5) * 1.05, 0.0)
     temperatures = np.array(next(iter(found.values())).written.temperatures)
     return Panel(
         f"studio-{name}",
-        # Models with other tokens than each other cannot share one line for what people wrote.
-        by_temperature(courses, temperatures, here, people[-1] if len(people) == 1 or which < 2 else None, limits, ""),
+        by_temperature(courses, temperatures, here, people, limits),
         alt=f"{title} against temperature.",
         title=title[0].upper() + title[1:],
         tracks=[
@@ -128,3 +127,11 @@ def _panel(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured
             for i, c in enumerate(courses)
         ],
     )
+
+
+def _people(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured]) -> dict[str, float]:
+    """A measure of what people wrote: in ink where it is the same for all models, else by each model's colour."""
+    by_colour = {hands[n].row.colour: float(each.people[which]) for n, each in found.items() if each.people is not None}
+    if len(set(by_colour.values())) == 1:
+        return {"--ink": next(iter(by_colour.values()))}
+    return by_colour

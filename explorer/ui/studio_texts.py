@@ -113,7 +113,7 @@ def check_writes(hand: AtHand) -> None:
     if not isinstance(hand.config.task, TextConfig):
         raise InvalidSetting(
             f"The run “{hand.name}” learned {task_row(hand.config.task).title.lower()}, it cannot write. "
-            "Choose a language model below."
+            "Choose a language model above."
         )
 
 
@@ -175,6 +175,34 @@ def place(hand: AtHand, studio: Studio, told: Texts) -> dict[str, object]:
         "address": packed.offer(content, "studio.place"),
         "context": _end(tokenizer.decode([*told.prompt.ids, *before])),
     }
+
+
+def formula(hand: AtHand, studio: Studio, told: Texts) -> str:
+    """What the temperature does to the two likeliest tokens of the place that is shown, with their numbers."""
+    from explorer.generation.scrubbing import SURPRISE_UNIT
+
+    first, second = told.scrubbed.top_surprise[studio.of, studio.at, :2] / SURPRISE_UNIT
+    names = [_in_formula(tokenizer_of(hand).tokens[id]) for id in told.scrubbed.top[studio.of, studio.at, :2].tolist()]
+    gap = float(second - first)
+    ratio = rf"\frac{{p_{{\text{{{names[0]}}}}}}}{{p_{{\text{{{names[1]}}}}}}} = e^{{(l_1 - l_2) / \tau}}: \qquad "
+    learned = rf"\tau = 1: \; e^{{{gap:.2f}}} = {_short(np.exp(gap))}"
+    if studio.t in (0, 1):
+        return ratio + learned
+    now = rf"\tau = {studio.t:.2f}: \; e^{{{gap:.2f} / {studio.t:.2f}}} = {_short(np.exp(gap / studio.t))}"
+    return ratio + learned + r", \qquad " + now
+
+
+def _short(value: float) -> str:
+    if value < 1e4:
+        return f"{value:.2f}" if value < 100 else f"{value:,.0f}".replace(",", r"{,}")
+    power = int(np.log10(value))
+    return rf"{value / 10**power:.1f} \cdot 10^{{{power}}}"
+
+
+def _in_formula(token: str) -> str:
+    """A token inside a formula: its letters, its white space visible, nothing that TeX would take for a command."""
+    named = "".join({" ": "␣", "\n": "↵", "\t": "⇥"}.get(letter, letter) for letter in token)
+    return "".join(letter if letter.isalnum() or letter in "␣↵⇥.,;:!?'-" else "□" for letter in named)
 
 
 def show(

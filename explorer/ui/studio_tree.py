@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from explorer.errors import InvalidSetting
 from explorer.tasks.text import TextConfig
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import ears, heard, register
@@ -22,6 +21,7 @@ from explorer.ui.studio_texts import read, sampling, tensor, tokenizer_of, unit
 if TYPE_CHECKING:
     from explorer.generation.scrubbing import Candidate
 
+BEGINNING = 8  # tokens of the path before anybody chose one
 _KEY = "tree"
 _tree = register(_KEY)
 
@@ -40,7 +40,7 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     key = ("studio-tree", *hand.stamp, studio.prompt, studio.path, sampling_key(studio))
 
     def draw(found: Mapping[str, dict[str, Any]], old: frozenset[str]) -> None:
-        if _heard(session, hand):
+        if _heard(session, hand, tuple(step["id"] for step in found["tree"]["steps"])):
             st.rerun()
         _tree(data=found["tree"], key=_KEY, **ears(_KEY, "go", "next", "back"))
 
@@ -56,10 +56,10 @@ def sampling_key(studio: Studio) -> tuple[object, ...]:
 def _known(session: PageSession[Studio], hand: AtHand) -> Studio:
     """The state without a path that this model has no tokens for."""
     studio, count = session.state, len(tokenizer_of(hand).tokens)
-    strange = [id for id in studio.path if id >= count]
+    strange = [id for id in studio.path or () if id >= count]
     if strange:
         problems([f"path names token {strange[0]:,}, but this model has {count:,}: the path begins anew."])
-        session.state = studio = replace(studio, path=())
+        session.state = studio = replace(studio, path=None)
     return studio
 
 
@@ -71,15 +71,11 @@ def pictured(hand: AtHand, studio: Studio) -> dict[str, Any]:
 
     task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
     prompt = read(hand, studio.prompt)
+    path = by_the_dice(hand, studio, (), BEGINNING) if studio.path is None else studio.path
     found = steps(
-        hand.model(),
-        tensor(prompt.ids),
-        tensor(studio.path),
-        sampling(studio),
-        task.context,
-        padding_of(task, tokenizer),
+        hand.model(), tensor(prompt.ids), tensor(path), sampling(studio), task.context, padding_of(task, tokenizer)
     )
-    added = pieces(tokenizer, studio.path, prompt.ids)
+    added = pieces(tokenizer, path, prompt.ids)
 
     def candidates(before: tuple[int, ...], given: tuple[Candidate, ...]) -> list[dict[str, object]]:
         behind = (*prompt.ids, *before)[-8:]  # more do not change what a token adds
@@ -106,12 +102,12 @@ def pictured(hand: AtHand, studio: Studio) -> dict[str, Any]:
                 "p": round(step.probability, 5),
                 "learned": round(step.learned, 6),
                 "surprise": round(step.surprise, 4),
-                "candidates": candidates(studio.path[:i], step.candidates),
+                "candidates": candidates(path[:i], step.candidates),
                 "dice": step.dice,
             }
             for i, (piece, step) in enumerate(zip(added, found.steps, strict=True))
         ],
-        "here": {"candidates": candidates(studio.path, found.here.candidates), "dice": found.here.dice},
+        "here": {"candidates": candidates(path, found.here.candidates), "dice": found.here.dice},
         "temperature": float(studio.t),
         "most_surprising": found.most_surprising,
         "most": LONGEST_PATH,
@@ -120,10 +116,9 @@ def pictured(hand: AtHand, studio: Studio) -> dict[str, Any]:
     }
 
 
-def _heard(session: PageSession[Studio], hand: AtHand) -> bool:
-    """Take in where the visitor wants to go."""
-    studio = session.state
-    path = studio.path
+def _heard(session: PageSession[Studio], hand: AtHand, shown: tuple[int, ...]) -> bool:
+    """Take in where the visitor wants to go from the path that is shown."""
+    studio, path = session.state, shown
     said = heard(_KEY, "go")
     if isinstance(said, dict):
         at, id = said.get("at"), said.get("id")
@@ -132,16 +127,16 @@ def _heard(session: PageSession[Studio], hand: AtHand) -> bool:
     if type(said := heard(_KEY, "back")) is int and said > 0:
         path = path[: max(0, len(path) - said)]
     if type(said := heard(_KEY, "next")) is int and 0 < said <= LONGEST_PATH:
-        path = (*path, *_by_the_dice(hand, replace(studio, path=path), min(said, LONGEST_PATH - len(path))))
-    path = path[:LONGEST_PATH]
-    moved = path != studio.path
-    session.state = replace(studio, path=path)
+        path = (*path, *by_the_dice(hand, studio, path, min(said, LONGEST_PATH - len(path))))
+    moved = path != shown
     if moved:
+        session.state = replace(studio, path=path[:LONGEST_PATH])
         write_address(session)
     return moved
 
 
-def _by_the_dice(hand: AtHand, studio: Studio, tokens: int) -> tuple[int, ...]:
+def by_the_dice(hand: AtHand, studio: Studio, path: tuple[int, ...], tokens: int) -> tuple[int, ...]:
+    """So many tokens after a path, as the dice choose them. Raises LineageError."""
     from explorer.generation.scrubbing import onward
     from explorer.generation.writing import padding_of
 
@@ -149,10 +144,6 @@ def _by_the_dice(hand: AtHand, studio: Studio, tokens: int) -> tuple[int, ...]:
         return ()
     task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
     ids = tensor(read(hand, studio.prompt).ids)
-    try:
-        found = onward(
-            hand.model(), ids, tensor(studio.path), tokens, sampling(studio), task.context, padding_of(task, tokenizer)
-        )
-    except InvalidSetting:
-        return ()
+    padding = padding_of(task, tokenizer)
+    found = onward(hand.model(), ids, tensor(path), tokens, sampling(studio), task.context, padding)
     return tuple(found.tolist())

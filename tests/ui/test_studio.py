@@ -62,4 +62,5 @@ def test_the_first_place_is_the_same_in_every_text_and_a_path_belongs_to_its_mod
     studio = Studio(path=(1, 2))
     assert studio.at_place(USUAL[-1], 9, 0) == studio
     assert studio.at_place(USUAL[-1], 9, 1).path == (1, 2)
-    assert studio.at_place(USUAL[0], 9, 1).path == ()
+    assert studio.at_place(USUAL[0], 9, 1).path is None
+    assert address.read(Studio, address.write(Studio(path=()))) == (Studio(path=()), ())

@@ -142,7 +142,7 @@ export default instrument((place) => {
     if (drawn !== model) distribution.of(model, texts.length > 1, data.file);
     drawn = model;
     distribution.show(view, tail(context), note || `Point at a ${unit} of a text to see its choice; press it to stay there.`, rules);
-    if (!looked) say(heading, finding(view, unit, cut, texts.length > 1 ? model.title : "it"));
+    if (!looked) say(heading, finding(view, unit, cut, texts.length > 1 ? `the ${model.title}` : "it"));
     const wanted = texts.map((text) => {
       const stays = text === stands.text && shared(text.arrays.ids, stands.of, at) >= stands.at ? stands.at : -1;
       const same = from ? shared(text.arrays.ids, from.row, at) : text.spans.length;
