@@ -158,8 +158,10 @@ def why_part(studio: Studio, hands: Mapping[str, AtHand], shown: Mapping[str, Te
     )
     focus = studio.focused if studio.focused in hands else next(iter(hands), "")
     if focus in shown and studio.at < shown[focus].scrubbed.ids.shape[1]:
-        explanation(f"The two likeliest of the {plain(hands[focus].title)} at the place that is shown above:")
-        st.latex(studio_texts.formula(hands[focus], studio, shown[focus]))
+        first, second = studio_texts.likeliest(hands[focus], studio, shown[focus])
+        named = plain(f"“{first}” and “{second}”")
+        explanation(f"The two likeliest of the {plain(hands[focus].title)} at the place that is shown above, {named}:")
+        st.latex(studio_texts.formula(studio, shown[focus]))
     explanation(
         "“next” draws from exactly these probabilities (the Gumbel-max trick). Because the dice do not change with the "
         "temperature, neither does a token until another one overtakes it; then all that follows is another text."

@@ -17,6 +17,7 @@ from explorer.ui import slowly, texts
 from explorer.ui.at_hand import AtHand
 from explorer.ui.attention_views import Looked
 from explorer.ui.components import Panel, frame
+from explorer.ui.findings import visible
 from explorer.ui.gaze import Gaze
 from explorer.ui.page import explanation, plain
 
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from explorer.inspection.heads import Worth
 
 MOST = 8  # answers that are drawn
-SPACES = {" ": "␣", "\n": "↵", "\t": "⇥"}
-
-
-def visible(token: str) -> str:
-    """A token with its white space made visible."""
-    return "".join(SPACES.get(letter, letter) for letter in token)
 
 
 def vocabulary(hand: AtHand) -> tuple[str, ...]:

@@ -16,9 +16,10 @@ from explorer.figures.insides import attention_map
 from explorer.ui import attention_findings as findings
 from explorer.ui import packed
 from explorer.ui.at_hand import AtHand
-from explorer.ui.attention_answers import visible, vocabulary
+from explorer.ui.attention_answers import vocabulary
 from explorer.ui.attention_views import names, text_of, touch, unit
 from explorer.ui.components import Panel, ears, frame, heard, register
+from explorer.ui.findings import visible
 from explorer.ui.gaze import Gaze
 from explorer.ui.page import explanation, plain
 from explorer.ui.session import PageSession, write_address

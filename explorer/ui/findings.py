@@ -23,6 +23,11 @@ def number(count: int) -> str:
     return _NUMBERS[count] if 0 <= count < len(_NUMBERS) else f"{count:,}"
 
 
+def visible(token: str) -> str:
+    """A token with its white space made visible."""
+    return token.translate({ord(" "): "␣", ord("\n"): "↵", ord("\t"): "⇥"})
+
+
 def seeds(count: int) -> str:
     """Eight seeds, one seed."""
     return f"{number(count)} seed{'' if count == 1 else 's'}"

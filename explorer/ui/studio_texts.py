@@ -16,7 +16,7 @@ from explorer.tasks.text import TextConfig
 from explorer.ui import packed
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import ears, heard, register
-from explorer.ui.findings import listed
+from explorer.ui.findings import listed, visible
 from explorer.ui.session import PageSession, write_address
 from explorer.ui.studio import Studio
 
@@ -177,14 +177,20 @@ def place(hand: AtHand, studio: Studio, told: Texts) -> dict[str, object]:
     }
 
 
-def formula(hand: AtHand, studio: Studio, told: Texts) -> str:
-    """What the temperature does to the two likeliest tokens of the place that is shown, with their numbers."""
+def likeliest(hand: AtHand, studio: Studio, told: Texts) -> tuple[str, str]:
+    """The two likeliest tokens of the place that is shown."""
+    names = tokenizer_of(hand).tokens
+    first, second = (visible(names[id]) for id in told.scrubbed.top[studio.of, studio.at, :2].tolist())
+    return first, second
+
+
+def formula(studio: Studio, told: Texts) -> str:
+    """What the temperature does to these two."""
     from explorer.generation.scrubbing import SURPRISE_UNIT
 
     first, second = told.scrubbed.top_surprise[studio.of, studio.at, :2] / SURPRISE_UNIT
-    names = [_in_formula(tokenizer_of(hand).tokens[id]) for id in told.scrubbed.top[studio.of, studio.at, :2].tolist()]
     gap = float(second - first)
-    ratio = rf"\frac{{p_{{\text{{{names[0]}}}}}}}{{p_{{\text{{{names[1]}}}}}}} = e^{{(l_1 - l_2) / \tau}}: \qquad "
+    ratio = r"\frac{p_1}{p_2} = e^{(l_1 - l_2) / \tau}: \qquad "
     learned = rf"\tau = 1: \; e^{{{gap:.2f}}} = {_short(np.exp(gap))}"
     if studio.t in (0, 1):
         return ratio + learned
@@ -197,12 +203,6 @@ def _short(value: float) -> str:
         return f"{value:.2f}" if value < 100 else f"{value:,.0f}".replace(",", r"{,}")
     power = int(np.log10(value))
     return rf"{value / 10**power:.1f} \cdot 10^{{{power}}}"
-
-
-def _in_formula(token: str) -> str:
-    """A token inside a formula: its letters, its white space visible, nothing that TeX would take for a command."""
-    named = "".join({" ": "␣", "\n": "↵", "\t": "⇥"}.get(letter, letter) for letter in token)
-    return "".join(letter if letter.isalnum() or letter in "␣↵⇥.,;:!?'-" else "□" for letter in named)
 
 
 def show(
