@@ -24,6 +24,7 @@ def stations(figures: bool) -> list[Station]:
     found = lanes(NegationLab().configs)
     texts = TextLab()
     readers = lanes({model: texts.config(model) for model in ("feedforward", "lstm", "gru")})
+    heads: Station = {"href": "/attention", "page": "attention", "link": "Open the attention explorer"}
     lab: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
     library: Station = {"href": "/text", "page": "text", "link": "Open the language models"}
     shut: Station = {"href": None, "page": None, "link": None, "figure": None}
@@ -64,7 +65,11 @@ def stations(figures: bool) -> list[Station]:
         station("2014", "GRU", "--m-gru", "Is one door fewer enough?", wrote("gru")),
         station("2015", "Attention", "--m-additive", "Why squeeze a sentence into one vector?", shut),
         station(
-            "2017", "Transformer", "--m-transformer", "What if attention is all there is?", drawn("transformer", _gaze)
+            "2017",
+            "Transformer",
+            "--m-transformer",
+            "What if attention is all there is?",
+            {**drawn("transformer", _gaze), **heads},
         ),
     ]
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 
 import pytest
@@ -123,6 +123,7 @@ class Page:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.told: list[object] = []
+        self.session_state: dict[str, object] = {}
         monkeypatch.setattr(slowly, "st", self)
         monkeypatch.setattr(slowly, "empty_panel", lambda said, height: self.told.append(said))
         monkeypatch.setattr(slowly, "problems", self.told.extend)
@@ -199,3 +200,45 @@ def test_a_part_whose_result_was_dropped_since_gets_its_clock_back(
     forget("sha")
     with pytest.raises(Rerun):
         page.again()  # somebody pressed a button in it
+
+
+def test_what_follows_a_gesture_stays_until_the_next_result_is_there(
+    gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = Page(monkeypatch)
+    monkeypatch.setattr(slowly, "PATIENCE", 0.0)
+
+    def ask(text: str, make: Callable[[], object]) -> None:
+        def draw(found: Mapping[str, object], old: frozenset[str]) -> None:
+            page.told.append((dict(found), set(old)))
+
+        slowly.latest("part", {"rnn": (("text", text), make)}, draw, "wait", 60)
+
+    ask("a", gate.wait)
+    assert (page.told, page.clock) == (["wait"], True)
+    gate.set()
+    work(("text", "a"), gate.wait).result()
+    ask("a", gate.wait)
+    assert page.told[-1] == ({"rnn": True}, set()) and not page.clock
+
+    second = threading.Event()
+    ask("b", second.wait)
+    assert page.told[-1] == ({"rnn": True}, {"rnn"}) and page.clock  # the old one, and the page knows that it is
+    second.set()
+    work(("text", "b"), second.wait).result()
+    with pytest.raises(Rerun):
+        page.again()  # the clock's next look: the page is drawn anew, without one
+
+    def fail() -> None:
+        raise TextError("too short")
+
+    with pytest.raises(TextError):
+        work(("text", "c"), fail).result()
+    ask("c", fail)
+    assert page.told[-1] == "too short"
+
+
+def test_quick_work_waits_for_no_slow_one(gate: threading.Event) -> None:
+    held = [work(("held", i), gate.wait) for i in range(4)]
+    assert work(("quick",), lambda: 1, quick=True).result(timeout=30) == 1
+    assert not any(future.done() for future in held)
