@@ -38,6 +38,7 @@ def answers(
         "text": [f"{p:.2f}" for p in now],
         "textposition": "outside",
         "textfont": {"size": 16, "color": INK},
+        "constraintext": "none",
         "cliponaxis": False,
         "name": "now",
     }

@@ -40,11 +40,13 @@ def by_temperature(
     shapes = [upright(here, INK, 1.5, "1px,3px")]
     marks: list[dict[str, Any]] = []
     low, high = limits
-    for colour, height in people.items():
+    for i, (colour, height) in enumerate(people.items()):
         shapes.append(across(height, paint(colour), 1.5, "5px,4px"))
         above = height < low + 0.85 * (high - low)
         said = f"people {height:.2f}".replace("-", "−")
-        marks.append(words(said, 2.0, height, xanchor="right", yanchor="bottom" if above else "top"))
+        if i < 2:  # one at either end: lines of several models lie close together
+            place = {"x": 0.0, "xanchor": "left"} if i else {"x": 2.0, "xanchor": "right"}
+            marks.append(words(said, y=height, yanchor="bottom" if above else "top", **place))
     return figure(
         *(trace for course in courses for trace in _traces(course, rounded(temperatures))),
         xaxis={"range": [0, 2], "tickvals": [0, 0.5, 1, 1.5, 2], "title": {"text": "temperature"}},

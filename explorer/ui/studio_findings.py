@@ -16,15 +16,19 @@ if TYPE_CHECKING:
 WINDOWS = 8  # pieces of the text that people wrote
 
 
-def measures(found: Mapping[str, Measured]) -> str:
-    """How much the coldest text repeats, and at which temperature a text is as varied as what people wrote."""
+def coldest(found: Mapping[str, Measured]) -> str:
+    """How much the text at temperature 0 repeats."""
     cold = listed(
         [
             f"{100 * each.written.repetition8[0].mean():.0f} % of {'what ' * (not i)}the {title}{' writes' * (not i)}"
             for i, (title, each) in enumerate(found.items())
         ]
     )
-    said = [f"At temperature 0 {cold} stood there before."]
+    return f"At temperature 0, {cold} stood there before."
+
+
+def like_people(found: Mapping[str, Measured]) -> str:
+    """At which temperature a text is as varied as what people wrote, and as surprising to its model."""
     varied, likely = [], []
     for title, each in found.items():
         if each.people is None:
@@ -34,9 +38,11 @@ def measures(found: Mapping[str, Measured]) -> str:
         varied.append(f"the {title} at about {temperatures[nearest]:g}")
         nearest = int(np.abs(each.written.log_probability.mean(axis=1) - each.people[2]).argmin())
         likely.append(f"the {title} at about {temperatures[nearest]:g}")
-    if varied:
-        said.append(f"As varied as what people wrote is {listed(varied)}; as surprising to itself, {listed(likely)}.")
-    return " ".join(said)
+    if not varied:
+        return ""
+    return (
+        f"As varied as what people wrote is {listed(varied)}; as surprising to itself as their text, {listed(likely)}."
+    )
 
 
 def how_measured(found: Mapping[str, Measured], studio: Studio) -> str:

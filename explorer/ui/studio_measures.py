@@ -52,7 +52,9 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     wanted = {name: (_key(hand, studio), partial(measured, hand, studio)) for name, hand in hands.items()}
 
     def draw(found: Mapping[str, Measured]) -> None:
-        st.subheader(plain(findings.measures({hands[n].title: each for n, each in found.items()})), anchor=False)
+        by_title = {hands[name].title: each for name, each in found.items()}
+        st.subheader(plain(findings.coldest(by_title)), anchor=False)
+        explanation(plain(findings.like_people(by_title)))
         panels = [_panel(i, hands, found, float(session.state.t)) for i in range(3)]
         frame(panels, key="studio-measures", height=HEIGHT, columns=3)
         st.caption(plain(findings.how_measured(found, studio)))

@@ -27,3 +27,9 @@ def test_what_people_wrote_is_a_line_whose_words_stay_inside(height: float, anch
     assert words.text == f"people {height:.2f}" and words.yanchor == anchor
     below = by_temperature([COURSE], X, 0.7, {"--m-rnn": -1.25}, (-3.0, 0.0))
     assert below.layout.annotations[0].text == "people −1.25"
+
+
+def test_of_two_lines_of_people_each_has_its_words_at_an_end_of_its_own() -> None:
+    figure = by_temperature([COURSE], X, 0.7, {"--m-ngram": 0.5, "--m-rnn": 0.51, "--m-gru": 0.52}, (0.0, 1.0))
+    assert [(words.x, words.xanchor) for words in figure.layout.annotations] == [(2.0, "right"), (0.0, "left")]
+    assert len(figure.layout.shapes) == 4

@@ -131,5 +131,5 @@ def test_another_seed_is_another_text_and_no_place_of_the_old_one_is_kept() -> N
 def test_the_numbers_of_whole_texts_come_with_what_people_wrote() -> None:
     at = studio()
     text = re.sub(r"\\(.)", r"\1", said(at))
-    assert "At temperature 0 " in text and "As varied as what people wrote is the n-gram at about" in text
+    assert "At temperature 0, " in text and "As varied as what people wrote is the n-gram at about" in text
     assert "the mean of eight texts of 20 tokens" in text and "Dashed: held-out text" in text

@@ -4,7 +4,7 @@ import numpy as np
 
 from explorer.generation.measures import ByTemperature
 from explorer.ui.studio import Studio
-from explorer.ui.studio_findings import cuts, how_measured, measures
+from explorer.ui.studio_findings import coldest, cuts, how_measured, like_people
 from explorer.ui.studio_measures import Measured
 
 
@@ -16,16 +16,17 @@ def measured(people: list[float] | None = None, repeats: float = 0.5, held_out: 
 
 
 def test_the_coldest_text_and_the_temperature_of_people_are_said() -> None:
-    said = measures({"n-gram": measured([0.86, 0.0, -3.0], 0.88), "RNN": measured([0.25, 0.0, -1.0])})
-    assert said == (
-        "At temperature 0 88 % of what the n-gram writes and 50 % of the RNN stood there before. As varied as what "
-        "people wrote is the n-gram at about 1 and the RNN at about 0; as surprising to itself, the n-gram at about 2 "
-        "and the RNN at about 1."
+    found = {"n-gram": measured([0.86, 0.0, -3.0], 0.88), "RNN": measured([0.25, 0.0, -1.0])}
+    assert coldest(found) == "At temperature 0, 88 % of what the n-gram writes and 50 % of the RNN stood there before."
+    assert like_people(found) == (
+        "As varied as what people wrote is the n-gram at about 1 and the RNN at about 0; as surprising to itself as "
+        "their text, the n-gram at about 2 and the RNN at about 1."
     )
 
 
 def test_without_the_text_of_people_nothing_is_compared_with_it() -> None:
-    assert measures({"RNN": measured()}) == "At temperature 0 50 % of what the RNN writes stood there before."
+    assert coldest({"RNN": measured()}) == "At temperature 0, 50 % of what the RNN writes stood there before."
+    assert like_people({"RNN": measured()}) == ""
     assert "Dashed" not in how_measured({"RNN": measured()}, Studio())
     assert "Dashed: held-out text" in how_measured({"RNN": measured([1.0, 0.0, -1.0])}, Studio())
     assert "the text they learned from" in how_measured({"RNN": measured([1.0, 0.0, -1.0], held_out=False)}, Studio())
