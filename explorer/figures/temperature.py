@@ -45,7 +45,7 @@ def by_temperature(
         above = height < low + 0.85 * (high - low)
         said = f"people {height:.2f}".replace("-", "−")
         if i < 2:  # one at either end: lines of several models lie close together
-            place = {"x": 0.0, "xanchor": "left"} if i else {"x": 2.0, "xanchor": "right"}
+            place: dict[str, Any] = {"x": 0.0, "xanchor": "left"} if i else {"x": 2.0, "xanchor": "right"}
             marks.append(words(said, y=height, yanchor="bottom" if above else "top", **place))
     return figure(
         *(trace for course in courses for trace in _traces(course, rounded(temperatures))),
