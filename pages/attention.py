@@ -147,6 +147,7 @@ def touch_name(gaze: Gaze) -> str:
 
 
 session = page_session("attention", Gaze)
+session.state = session.state.settled(at_hand.wanted(models=("transformer",)))
 texts.remember()
 page(session)
 write_address(session)

@@ -198,6 +198,7 @@ def page(session: PageSession[Studio]) -> None:
 
 
 session = page_session("studio", Studio)
+session.state = session.state.settled(at_hand.wanted("text"))
 texts.remember()
 page(session)
 write_address(session)

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from explorer.catalogue import MODELS, ModelRow, model_row
-from explorer.errors import DamagedRun, StoreError, UnknownRun, shortened
+import streamlit as st
+
+from explorer.catalogue import MODELS, ModelRow, model_row, task_row
+from explorer.errors import DamagedRun, LineageError, StoreError, UnknownRun, shortened
 from explorer.tasks.text import TextConfig
 from explorer.training import index, store
 from explorer.training.config import RunConfig
@@ -20,6 +22,7 @@ from explorer.training.job import View
 from explorer.training.jobs import service
 from explorer.training.record import Record
 from explorer.training.store import StoredRun
+from explorer.ui.session import arrived, run_in_focus
 from explorer.ui.visitors import visitor
 
 if TYPE_CHECKING:
@@ -108,6 +111,19 @@ def find(name: str) -> AtHand:
                 "another one, or train it here."
             ) from None
         return AtHand(job.key, f"{model_row(job.record.config.model).title} on your text", job.record)
+
+
+def wanted(task: str = "", models: tuple[str, ...] = ()) -> str:
+    """The run that somebody who has just come here looked at on another page, if it is of this task or these models."""
+    name = run_in_focus()
+    if not (name and arrived()) or st.query_params:
+        return ""
+    try:
+        hand = find(name)
+    except LineageError:
+        return ""  # the page it came from has said so
+    fits = task in ("", task_row(hand.config.task).name) and (not models or hand.row.name in models)
+    return hand.name if fits else ""
 
 
 def offered(task: str = "", models: tuple[str, ...] = ()) -> dict[str, str]:

@@ -27,6 +27,7 @@ class Gaze:
     """A model, a text, and where one looks in it."""
 
     model: str = "text-through-training"
+    run: str = ""  # one run, as any page's address may name it
     say: str | None = None  # what was typed; None: what fits the model
     seed: int = field(default=0, metadata={"low": 0, "high": 31})  # which of a run's replicas
     step: int | None = field(default=None, metadata={"low": 0, "high": 1e9})  # of the training; None: its end
@@ -50,6 +51,11 @@ class Gaze:
     def touched(self) -> bool:
         """Whether anything in the model is not as it learned it."""
         return bool(self.off or self.flat or self.unmasked or self.unplaced)
+
+    def settled(self, wanted: str = "") -> Gaze:
+        """The same, where one run is asked for by name: that one is looked into."""
+        run = self.run or wanted
+        return replace(self.of_model(run), run="") if run else self
 
     def of_model(self, model: str) -> Gaze:
         """Another model has other heads, snapshots and seeds; the text stays if somebody typed it."""

@@ -33,6 +33,7 @@ class Studio:
     """The models, what they go on from, and how they choose."""
 
     models: tuple[str, ...] = field(default=USUAL, metadata={"check": _models})
+    run: str = ""  # one run, as any page's address may name it
     focus: str = ""  # the model whose distribution is shown; empty: the last one
     prompt: str = "Romeo"
     tokens: int = field(default=200, metadata={"low": 20, "high": 400})
@@ -52,6 +53,11 @@ class Studio:
     def focused(self) -> str:
         """The model whose distribution is shown."""
         return self.focus if self.focus in self.models else self.models[-1]
+
+    def settled(self, wanted: str = "") -> Studio:
+        """The same, where one run is asked for by name: that one writes."""
+        run = self.run or wanted
+        return replace(self.with_models([run]), run="") if run else self
 
     def with_models(self, models: Iterable[str]) -> Studio:
         """Other models; the one in focus stays there if it can. With none of them nothing changes."""

@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.tasks.text import TextConfig
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import ears, heard, register
-from explorer.ui.page import explanation, problems
+from explorer.ui.page import explanation
 from explorer.ui.session import PageSession, write_address
 from explorer.ui.slowly import latest
 from explorer.ui.studio import LONGEST_PATH, Studio
@@ -58,8 +58,9 @@ def _known(session: PageSession[Studio], hand: AtHand) -> Studio:
     studio, count = session.state, len(tokenizer_of(hand).tokens)
     strange = [id for id in studio.path or () if id >= count]
     if strange:
-        problems([f"path names token {strange[0]:,}, but this model has {count:,}: the path begins anew."])
-        session.state = studio = replace(studio, path=None)
+        session.problems += (f"path names token {strange[0]:,}, but this model has {count:,}: the path begins anew.",)
+        session.state = replace(studio, path=None)
+        st.rerun()  # the sentence stands at the top of the page
     return studio
 
 

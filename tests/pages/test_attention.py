@@ -156,3 +156,9 @@ def test_the_address_holds_where_one_looks() -> None:
         126,
     )
     assert drawn(at, "walk")[0]["step"] == 3
+
+
+def test_a_run_that_is_asked_for_by_name_is_looked_into() -> None:
+    at = attention({"run": "text-assignment"})
+    assert heads(at)["title"] == "Transformer on pieces of words"
+    assert address(at) == {"model": "text-assignment"}

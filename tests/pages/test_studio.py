@@ -133,3 +133,9 @@ def test_the_numbers_of_whole_texts_come_with_what_people_wrote() -> None:
     text = re.sub(r"\\(.)", r"\1", said(at))
     assert "At temperature 0, " in text and "As varied as what people wrote is the n-gram at about" in text
     assert "the mean of eight texts of 20 tokens" in text and "Dashed: held-out text" in text
+
+
+def test_a_run_that_is_asked_for_by_name_writes_alone() -> None:
+    at = studio({"run": "text-gru", "models": "text-ngram"})
+    assert [model["name"] for model in temperature(at)["models"]] == ["text-gru"]
+    assert address(at) == {"models": "text-gru", "tokens": "20"}

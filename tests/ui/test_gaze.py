@@ -9,7 +9,7 @@ from explorer.ui.gaze import LONGEST, Gaze, heads, named
 
 def test_the_address_holds_what_differs_and_is_read_back() -> None:
     gaze = Gaze(
-        "text-best", "O Romeo", 0, 126, 2, 3, 5, "matrix", "row", "spread", ("0.1", "2.3"), ("1.0",), True, True, 4
+        "text-best", "", "O Romeo", 0, 126, 2, 3, 5, "matrix", "row", "spread", ("0.1", "2.3"), ("1.0",), True, True, 4
     )
     assert address.write(Gaze()) == {}
     assert address.read(Gaze, address.write(gaze)) == (gaze, ())

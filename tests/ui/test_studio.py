@@ -8,7 +8,7 @@ from explorer.ui.studio import LONGEST_PATH, LONGEST_PROMPT, USUAL, Studio, chan
 
 
 def test_the_address_holds_what_differs_and_is_read_back() -> None:
-    studio = Studio(("text-lstm",), "text-lstm", "O ", 100, 7, 1.35, True, 5, 0.9, 0.05, 12, 30, (3, 1, 4), 2_000)
+    studio = Studio(("text-lstm",), "", "text-lstm", "O ", 100, 7, 1.35, True, 5, 0.9, 0.05, 12, 30, (3, 1, 4), 2_000)
     assert address.write(Studio()) == {}
     assert address.read(Studio, address.write(studio)) == (studio, ())
     assert address.read(Studio, address.write(Studio(prompt=""))) == (Studio(prompt=""), ())
