@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 
 import streamlit as st
@@ -13,9 +13,10 @@ from explorer.ui.at_hand import AtHand
 from explorer.ui.attention_views import Looked
 from explorer.ui.gaze import LONGEST, MOST_TOKENS, Gaze
 from explorer.ui.page import empty_panel, lead, page_head, problems, source
-from explorer.ui.session import PageSession, bound, page_session, write_address
+from explorer.ui.session import PageSession, bound, page_session, part, write_address
 from explorer.ui.slowly import latest
 
+SAID = ("gaze-text", "gaze")  # what a new text draws again at once; the rest of the page follows
 FILES = {
     "The decoder": "models/transformer_decoder.py",
     "The encoder": "models/transformer_encoder.py",
@@ -60,7 +61,7 @@ def text_row(session: PageSession[Gaze], hand: AtHand | None) -> None:
     with st.container(horizontal=True, vertical_alignment="top"):
         if hand:
             said = attention_views.text_of(hand, gaze)
-            ties = bound(session, "gaze.say", said, lambda g, text: g.saying(text))
+            ties = bound(session, "gaze.say", said, lambda g, text: g.saying(text), redraw=SAID)
             st.text_input("Your text", width=330, max_chars=LONGEST, **ties)
         ties = bound(session, "gaze.model", gaze.model, lambda g, name: g.of_model(name or g.model))
         st.selectbox("Who reads it", list(titles), format_func=titles.__getitem__, width=250, **ties)
@@ -72,7 +73,9 @@ def text_row(session: PageSession[Gaze], hand: AtHand | None) -> None:
         if hand:
             examples = attention_views.examples(hand)
             shown = said if said in examples else None
-            ties = bound(session, "gaze.pick", shown, lambda g, text: g if text is None else g.saying(text))
+            ties = bound(
+                session, "gaze.pick", shown, lambda g, text: g if text is None else g.saying(text), redraw=SAID
+            )
             st.pills("or take one", examples, wrap=True, width="content", **ties)
 
 
@@ -102,7 +105,7 @@ def page(session: PageSession[Gaze]) -> None:
         "Each square is one head: rows ask, columns answer, the stronger the colour the harder it looks. Open one, or "
         "switch it off."
     )
-    text_row(session, hand)
+    part(session, "gaze-text", lambda: text_row(session, hand))
     problems(session.problems)
     if hand is None:
         empty_panel("Choose a model with attention above.", 600)
@@ -119,21 +122,26 @@ def page(session: PageSession[Gaze]) -> None:
 
 
 def heads_part(session: PageSession[Gaze], hand: AtHand) -> None:
-    """The grid and everything that follows from it."""
-    gaze = session.state
-    worth = attention_answers.worth_so_far(hand, gaze)
-    wanted = {
-        "heads": (attention_views.names(hand, gaze, touch_name(gaze)), lambda: attention_views.looked(hand, gaze))
-    }
+    """The grid and everything that follows from it. After a gesture the grid comes first, then the rest of the page."""
+    shown = session.state
+    worth = attention_answers.worth_so_far(hand, shown)
+
+    def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Looked]]]:
+        attention_views.hear(session, hand)
+        gaze = session.state
+        return {
+            "heads": (attention_views.names(hand, gaze, touch_name(gaze)), lambda: attention_views.looked(hand, gaze))
+        }
 
     def draw(found: Mapping[str, Looked], old: frozenset[str]) -> None:
-        here = found["heads"]
+        here, gaze = found["heads"], session.state
         attention_views.notes(hand, here)
-        attention_answers.finding(session.state, hand, here)
-        if attention_views.show(session, hand, here, worth):
+        attention_answers.finding(gaze, hand, here)
+        attention_views.show(gaze, hand, here, worth)
+        if gaze != shown:
             st.rerun()
         if not old:
-            attention_answers.section(session.state, hand, here)
+            attention_answers.section(gaze, hand, here)
 
     latest("gaze", wanted, draw, "The model is reading …", 640, quick=True)
     attention_insides.section(session, hand)

@@ -140,7 +140,9 @@ def texts_part(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> Map
             st.rerun()
         shown.update({name: each for name, each in found.items() if name not in old})
 
-    latest("studio-texts", wanted, draw, "The models are writing at 41 temperatures; that takes a moment …", 560)
+    latest(
+        "studio-texts", lambda: wanted, draw, "The models are writing at 41 temperatures; that takes a moment …", 560
+    )
     return shown
 
 

@@ -71,7 +71,14 @@ def section(session: PageSession[Gaze], hand: AtHand) -> None:
         if not old:
             layers_part(session, hand, found["inside"])
 
-    latest("gaze-inside", {"inside": (key, lambda: opened(hand, gaze))}, draw, "The head is opened …", 520, quick=True)
+    latest(
+        "gaze-inside",
+        lambda: {"inside": (key, lambda: opened(hand, gaze))},
+        draw,
+        "The head is opened …",
+        520,
+        quick=True,
+    )
 
 
 def walk(session: PageSession[Gaze], hand: AtHand, found: Opened) -> bool:

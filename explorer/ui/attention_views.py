@@ -19,7 +19,7 @@ from explorer.ui import packed, slowly
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import ears, heard, register
 from explorer.ui.findings import listed
-from explorer.ui.gaze import Gaze, Head, heads, named
+from explorer.ui.gaze import MOST_TOKENS, Gaze, Head, heads, named
 from explorer.ui.page import plain
 from explorer.ui.session import PageSession, write_address
 
@@ -149,11 +149,9 @@ def notes(hand: AtHand, found: Looked) -> None:
         st.caption(plain(" ".join(said)))
 
 
-def show(session: PageSession[Gaze], hand: AtHand, found: Looked, worth: Worth | None) -> bool:
-    """The grid, the open head, what it does, the training under a slider; see `assets/heads.js`. Whether the visitor
-    has just changed something that other parts of the page show too."""
-    moved = _heard(session, hand, found)
-    gaze = session.state.within(*found.size, len(found.read.ids))
+def show(gaze: Gaze, hand: AtHand, found: Looked, worth: Worth | None) -> None:
+    """The grid, the open head, what it does, the training under a slider; see `assets/heads.js`."""
+    gaze = gaze.within(*found.size, len(found.read.ids))
     tokens = found.read.tokens
     steps = snapshots(hand, len(tokens))
     address = None
@@ -196,30 +194,27 @@ def show(session: PageSession[Gaze], hand: AtHand, found: Looked, worth: Worth |
         "file": f"attention-{hand.name}",
     }
     _heads(data=data, key=_KEY, **ears(_KEY, "open", "asked", "scale", "sort", "view", "step", "snapshots", "touch"))
-    return moved
 
 
-def _heard(session: PageSession[Gaze], hand: AtHand, found: Looked) -> bool:
+def hear(session: PageSession[Gaze], hand: AtHand) -> None:
     """Take in what the visitor did with the instrument. What it sends is checked like everything from outside."""
-    gaze, tokens = session.state, len(found.read.ids)
-    if _is_head(said := heard(_KEY, "open"), found.size):
+    gaze, heads_there = session.state, size(hand)
+    if _is_head(said := heard(_KEY, "open"), heads_there):
         gaze = replace(gaze, layer=said[0], head=said[1])
-    if isinstance(said := heard(_KEY, "asked"), int) and 0 <= said < tokens:
-        gaze = replace(gaze, at=None if said == tokens - 1 else said)
+    if type(said := heard(_KEY, "asked")) is int and 0 <= said < MOST_TOKENS:
+        gaze = replace(gaze, at=said)
     for name, possible in (("scale", SCALES), ("sort", SORTS), ("view", VIEWS)):
         if (said := heard(_KEY, name)) in possible:
             gaze = replace(gaze, **{name: said})
-    if isinstance(said := heard(_KEY, "step"), int) and said in snapshots(hand, tokens):
+    if type(said := heard(_KEY, "step")) is int and said in steps_of(hand):
         gaze = replace(gaze, step=None if said == hand.config.steps else said)
     if isinstance(said := heard(_KEY, "touch"), dict):
-        gaze = _touched(gaze, said, found.size)
+        gaze = _touched(gaze, said, heads_there)
     if heard(_KEY, "snapshots"):
         st.session_state[_ASKED] = names(hand, gaze, "through")
-    moved = gaze != session.state
-    session.state = gaze
-    if moved:
+    if gaze != session.state:
+        session.state = gaze
         write_address(session)
-    return moved
 
 
 def _touched(gaze: Gaze, said: dict[str, Any], size: tuple[int, int]) -> Gaze:

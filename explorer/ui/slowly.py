@@ -156,25 +156,26 @@ def _once_there(
 
 def latest(
     name: str,
-    wanted: Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Made]]],
+    wanted: Callable[[], Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Made]]]],
     draw: Callable[[Mapping[str, Made], frozenset[str]], object],
     meanwhile: str,
     height: int,
     quick: bool = False,
 ) -> None:
     """`each_eventually` for what follows a gesture: until a result is there the last one of that name stays, so that
-    nothing jumps. `draw` is told the names whose result is such an old one; `quick` as in `work`."""
+    nothing jumps. `wanted` is asked whenever this part is drawn, also alone; `draw` is told the names whose result is
+    such an old one; `quick` as in `work`."""
 
-    def ask() -> dict[str, Future[Made]]:
-        return {each: work(key, make, quick=quick) for each, (key, make) in wanted.items()}
+    def ask(patience: float = PATIENCE) -> dict[str, Future[Made]]:
+        begun = {each: work(key, make, quick=quick) for each, (key, make) in wanted().items()}
+        wait(begun.values(), patience)
+        return begun
 
-    begun = ask()
-    wait(begun.values(), PATIENCE)
-    waiting = not all(map(_there, begun.values()))
+    waiting = not all(map(_there, ask().values()))
 
     @st.fragment(key=name, run_every=0.25 if waiting else None)
     def drawn() -> None:
-        futures = ask()
+        futures = ask(0 if waiting else PATIENCE)
         if all(map(_there, futures.values())) == waiting:
             st.rerun()
         last: dict[str, Made] = st.session_state.get(f"lineage.latest.{name}", {})

@@ -45,7 +45,12 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
         _tree(data=found["tree"], key=_KEY, **ears(_KEY, "go", "next", "back"))
 
     latest(
-        "studio-tree", {"tree": (key, lambda: pictured(hand, studio))}, draw, "The model is reading …", 420, quick=True
+        "studio-tree",
+        lambda: {"tree": (key, lambda: pictured(hand, studio))},
+        draw,
+        "The model is reading …",
+        420,
+        quick=True,
     )
 
 

@@ -63,7 +63,7 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
         }
         _writing(data=data, key=_KEY)
 
-    latest("studio-writing", wanted, draw, "The prompt is being read …", 420, quick=True)
+    latest("studio-writing", lambda: wanted, draw, "The prompt is being read …", 420, quick=True)
 
 
 def written(hand: AtHand, studio: Studio) -> Iterator[Chunk]:

@@ -212,7 +212,7 @@ def test_what_follows_a_gesture_stays_until_the_next_result_is_there(
         def draw(found: Mapping[str, object], old: frozenset[str]) -> None:
             page.told.append((dict(found), set(old)))
 
-        slowly.latest("part", {"rnn": (("text", text), make)}, draw, "wait", 60)
+        slowly.latest("part", lambda: {"rnn": (("text", text), make)}, draw, "wait", 60)
 
     ask("a", gate.wait)
     assert (page.told, page.clock) == (["wait"], True)
