@@ -143,7 +143,7 @@ def heads_part(session: PageSession[Gaze], hand: AtHand) -> None:
         if not old:
             attention_answers.section(gaze, hand, here)
 
-    latest("gaze", wanted, draw, "The model is reading …", 640, quick=True)
+    latest("gaze", wanted, draw, "The model is reading …", 640, pool="quick")
     attention_insides.section(session, hand)
     attention_insides.download(hand, session.state)
     attention_answers.worth_section(session.state, hand, shown=worth is not None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import streamlit as st
 
@@ -13,8 +12,8 @@ from explorer.ui.at_hand import AtHand
 from explorer.ui.page import empty_panel, explanation, lead, page_head, plain, problems, source
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.slowly import latest
-from explorer.ui.studio import LONGEST_PROMPT, MOST_MODELS, Studio, changed_prompt
-from explorer.ui.studio_texts import Texts
+from explorer.ui.studio import LONGEST_PROMPT, MOST_MODELS, Studio
+from explorer.ui.studio_texts import Place, Texts, Work
 
 PROMPTS = ("Romeo", "ROMEO:", "To be, or not to be", "The king ", "")
 FILES = {
@@ -57,7 +56,7 @@ def prompt_row(session: PageSession[Studio]) -> None:
     """What the models go on from, and how they choose."""
     studio = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bound(session, "studio.prompt", studio.prompt, changed_prompt)
+        ties = bound(session, "studio.prompt", studio.prompt, lambda s, p: s.writing(prompt=p))
         st.text_input("Prompt", width=330, max_chars=LONGEST_PROMPT, placeholder="from a line end", **ties)
         models_field(session)
         cuts(session)
@@ -129,20 +128,19 @@ def hands_of(session: PageSession[Studio]) -> dict[str, AtHand]:
 
 def texts_part(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> Mapping[str, Texts]:
     """The slider, the texts, the distribution; returns the texts that are shown, as far as they are new."""
-    studio, shown = session.state, dict[str, Texts]()
-    wanted = {
-        name: (studio_texts.names(hand, studio), partial(studio_texts.texts, hand, studio))
-        for name, hand in hands.items()
-    }
+    before, shown = session.state, dict[str, Texts]()
 
-    def draw(found: Mapping[str, Texts], old: frozenset[str]) -> None:
-        if studio_texts.show(session, hands, found, old):
-            st.rerun()
-        shown.update({name: each for name, each in found.items() if name not in old})
+    def wanted() -> Mapping[str, Work]:
+        studio_texts.hear(session, hands)
+        return studio_texts.wanted(hands, session.state)
 
-    latest(
-        "studio-texts", lambda: wanted, draw, "The models are writing at 41 temperatures; that takes a moment …", 560
-    )
+    def draw(found: Mapping[str, Texts | Place], old: frozenset[str]) -> None:
+        studio_texts.show(session, hands, found, old)
+        if session.state != before:
+            st.rerun()  # the rest of the page follows
+        shown.update({name: one for name, one in found.items() if name not in old and isinstance(one, Texts)})
+
+    latest("studio-texts", wanted, draw, "The models are writing at 41 temperatures; that takes a moment …", 560)
     return shown
 
 
@@ -154,16 +152,16 @@ def why_part(studio: Studio, hands: Mapping[str, AtHand], shown: Mapping[str, Te
         "probabilities: below 1 the differences grow, above 1 they shrink. The dice are thrown beforehand, one number "
         "for each token and place, and added:"
     )
-    st.latex(
-        r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}, \qquad "
-        r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right), \qquad g_i = -\ln(-\ln u_i)"
-    )
-    focus = studio.focused if studio.focused in hands else next(iter(hands), "")
-    if focus in shown and studio.at < shown[focus].scrubbed.ids.shape[1]:
+    st.latex(r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}")
+    st.latex(r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right)")
+    st.latex(r"g_i = -\ln(-\ln u_i)")
+    focus = studio_texts.focused(hands, studio) if hands else ""
+    if focus in shown and studio.at < shown[focus].ids.shape[1]:
         first, second = studio_texts.likeliest(hands[focus], studio, shown[focus])
         named = plain(f"“{first}” and “{second}”")
         explanation(f"The two likeliest of the {plain(hands[focus].title)} at the place that is shown above, {named}:")
-        st.latex(studio_texts.formula(studio, shown[focus]))
+        for line in studio_texts.formulas(studio, shown[focus]):
+            st.latex(line)
     explanation(
         "“next” draws from exactly these probabilities (the Gumbel-max trick). Because the dice do not change with the "
         "temperature, neither does a token until another one overtakes it; then all that follows is another text."

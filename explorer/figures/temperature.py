@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ def by_temperature(
     courses: Sequence[Course],
     temperatures: Float[ndarray, " temperatures"],
     here: float,
-    people: Mapping[str, float],
+    people: Sequence[tuple[str, float]],
     limits: tuple[float, float],
 ) -> go.Figure:
     """All models on one pair of axes, upright the temperature just now.
@@ -40,7 +40,7 @@ def by_temperature(
     shapes = [upright(here, INK, 1.5, "1px,3px")]
     marks: list[dict[str, Any]] = []
     low, high = limits
-    for i, (colour, height) in enumerate(people.items()):
+    for i, (colour, height) in enumerate(people):
         shapes.append(across(height, paint(colour), 1.5, "5px,4px"))
         above = height < low + 0.85 * (high - low)
         said = f"people {height:.2f}".replace("-", "−")

@@ -24,13 +24,15 @@ def write(state: object) -> dict[str, str]:
     usual = type(state)()
     names = [f.name for f in dataclasses.fields(state)]  # type: ignore[arg-type]  # every state is a dataclass
     given = {name: _text(getattr(state, name)) for name in names if getattr(state, name) != getattr(usual, name)}
-    return {name: text for name, text in given.items() if len(text) <= _LONGEST}
+    longest = {f.name: f.metadata.get("longest", _LONGEST) for f in dataclasses.fields(state)}  # type: ignore[arg-type]
+    return {name: text for name, text in given.items() if len(text) <= longest[name]}
 
 
 def read(kind: type[State], address: Mapping[str, str]) -> tuple[State, tuple[str, ...]]:
     """A state, and a sentence for every part of an address that could not be used.
 
-    A field's metadata may hold `low` and `high`, both allowed, or a `check` that raises LineageError.
+    A field's metadata may hold `low` and `high`, both allowed, a `check` that raises LineageError, or how many letters
+    the `longest` may have.
     """
     fields = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
     hints = typing.get_type_hints(kind)
@@ -48,7 +50,7 @@ def read(kind: type[State], address: Mapping[str, str]) -> tuple[State, tuple[st
 
 def _value(name: str, text: str, hint: Any, about: Mapping[str, Any]) -> object:
     if any(get_origin(kind) is tuple for kind in (hint, *get_args(hint))):
-        given: object = tuple(part for part in text[:_LONGEST].split(",") if part)
+        given: object = tuple(part for part in text[: about.get("longest", _LONGEST)].split(",") if part)
     else:
         given = text
     limits = pydantic.Field(ge=about.get("low"), le=about.get("high"))
@@ -63,14 +65,21 @@ def _value(name: str, text: str, hint: Any, about: Mapping[str, Any]) -> object:
     return value
 
 
+def _limits(about: Mapping[str, Any]) -> tuple[Any, Any]:
+    return about.get("low", 0), about.get("high", 0)
+
+
 def _possible(hint: Any, about: Mapping[str, Any]) -> str:
     kinds = [kind for kind in get_args(hint) if kind is not type(None)] or [hint]
     if get_origin(hint) is Literal:
         return "one of " + ", ".join(map(str, get_args(hint)))
     if bool in kinds:
         return "true or false"
+    if any(get_origin(kind) is tuple and int in get_args(kind) for kind in (hint, *kinds)):
+        return "whole numbers with commas between"
     if float in kinds or int in kinds:
-        return f"a number from {about['low']:g} to {about['high']:g}" if "low" in about else "a number"
+        low, high = (f"{v:,}" if isinstance(v, int) and v > 99_999 else f"{v:g}" for v in _limits(about))
+        return f"a number from {low} to {high}" if "low" in about else "a number"
     return "text"
 
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from explorer.tokenization.text import Tokenizer
 
 TITLES = {  # of shipped runs that stand beside others of their architecture
-    "text-best": "Transformer, larger",
+    "text-best": "Larger Transformer",
     "text-assignment": "Transformer on pieces of words",
-    "text-through-training": "Transformer, step by step",
+    "text-through-training": "Transformer in training",
     "negation-single-transformer": "Transformer on negation",
     "negation-single-transformer-usual-start": "Transformer on negation, usual start",
 }

@@ -77,7 +77,7 @@ def section(session: PageSession[Gaze], hand: AtHand) -> None:
         draw,
         "The head is opened …",
         520,
-        quick=True,
+        pool="quick",
     )
 
 

@@ -157,7 +157,7 @@ def show(gaze: Gaze, hand: AtHand, found: Looked, worth: Worth | None) -> None:
     address = None
     if steps and st.session_state.get(_ASKED) == names(hand, gaze, "through"):
         content = slowly.work(
-            names(hand, gaze, "through"), lambda: through(hand, gaze, found.read.ids, steps), quick=True
+            names(hand, gaze, "through"), lambda: through(hand, gaze, found.read.ids, steps), pool="quick"
         ).result()
         address = packed.offer(content, "gaze.through")
     masked = np.isnan(found.weights).all(axis=(0, 1, 2))

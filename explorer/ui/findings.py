@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.errors import shortened
 from explorer.inspection.comparing import difference
 from explorer.tasks.negation import CLASSES
 
@@ -36,6 +37,12 @@ def seeds(count: int) -> str:
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
     return "".join(names) if len(names) < 2 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def some(names: Sequence[str], most: int = 4) -> str:
+    """The first of some strange words or letters, in quotation marks."""
+    quoted = [f"“{shortened(name, 12)}”" for name in names[:most]]
+    return listed([*quoted, "others"] if len(names) > most else quoted)
 
 
 def everybody(count: int) -> str:

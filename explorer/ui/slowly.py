@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import streamlit as st
 
@@ -21,6 +21,8 @@ Made = TypeVar("Made")
 PATIENCE = 0.2  # seconds that a page waits before it is drawn without the result
 AGAIN = 10.0  # seconds after a bug in which it is not tried again
 _MOST = 256  # results; what is still on its way is never dropped, because somebody waits for it
+_MOST_OF_A_KIND = 64  # by the first word of their keys: some are a megabyte
+Pool: TypeAlias = Literal["usual", "quick", "patient", "timing"]
 _works: OrderedDict[tuple[Hashable, ...], Future[object]] = OrderedDict()
 _lock = threading.Lock()
 
@@ -31,30 +33,36 @@ def _one_thread() -> None:
     torch.set_num_threads(1)  # on a server there is always other work for the second core
 
 
-_pool = ThreadPoolExecutor(2, thread_name_prefix="slowly", initializer=_one_thread)
-_quick = ThreadPoolExecutor(2, thread_name_prefix="quickly", initializer=_one_thread)  # what takes no visitor's breath
-_clock = ThreadPoolExecutor(1, thread_name_prefix="timing", initializer=_one_thread)  # two timings disturb each other
+_pools = {
+    name: ThreadPoolExecutor(threads, thread_name_prefix=name, initializer=_one_thread)
+    for name, threads in {"usual": 2, "quick": 2, "patient": 1, "timing": 1}.items()
+}
 
 
-def work(
-    key: tuple[Hashable, ...], make: Callable[[], Made], timing: bool = False, quick: bool = False
-) -> Future[Made]:
+def work(key: tuple[Hashable, ...], make: Callable[[], Made], pool: Pool = "usual") -> Future[Made]:
     """What is made under this key: there already, on its way, or begun now, also where it went wrong a while ago.
 
-    `timing`: it times steps on this server; `quick`: it takes well below a tenth of a second. Such work waits only
-    for its like, and other work never waits for it.
+    Work waits only for what is in the same pool. "quick": well below a tenth of a second. "patient": many seconds, on
+    something that nobody waits for with a hand on it. "timing": it times steps on this server; two at once would
+    disturb each other.
     """
     with _lock:
         known = _works.get(key)
         if known is None or known.cancelled() or (known.done() and not _usable(known)):
-            known = (_clock if timing else _quick if quick else _pool).submit(make)
+            known = _pools[pool].submit(make)
             known.add_done_callback(_ended)
             _works[key] = known
         _works.move_to_end(key)
-        if (over := len(_works) - _MOST) > 0:
-            for old in [key for key, future in _works.items() if future.done()][:over]:
-                del _works[old]
+        _make_room(key[0])
         return known  # type: ignore[return-value]  # a key always stands for the same type
+
+
+def _make_room(kind: Hashable) -> None:
+    """Drop the results that nobody asked for longest: of one kind, and of all."""
+    done = [key for key, future in _works.items() if future.done()]
+    of_kind = [key for key in done if key[0] == kind]
+    for key in {*of_kind[: max(0, len(of_kind) - _MOST_OF_A_KIND)], *done[: max(0, len(_works) - _MOST)]}:
+        del _works[key]
 
 
 def _usable(done: Future[object]) -> bool:
@@ -89,10 +97,10 @@ def eventually(
     meanwhile: str,
     height: int,
     refused: Callable[[LineageError], object] = lambda error: problems([str(error)]),
-    timing: bool = False,
+    pool: Pool = "usual",
 ) -> None:
     """A part of the page that is drawn once its result is there; until then `meanwhile` says what is being done.
-    `refused` shows why there will be none; `timing` as in `work`."""
+    `refused` shows why there will be none; `pool` as in `work`."""
 
     def show(futures: Sequence[Future[Made]]) -> None:
         try:
@@ -102,7 +110,7 @@ def eventually(
             return
         draw(made)
 
-    _once_there(name, lambda: [work(key, make, timing)], show, meanwhile, height)
+    _once_there(name, lambda: [work(key, make, pool)], show, meanwhile, height)
 
 
 def each_eventually(
@@ -111,6 +119,7 @@ def each_eventually(
     draw: Callable[[Mapping[str, Made]], object],
     meanwhile: str,
     height: int,
+    pool: Pool = "usual",
 ) -> None:
     """`eventually` for several results, each kept by itself: who trains one model anew waits for that alone."""
 
@@ -126,7 +135,17 @@ def each_eventually(
         if found:
             draw(found)
 
-    _once_there(name, lambda: [work(key, make) for key, make in wanted.values()], show, meanwhile, height)
+    _once_there(name, lambda: [work(key, make, pool) for key, make in wanted.values()], show, meanwhile, height)
+
+
+def _instead(name: str, wanted: Sequence[Future[Made]]) -> None:
+    """What this window asked for here before, and nobody has begun, need not be begun: it wants something else now.
+    Whoever else waits for it asks again."""
+    before: Sequence[Future[object]] = st.session_state.get(f"lineage.asked.{name}", ())
+    for future in before:
+        if future not in wanted:
+            future.cancel()
+    st.session_state[f"lineage.asked.{name}"] = tuple(wanted)
 
 
 def _once_there(
@@ -138,6 +157,7 @@ def _once_there(
 ) -> None:
     """A part of the page that looks again and again for what it asks for, until it can be drawn."""
     begun = ask()
+    _instead(name, begun)
     wait(begun, PATIENCE)
     waiting = not all(map(_there, begun))
 
@@ -160,14 +180,15 @@ def latest(
     draw: Callable[[Mapping[str, Made], frozenset[str]], object],
     meanwhile: str,
     height: int,
-    quick: bool = False,
+    pool: Pool = "usual",
 ) -> None:
     """`each_eventually` for what follows a gesture: until a result is there the last one of that name stays, so that
     nothing jumps. `wanted` is asked whenever this part is drawn, also alone; `draw` is told the names whose result is
-    such an old one; `quick` as in `work`."""
+    such an old one; `pool` as in `work`."""
 
     def ask(patience: float = PATIENCE) -> dict[str, Future[Made]]:
-        begun = {each: work(key, make, quick=quick) for each, (key, make) in wanted().items()}
+        begun = {each: work(key, make, pool) for each, (key, make) in wanted().items()}
+        _instead(name, tuple(begun.values()))
         wait(begun.values(), patience)
         return begun
 
@@ -175,7 +196,7 @@ def latest(
 
     @st.fragment(key=name, run_every=0.25 if waiting else None)
     def drawn() -> None:
-        futures = ask(0 if waiting else PATIENCE)
+        futures = ask(0.0 if waiting else PATIENCE)
         if all(map(_there, futures.values())) == waiting:
             st.rerun()
         last: dict[str, Made] = st.session_state.get(f"lineage.latest.{name}", {})

@@ -40,22 +40,31 @@ _THREADS = 2
 _FORGOTTEN = "The server no longer knows of this text: it was started anew. Reload the page."
 _FAILED = "Something went wrong on the server while this text was written. Press Write to begin again."
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # no proxy shall wait for more
-_offers: OrderedDict[str, Callable[[], Iterator[Chunk]]] = OrderedDict()
+_offers: OrderedDict[str, tuple[Callable[[], Iterator[Chunk]], tuple[Hashable, ...]]] = OrderedDict()
 _running: dict[str, Stream] = {}
 
 
-def offer(name: str, make: Callable[[], Iterator[Chunk]]) -> str:
-    """Where this window finds a text of this name from now on.
+def offer(name: str, make: Callable[[], Iterator[Chunk]], of: tuple[Hashable, ...] = ()) -> str:
+    """Where this window finds a text of this name from now on. `of` is what it is made of, see `forget`.
 
     `make` is called on another thread, outside of any page, each time somebody asks; it may raise LineageError, also
     while the text is written.
     """
     token: str = st.session_state.setdefault(f"lineage.write.{name}", secrets.token_urlsafe(16))
     _offers.pop(token, None)  # to the end, also if another thread has just made room
-    _offers[token] = make
+    _offers[token] = make, of
     while len(_offers) > _MOST:
         _offers.popitem(last=False)
     return f"/write/{token}"
+
+
+def forget(part: Hashable) -> None:
+    """Offer nothing any more that is made of this; what is being written of it ends."""
+    for token, (_, of) in list(_offers.items()):
+        if part in of:
+            _offers.pop(token, None)
+            if stream := _running.get(token):
+                stream.stopped = True
 
 
 class Stream:
@@ -157,12 +166,12 @@ async def write(request: Request) -> Response:
     if "last-event-id" in request.headers or request.method == "HEAD":
         return Response(status_code=204, headers=_HEADERS)  # lost on the way: a browser told this does not try again
     token: str = request.path_params["token"]
-    make = _offers.get(token)
-    if make is None:
+    offered = _offers.get(token)
+    if offered is None:
         return Response(event({"sentence": _FORGOTTEN}, "problem"), media_type="text/event-stream", headers=_HEADERS)
     if token in _running:
         _running[token].stopped = True
-    stream = _running[token] = Stream(make)
+    stream = _running[token] = Stream(offered[0])
     visitor = who(request.cookies).id
     owner = token if visitor == "nobody" else visitor
     return StreamingResponse(_events(token, stream, owner), media_type="text/event-stream", headers=_HEADERS)

@@ -21,6 +21,13 @@ def _models(given: object) -> None:
         )
 
 
+def _prompt(given: object) -> None:
+    if len(str(given)) > LONGEST_PROMPT:
+        raise InvalidSetting(
+            f"A prompt has at most {LONGEST_PROMPT:,} characters; this one has {len(str(given)):,}. Shorten it."
+        )
+
+
 def _path(given: object) -> None:
     if isinstance(given, tuple) and (len(given) > LONGEST_PATH or any(id < 0 for id in given)):
         raise InvalidSetting(
@@ -35,7 +42,7 @@ class Studio:
     models: tuple[str, ...] = field(default=USUAL, metadata={"check": _models})
     run: str = ""  # one run, as any page's address may name it
     focus: str = ""  # the model whose distribution is shown; empty: the last one
-    prompt: str = "Romeo"
+    prompt: str = field(default="Romeo", metadata={"check": _prompt, "longest": LONGEST_PROMPT})
     tokens: int = field(default=200, metadata={"low": 20, "high": 400})
     seed: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})
     t: float = field(default=0.7, metadata={"low": 0.0, "high": 2.0})  # the temperature
@@ -46,7 +53,7 @@ class Studio:
     at: int = field(default=0, metadata={"low": 0, "high": 399})  # the token whose distribution is shown
     of: int = field(default=0, metadata={"low": 0, "high": 40})  # in which of the texts: the place of its temperature
     # Tokens that were chosen one by one; None: nobody chose yet, the first few are by the dice.
-    path: tuple[int, ...] | None = field(default=None, metadata={"check": _path})
+    path: tuple[int, ...] | None = field(default=None, metadata={"check": _path, "longest": 6 * LONGEST_PATH})
     length: int = field(default=1_000, metadata={"low": 100, "high": LONGEST_TEXT})  # of a whole text, in tokens
 
     @property
@@ -65,7 +72,11 @@ class Studio:
         return self._anew(models=chosen) if chosen else self
 
     def writing(self, **changes: object) -> Studio:
-        """Another prompt, cut or seed: all texts are others, so no place in them is kept, and no path."""
+        """Another prompt, cut or seed: all texts are others, so no place in them is kept, and no path.
+
+        Raises InvalidSetting for a prompt that is too long.
+        """
+        _prompt(changes.get("prompt", ""))
         return self._anew(**changes)
 
     def at_place(self, model: str, of: int, at: int) -> Studio:
@@ -75,12 +86,3 @@ class Studio:
 
     def _anew(self, **changes: object) -> Studio:
         return replace(self, **{"at": 0, "of": 0, "path": None, **changes})  # type: ignore[arg-type]
-
-
-def changed_prompt(studio: Studio, prompt: str) -> Studio:
-    """What was typed, as far as it is read. Raises InvalidSetting."""
-    if len(prompt) > LONGEST_PROMPT:
-        raise InvalidSetting(
-            f"A prompt has at most {LONGEST_PROMPT:,} characters; this one has {len(prompt):,}. Shorten it."
-        )
-    return studio.writing(prompt=prompt)

@@ -52,15 +52,16 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     wanted = {name: (_key(hand, studio), partial(measured, hand, studio)) for name, hand in hands.items()}
 
     def draw(found: Mapping[str, Measured]) -> None:
-        by_title = {hands[name].title: each for name, each in found.items()}
-        st.subheader(plain(findings.coldest(by_title)), anchor=False)
-        explanation(plain(findings.like_people(by_title)))
+        named = [(hands[name].title, each) for name, each in found.items()]
+        st.subheader(plain(findings.coldest(named)), anchor=False)
+        if not studio.greedy and studio.top_k != 1:  # then no temperature changes anything
+            explanation(plain(findings.like_people(named)))
         panels = [_panel(i, hands, found, float(session.state.t)) for i in range(3)]
         frame(panels, key="studio-measures", height=HEIGHT, columns=3)
-        st.caption(plain(findings.how_measured(found, studio)))
+        st.caption(plain(findings.how_measured(named, studio)))
 
     meanwhile = "Every model writes eight texts at eleven temperatures; that takes a few seconds …"
-    each_eventually("studio-measures", wanted, draw, meanwhile, HEIGHT + 60)
+    each_eventually("studio-measures", wanted, draw, meanwhile, HEIGHT + 60, pool="patient")
 
 
 def _key(hand: AtHand, studio: Studio) -> tuple[Hashable, ...]:
@@ -105,13 +106,16 @@ def _panel(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured
     title, name = (("distinct-4", "distinct4"), ("repetition", "repetition8"), ("log-probability", "log_probability"))[
         which
     ]
-    courses = [
-        Course(hands[n].title, hands[n].row.colour, hands[n].row.dash, getattr(each.written, name))
-        for n, each in found.items()
-    ]
+    courses: list[Course] = []
+    for n, each in found.items():
+        row = hands[n].row
+        again = any(course.colour == row.colour for course in courses)  # two runs of one architecture
+        courses.append(
+            Course(hands[n].title, row.colour, "2px,4px" if again else row.dash, getattr(each.written, name))
+        )
     people = _people(which, hands, found)
     low = min(float(c.values.min()) for c in courses)
-    limits = (-0.02, 1.04) if which < 2 else (min(low, *people.values(), -0.5) * 1.05, 0.0)
+    limits = (-0.02, 1.04) if which < 2 else (min(low, *(height for _, height in people), -0.5) * 1.05, 0.0)
     temperatures = np.array(next(iter(found.values())).written.temperatures)
     return Panel(
         f"studio-{name}",
@@ -131,9 +135,9 @@ def _panel(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured
     )
 
 
-def _people(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured]) -> dict[str, float]:
-    """A measure of what people wrote: in ink where it is the same for all models, else by each model's colour."""
-    by_colour = {hands[n].row.colour: float(each.people[which]) for n, each in found.items() if each.people is not None}
-    if len(set(by_colour.values())) == 1:
-        return {"--ink": next(iter(by_colour.values()))}
-    return by_colour
+def _people(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured]) -> list[tuple[str, float]]:
+    """A measure of what people wrote: in ink where it is the same for all models, else in each model's colour."""
+    each = [(hands[n].row.colour, float(one.people[which])) for n, one in found.items() if one.people is not None]
+    if len(each) == len(found) and len({height for _, height in each}) == 1:
+        return [("--ink", each[0][1])]
+    return each

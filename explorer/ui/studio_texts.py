@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float32, Int, Int32, UInt16
+from numpy import ndarray
 
 from explorer.catalogue import task_row
-from explorer.errors import InvalidSetting, shortened
+from explorer.errors import InvalidSetting
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, TransformerTextConfig
 from explorer.tasks.text import TextConfig
-from explorer.ui import packed
+from explorer.ui import packed, slowly
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import ears, heard, register
-from explorer.ui.findings import listed, visible
+from explorer.ui.findings import some, visible
 from explorer.ui.session import PageSession, write_address
 from explorer.ui.studio import Studio
 
@@ -24,12 +26,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from explorer.generation.sampling import Sampling
-    from explorer.generation.scrubbing import Scrubbed
     from explorer.tokenization.text import Tokenizer
 
 MARKS = ((0, "always the likeliest"), (0.7, ""), (1, "as learned"), (1.2, ""), (2, "nearly all alike"))
 UNITS = {"char": "letter", "word": "word"}
 _CONTEXT = 24  # characters before a place that name it
+PLACE = "the place that is shown"  # no run has such a name
+Work: TypeAlias = "tuple[tuple[Hashable, ...], Callable[[], Texts | Place]]"
 _KEY = "temperature"
 _temperature = register(_KEY)
 
@@ -48,7 +51,10 @@ class Texts:
     """What one model writes after a prompt, at every temperature."""
 
     prompt: Prompt
-    scrubbed: Scrubbed
+    ids: Int32[ndarray, "temperatures tokens"]
+    # Of each place the two likeliest tokens, and how surprising they are as learned, in nats.
+    likeliest: UInt16[ndarray, "temperatures tokens 2"]
+    surprises: Float32[ndarray, "temperatures tokens 2"]
     pieces: tuple[str, ...]  # the different ones
     content: bytes  # everything that the browser needs of it
 
@@ -81,12 +87,13 @@ def read(hand: AtHand, prompt: str) -> Prompt:
         notes.append("It learned from small letters only.")
     if unseen:
         become = "left out" if tokenizer.unknown is None else "read as <unk>"
-        names = listed([f"“{shortened(name, 12)}”" for name in unseen[:4]])
-        notes.append(f"It never saw {names}{' and others' if len(unseen) > 4 else ''}: {become}.")
+        notes.append(f"It never saw {some(unseen)}: {become}.")
     if forgotten := beyond(hand, len(ids)):
         left = len(ids) - forgotten
         end = _end(tokenizer.decode(ids[:forgotten].tolist()))
-        notes.append(f"It sees the last {left} {unit(hand)}s, and nothing up to “{end}”.")
+        notes.append(f"It sees only the last {left} {unit(hand)}s; all up to “{end}” is forgotten.")
+    if tokenizer.kind == "bpe":
+        notes.append("Its tokenizer keeps no spaces: one stands between all tokens.")
     return Prompt(tuple(ids.tolist()), text, " ".join(filter(None, notes)))
 
 
@@ -125,7 +132,7 @@ def names(hand: AtHand, studio: Studio) -> tuple[Hashable, ...]:
 
 def texts(hand: AtHand, studio: Studio) -> Texts:
     """What a model writes; a second of work at most. Raises DamagedRun, TextError."""
-    from explorer.generation.scrubbing import scrubbed
+    from explorer.generation.scrubbing import SURPRISE_UNIT, scrubbed
     from explorer.generation.writing import padding_of
     from explorer.tokenization.text import pieces
 
@@ -149,53 +156,70 @@ def texts(hand: AtHand, studio: Studio) -> Texts:
         "piece": np.array(places, dtype=np.uint16),
         **{name: getattr(found, name) for name in ("surprise", "chosen", "entropy", "spread", "top", "top_surprise")},
     }
-    return Texts(prompt, found, tuple(different), packed.pack(arrays))
+    surprises = (found.top_surprise[..., :2] / SURPRISE_UNIT).astype(np.float32)
+    likeliest = found.top[..., :2].copy()  # and not a view that holds on to all of them
+    return Texts(prompt, found.ids, likeliest, surprises, tuple(different), packed.pack(arrays))
 
 
-def place(hand: AtHand, studio: Studio, told: Texts) -> dict[str, object]:
+@dataclass(frozen=True, eq=False)
+class Place:
     """The token whose distribution is shown, with all its logits."""
+
+    context: str  # the end of what stands before it
+    content: bytes  # logits and noise, for the browser
+
+
+def place(hand: AtHand, studio: Studio, told: Texts) -> Place:
+    """A whole text read once more at most. Raises LineageError."""
     from explorer.generation.scrubbing import position
     from explorer.generation.writing import padding_of
 
     task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
-    before = told.scrubbed.ids[studio.of, : studio.at].tolist()
-    found = position(
-        hand.model(),
-        tensor(told.prompt.ids),
-        tensor(before),
-        sampling(studio),
-        task.context,
-        padding_of(task, tokenizer),
-    )
+    before = told.ids[studio.of, : studio.at].tolist()
+    padding = padding_of(task, tokenizer)
+    found = position(hand.model(), tensor(told.prompt.ids), tensor(before), sampling(studio), task.context, padding)
     content = packed.pack({"logits": found.logits, "noise": found.noise})
-    return {
-        "model": hand.name,
-        "of": studio.of,
-        "at": studio.at,
-        "address": packed.offer(content, "studio.place"),
-        "context": _end(tokenizer.decode([*told.prompt.ids, *before])),
-    }
+    return Place(_end(tokenizer.decode([*told.prompt.ids, *before])), content)
+
+
+def wanted(hands: Mapping[str, AtHand], studio: Studio) -> dict[str, Work]:
+    """What the slider needs: every model's texts, and once they are there the place that is shown."""
+    each: dict[str, Work] = {name: (names(hand, studio), partial(texts, hand, studio)) for name, hand in hands.items()}
+    focus = focused(hands, studio)
+    future = slowly.work(*each[focus])
+    if future.done() and not future.cancelled() and not future.exception():
+        told = future.result()
+        if isinstance(told, Texts) and studio.at < told.ids.shape[1]:
+            key = ("studio-place", *names(hands[focus], studio)[1:], studio.of, studio.at)
+            each[PLACE] = key, partial(place, hands[focus], studio, told)
+    return each
+
+
+def focused(hands: Mapping[str, AtHand], studio: Studio) -> str:
+    """Of the models that can be asked the one whose distribution is shown."""
+    return studio.focused if studio.focused in hands else list(hands)[-1]
 
 
 def likeliest(hand: AtHand, studio: Studio, told: Texts) -> tuple[str, str]:
     """The two likeliest tokens of the place that is shown."""
     names = tokenizer_of(hand).tokens
-    first, second = (visible(names[id]) for id in told.scrubbed.top[studio.of, studio.at, :2].tolist())
+    first, second = (visible(names[id]) for id in told.likeliest[studio.of, studio.at].tolist())
     return first, second
 
 
-def formula(studio: Studio, told: Texts) -> str:
+def formulas(studio: Studio, told: Texts) -> list[str]:
     """What the temperature does to these two."""
-    from explorer.generation.scrubbing import SURPRISE_UNIT
-
-    first, second = told.scrubbed.top_surprise[studio.of, studio.at, :2] / SURPRISE_UNIT
+    first, second = told.surprises[studio.of, studio.at]
     gap = float(second - first)
-    ratio = r"\frac{p_1}{p_2} = e^{(l_1 - l_2) / \tau}: \qquad "
-    learned = rf"\tau = 1: \; e^{{{gap:.2f}}} = {_short(np.exp(gap))}"
-    if studio.t in (0, 1):
-        return ratio + learned
-    now = rf"\tau = {studio.t:.2f}: \; e^{{{gap:.2f} / {studio.t:.2f}}} = {_short(np.exp(gap / studio.t))}"
-    return ratio + learned + r", \qquad " + now
+    lines = [
+        r"\frac{p_1}{p_2} = e^{(l_1 - l_2) / \tau}",
+        rf"\tau = 1: \quad e^{{{gap:.2f}}} = {_short(np.exp(gap))}",
+    ]
+    if studio.t not in (0, 1):
+        lines.append(
+            rf"\tau = {studio.t:.2f}: \quad e^{{{gap:.2f} / {studio.t:.2f}}} = {_short(np.exp(gap / studio.t))}"
+        )
+    return lines
 
 
 def _short(value: float) -> str:
@@ -206,15 +230,14 @@ def _short(value: float) -> str:
 
 
 def show(
-    session: PageSession[Studio], hands: Mapping[str, AtHand], found: Mapping[str, Texts], old: frozenset[str]
-) -> bool:
-    """The texts under their slider; see `assets/temperature.js`. Whether the visitor has just moved something that
-    other parts of the page show too."""
-    moved = _heard(session, found)
+    session: PageSession[Studio], hands: Mapping[str, AtHand], found: Mapping[str, Texts | Place], old: frozenset[str]
+) -> None:
+    """The texts under their slider; see `assets/temperature.js`."""
     studio = session.state
-    focus = studio.focused if studio.focused in found else next(iter(found))
-    kept = studio.at < found[focus].scrubbed.ids.shape[1] and not old
-    units = {unit(hands[name]) for name in found}
+    each = {name: one for name, one in found.items() if isinstance(one, Texts)}
+    focus = focused({name: hands[name] for name in each}, studio)
+    here = found.get(PLACE) if PLACE not in old else None
+    units = {unit(hands[name]) for name in each}
     data = {
         "temperatures": [round(float(t), 2) for t in temperatures()],
         "temperature": float(studio.t),
@@ -225,17 +248,25 @@ def show(
                 "title": hands[name].title,
                 "colour": hands[name].row.colour,
                 "unit": unit(hands[name]),
-                "address": packed.offer(each.content, f"studio.{name}"),
-                "pieces": list(each.pieces),
+                "address": packed.offer(one.content, f"studio.{name}"),
+                "pieces": list(one.pieces),
                 "tokens": list(tokenizer_of(hands[name]).tokens),
-                "prompt": each.prompt.text,
-                "note": each.prompt.note,
+                "prompt": one.prompt.text,
+                "note": one.prompt.note,
                 "old": name in old,
             }
-            for name, each in found.items()
+            for name, one in each.items()
         ],
         "focus": focus,
-        "position": place(hands[focus], studio, found[focus]) if kept else None,
+        "position": {
+            "model": focus,
+            "of": studio.of,
+            "at": studio.at,
+            "address": packed.offer(here.content, "studio.place") if isinstance(here, Place) else None,
+            "context": here.context if isinstance(here, Place) else "",
+        }
+        if studio.at < each[focus].ids.shape[1]
+        else None,
         "cut": {
             "greedy": studio.greedy,
             "top_k": int(studio.top_k),
@@ -246,25 +277,21 @@ def show(
         "file": "temperature",
     }
     _temperature(data=data, key=_KEY, **ears(_KEY, "temperature", "position"))
-    return moved
 
 
-def _heard(session: PageSession[Studio], found: Mapping[str, Texts]) -> bool:
+def hear(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     """Take in what the visitor did with the slider and the texts."""
     studio = session.state
     if isinstance(said := heard(_KEY, "temperature"), int | float) and 0 <= said <= 2:
         studio = replace(studio, t=round(float(said), 2))
     said = heard(_KEY, "position")
-    if isinstance(said, dict) and said.get("model") in found:
+    if isinstance(said, dict) and said.get("model") in hands:
         of, at = said.get("of"), said.get("at")
-        rows, tokens = found[said["model"]].scrubbed.ids.shape
-        if isinstance(of, int) and isinstance(at, int) and 0 <= of < rows and 0 <= at < tokens:
+        if type(of) is int and type(at) is int and 0 <= of < len(temperatures()) and 0 <= at < studio.tokens:
             studio = studio.at_place(said["model"], of, at)
-    moved = studio != session.state
-    session.state = studio
-    if moved:
+    if studio != session.state:
+        session.state = studio
         write_address(session)
-    return moved
 
 
 def temperatures() -> Sequence[float]:

@@ -16,7 +16,7 @@ from explorer.ui.page import explanation
 from explorer.ui.session import PageSession, write_address
 from explorer.ui.slowly import latest
 from explorer.ui.studio import LONGEST_PATH, Studio
-from explorer.ui.studio_texts import read, sampling, tensor, tokenizer_of, unit
+from explorer.ui.studio_texts import focused, read, sampling, tensor, tokenizer_of, unit
 
 if TYPE_CHECKING:
     from explorer.generation.scrubbing import Candidate
@@ -29,8 +29,7 @@ _tree = register(_KEY)
 def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     """The candidates at every place of a path; see `assets/tree.js`."""
     studio = session.state
-    name = studio.focused if studio.focused in hands else next(iter(hands))
-    hand = hands[name]
+    hand = hands[focused(hands, studio)]
     st.header("Step by step", anchor=False)
     explanation(
         f"The {hand.title} once more, one {unit(hand)} at a time. Each column holds the likeliest candidates; press "
@@ -50,7 +49,7 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
         draw,
         "The model is reading …",
         420,
-        quick=True,
+        pool="quick",
     )
 
 

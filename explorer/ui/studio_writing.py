@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.tasks.text import TextConfig
-from explorer.ui import streams
+from explorer.ui import streams, studio_findings
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import register
 from explorer.ui.page import explanation
@@ -49,12 +49,16 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
                     "name": name,
                     "title": hands[name].title,
                     "colour": hands[name].row.colour,
-                    "address": streams.offer(f"studio.{name}", partial(written, hands[name], studio)),
+                    "address": streams.offer(
+                        f"studio.{name}", partial(written, hands[name], studio), hands[name].stamp
+                    ),
                     "prompt": prompt.text,
+                    "unit": unit(hands[name]),
                 }
                 for name, prompt in found.items()
             ],
             "most": studio.length,
+            "cut": studio_findings.cuts(studio),
             "temperature": float(studio.t),
             "seed": studio.seed,
             "full": math.log(max(2, *(len(tokenizer_of(hands[name]).tokens) for name in found))),
@@ -63,7 +67,7 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
         }
         _writing(data=data, key=_KEY)
 
-    latest("studio-writing", lambda: wanted, draw, "The prompt is being read …", 420, quick=True)
+    latest("studio-writing", lambda: wanted, draw, "The prompt is being read …", 420, pool="quick")
 
 
 def written(hand: AtHand, studio: Studio) -> Iterator[Chunk]:

@@ -68,7 +68,7 @@ def found(session: LabSession[TextLab]) -> None:
             f"Looking for {what.format(wanted)} …",
             60,
             refuse,
-            timing=name == _FITTED,
+            pool="timing" if name == _FITTED else "usual",
         )
 
 

@@ -66,7 +66,7 @@ def price_section(lanes: Mapping[str, Lane]) -> None:
             lambda found: _draw_prices(configs, found),
             "Steps are being timed on this server; that takes about ten seconds …",
             HEIGHT + 120,
-            timing=True,
+            pool="timing",
         )
     explanation(
         "Longer rows are fewer rows: a batch holds the same tokens. What a model does with each token alone then costs "

@@ -10,7 +10,7 @@ COURSE = Course("RNN", "--m-rnn", "3px,3px", np.array([[0.1, 0.3], [0.5, 0.5], [
 
 
 def test_a_line_is_the_mean_of_the_seeds_and_its_band_goes_from_the_lowest_to_the_highest() -> None:
-    figure = by_temperature([COURSE, COURSE], X, 0.7, {}, (0.0, 1.0))
+    figure = by_temperature([COURSE, COURSE], X, 0.7, [], (0.0, 1.0))
     assert len(figure.data) == 2 * PER_LINE
     low, high, mean = figure.data[:PER_LINE]
     assert list(low.y) == [0.1, 0.5, 0.8]
@@ -21,15 +21,15 @@ def test_a_line_is_the_mean_of_the_seeds_and_its_band_goes_from_the_lowest_to_th
 
 @pytest.mark.parametrize(("height", "anchor"), [(0.5, "bottom"), (0.95, "top")])
 def test_what_people_wrote_is_a_line_whose_words_stay_inside(height: float, anchor: str) -> None:
-    figure = by_temperature([COURSE], X, 0.7, {"--ink": height}, (0.0, 1.0))
+    figure = by_temperature([COURSE], X, 0.7, [("--ink", height)], (0.0, 1.0))
     assert figure.layout.shapes[1].y0 == height and figure.layout.shapes[1].line.color == "var(--ink)"
     [words] = figure.layout.annotations
     assert words.text == f"people {height:.2f}" and words.yanchor == anchor
-    below = by_temperature([COURSE], X, 0.7, {"--m-rnn": -1.25}, (-3.0, 0.0))
+    below = by_temperature([COURSE], X, 0.7, [("--m-rnn", -1.25)], (-3.0, 0.0))
     assert below.layout.annotations[0].text == "people −1.25"
 
 
 def test_of_two_lines_of_people_each_has_its_words_at_an_end_of_its_own() -> None:
-    figure = by_temperature([COURSE], X, 0.7, {"--m-ngram": 0.5, "--m-rnn": 0.51, "--m-gru": 0.52}, (0.0, 1.0))
+    figure = by_temperature([COURSE], X, 0.7, [("--m-ngram", 0.5), ("--m-rnn", 0.51), ("--m-gru", 0.52)], (0.0, 1.0))
     assert [(words.x, words.xanchor) for words in figure.layout.annotations] == [(2.0, "right"), (0.0, "left")]
     assert len(figure.layout.shapes) == 4

@@ -97,7 +97,7 @@ def test_what_cannot_be_done_is_one_sentence_and_the_rest_goes_on(given: dict[st
         ("", ""),
         ("日本", "Nothing of it is left to read, so the model starts from a line end. It never saw “日” and “本”"),
         ("Röm", "It never saw “ö”: left out."),
-        ("x" * 90, "It sees the last 58 letters, and nothing up to “…xxxxxxxxxxxxxxxxxxxxxxxx”."),
+        ("x" * 90, "It sees only the last 58 letters; all up to “…xxxxxxxxxxxxxxxxxxxxxxxx” is forgotten."),
     ],
 )
 def test_a_prompt_that_is_not_read_as_typed_says_so(prompt: str, note: str) -> None:
@@ -135,7 +135,7 @@ def test_the_numbers_of_whole_texts_come_with_what_people_wrote() -> None:
     assert "At temperature 0, " in text and "the mean of eight texts of 20 tokens" in text
     here = texts.here("tinyshakespeare")
     assert ("As varied as what people wrote is the n-gram at about" in text) == here
-    assert ("Dashed: held-out text" in text) == here
+    assert ("Dashed: what people wrote, held-out text" in text) == here
 
 
 def test_a_run_that_is_asked_for_by_name_writes_alone() -> None:

@@ -31,7 +31,7 @@ def test_a_shipped_run_is_called_by_its_name_however_it_was_asked_for() -> None:
     by_name = at_hand.find("text-transformer")
     assert by_name.name == at_hand.find(by_name.kept.key).name == "text-transformer"
     assert by_name.title == "Transformer"
-    assert at_hand.find("text-best").title == "Transformer, larger"
+    assert at_hand.find("text-best").title == "Larger Transformer"
     assert at_hand.find("text-window-8").title == "Feedforward text-window-8"
     assert by_name.tokenizer and at_hand.find("negation-single-transformer").tokenizer is None
 

@@ -109,12 +109,12 @@ def test_what_is_on_its_way_is_never_dropped(gate: threading.Event, monkeypatch:
 
 
 def test_a_timing_holds_up_nobody_but_other_timings(gate: threading.Event) -> None:
-    held = [work(("held", i), gate.wait, timing=True) for i in range(3)]
+    held = [work(("held", i), gate.wait, "timing") for i in range(3)]
     assert work(("quick",), lambda: 1).result(timeout=10) == 1
     assert sum(future.running() for future in held) <= 1
     gate.set()
     assert all(future.result() for future in held)
-    names = {work(("who", i), lambda: threading.current_thread().name, timing=True).result() for i in range(4)}
+    names = {work(("who", i), lambda: threading.current_thread().name, "timing").result() for i in range(4)}
     assert len(names) == 1
 
 
@@ -240,5 +240,28 @@ def test_what_follows_a_gesture_stays_until_the_next_result_is_there(
 
 def test_quick_work_waits_for_no_slow_one(gate: threading.Event) -> None:
     held = [work(("held", i), gate.wait) for i in range(4)]
-    assert work(("quick",), lambda: 1, quick=True).result(timeout=30) == 1
+    assert work(("quick",), lambda: 1, "quick").result(timeout=30) == 1
     assert not any(future.done() for future in held)
+
+
+def test_what_a_window_no_longer_wants_is_not_begun(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Page(monkeypatch)
+    monkeypatch.setattr(slowly, "PATIENCE", 0.0)
+    held = [work(("held", i), gate.wait) for i in range(2)]
+    made: list[str] = []
+    for text in "abc":
+        slowly.eventually("part", ("text", text), lambda text=text: made.append(text), page.told.append, "wait", 60)
+    gate.set()
+    work(("text", "c"), lambda: None).result()
+    assert all(future.result() for future in held)
+    assert made == ["c"]
+
+
+def test_of_one_kind_only_so_many_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slowly, "_MOST_OF_A_KIND", 2)
+    for kind, i in (("a", 0), ("b", 0), ("a", 1), ("a", 2), ("a", 3)):
+        work((kind, i), lambda: 1).result()
+    assert ("b", 0) in slowly._works
+    assert [key for key in slowly._works if key[0] == "a"] == [("a", 1), ("a", 2), ("a", 3)]
+    work(("a", 4), lambda: 1).result()
+    assert [key for key in slowly._works if key[0] == "a"] == [("a", 2), ("a", 3), ("a", 4)]

@@ -4,7 +4,7 @@ import pytest
 
 from explorer.errors import InvalidSetting
 from explorer.ui import address
-from explorer.ui.studio import LONGEST_PATH, LONGEST_PROMPT, USUAL, Studio, changed_prompt
+from explorer.ui.studio import LONGEST_PATH, LONGEST_PROMPT, USUAL, Studio
 
 
 def test_the_address_holds_what_differs_and_is_read_back() -> None:
@@ -27,8 +27,10 @@ def test_the_address_holds_what_differs_and_is_read_back() -> None:
         ("models", "a,b,c,d", "models names 4 models. Name one to 3"),
         ("path", "1,-2", "path is not possible"),
         ("path", ",".join("1" for _ in range(LONGEST_PATH + 1)), "at most 120 numbers"),
-        ("path", "a", "path = a is not possible"),
+        ("path", "a", "path = a is not possible. Give whole numbers with commas between"),
         ("tokens", "5", "Give a number from 20 to 400"),
+        ("length", "1e9x", "Give a number from 100 to 5000"),
+        ("prompt", "x" * 2_001, "A prompt has at most 2,000 characters; this one has 2,001"),
         ("nonsense", "1", "This page has no “nonsense”"),
     ],
 )
@@ -41,10 +43,10 @@ def test_a_bad_part_of_an_address_is_a_sentence_and_the_rest_is_kept(name: str, 
 def test_another_prompt_cut_or_seed_keeps_no_place_of_the_old_text() -> None:
     studio = Studio(at=12, of=30, path=(1, 2), t=1.2)
     assert studio.writing(seed=4) == Studio(seed=4, t=1.2)
-    assert changed_prompt(studio, "O ") == Studio(prompt="O ", t=1.2)
+    assert studio.writing(prompt="O ") == Studio(prompt="O ", t=1.2)
     assert studio.with_models(["text-rnn"]) == Studio(models=("text-rnn",), t=1.2)
     with pytest.raises(InvalidSetting, match=f"at most {LONGEST_PROMPT:,} characters; this one has 2,001"):
-        changed_prompt(studio, "x" * (LONGEST_PROMPT + 1))
+        studio.writing(prompt="x" * (LONGEST_PROMPT + 1))
 
 
 def test_the_models_are_one_to_three_and_the_newest_stay() -> None:

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AT_ONCE, LOST, Text, Writers, mean, status, trouble } from "../../explorer/ui/assets/streaming.js";
+import { AT_ONCE, LOST, Text, Writers, asked, mean, rules, settings, status, trouble } from "../../explorer/ui/assets/streaming.js";
 
 /* A stream that says what it is told to. */
 class Source {
@@ -52,6 +52,17 @@ test("a text is all its pieces, also those that are empty, and ends when the ser
   assert.equal(source.closed, 1);
   assert.deepEqual(changes, ["writing", "writing", "writing", "finished"]);
   assert.equal(status(text, "letter"), "4 letters in 0.5 s, 8 a second");
+});
+
+test("a text that was begun anew in another window is stopped, not finished", () => {
+  const { text, source } = begun();
+  source.tokens("a", "b");
+  source.send("end", { tokens: 2, seconds: 0.5, stopped: true });
+  assert.deepEqual([text.state, text.over, source.closed, trouble(text)], ["stopped", true, 1, ""]);
+  assert.equal(status(text, "word"), "Stopped at 2 of 1,000 words");
+  const other = begun();
+  other.source.send("end", { tokens: 0, seconds: 0.5, stopped: false });
+  assert.equal(other.text.state, "finished");
 });
 
 test("the speed is what arrives behind the first tokens, once it can be told", () => {
@@ -127,6 +138,19 @@ test("stop ends all, and none begins because another one ended", () => {
   assert.equal(writers.busy, false);
   writers.begin(models(1), 10);
   assert.equal(sources.length, AT_ONCE + 1);
+});
+
+test("the settings are all that decides what is written, and greedy there is no temperature", () => {
+  const data = { models: [{ name: "gru", prompt: "To be" }], most: 1000, temperature: 0.8, cut: "", seed: 7, unit: "letter" };
+  assert.equal(settings(data), "1,000 letters, temperature 0.8, seed 7");
+  assert.equal(rules({ ...data, cut: "top-k 3" }), "temperature 0.8, top-k 3, seed 7");
+  assert.equal(rules({ ...data, cut: "greedy" }), "greedy, seed 7");
+  assert.equal(rules({ ...data, cut: undefined }), "temperature 0.8, seed 7");
+  for (const other of [{ cut: "top-k 3" }, { seed: 8 }, { temperature: 1 }, { most: 100 }, { models: [{ name: "gru", prompt: "Not to be" }] }]) {
+    assert.notEqual(asked({ ...data, ...other }), asked(data));
+  }
+  assert.equal(asked({ ...data, file: "text" }), asked(data));
+  assert.equal(asked({ ...data, cut: "greedy", temperature: 2 }), asked({ ...data, cut: "greedy" }));
 });
 
 test("the mean of no surprise is none", () => {
