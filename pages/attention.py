@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.errors import LineageError
+from explorer.errors import LineageError, SentenceError
+from explorer.tasks.negation import VOCABULARY
 from explorer.ui import at_hand, attention_answers, attention_insides, attention_views, texts
 from explorer.ui.at_hand import AtHand
-from explorer.ui.attention_views import Looked
+from explorer.ui.attention_views import THROUGH, Film, Looked
 from explorer.ui.gaze import LONGEST, MOST_TOKENS, Gaze
 from explorer.ui.page import empty_panel, lead, page_head, problems, source
 from explorer.ui.session import PageSession, bound, page_session, part, write_address
@@ -63,7 +64,8 @@ def text_row(session: PageSession[Gaze], hand: AtHand | None) -> None:
             said = attention_views.text_of(hand, gaze)
             ties = bound(session, "gaze.say", said, lambda g, text: g.saying(text), redraw=SAID)
             st.text_input("Your text", width=330, max_chars=LONGEST, **ties)
-        ties = bound(session, "gaze.model", gaze.model, lambda g, name: g.of_model(name or g.model))
+        usual = attention_views.examples(hand) if hand else ()
+        ties = bound(session, "gaze.model", gaze.model, lambda g, name: g.of_model(name or g.model, usual))
         st.selectbox("Who reads it", list(titles), format_func=titles.__getitem__, width=250, **ties)
         if hand and hand.config.replicas > 1:
             first = hand.config.seed
@@ -79,26 +81,26 @@ def text_row(session: PageSession[Gaze], hand: AtHand | None) -> None:
             st.pills("or take one", examples, wrap=True, width="content", **ties)
 
 
-def chosen(session: PageSession[Gaze]) -> AtHand | None:
-    """The model that is looked into; where there is none, a sentence and models that can be."""
+def chosen(session: PageSession[Gaze]) -> tuple[AtHand | None, str]:
+    """The model that is looked into, or why there is none."""
     gaze = session.state
     try:
         hand = at_hand.find(gaze.model)
-        session.state = gaze = gaze.within(*attention_views.size(hand), MOST_TOKENS)
-        if gaze.seed >= hand.config.replicas:
-            session.state = gaze = replace(gaze, seed=0)
-        if gaze.step is not None and gaze.step not in attention_views.steps_of(hand):
-            session.problems += (f"There are no weights of step {gaze.step:,}; what is shown is the end.",)
-            session.state = replace(gaze, step=None)
-        return hand
+        gaze = gaze.within(*attention_views.size(hand), MOST_TOKENS)
     except LineageError as error:
-        problems([str(error)])
-        return None
+        return None, str(error)
+    if gaze.seed >= hand.config.replicas:
+        gaze = replace(gaze, seed=0)
+    if gaze.step is not None and gaze.step not in attention_views.steps_of(hand):
+        session.problems += (f"There are no weights of step {gaze.step:,}; what is shown is the end.",)
+        gaze = replace(gaze, step=None)
+    session.state = gaze
+    return hand, ""
 
 
 def page(session: PageSession[Gaze]) -> None:
     """The whole screen, from the question to the papers."""
-    hand = chosen(session)
+    hand, refused = chosen(session)
     unit = attention_views.unit(hand) if hand else "letter"
     page_head(f"Where does each {unit} look?")
     lead(
@@ -106,10 +108,10 @@ def page(session: PageSession[Gaze]) -> None:
         "switch it off."
     )
     part(session, "gaze-text", lambda: text_row(session, hand))
-    problems(session.problems)
+    problems([*session.problems, *([refused] if refused else [])])
     if hand is None:
         empty_panel("Choose a model with attention above.", 600)
-    else:
+    elif readable(session, hand):
         heads_part(session, hand)
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default="The decoder", key="gaze.code", label_visibility="collapsed")
@@ -121,37 +123,55 @@ def page(session: PageSession[Gaze]) -> None:
         st.markdown(f"**{name}** · [{paper}]({link})")
 
 
+def readable(session: PageSession[Gaze], hand: AtHand) -> bool:
+    """Whether the model can read the text; if not, why, and what is near."""
+    text = attention_views.text_of(hand, session.state)
+    try:
+        if hand.tokenizer is None:
+            VOCABULARY.split(text)
+        return True
+    except SentenceError as error:
+        problems([str(error)])
+        for word, known in list(getattr(error, "nearest", {}).items())[:3]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text(f"{word[:24]} →")
+                for near in known:
+                    better = VOCABULARY.replaced(text, word, near)
+                    st.button(
+                        near,
+                        key=f"gaze.near.{word[:24]}.{near}",
+                        on_click=lambda better=better: session.change(lambda gaze: gaze.saying(better)),
+                    )
+    empty_panel("The heads are shown for a sentence that the model can read.", 600)
+    return False
+
+
 def heads_part(session: PageSession[Gaze], hand: AtHand) -> None:
     """The grid and everything that follows from it. After a gesture the grid comes first, then the rest of the page."""
     shown = session.state
     worth = attention_answers.worth_so_far(hand, shown)
 
-    def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Looked]]]:
+    def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Looked | Film]]]:
         attention_views.hear(session, hand)
-        gaze = session.state
-        return {
-            "heads": (attention_views.names(hand, gaze, touch_name(gaze)), lambda: attention_views.looked(hand, gaze))
-        }
+        return attention_views.wanted(hand, session.state)
 
-    def draw(found: Mapping[str, Looked], old: frozenset[str]) -> None:
-        here, gaze = found["heads"], session.state
+    def draw(found: Mapping[str, Looked | Film], old: frozenset[str]) -> None:
+        here = next((one for one in found.values() if isinstance(one, Looked)), None)
+        film = found.get(THROUGH) if THROUGH not in old else None
+        if here is None:
+            return
         attention_views.notes(hand, here)
-        attention_answers.finding(gaze, hand, here)
-        attention_views.show(gaze, hand, here, worth)
-        if gaze != shown:
+        attention_answers.finding(session.state, hand, here)
+        late = bool(old - {THROUGH})
+        attention_views.show(hand, here, film if isinstance(film, Film) else None, worth, session.state, late)
+        if session.state != shown:
             st.rerun()
-        if not old:
-            attention_answers.section(gaze, hand, here)
+        attention_answers.section(session.state, hand, here)
 
     latest("gaze", wanted, draw, "The model is reading …", 640, pool="quick")
     attention_insides.section(session, hand)
     attention_insides.download(hand, session.state)
     attention_answers.worth_section(session.state, hand, shown=worth is not None)
-
-
-def touch_name(gaze: Gaze) -> str:
-    """What tells results of differently touched models apart."""
-    return f"{gaze.off} {gaze.flat} {gaze.unmasked} {gaze.unplaced}"
 
 
 session = page_session("attention", Gaze)

@@ -23,7 +23,7 @@ def answers(
     pale = {
         "type": "bar",
         "orientation": "h",
-        "x": rounded(now if before is None else before),
+        "x": rounded(np.zeros(len(now)) if before is None else before),
         "y": rows,
         "width": 0.78,
         "marker": {"color": paint(colour, 0.25)},

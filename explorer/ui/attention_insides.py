@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.figures import attention as figures
@@ -16,8 +17,7 @@ from explorer.figures.insides import attention_map
 from explorer.ui import attention_findings as findings
 from explorer.ui import packed
 from explorer.ui.at_hand import AtHand
-from explorer.ui.attention_answers import vocabulary
-from explorer.ui.attention_views import names, text_of, touch, unit
+from explorer.ui.attention_views import Looked, asked, looked, names, outcome, reading, touch, unit
 from explorer.ui.components import Panel, ears, frame, heard, register
 from explorer.ui.findings import visible
 from explorer.ui.gaze import Gaze
@@ -26,6 +26,8 @@ from explorer.ui.session import PageSession, write_address
 from explorer.ui.slowly import latest
 
 AROUND = 16  # tokens for which every layer's answer is shown
+NAMED = 40  # tokens that have room at the edge of a map
+NUMBERS = ("queries", "keys", "values", "raw", "scaled", "weights", "mixed")  # of a head, for the walk
 STEPS = 7  # of the walk
 _KEY = "walk"
 _walk = register(_KEY)
@@ -33,50 +35,80 @@ _walk = register(_KEY)
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """One head at work over a text, and what each layer would answer."""
+    """One head at work over a text."""
 
     tokens: tuple[str, ...]
     width: int  # of the head
     content: bytes  # its numbers for the browser
-    lens: Float[ndarray, "depths answers outcomes"]  # probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class Layered:
+    """What each layer would answer, and how much of each token reaches the end."""
+
+    looked: Looked
+    best: Int[ndarray, "depths answers"]  # the likeliest outcome
+    sure: Float[ndarray, "depths answers"]  # its probability
     rollout: Float[ndarray, "query key"]
 
 
 def opened(hand: AtHand, gaze: Gaze) -> Opened:
     """Raises LineageError."""
-    from explorer.inspection.attention import attend, read
-    from explorer.inspection.heads import rollout
-    from explorer.inspection.lens import inside, lens
+    from explorer.inspection.lens import inside
 
-    text = read(hand.config, hand.tokenizer, text_of(hand, gaze))
+    text = reading(hand, gaze)
+    one = inside(hand.model(gaze.seed, gaze.step), text.ids, gaze.layer, gaze.head, touch(gaze))
+    content = packed.pack({name: getattr(one, name) for name in NUMBERS})
+    return Opened(text.tokens, one.queries.shape[-1], content)
+
+
+def layered(hand: AtHand, gaze: Gaze) -> Layered:
+    """Raises LineageError."""
+    from explorer.inspection.attention import attend
+    from explorer.inspection.heads import rollout
+    from explorer.inspection.lens import lens
+
+    seen = looked(hand, gaze)
     model = hand.model(gaze.seed, gaze.step)
-    touches = touch(gaze)
-    one = inside(model, text.ids, gaze.layer, gaze.head, touches)
-    names = ("queries", "keys", "values", "raw", "scaled", "weights", "mixed")
-    content = packed.pack({name: getattr(one, name) for name in names})
-    flow = rollout(attend(model, text.ids, touches).weights)
-    return Opened(text.tokens, one.queries.shape[-1], content, np.exp(lens(model, text.ids, touches)), flow)
+    found = lens(model, seen.read.ids, touch(gaze))
+    flow = rollout(attend(model, seen.read.ids, touch(gaze)).weights)
+    return Layered(seen, found.argmax(axis=-1), np.exp(found.max(axis=-1)), flow)
 
 
 def section(session: PageSession[Gaze], hand: AtHand) -> None:
     """The walk through the open head; then the layers."""
     gaze = session.state
-    key = (*names(hand, gaze, "inside"), gaze.layer, gaze.head, gaze.off, gaze.flat, gaze.unmasked, gaze.unplaced)
+    touches = (gaze.off, gaze.flat, gaze.unmasked, gaze.unplaced)
     st.header(f"Inside layer {gaze.layer + 1}, head {gaze.head + 1}", anchor=False)
+    head = (*names(hand, gaze, "inside"), gaze.layer, gaze.head, *touches)
 
-    def draw(found: Mapping[str, Opened], old: frozenset[str]) -> None:
-        if walk(session, hand, found["inside"]):
-            st.rerun()
-        st.header("Layer after layer", anchor=False)
-        if not old:
-            layers_part(session, hand, found["inside"])
+    def draw_head(found: Mapping[str, Opened], old: frozenset[str]) -> None:
+        for one in found.values():
+            if walk(session, hand, one):
+                st.rerun()
 
+    mine = f"{hand.name} {gaze.seed}"
     latest(
         "gaze-inside",
-        lambda: {"inside": (key, lambda: opened(hand, gaze))},
-        draw,
+        lambda: {mine: (head, partial(opened, hand, gaze))},
+        draw_head,
         "The head is opened …",
         520,
+        pool="quick",
+    )
+    st.header("Layer after layer", anchor=False)
+    layers = (*names(hand, gaze, "layers"), *touches)
+
+    def draw_layers(found: Mapping[str, Layered], old: frozenset[str]) -> None:
+        for one in found.values():
+            layers_part(session.state, hand, one)
+
+    latest(
+        "gaze-layers",
+        lambda: {mine: (layers, partial(layered, hand, gaze))},
+        draw_layers,
+        "Every layer is asked …",
+        420,
         pool="quick",
     )
 
@@ -89,12 +121,12 @@ def walk(session: PageSession[Gaze], hand: AtHand, found: Opened) -> bool:
         session.state = gaze = replace(gaze, walk=said)
         write_address(session)
     if isinstance(said := heard(_KEY, "asked"), int) and 0 <= said < count:
-        session.state = gaze = replace(gaze, at=None if said == count - 1 else said)
+        session.state = gaze = replace(gaze, at=said)
         write_address(session)
         moved = True
     data = {
         "tokens": list(found.tokens),
-        "asked": count - 1 if gaze.at is None else min(gaze.at, count - 1),
+        "asked": asked(hand, gaze, count),
         "layer": gaze.layer,
         "head": gaze.head,
         "width": found.width,
@@ -109,33 +141,29 @@ def walk(session: PageSession[Gaze], hand: AtHand, found: Opened) -> bool:
     return moved
 
 
-def layers_part(session: PageSession[Gaze], hand: AtHand, found: Opened) -> None:
+def layers_part(gaze: Gaze, hand: AtHand, found: Layered) -> None:
     """What each layer would answer, and how much of each token reaches the end."""
-    gaze, count = session.state, len(found.tokens)
-    at = count - 1 if gaze.at is None else min(gaze.at, count - 1)
-    row = at if hand.tokenizer else 0
-    told = vocabulary(hand)
-    depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(found.lens) - 1))]
-    best = found.lens.argmax(axis=-1)  # depths, answers
-    sure = found.lens[:, row].max(axis=-1)
-    st.subheader(plain(findings.lens(depths, sure, best[:, row] == best[-1, row])), anchor=False)
+    tokens = found.looked.read.tokens
+    row = asked(hand, gaze, len(tokens)) if hand.tokenizer else 0
+    depths = ["the embedding", *(f"layer {i + 1}" for i in range(len(found.best) - 1))]
+    last = found.best[:, row] == found.best[-1, row]
+    st.subheader(plain(findings.lens(depths, found.sure[:, row], last)), anchor=False)
     explanation(
         "The vector at every place is sent through the final norm and the readout after each layer, as if the model "
         "ended there (the logit lens). Each cell: the likeliest answer; the stronger the colour, the surer. Only the "
         "top row was ever trained to be read."
     )
-    first = max(0, min(row - AROUND // 2, len(best[0]) - AROUND))
-    places = range(first, min(first + AROUND, best.shape[1]))
-    labels = [visible(found.tokens[i]) for i in places]
+    first = max(0, min(row - AROUND // 2, found.best.shape[1] - AROUND))
+    places = range(first, min(first + AROUND, found.best.shape[1]))
     frame(
         [
             Panel(
                 "gaze-lens",
                 figures.lens(
                     ["embedding", *depths[1:]],
-                    labels,
-                    [[visible(told[best[d, i]]) for i in places] for d in range(len(depths))],
-                    found.lens[:, list(places)].max(axis=-1),
+                    [visible(tokens[i]) for i in places],
+                    [[outcome(hand, found.looked, int(best[i])) for i in places] for best in found.best],
+                    found.sure[:, list(places)],
                 ),
                 alt="The likeliest answer at each place after each layer.",
                 caption="Columns: the token that was read last." if hand.tokenizer else "Read off at <BOS>.",
@@ -145,19 +173,27 @@ def layers_part(session: PageSession[Gaze], hand: AtHand, found: Opened) -> None
         height=90 + 44 * len(depths),
         columns=1,
     )
-    if len(found.lens) <= 2:
-        return  # one layer: its weights are all there is to roll out
+    if len(depths) > 2:  # the weights of an only layer are all there is to roll out
+        rollout_part(found)
+
+
+def rollout_part(found: Layered) -> None:
+    """How much of each token may have reached each place."""
+    if found.looked.gaze.off:
+        explanation("**Rollout** knows nothing of heads that are switched off: switch them on to see it.")
+        return
     explanation(
         "**Rollout.** Each layer hands on a mixture: half of it what stood there, half what its heads brought, all "
         "heads alike. Multiplied layer by layer this says how much of each token may have reached each place at the "
         "end. It knows nothing of the values, so it is an upper view, not an explanation."
     )
-    shown = [visible(token) for token in found.tokens]
+    tokens = found.looked.read.tokens
+    labels = [visible(token) for token in tokens] if len(tokens) <= NAMED else [""] * len(tokens)
     frame(
         [
             Panel(
                 "gaze-rollout",
-                attention_map(found.rollout, shown if count <= 40 else [""] * count),
+                attention_map(found.rollout, labels),
                 alt="Attention rollout: rows ask, columns answer.",
                 caption="Rows ask at the last layer, columns: the tokens that were read.",
             )
@@ -173,10 +209,9 @@ def download(hand: AtHand, gaze: Gaze) -> None:
     """Every number of this forward, by the names of the taps, as the terminal's `inspect` writes it."""
 
     def made() -> bytes:
-        from explorer.inspection.attention import read
         from explorer.inspection.lens import named_arrays
 
-        text = read(hand.config, hand.tokenizer, text_of(hand, gaze))
+        text = reading(hand, gaze)
         file = io.BytesIO()
         arrays = named_arrays(hand.model(gaze.seed, gaze.step), text.ids, touch(gaze))
         np.savez(file, **arrays, tokens=np.array(text.tokens))  # type: ignore[arg-type]  # no tap is called allow_pickle

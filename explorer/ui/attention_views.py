@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
@@ -13,12 +15,13 @@ from numpy import ndarray
 
 from explorer.errors import shortened
 from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
+from explorer.tasks.negation import CLASSES
 from explorer.tasks.text import TextConfig
 from explorer.training.store import StoredRun
-from explorer.ui import packed, slowly
+from explorer.ui import packed
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import ears, heard, register
-from explorer.ui.findings import listed
+from explorer.ui.findings import some, visible
 from explorer.ui.gaze import MOST_TOKENS, Gaze, Head, heads, named
 from explorer.ui.page import plain
 from explorer.ui.session import PageSession, write_address
@@ -27,10 +30,11 @@ if TYPE_CHECKING:
     from explorer.inspection.attention import Read, Touch
     from explorer.inspection.heads import Worth
 
-MOST_SNAPSHOTS = 2_000_000  # bytes of the weights of all snapshots together
+MOST_SNAPSHOTS = 2_000_000  # bytes of the weights of all snapshots together, and of one reading
 FEW = 3  # snapshots that are worth a slider
 _ASKED = "lineage.gaze.through"  # for which text the snapshots were wanted
 VIEWS, SCALES, SORTS = (get_args(get_type_hints(Gaze)[name]) for name in ("view", "scale", "sort"))
+THROUGH = "the snapshots"  # no run has such a name
 _KEY = "heads"
 _heads = register(_KEY)
 
@@ -39,12 +43,21 @@ _heads = register(_KEY)
 class Looked:
     """A model that has read a text: where every head looks, and what it answers."""
 
+    gaze: Gaze  # whose step and touches these are
     read: Read
     size: tuple[int, int]  # layers, heads
-    weights: Float[ndarray, "layers heads query key"]  # NaN where nobody may look
-    content: bytes  # the same for the browser
+    masked: tuple[int, ...]  # tokens at which nobody may look
+    content: bytes  # the weights, for the browser
     answers: Float[ndarray, "asked outcomes"]  # log-probabilities: after each token, or of a sentence one row
     untouched: Float[ndarray, "asked outcomes"]  # the same without the touches
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """The untouched weights of one text at several steps of the training."""
+
+    steps: tuple[int, ...]
+    content: bytes  # for the browser
 
 
 def touch(gaze: Gaze) -> Touch:
@@ -87,17 +100,52 @@ def examples(hand: AtHand) -> tuple[str, ...]:
     )
 
 
+def reading(hand: AtHand, gaze: Gaze) -> Read:
+    """The text as the model reads it, as much of its end as a browser can be shown. Raises LineageError."""
+    from explorer.inspection.attention import read
+
+    found = read(hand.config, hand.tokenizer, text_of(hand, gaze))
+    layers, count = size(hand)
+    cells = MOST_SNAPSHOTS // (2 * layers * count)
+    most = math.isqrt(2 * cells if is_causal(hand) and not gaze.unmasked else cells)
+    if len(found.ids) <= most:
+        return found
+    cut = found.cut + "".join(found.tokens[:-most])
+    return replace(found, ids=found.ids[-most:], tokens=found.tokens[-most:], cut=cut, cut_at="start")
+
+
+def asked(hand: AtHand, gaze: Gaze, tokens: int) -> int:
+    """The token that asks: the chosen one, else the one at which the answer is read."""
+    usual = tokens - 1 if hand.tokenizer else 0
+    return usual if gaze.at is None or gaze.at >= tokens else gaze.at
+
+
 def looked(hand: AtHand, gaze: Gaze) -> Looked:
     """A model reads a text. Raises LineageError."""
-    from explorer.inspection.attention import attend, packed_weights, read
+    from explorer.inspection.attention import attend, packed_weights
 
-    text = read(hand.config, hand.tokenizer, text_of(hand, gaze))
+    text = reading(hand, gaze)
     model = hand.model(gaze.seed, gaze.step)
     usual = attend(model, text.ids)
     seen = attend(model, text.ids, touch(gaze)) if gaze.touched else usual
-    causal = is_causal(hand) and not gaze.unmasked
-    content = packed.pack({"weights": packed_weights(seen.weights, causal)})
-    return Looked(text, size(hand), seen.weights, content, seen.answers, usual.answers)
+    content = packed.pack({"weights": packed_weights(seen.weights, is_causal(hand) and not gaze.unmasked)})
+    masked = tuple(np.flatnonzero(np.isnan(seen.weights).all(axis=(0, 1, 2))).tolist())
+    return Looked(gaze, text, size(hand), masked, content, seen.answers, usual.answers)
+
+
+def outcome(hand: AtHand, found: Looked, id: int) -> str:
+    """What the model may answer: a token as it would stand behind the text, or a class."""
+    if hand.tokenizer is None:
+        return CLASSES[id]
+    from explorer.tokenization.text import pieces
+
+    return visible(pieces(hand.tokenizer, [id], found.read.ids[-16:])[0] or hand.tokenizer.tokens[id])
+
+
+def context_of(hand: AtHand) -> int:
+    """How many tokens a model sees at once."""
+    model = hand.config.model
+    return model.window if isinstance(model, TransformerEncoderConfig) else hand.config.on(TextConfig).context
 
 
 def is_causal(hand: AtHand) -> bool:
@@ -110,8 +158,8 @@ def steps_of(hand: AtHand) -> list[int]:
     return hand.kept.snapshot_steps() if isinstance(hand.kept, StoredRun) else sorted(hand.kept.snapshots)
 
 
-def snapshots(hand: AtHand, tokens: int) -> list[int]:
-    """Of these as many as travel together; none if they are too few for a slider."""
+def snapshots(hand: AtHand, tokens: int, shown: int | None = None) -> list[int]:
+    """Of these as many as travel together, the one that is shown among them; none if they are too few for a slider."""
     steps = steps_of(hand)
     if len(steps) < FEW:
         return []
@@ -120,15 +168,29 @@ def snapshots(hand: AtHand, tokens: int) -> list[int]:
     most = max(2, MOST_SNAPSHOTS // (2 * layers * count * cells))
     if len(steps) <= most:
         return steps
-    return [steps[round(i)] for i in np.linspace(0, len(steps) - 1, most)]
+    some = {steps[round(i)] for i in np.linspace(0, len(steps) - 1, most)}
+    return sorted(some if shown is None else {*some, shown})
 
 
-def through(hand: AtHand, gaze: Gaze, ids: tuple[int, ...], steps: list[int]) -> bytes:
-    """The untouched weights at every snapshot, for the browser. Raises DamagedRun."""
+def through(hand: AtHand, gaze: Gaze) -> Film:
+    """A text at every snapshot. Raises LineageError."""
     from explorer.inspection.attention import attend, packed_weights
 
+    ids = reading(hand, replace(gaze, unmasked=False)).ids
+    steps = snapshots(hand, len(ids), gaze.step)
     each = [packed_weights(attend(hand.model(gaze.seed, step), ids).weights, is_causal(hand)) for step in steps]
-    return packed.pack({"weights": np.stack(each)})
+    return Film(tuple(steps), packed.pack({"weights": np.stack(each)}))
+
+
+def wanted(hand: AtHand, gaze: Gaze) -> dict[str, tuple[tuple[Hashable, ...], Callable[[], Looked | Film]]]:
+    """What the instrument needs: the reading, and once the browser asks for them the snapshots."""
+    touches = (gaze.off, gaze.flat, gaze.unmasked, gaze.unplaced)
+    each: dict[str, tuple[tuple[Hashable, ...], Callable[[], Looked | Film]]] = {
+        f"{hand.name} {gaze.seed}": ((*names(hand, gaze, "heads"), *touches), partial(looked, hand, gaze))
+    }
+    if st.session_state.get(_ASKED) == names(hand, gaze, "through"):
+        each[THROUGH] = (*names(hand, gaze, "through"), gaze.step, gaze.unmasked), partial(through, hand, gaze)
+    return each
 
 
 def notes(hand: AtHand, found: Looked) -> None:
@@ -136,54 +198,49 @@ def notes(hand: AtHand, found: Looked) -> None:
     read, said = found.read, []
     if read.cut:
         where = "The beginning" if read.cut_at == "start" else "The end"
-        said.append(
-            f"The model sees {len(read.ids)} {unit(hand)}s at once. {where} was left out: “{shortened(read.cut)}”."
-        )
+        limit = "The model sees" if len(read.ids) == context_of(hand) else "There is room here for"
+        said.append(f"{limit} {len(read.ids)} {unit(hand)}s at once. {where} was left out: “{shortened(read.cut)}”.")
     if read.lowered:
         said.append("It learned from small letters only: the text is read in small letters.")
     for names, become in ((read.dropped, "left out"), (read.unknown, "read as <unk>")):
         if names:
-            several = " and others" if len(names) > 4 else ""
-            said.append(f"It never saw {listed([f'“{shortened(n, 12)}”' for n in names[:4]])}{several}: {become}.")
+            said.append(f"It never saw {some(names)}: {become}.")
+    if hand.tokenizer is None:
+        said.append("The answer is read at <BOS>: of the last layer only its row counts.")
     if said:
         st.caption(plain(" ".join(said)))
 
 
-def show(gaze: Gaze, hand: AtHand, found: Looked, worth: Worth | None) -> None:
+def show(hand: AtHand, found: Looked, film: Film | None, worth: Worth | None, gaze: Gaze, old: bool) -> None:
     """The grid, the open head, what it does, the training under a slider; see `assets/heads.js`."""
     gaze = gaze.within(*found.size, len(found.read.ids))
-    tokens = found.read.tokens
-    steps = snapshots(hand, len(tokens))
-    address = None
-    if steps and st.session_state.get(_ASKED) == names(hand, gaze, "through"):
-        content = slowly.work(
-            names(hand, gaze, "through"), lambda: through(hand, gaze, found.read.ids, steps), pool="quick"
-        ).result()
-        address = packed.offer(content, "gaze.through")
-    masked = np.isnan(found.weights).all(axis=(0, 1, 2))
+    tokens, drawn = found.read.tokens, found.gaze
+    steps = list(film.steps) if film else snapshots(hand, len(tokens), drawn.step)
+    address = packed.offer(film.content, "gaze.through") if film else None
     data = {
         "tokens": list(tokens),
         "ids": list(found.read.ids),
         "layers": found.size[0],
         "heads": found.size[1],
-        "causal": is_causal(hand) and not gaze.unmasked,
-        "masked": np.flatnonzero(masked).tolist(),
+        "causal": is_causal(hand) and not drawn.unmasked,
+        "masked": list(found.masked),
         "address": packed.offer(found.content, "gaze.weights"),
         "open": [gaze.layer, gaze.head],
-        "asked": len(tokens) - 1 if gaze.at is None else gaze.at,
+        "asked": asked(hand, gaze, len(tokens)),
         "scale": gaze.scale,
         "sort": gaze.sort,
         "view": gaze.view,
         "snapshots": {"steps": steps, "curve": curve(hand, gaze.seed), "unit": "nats", "address": address}
         if steps
         else None,
-        "step": hand.config.steps if gaze.step is None else gaze.step,
+        "step": steps_of(hand)[-1] if drawn.step is None else drawn.step,
         "touch": {
-            "off": sorted(map(list, heads(gaze.off))),
-            "flat": sorted(map(list, heads(gaze.flat))),
-            "unmasked": gaze.unmasked,
-            "unplaced": gaze.unplaced,
+            "off": sorted(map(list, heads(drawn.off))),
+            "flat": sorted(map(list, heads(drawn.flat))),
+            "unmasked": drawn.unmasked,
+            "unplaced": drawn.unplaced,
         },
+        "old": old,
         "can": can(hand),
         "worth": None if worth is None else np.round(worth.worth, 5).tolist(),
         "worth_error": None if worth is None else np.round(worth.error, 5).tolist(),
@@ -207,7 +264,7 @@ def hear(session: PageSession[Gaze], hand: AtHand) -> None:
         if (said := heard(_KEY, name)) in possible:
             gaze = replace(gaze, **{name: said})
     if type(said := heard(_KEY, "step")) is int and said in steps_of(hand):
-        gaze = replace(gaze, step=None if said == hand.config.steps else said)
+        gaze = replace(gaze, step=None if said == steps_of(hand)[-1] else said)
     if isinstance(said := heard(_KEY, "touch"), dict):
         gaze = _touched(gaze, said, heads_there)
     if heard(_KEY, "snapshots"):

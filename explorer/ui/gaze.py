@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
@@ -57,11 +57,13 @@ class Gaze:
         run = self.run or wanted
         return replace(self.of_model(run), run="") if run else self
 
-    def of_model(self, model: str) -> Gaze:
-        """Another model has other heads, snapshots and seeds; the text stays if somebody typed it."""
+    def of_model(self, model: str, usual: Sequence[str] = ()) -> Gaze:
+        """Another model has other heads, snapshots and seeds; the text stays if somebody typed it. `usual` are the
+        texts that the old model offered."""
         if model == self.model:
             return self
-        return Gaze(model=model, say=self.say, view=self.view, scale=self.scale)
+        say = None if self.say in usual else self.say
+        return Gaze(model=model, say=say, view=self.view, scale=self.scale)
 
     def saying(self, text: str) -> Gaze:
         """Another text; who asked in the old one is nobody here. Raises InvalidSetting."""

@@ -15,7 +15,7 @@ from explorer.training.config import changed, default
 from explorer.training.recorder import record_run
 from explorer.ui import texts
 from explorer.ui.at_hand import find
-from explorer.ui.attention_views import looked, snapshots, through
+from explorer.ui.attention_views import looked, reading, snapshots, through
 from explorer.ui.gaze import Gaze
 from tests.pages.screen import address, calm, drawn, frame, headings, page, said, settled, told
 
@@ -44,7 +44,7 @@ def test_it_is_alive_before_anybody_touches_it() -> None:
     assert "".join(data["tokens"]) == "the night and the day"
     assert len(data["snapshots"]["steps"]) == 21 and data["step"] == 1000
     assert (np.shape(data["worth"]) == (4, 4)) == texts.here("tinyshakespeare")
-    assert any(heading.startswith("After “… night and the day” it expects") for heading in headings(at))
+    assert any(heading.startswith("After “…ight and the day” it expects") for heading in headings(at))
     assert drawn(at, "walk")[0]["width"] == 16
 
 
@@ -63,10 +63,9 @@ def test_the_first_view_and_the_snapshots_keep_to_their_budgets() -> None:
     gaze = Gaze(say="To be, or not to be: that is the question, whether 'tis nobler in the mind")
     found = looked(hand, gaze)
     assert len(found.read.ids) == 64 and len(found.content) < 300_000
-    steps = snapshots(hand, 64)
-    content = through(hand, gaze, found.read.ids, steps)
-    assert len(steps) == 21 and len(content) <= 2_000_000
-    assert arrays(content)["weights"].shape == (21, 4, 4, 64 * 65 // 2)
+    film = through(hand, gaze)
+    assert len(film.steps) == 21 and len(film.content) <= 2_000_000
+    assert arrays(film.content)["weights"].shape == (21, 4, 4, 64 * 65 // 2)
 
 
 def test_many_cells_leave_fewer_snapshots_the_first_and_the_last_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +73,16 @@ def test_many_cells_leave_fewer_snapshots_the_first_and_the_last_among_them(monk
     monkeypatch.setattr("explorer.ui.attention_views.MOST_SNAPSHOTS", 10 * 2 * 16 * (21 * 22 // 2))
     steps = snapshots(hand, 21)
     assert len(steps) == 10 and (steps[0], steps[-1]) == (0, 1000)
+    assert snapshots(hand, 21, shown=3) == sorted({*steps, 3})
     assert snapshots(find("text-best"), 21) == []  # two are no film
+
+
+def test_as_much_of_a_long_text_is_read_as_a_browser_can_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("explorer.ui.attention_views.MOST_SNAPSHOTS", 2 * 16 * 50)  # bytes of all heads
+    hand = find("text-through-training")
+    found = reading(hand, Gaze(say="abcdefghijklmnop"))
+    assert "".join(found.tokens) == "ghijklmnop" and found.cut == "abcdef" and found.cut_at == "start"
+    assert len(reading(hand, Gaze(say="abcdefghijklmnop", unmasked=True)).ids) == 7  # all pairs then, not half of them
 
 
 def test_a_touch_is_said_with_what_it_changed_and_drawn_beside_the_untouched() -> None:
@@ -96,6 +104,7 @@ def test_the_encoder_of_sentences_is_looked_into_the_same_way() -> None:
     assert data["tokens"] == ["<BOS>", "human", "not", "destroy", "nature", "<EOS>"]
     assert (data["causal"], data["can"]) == (False, {"mask": False, "positions": True})
     assert any(heading.startswith("It answers ") for heading in headings(at))
+    assert data["asked"] == 0  # where the answer is read
 
 
 @pytest.mark.parametrize(
@@ -129,6 +138,15 @@ def test_any_text_is_read_and_what_became_of_it_is_said(text: str, tokens: int, 
     assert not at.exception and told(at) == []
     assert len(heads(at)["tokens"]) == tokens
     assert note in re.sub(r"\\(.)", r"\1", said(at))
+
+
+def test_words_near_an_unknown_one_are_offered_and_taken() -> None:
+    at = attention({"model": NEGATION, "say": "human protect nature"})
+    assert len(told(at)) == 1 and drawn(at, "heads") == []
+    word = next(button for button in at.button if button.label == "preserve")
+    at = settled(word.click().run())
+    assert address(at)["say"] == "human preserve nature" and told(at) == []
+    assert heads(at)["tokens"][2] == "preserve"
 
 
 def test_a_model_deleted_under_the_page_is_said() -> None:

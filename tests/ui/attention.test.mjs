@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  FULL, along, cells, flipped, glance, habits, has, height, layerFlipped, ordered, profile, sentence, sizeOf, strongest, touched,
+  CHANCE, COLUMNS, FULL, along, cells, flipped, glance, habits, has, height, layerFlipped, ordered, profile, sentence, sent, sizeOf, strongest, touched,
+  weightRows, worthOf,
 } from "../../explorer/ui/assets/attention.js";
 import { edges, fullest, paintHead, ramp, sideOf } from "../../explorer/ui/assets/headtiles.js";
 
@@ -34,6 +35,44 @@ test("every weight stands in its place, and what is masked is nothing, not zero"
 test("a snapshot lies behind those before it", () => {
   const two = new Uint16Array([...causal, ...causal.map((weight) => FULL - weight)]);
   near(cells(two, { layers: 1, heads: 2, causal: true, queries: 4, from: 20 }).at(0, 1, 2, 1), 0.2);
+});
+
+test("with the mask lifted the weights are squares, and the snapshots still triangles", () => {
+  const given = { layers: 1, heads: 2, causal: false, can: { mask: true }, tokens: [..."abab"], masked: [] };
+  const square = { shape: [1, 2, 16], data: new Uint16Array(32).fill(FULL / 4) };
+  const steps = { shape: [2, 1, 2, 10], data: new Uint16Array([...causal, ...causal.map((weight) => FULL - weight)]) };
+  const lifted = sent(square, given), first = sent(steps, given, 0), second = sent(steps, given, 1);
+  assert.deepEqual([lifted.causal, first.causal, second.causal], [false, true, true]);
+  near(lifted.at(0, 1, 0, 3), 0.25);
+  near(first.at(0, 1, 2, 1), 0.8);
+  near(second.at(0, 1, 2, 1), 0.2);
+  assert.ok(Number.isNaN(second.at(0, 1, 2, 3)));
+  near(habits(second, 0, 1, ids).previous, (0.5 + 0.2 + 0.1) / 3);
+});
+
+test("an encoder's snapshots are squares, and of a decoder the weights are triangles again when the mask is back", () => {
+  const encoder = { layers: 1, heads: 1, causal: false, can: { mask: false }, tokens: ["a", "b"], masked: [] };
+  const steps = { shape: [2, 1, 1, 4], data: pack([0.5, 0.5, 1, 0], [0.1, 0.9, 0.3, 0.7]) };
+  near(sent(steps, encoder, 1).at(0, 0, 0, 1), 0.9);
+  const back = sent({ shape: [1, 2, 10], data: causal }, { layers: 1, heads: 2, causal: true, tokens: [..."abab"] });
+  near(back.at(0, 1, 3, 2), 0.9);
+});
+
+test("a table of weights counts layers, heads and tokens from one", () => {
+  const rows = weightRows(seen, [..."abab"], [..."abab"], 0, 1);
+  assert.deepEqual(COLUMNS, ["layer", "head", "query", "query_token", "key", "key_token", "weight"]);
+  assert.equal(rows.length, 16);
+  assert.deepEqual(rows[0], [1, 2, 1, "a", 1, "a", "1.00000"]);
+  assert.deepEqual(rows[11], [1, 2, 3, "a", 4, "b", ""]);
+  assert.deepEqual(rows.at(-1), [1, 2, 4, "b", 4, "b", "0.10001"]);
+});
+
+test("a loss changes where chance would hardly change it so much", () => {
+  assert.equal(CHANCE, 2.5);
+  assert.match(worthOf(0.024, 0.01, "nats"), /hardly changes: \+0\.024 nats \(±\u00a00\.010\)/);
+  assert.match(worthOf(0.026, 0.01, "nats"), /rises by 0\.026\u00a0nats/);
+  assert.match(worthOf(-0.026, 0.01, "nats"), /falls by 0\.026/);
+  assert.match(worthOf(0, 0, "nats", "all sentences"), /^Without it the loss on all sentences hardly changes: \+0\.000 nats\.$/);
 });
 
 test("other tokens may answer than those that ask", () => {

@@ -39,6 +39,7 @@ def test_another_model_keeps_the_text_and_the_way_to_look_but_no_head_of_the_old
     gaze = Gaze(say="x", layer=3, off=("0.1",), step=5, view="matrix", unmasked=True)
     assert gaze.of_model("text-best") == Gaze("text-best", say="x", view="matrix")
     assert gaze.of_model(gaze.model) is gaze
+    assert gaze.of_model("text-best", usual=("x", "y")) == Gaze("text-best", view="matrix")
 
 
 def test_what_a_model_does_not_have_is_left_out() -> None:

@@ -311,3 +311,14 @@ def test_many_texts_of_one_visitor_do_not_hold_back_another(monkeypatch: pytest.
     asyncio.run(visit())
     last = max(place for place, name in enumerate(order) if name == "single")
     assert order[: last + 1].count("many") < 36  # one for one it is 12; if every text had its turn, 44
+
+
+def test_what_is_forgotten_is_offered_no_more() -> None:
+    kept, gone = (
+        offer("kept", lambda: iter([chunk(1)]), ("run",)),
+        offer("gone", lambda: iter([chunk(1)]), ("sha", "x")),
+    )
+    streams.forget("sha")
+    assert [kind for kind, _ in asked(kept)] == ["message", "end"]
+    [(kind, problem)] = asked(gone)
+    assert kind == "problem" and "no longer knows" in problem["sentence"]

@@ -24,11 +24,21 @@ export function cells(data, { layers, heads, causal, queries, keys = queries, ma
   const row = (layer, head, query) => from + (layer * heads + head) * size + (causal ? (query * (query + 1)) / 2 : query * keys);
   const reach = (query) => (silent[query] ? 0 : causal ? query + 1 : keys);
   return {
-    data, layers, heads, causal, queries, keys, hidden, silent,
+    data, from, layers, heads, causal, queries, keys, hidden, silent,
     row, // where the row of a query begins in `data`
     reach, // so many keys from there on may be its own: those that are not hidden
     at: (layer, head, query, key) => (key < reach(query) && !hidden[key] ? data[row(layer, head, query) + key] / FULL : NaN),
   };
+}
+
+/**
+ * The weights that a page sent, as heads.js takes them: `array` = { shape, data }. Snapshots, of which `snapshot` is one, are
+ * of the untouched model: its mask, if it has one to lift, is on in them, whatever became of it at the step that is touched.
+ */
+export function sent(array, { layers, heads, causal, can, tokens, keys = tokens, masked }, snapshot = null) {
+  const shape = { layers, heads, queries: tokens.length, keys: keys.length, masked };
+  const triangle = Boolean(snapshot === null ? causal : causal || can?.mask) && array.shape.at(-1) === sizeOf({ ...shape, causal: true });
+  return cells(array.data, { ...shape, causal: triangle, from: (snapshot ?? 0) * layers * heads * sizeOf({ ...shape, causal: triangle }) });
 }
 
 /** The keys a query looks at, the strongest first: [key, weight]. */
@@ -126,6 +136,27 @@ export function glance(view, layer, head, query, named, asking = named) {
   if (!first) return `${asking(query)} may look at nothing.`;
   const told = (seen.length ? seen : [first]).map(([key, weight]) => `${named(key)} ${weight.toFixed(2)}`);
   return `${asking(query)} looks at ${told.length > 1 ? `${told.slice(0, -1).join(", ")} and ${told.at(-1)}` : told[0]}.`;
+}
+
+export const CHANCE = 2.5; // standard errors that chance hardly ever makes, as attention_findings.py has it
+const TRIFLE = 1e-4; // of a loss: three digits do not show it
+
+/** A number with its sign, and a true minus. */
+export const signed = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+
+/** What a head is worth, in words: the loss with it off less the loss with it on. */
+export function worthOf(rise, error, unit, where = "held-out text") {
+  const amount = `${Math.abs(rise).toFixed(3)}\u00a0${unit}`.trim(), about = error ? ` (±\u00a0${error.toFixed(3)})` : "";
+  if (Math.abs(rise) <= Math.max(CHANCE * (error || 0), TRIFLE)) return `Without it the loss on ${where} hardly changes: ${signed(rise, 3)} ${unit}${about}.`;
+  return `Without it the loss on ${where} ${rise < 0 ? "falls" : "rises"} by ${amount}${about}.`;
+}
+
+/** The weights of one head as rows of a table; layers, heads and tokens are counted from 1, a masked cell is empty. */
+export const COLUMNS = ["layer", "head", "query", "query_token", "key", "key_token", "weight"];
+export function weightRows(view, tokens, keys, layer, head) {
+  const exact = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
+  const row = (from) => keys.map((key, to) => [layer + 1, head + 1, from + 1, tokens[from], to + 1, key, exact(view.at(layer, head, from, to))]);
+  return tokens.flatMap((_, from) => row(from));
 }
 
 /** Places of the heads, [layer, head], in the order in which they stand. What cannot be measured comes last. */

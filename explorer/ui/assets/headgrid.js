@@ -1,17 +1,20 @@
-/* The grid of all heads: small heatmaps in buttons, a switch for each head and each layer; or, sorted by a habit, a list. */
+/* The grid of all heads: small heatmaps in buttons, a switch for each head and each layer; or, sorted by a habit, a list.
+   Tiles are of one size and the grid of one height however they stand, and whether the mask is on or lifted. */
 import { has, ordered } from "./attention.js";
 import { paintHead, sideOf } from "./headtiles.js";
 import { node } from "./svg.js";
 
 const LARGEST = 84, ALONE = 132; // px, and where there are only one or two heads a layer
 const SWITCHABLE = 48; // px: on smaller tiles the switch is seen only under the pointer; the open head has another one
+const TITLE = 18, LAYER = 51, WORDS = 23, SMALL_WORDS = 32; // px: a line of names, a layer's name with its switch, what stands below a sorted tile
+const BELOW = 18, MOST_BELOW = 26, SORTED_BELOW = 16, HANGS = 8; // px between rows, where a square tile has its switch; and below the last one
 
 export const nameOf = (layer, head) => `Layer ${layer + 1}, head ${head + 1}`;
 
 /** `does` = { open(layer, head), flip(layer, head), flipLayer(layer), point(layer, head | null) }. */
 export function headGrid(does) {
   const root = node("div", { class: "grid", role: "group", "aria-label": "All heads" });
-  let tiles = [], layers = 0, heads = 0, standing = "", side = 0, drawn = "", room = 0;
+  let tiles = [], layers = 0, heads = 0, standing = "", side = 0, drawn = "", wide = 0, gap = 14;
 
   function make(places) {
     tiles = [];
@@ -46,7 +49,7 @@ export function headGrid(does) {
   root.addEventListener("keydown", (event) => {
     const at = tiles.findIndex(({ button, flip }) => event.target === button || event.target === flip);
     if (at < 0) return;
-    const columns = standing ? Math.max(1, Math.floor((root.clientWidth + 6) / (tiles[0].box.offsetWidth + 6))) : heads;
+    const columns = standing ? Math.max(1, Math.floor((root.clientWidth + gap) / (tiles[0].box.offsetWidth + gap))) : heads;
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, ArrowUp: at - columns, ArrowDown: at + columns, Home: 0, End: tiles.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
@@ -67,7 +70,6 @@ export function headGrid(does) {
       side = 0;
       if (focus) tiles.find(({ layer, head }) => layer === focus.layer && head === focus.head)?.button.focus();
     }
-    root.classList.toggle("square", !view.causal || view.queries < 4); // no corner is left free for a switch
     for (const { layer, head, canvas, button, flip, box } of tiles) {
       const here = open[0] === layer && open[1] === head, off = has(touch.off, layer, head), flat = has(touch.flat, layer, head);
       button.tabIndex = here ? 0 : -1;
@@ -92,31 +94,36 @@ export function headGrid(does) {
 
   /** The pixels, and nothing else: called at every step of the training. */
   function paint(view, look) {
-    if (!room || !tiles.length) return;
+    if (!wide || !tiles.length) return;
     const ratio = devicePixelRatio || 1;
-    const wide = Math.max(16, Math.min(heads > 2 ? LARGEST : ALONE, Math.floor(room)));
     const pixels = sideOf(view.queries, Math.round(wide * ratio));
     if (side !== pixels) {
       side = pixels;
-      root.style.setProperty("--side", `${wide}px`);
       root.style.setProperty("--drawn", `${pixels / ratio}px`);
-      root.classList.toggle("small", wide < SWITCHABLE);
       for (const { canvas } of tiles) canvas.width = canvas.height = pixels;
     }
-    const gap = pixels / view.queries >= 8 * ratio ? Math.round(ratio) : 0;
-    for (const { canvas, layer, head } of tiles) paintHead(canvas, view, layer, head, { ...look, gap });
+    const between = pixels / view.queries >= 8 * ratio ? Math.round(ratio) : 0;
+    for (const { canvas, layer, head } of tiles) paintHead(canvas, view, layer, head, { ...look, gap: between });
   }
 
   return {
     root, arrange, numbers, paint,
-    /** How wide the grid may be, in px; its layers' names and gaps take their part. */
-    fit(width) {
-      const gap = heads > 6 || width < 420 ? 6 : 14;
+    /** Whether the tiles are too small for a switch that is always seen. */
+    small: () => wide < SWITCHABLE,
+    /** How wide the grid may be, in px; its layers' names and gaps take their part. It takes the height of its tallest order. */
+    fit(view, width) {
       const names = width < 420 ? 48 : 62;
-      root.style.setProperty("--gap", `${gap}px`);
-      root.style.setProperty("--names", `${names}px`);
-      const extra = root.classList.contains("square") ? 26 : 0;
-      room = (width - names - 8 - gap * heads) / Math.max(1, heads) - extra;
+      gap = heads > 6 || width < 420 ? 6 : 14;
+      wide = Math.max(16, Math.min(heads > 2 ? LARGEST : ALONE, Math.floor((width - names - 8 - gap * heads) / Math.max(1, heads))));
+      const small = wide < SWITCHABLE, high = Math.max(wide, LAYER), sortedBelow = small ? 8 : SORTED_BELOW;
+      const rows = Math.ceil((layers * heads) / Math.max(1, Math.floor((width + gap) / (wide + gap))));
+      const sorted = rows * (wide + (small ? SMALL_WORDS : WORDS) + sortedBelow) - sortedBelow;
+      const spare = Math.floor((sorted - TITLE) / layers - high); // what the list takes, the layers may have between them
+      const below = Math.max(small ? gap : BELOW, Math.min(MOST_BELOW, spare)), placed = TITLE + layers * (high + below);
+      root.classList.toggle("small", small);
+      root.classList.toggle("square", !view.causal || view.queries < 4); // no corner is left free for a switch
+      const sizes = { side: wide, gap, names, below, "sorted-below": sortedBelow, tallest: Math.max(placed, sorted) + (small ? 0 : HANGS) };
+      for (const [name, size] of Object.entries(sizes)) root.style.setProperty(`--${name}`, `${size}px`);
     },
     /** A mark beside the row that asks, in every tile. */
     mark(query, queries) {

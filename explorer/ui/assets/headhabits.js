@@ -1,27 +1,18 @@
 /* What a head does, in numbers and in words; and what may be done to it. */
-import { HABITS, has, profile, sentence } from "./attention.js";
+import { HABITS, has, profile, sentence, signed, worthOf } from "./attention.js";
 import { put } from "./headtiles.js";
 import { icon } from "./save.js";
 import { draw, node } from "./svg.js";
 
 export const FAR = 15; // bars of the profile
-const MINUS = "−";
 
 export const titles = (unit) => ({
   previous: `on the ${unit} before`, itself: "on itself", first: `on the first ${unit}`, same: `on the same ${unit} earlier`,
   after_same: `on what followed the same ${unit}`, spread: `${unit}s it spreads over`, worth: "loss without it",
 });
-const signed = (value, digits) => `${value < 0 ? MINUS : "+"}${Math.abs(value).toFixed(digits)}`;
 
 /** The number of a head by which the grid is sorted, as it is written. */
 export const written = (sort) => (sort === "worth" ? (value) => signed(value, 3) : sort === "spread" ? (value) => value.toFixed(1) : (value) => value.toFixed(2));
-
-/** What the head is worth, in words: the loss with it off less the loss with it on. */
-export function worthOf(rise, error, unit, where = "held-out text") {
-  const amount = `${Math.abs(rise).toFixed(3)}\u00a0${unit}`.trim(), about = error ? ` (±\u00a0${error.toFixed(3)})` : "";
-  if (error && Math.abs(rise) < 2 * error) return `Without it the loss on ${where} hardly changes: ${signed(rise, 3)} ${unit}${about}.`;
-  return `Without it the loss on ${where} ${rise < 0 ? "falls" : "rises"} by ${amount}${about}.`;
-}
 
 export const distanceOf = (back) => (back ? `${Math.abs(back)} ${back < 0 ? "ahead" : "back"}` : "itself");
 
@@ -50,7 +41,7 @@ export function headHabits(does) {
     root, figure,
     show({ found, unit, keys, label }) {
       const words = titles(unit);
-            for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
+      for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
         const number = found[name], spread = name === "spread";
         put(place, spread ? `${words.spread}, of ${keys}` : words[name]);
         put(value, Number.isNaN(number) ? "–" : spread ? number.toFixed(1) : number.toFixed(2));

@@ -9,11 +9,12 @@ data = { tokens: [what each adds to the text], keys: those that answer, if they 
          snapshots: null | { steps, curve: { steps, losses }, unit: "nats", address: null | packed "weights" (U16 "steps layers heads cells") },
          step: the step shown, null = the last, touch: { off: [[layer, head]], flat: [[layer, head]], unmasked, unplaced },
          can: { mask, positions }: what may be lifted, worth: null | [layer][head], the rise of the loss with that head off,
-         worth_error: the same, worth_of: "held-out text", unit: "letter" | "token" | "word", colour: "--m-transformer", title, file }
+         worth_error: the same, worth_of: "held-out text", unit: "letter" | "token" | "word", colour: "--m-transformer", title, file,
+         old: true while a new text is on its way: what is shown is the last one's, paler, and nothing of it is touched or asked }
 Triggers: "open" [layer, head]; "asked" index; "scale", "sort", "view" strings; "step" number, when the slider is let go;
 "touch" as above, after each press; "snapshots" true: their address is wanted, once a text.
 */
-import { HABITS, cells, flipped, habits, has, layerFlipped, sentence, sizeOf, touched } from "./attention.js";
+import { HABITS, flipped, habits, has, layerFlipped, sentence, sent, touched } from "./attention.js";
 import { headGrid, nameOf } from "./headgrid.js";
 import { headHabits, titles, written } from "./headhabits.js";
 import { SEEN, gaze, leastOf } from "./headlines.js";
@@ -45,7 +46,7 @@ export default instrument((place) => {
   const said = Object.fromEntries(KEPT.map((name) => [name, new Shared()]));
   let data = null, wanted = null, trigger = () => {};
   let loaded = null, later = null, view = null, look = null, widths = null, askedFor = "", askedAt = 0, fetching = "", timer = null;
-  let frame = 0, dirty = new Set(), pointed = null, measured = new Map(), settling = false;
+  let frame = 0, dirty = new Set(), pointed = null, measured = new Map(), settling = false, begun = null, old = false;
 
   const training = trainingSlider({ move, settle, reach: ask });
   const grid = headGrid({
@@ -54,7 +55,7 @@ export default instrument((place) => {
     flipLayer: (layer) => touch({ off: layerFlipped(now().touch.off, layer, data.heads) }),
     point: (layer, head) => { pointed = layer == null ? null : [layer, head]; request("words"); },
   });
-  const large = gaze({ keep: (at) => say("asked", at, "gaze") });
+  const large = gaze({ keep: (at) => old || say("asked", at, "gaze") });
   const habit = headHabits({
     flip: () => touch({ off: flipped(now().touch.off, ...now().open) }),
     flatten: () => touch({ flat: flipped(now().touch.flat, ...now().open) }),
@@ -110,7 +111,7 @@ export default instrument((place) => {
     request(what);
   }
   function touch(change) {
-    say("touch", { ...now().touch, ...change }, "touch");
+    if (!old) say("touch", { ...now().touch, ...change }, "touch");
   }
 
   /* The training */
@@ -123,18 +124,21 @@ export default instrument((place) => {
   const through = () => (later && later.address === data.snapshots?.address ? later.array : null);
   const settled = () => !steps().length || steps()[at()] === (data.step ?? steps().at(-1));
   function move(index) {
+    if (!steps().length) return;
     ask();
+    if (!settling) begun = said.step.now;
     said.step.now = steps()[index];
     settling = true;
     request("step");
   }
   function settle(index) {
+    const from = begun ?? steps().at(-1), to = steps()[index];
+    if (settling && to !== undefined && to !== from) say("step", to, "step");
     settling = false;
-    say("step", steps()[index], "step");
-    request("grid");
+    for (const what of ["step", "grid"]) request(what);
   }
   function ask() {
-    if (!data?.snapshots) return;
+    if (!data?.snapshots || old) return;
     if (data.snapshots.address) return fetchSteps(data);
     const key = JSON.stringify([data.ids, data.title]);
     if (key === askedFor && performance.now() - askedAt < AGAIN) return;
@@ -142,15 +146,15 @@ export default instrument((place) => {
     trigger("snapshots", true);
   }
 
-  /** The weights of the step that is shown: of a snapshot where there is one, with the touches only as the page sent them. */
+  /** The weights of the step that is shown: of a snapshot where there is one, with the touches only as the page sent them.
+      Says whether a mask came or went. */
   function look_at() {
-    const shape = { layers: data.layers, heads: data.heads, queries: data.tokens.length, keys: (data.keys ?? data.tokens).length, masked: data.masked };
-    const packed = through(), array = packed && (untouched() || !settled()) ? packed : loaded, last = array.shape.at(-1);
-    const causal = data.causal && last === sizeOf({ ...shape, causal: true }), size = sizeOf({ ...shape, causal });
-    const from = array === packed ? at() * data.layers * data.heads * size : 0;
-    if (view?.data === array.data && view.from === from && view.of === data) return;
-    view = Object.assign(cells(array.data, { ...shape, causal, from }), { from, of: data });
+    const packed = through(), step = packed && (untouched() || !settled()) ? at() : null, array = step === null ? loaded : packed;
+    if (view?.data === array.data && view.step === step && view.of === data) return false;
+    const before = view;
+    view = Object.assign(sent(array, data, step), { step, of: data });
     measured = new Map();
+    return before?.causal !== view.causal;
   }
   function found(layer, head) {
     const key = layer * data.heads + head;
@@ -168,9 +172,8 @@ export default instrument((place) => {
   function paint() {
     frame = 0;
     if (!data || !widths?.[0]) return;
-    const todo = dirty, all = todo.has("all"), any = (...names) => all || names.some((one) => todo.has(one));
+    const todo = dirty, masked = look_at(), all = masked || todo.has("all"), any = (...names) => all || names.some((one) => todo.has(one));
     dirty = new Set();
-    look_at();
     const state = now();
     if (!look || look.scale !== state.scale) {
       const ink = (one) => theme.colour(one);
@@ -183,7 +186,7 @@ export default instrument((place) => {
     if (any("grid", "open", "touch", "asked")) {
       const frozen = settling && state.sort !== "place";
       if (!frozen) grid.arrange({ view, sort: state.sort, value: number(state.sort), digits: written(state.sort), open: state.open, touch: state.touch });
-      grid.fit(widths[0]);
+      grid.fit(view, widths[0]);
       scale.set(state.scale);
       sort.value = state.sort;
     }
@@ -219,11 +222,11 @@ export default instrument((place) => {
     undo.disabled = !told;
     put(state, told && !settled() ? `${told} The steps of the training are shown without that until you let go.` : told);
   }
-  function showWords({ touch: what }) {
+  function showWords({ touch: what, sort: order }) {
     if (!pointed) {
-      if (words.className === "words hint") return;
+      const all = order === "place" ? " A layer’s switch turns off the whole layer." : "";
       words.className = "words hint";
-      return void words.replaceChildren("Click a head to open it; its small switch turns it off, a layer’s turns off the layer.");
+      return void put(words, (grid.small() ? "Click a head to open it; there it can be switched off." : "Click a head to open it; its small switch turns it off.") + all);
     }
     words.className = "words";
     const [layer, head] = pointed;
@@ -245,12 +248,17 @@ export default instrument((place) => {
       sort.replaceChildren(...options.map(([value, text]) => node("option", { value }, text)));
     }
     training.root.hidden = !data.snapshots;
+    if (!data.snapshots) {
+      training.stop();
+      settling = false;
+    }
+    stale(Boolean(data.old));
     look = null;
     tinted(place, data.colour);
     request("all");
     save();
     clearTimeout(timer);
-    if (data.snapshots && !data.snapshots.address) timer = setTimeout(ask, SOON);
+    if (data.snapshots && !data.snapshots.address && !old) timer = setTimeout(ask, SOON);
   }
   function save() {
     const file = data.file ?? "attention", full = () => {
@@ -269,6 +277,13 @@ export default instrument((place) => {
     if (!data.snapshots?.curve?.steps.length) return;
     const curve = { svg: () => trainingSvg(place, data.snapshots, at(), look.colour), csv: () => trainingCsv(data.snapshots), file: `${file}-training` };
     saveMenu(training.root, curve);
+  }
+
+  /** Whether what is shown is of the last text. */
+  function stale(now) {
+    old = now;
+    place.classList.toggle("old", now);
+    parts.ariaBusy = String(now);
   }
 
   /** New numbers stand with their own tokens, never with those of the text before. */
@@ -300,7 +315,10 @@ export default instrument((place) => {
     show(given, component) {
       wanted = given;
       trigger = component.setTriggerValue;
+      const step = said.step.now;
       for (const name of KEPT) said[name].hear(given[name]);
+      if (said.step.now !== step) begun = said.step.now; // news of the page, from which the hand now goes on
+      if (given.old) stale(true); // until other numbers are here
       fetchAll();
     },
     close() {

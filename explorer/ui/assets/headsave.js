@@ -1,5 +1,5 @@
 /* The attention explorer on paper: its views as drawings, its numbers as tables. */
-import { HABITS, habits, height, ordered, profile } from "./attention.js";
+import { COLUMNS, HABITS, habits, height, ordered, profile, weightRows } from "./attention.js";
 import { FAR, distanceOf, titles } from "./headhabits.js";
 import { nameOf } from "./headgrid.js";
 import { leastOf, rows, stroke, wideness } from "./headlines.js";
@@ -129,21 +129,12 @@ export function trainingSvg(place, { steps, curve, unit }, at, colour) {
 
 export const trainingCsv = ({ curve }) => toCsv(["step", "loss"], curve.steps.map((step, i) => [step, curve.losses[i]]));
 
-const exact = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
-
-function* weights(view, tokens, keys, layer, head) {
-  for (let from = 0; from < view.queries; from++) {
-    for (let to = 0; to < view.keys; to++) yield [layer + 1, head + 1, from, tokens[from], to, keys[to], exact(view.at(layer, head, from, to))];
-  }
-}
-const COLUMNS = ["layer", "head", "query", "asks", "key", "answers", "weight"];
-
-/** The weights of one head; a masked cell is empty. */
-export const headCsv = ({ view, tokens, keys, layer, head }) => toCsv(COLUMNS, [...weights(view, tokens, keys, layer, head)]);
+/** The weights of one head. */
+export const headCsv = ({ view, tokens, keys, layer, head }) => toCsv(COLUMNS, weightRows(view, tokens, keys, layer, head));
 
 /** The weights of all heads. */
 export const gridCsv = ({ view, tokens, keys }) =>
-  toCsv(COLUMNS, ordered(view.layers, view.heads).flatMap(([layer, head]) => [...weights(view, tokens, keys, layer, head)]));
+  toCsv(COLUMNS, ordered(view.layers, view.heads).flatMap(([layer, head]) => weightRows(view, tokens, keys, layer, head)));
 
 /** What was measured of every head. */
 export function habitsCsv({ view, ids, worth, worthError }) {

@@ -35,7 +35,8 @@ export function trainingSlider(does) {
   const where = node("output", { class: "where" });
   const root = node("div", { class: "training" }, node("div", { class: "training-head" }, play, where),
     node("div", { class: "track" }, picture, cursor, dot, slider, marks));
-  let given = null, at = 0, timer = null, made = null, drawn = "", waiting = false;
+  const listening = new AbortController();
+  let given = null, at = 0, timer = null, made = null, drawn = "", waiting = false, held = false;
 
   function pause(settle = true) {
     if (!timer) return;
@@ -59,8 +60,15 @@ export function trainingSlider(does) {
     play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play the training"));
   }
   play.onclick = () => (timer ? pause() : start());
-  slider.oninput = () => { pause(false); does.move(Number(slider.value)); };
-  slider.onchange = () => does.settle(Number(slider.value));
+  function release() {
+    if (!held) return;
+    held = false;
+    does.settle(Number(slider.value));
+  }
+  slider.oninput = () => { pause(false); held = true; does.move(Number(slider.value)); };
+  slider.onchange = release;
+  // A slider that is back at its value when it is let go tells of no change.
+  for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, release, { signal: listening.signal });
   slider.onpointerdown = slider.onpointerenter = slider.onfocus = () => does.reach();
   face();
 
@@ -103,6 +111,14 @@ export function trainingSlider(does) {
       dot.style.transform = `translate(${x}px, ${y}px)`;
       picture.setAttribute("aria-label", `The loss of the training falls from ${made.high.toFixed(2)} to ${made.low.toFixed(2)} at its lowest; here ${text}.`);
     },
-    close: () => clearInterval(timer),
+    /** There is no training to show any more. */
+    stop() {
+      pause(false);
+      held = false;
+    },
+    close() {
+      clearInterval(timer);
+      listening.abort();
+    },
   };
 }
