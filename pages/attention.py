@@ -108,7 +108,7 @@ def page(session: PageSession[Gaze]) -> None:
         "switch it off."
     )
     part(session, "gaze-text", lambda: text_row(session, hand))
-    problems([*session.problems, *([refused] if refused else [])])
+    problems([*session.problems, *filter(None, [refused])])
     if hand is None:
         empty_panel("Choose a model with attention above.", 600)
     elif readable(session, hand):

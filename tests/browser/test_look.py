@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-PAGES = {"home": "/", "negation": "/negation"}
+PAGES = {"home": "/", "negation": "/negation", "studio": "/studio?tokens=100", "attention": "/attention"}
 SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
 RNN_CURVE = ".lineage-frame:has(.frame-controls) figure:nth-child(3) .trace path.js-line"
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
+# The heads at the end of the training, one of them opened, and all of them through the training.
+WEIGHTS = """() => new Set(performance.getEntriesByType("resource").map(({ name }) => name)
+    .filter((name) => new URL(name).pathname.startsWith("/media/"))).size >= 3"""
 COUNT_RERUNS = """() => {
     window.reruns = 0;
     const app = document.querySelector("[data-testid=stApp]");
@@ -26,6 +29,16 @@ def settled(page: Page, name: str) -> None:
     if name == "home":
         expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(6)
         expect(page.locator(".lineage-verdicts .row")).to_have_count(4)
+    elif name == "studio":
+        expect(page.locator(".lineage-temperature .card .most")).to_have_count(2)
+        expect(page.locator(".lineage-tree .candidate.taken").first).to_be_attached()
+        expect(page.locator(".lineage-writing .panel")).to_have_count(2)
+        expect(page.locator(".lineage-frame .js-plotly-plot")).to_have_count(3)
+    elif name == "attention":
+        expect(page.locator(".lineage-heads .asks button").first).to_be_attached()
+        expect(page.locator(".lineage-walk .row").first).to_be_attached()
+        expect(page.locator(".lineage-frame .js-plotly-plot")).to_have_count(4)
+        page.wait_for_function(WEIGHTS)
     else:
         page.wait_for_function(
             "document.querySelectorAll('.js-plotly-plot .main-svg').length"

@@ -57,11 +57,13 @@ export class Distribution {
   note = node("p", { class: "note" });
   dot = node("i", { class: "dot", "aria-hidden": "true" });
   whose = document.createTextNode("");
-  asks = document.createTextNode("");
+  after = document.createTextNode("");
+  first = node("span", { class: "line" }, this.dot, this.whose);
+  second = node("span", { class: "line" });
 
   constructor() {
     const number = (value, words) => node("div", { class: "number" }, node("span", { class: "figure" }, value), node("span", { class: "words" }, words));
-    this.title = node("h3", { class: "title" }, this.dot, this.whose, this.context, this.asks);
+    this.title = node("h3", { class: "title" }, this.first, this.second);
     this.cutKey = swatch("now hatched", "cut");
     this.root = node("section", { class: "distribution" },
       this.title,
@@ -74,13 +76,14 @@ export class Distribution {
     saveMenu(this.root, { svg: () => this.drawing(), csv: () => this.table() });
   }
 
-  /** Whose choice it is. `several`: there are others beside it, so its name is said. */
+  /** Whose choice it is. `several`: there are others beside it, so its name is said, on a line of its own. */
   of(model, several, file) {
     this.model = model;
     tinted(this.root, model.colour);
-    this.dot.hidden = !several;
-    this.whose.data = several ? `${model.title} after ` : "After ";
-    this.asks.data = several ? "" : ", what next?";
+    this.dot.hidden = this.second.hidden = !several;
+    this.whose.data = several ? model.title : "";
+    this.after.data = several ? "after " : "After ";
+    (several ? this.second : this.first).append(this.after, this.context);
     const widest = model.widest ??= model.tokens.reduce((most, token) => Math.max(most, token.length), 1);
     this.root.style.setProperty("--label", `${Math.max(2, Math.min(widest, 12)) + 2.8}ch`);
     saveMenu(this.root, { svg: () => this.drawing(), csv: () => this.table(), file: `${file}-choice` });

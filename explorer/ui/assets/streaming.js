@@ -1,8 +1,8 @@
 /* Texts that come from the server token by token (server-sent events), a few at a time. It knows no page: what opens
    a stream and what tells the time are handed in, and tests/ui/writing.test.mjs hands in its own.
 
-   A stream sends {pieces, surprise, ids}, at the end "end" with {tokens, seconds} or "problem" with {sentence}. A browser
-   would ask again by itself when the connection breaks, and the text would begin anew: so an error closes the stream. */
+   A stream sends {pieces, surprise, ids}, at the end "end" with {tokens, seconds} or "problem" with {sentence}. `stopped`
+   in "end" tells that it ended early, because the same text was begun anew in another window. A browser would ask again by itself when the connection breaks, and the text would begin anew: so an error closes the stream. */
 
 import { count, units } from "./surprise.js";
 
@@ -41,7 +41,7 @@ export class Text {
       }
     };
     source.addEventListener("message", hear((more) => this.#take(more)));
-    source.addEventListener("end", hear(({ seconds }) => this.#end("finished", { seconds })));
+    source.addEventListener("end", hear(({ seconds, stopped }) => this.#end(stopped ? "stopped" : "finished", { seconds })));
     source.addEventListener("problem", hear(({ sentence }) => this.#end("problem", { sentence })));
     source.addEventListener("error", hear(() => this.#end("lost")));
     this.#go("writing");
@@ -114,6 +114,17 @@ export class Writers {
     for (const text of this.texts) text.stop();
   }
 }
+
+/** How tokens are chosen: "temperature 0.8, top-k 3, seed 0". Greedy there is no temperature. */
+export function rules({ temperature, cut, seed }) {
+  return [cut === "greedy" ? "" : `temperature ${temperature}`, cut, `seed ${seed}`].filter(Boolean).join(", ");
+}
+
+/** All settings of a text: "1,000 letters, temperature 0.8, seed 0". */
+export const settings = (data) => `${units(data.most, data.unit)}, ${rules(data)}`;
+
+/** All that decides what is written, as a key: two that are equal give the same texts. */
+export const asked = (data) => JSON.stringify([settings(data), data.models.map(({ name, prompt }) => [name, prompt])]);
 
 /** What is said of a text: "412 of 1,000 tokens, 380 a second". */
 export function status(text, unit) {

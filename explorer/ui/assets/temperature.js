@@ -2,15 +2,15 @@
 The temperature as a slider: one choice of a model and the texts of up to three models move with it, the server is not asked.
 
 data = { temperatures: [of the texts, ascending], temperature: the one the page says, marks: [[temperature, words]],
-         models: [{ name, title, colour,
+         models: [{ name, title, colour, unit: "letter" | "token" | "word", of its text,
                     address: packed (packed.js) ids I32, piece U16 (index into pieces), surprise, chosen, entropy, spread F32, each
                              "temperatures tokens", and top, top_surprise U16 "temperatures tokens 20"; see generation/scrubbing.py,
                     pieces: [distinct texts of tokens], tokens: [by id, as one reads them],
                     prompt: as the model read it, note: what was cut or left out, or "" }],   // 1 to 3, side by side
          focus: the name of the model whose choice is shown until another one is asked for,
          position: null | { model, of: row of the text it stands in, at: index of its token,
-                            address: packed logits, noise F32 "vocabulary", context: the text before it, its end },
-         cut: { greedy, top_k, top_p, min_p }, unit: "letter" | "token" | "word", file }
+                            address: packed logits, noise F32 "vocabulary", null: on their way, context: the text before it, its end },
+         cut: { greedy, top_k, top_p, min_p }, unit: for a model that names none, file }
 Triggers: "temperature" = where the slider was let go (of keys: 400 ms after the last), "position" = { model, of, at }
 of a token that was pressed. While the slider is dragged nothing is sent.
 
@@ -136,9 +136,9 @@ export default instrument((place) => {
     slider.setAttribute("aria-valuetext", two(t));
     say(size, two(t));
     if (!texts.length) return;
-    const { temperatures, unit, cut } = data, rules = { ...cut, t };
+    const { temperatures, cut } = data, rules = { ...cut, t };
     const stands = standing(), looked = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null;
-    const asking = looked ?? stands, { model } = asking.text, { view, context, note } = seen(asking, rules);
+    const asking = looked ?? stands, { model, unit } = asking.text, { view, context, note } = seen(asking, rules);
     if (drawn !== model) distribution.of(model, texts.length > 1, data.file);
     drawn = model;
     distribution.show(view, tail(context), note || `Point at a ${unit} of a text to see its choice; press it to stay there.`, rules);
@@ -175,7 +175,7 @@ export default instrument((place) => {
 
   function take(given, all) {
     const { models, file } = given, addresses = models.map(({ name, address }) => `${name} ${address}`).join();
-    const full = Math.log(Math.max(2, ...models.map(({ tokens }) => tokens.length)));
+    const sizes = models.map(({ tokens }) => Math.max(2, tokens.length)), full = Math.log(Math.max(...sizes));
     if (addresses !== shownTexts) {
       from = held ? { row: nearest(given.temperatures, now()), value: from.value } : null;
       hovered = exact = null;
@@ -189,17 +189,18 @@ export default instrument((place) => {
     texts.forEach((text, i) => text.update(models[i], all[i], { ...given, full }));
     if (cards.childElementCount !== texts.length) cards.replaceChildren(...texts.map(({ root }) => root));
     place.style.setProperty("--texts", texts.length);
-    Object.assign(place.dataset, { texts: texts.length, unit: given.unit });
+    place.dataset.texts = texts.length;
     place.classList.toggle("noted", models.some(({ note }) => note));
     place.classList.remove("waiting");
-    say(legendEnd, `${(full / Math.LN2).toFixed(1)} bits, as a blind guess`);
+    const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
+    say(legendEnd, `${(full / Math.LN2).toFixed(1)} bits${blind ? ", as a blind guess" : ""}`);
     say(written.firstChild, texts.length > 1 ? "The texts they make, with the same dice" : "The text it makes, with the same dice");
     saveMenu(written, { svg: () => drawing(place, texts), txt: () => texts.map((text) => text.told()).join("\n\n"),
       csv: () => toCsv(COLUMNS, texts.flatMap((text) => text.rowsOfTable())), file: `${file}-text` });
   }
 
   async function fetchPosition({ position }, turn) {
-    if (!position) { exact = null; return; }
+    if (!position?.address) { exact = null; return; } // none, or not there yet: it is shown as the text itself tells it
     const { model, of, at, address, context } = position;
     if (address !== shownPosition) {
       redraw(); // what is known already

@@ -67,9 +67,10 @@ export class Text {
   }
 
   /** Another model, prompt or set of texts. `full`: the surprise in nats that is drawn strongest. */
-  update(model, arrays, { temperatures, unit, full }) {
-    const other = arrays !== this.arrays;
+  update(model, arrays, { temperatures, unit: common, full }) {
+    const other = arrays !== this.arrays, unit = model.unit ?? common;
     Object.assign(this, { model, arrays, temperatures, unit, full, row: null });
+    this.root.dataset.unit = unit;
     tinted(this.root, model.colour);
     this.name.textContent = model.title;
     this.note.textContent = model.note;
@@ -133,7 +134,7 @@ export class Text {
     if (most < 0) return;
     this.surprised.data = "Most surprised by ";
     this.quoted.textContent = readable(this.pieceAt(row, most));
-    this.after.data = ` after “${tail(this.before(row, most), 10)}”: ${odds(worst)}.`;
+    this.after.data = ` after “${tail(this.before(row, most), 10)}”: ${odds(worst)} as learned.`;
   }
 
   pieceAt(row, at) { return this.model.pieces[this.arrays.piece.data[row * this.spans.length + at]]; }

@@ -287,7 +287,7 @@ export default instrument((place) => {
 
 function headline({ steps, most_surprising, unit }) {
   const step = steps[most_surprising];
-  if (step) return `The least expected ${unit} so far: ${quoted(step.piece, step.id)}, ${odds(step.surprise)}.`;
+  if (step) return `The least expected ${unit} so far: ${quoted(step.piece, step.id)}, ${odds(step.surprise)} as learned.`;
   return steps.length ? "" : `Which ${unit} comes first? Press one, or let the dice choose.`;
 }
 

@@ -1,15 +1,16 @@
 /*
 Whole texts, written on the server and read here while they grow. Nothing runs before the visitor presses Write.
 
-data = { models: [{ name, title, colour, address: of its stream, prompt: as the model read it }], most: tokens of each,
-         temperature, seed, unit, file,
+data = { models: [{ name, title, colour, unit: "letter" | "token" | "word", address: of its stream, prompt: as the model read it }],
+         most: tokens of each, temperature, cut: in words, "top-k 3", "greedy" or "", seed,
+         unit: of all of them, and of a model that names none, file,
          full: the surprise in nats from which on the colour is the strongest (8 bits if it is left out) }
 A stream is one of server-sent events, see streaming.js. No triggers: what happens here stays in this browser.
 New data while something is written: that goes on until it ends or is stopped; the next Write uses the new.
 */
 import { icon, saveMenu, toCsv } from "./save.js";
-import { Writers, mean, status, trouble } from "./streaming.js";
-import { bits, count, odds, quoted, units } from "./surprise.js";
+import { Writers, asked, mean, rules, settings, status, trouble } from "./streaming.js";
+import { bits, odds, quoted, units } from "./surprise.js";
 import { colours, draw, fit, instrument, node, svgFile, tinted } from "./svg.js";
 import { TokenText, drawnText, legend } from "./token_text.js";
 
@@ -17,6 +18,7 @@ const EVERY = 200; // ms between two numbers of the speed: faster nobody reads
 const TWICE = 400; // ms in which a second press is not meant to stop what the first began
 const NEAR = 32; // px from its end where a reader still follows a text
 
+const unitOf = ({ model }, data) => model.unit ?? data.unit; // of a text that is asked for with these data
 const set = (place, text) => { if (place.textContent !== text) place.textContent = text; };
 
 /** One model: its nodes stay, so that a text that is being read or marked is not taken away. */
@@ -48,9 +50,9 @@ class Panel {
   }
 
   /** Take up a text that has just begun. */
-  begin(written, { unit, full }) {
-    Object.assign(this, { written, unit, follows: true, at: null, prompt: written.model.prompt });
-    this.text.begin(written.model.prompt, full);
+  begin(written, asking) {
+    Object.assign(this, { written, unit: unitOf(written, asking), follows: true, at: null, prompt: written.model.prompt });
+    this.text.begin(written.model.prompt, asking.full);
   }
 
   /** What has arrived since. It reads nothing of the layout, and writes the scroll once. */
@@ -120,7 +122,7 @@ export default instrument((place) => {
   function changed(text) {
     if (text.over) {
       told = -Infinity; // the last number is said at once
-      set(news, `${text.model.title}: ${trouble(text) || status(text, writing.unit)}`);
+      set(news, `${text.model.title}: ${trouble(text) || status(text, unitOf(text, writing))}`);
       if (!writers.busy) queueMicrotask(() => arrange(true)); // new data may have been waiting for this
     }
     ask();
@@ -188,15 +190,10 @@ export default instrument((place) => {
   };
 });
 
-const settings = ({ temperature, seed, most, unit }) => `${units(most, unit)}, temperature ${temperature}, seed ${seed}`;
-
-/** All that decides what is written. */
-const asked = (data) => JSON.stringify([settings(data), data.models.map(({ name, prompt }) => [name, prompt])]);
-
 /** What is on the screen, as a text. */
 const plain = (panels, data) => panels.map(({ written }) => {
   const { model, pieces } = written;
-  return `${model.title} · temperature ${data.temperature}, seed ${data.seed} · ${status(written, data.unit)}\n\n${model.prompt}${pieces.join("")}\n`;
+  return `${model.title} · ${rules(data)} · ${status(written, unitOf(written, data))}\n\n${model.prompt}${pieces.join("")}\n`;
 }).join("\n\n");
 
 const table = (panels) => toCsv(["model", "place", "id", "piece", "surprise in nats"],
@@ -208,7 +205,7 @@ function drawing(place, panels, data) {
   let y = 16;
   for (const { written } of panels) {
     const { model, pieces, surprises } = written, text = drawnText({ prompt: model.prompt, pieces, surprises, full: data.full }, edge, y + 36, width - 2 * edge, get);
-    const head = `${model.title} · temperature ${data.temperature}, seed ${data.seed} · ${count(pieces.length)} ${data.unit}s`;
+    const head = `${model.title} · ${rules(data)} · ${units(pieces.length, unitOf(written, data))}`;
     marks.push(draw("circle", { cx: edge + 5, cy: y + 14, r: 5, fill: get(model.colour) }));
     marks.push(draw("text", { x: edge + 18, y: y + 20, "font-size": 16, "font-weight": 600, fill: get("--ink") }, fit(head, width - 2 * edge - 18, 16, 600)));
     marks.push(...text.marks);
