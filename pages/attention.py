@@ -54,9 +54,11 @@ PAPERS = (
 )
 
 
-def text_row(session: PageSession[Gaze], hand: AtHand | None) -> None:
-    """What is read, and by whom."""
+def text_row(session: PageSession[Gaze], hand: AtHand | None, reader: tuple[str, int]) -> None:
+    """What is read, and by whom: `reader` is the model and the seed that the rest of the page shows."""
     gaze = session.state
+    if (gaze.model, gaze.seed) != reader:
+        st.rerun()  # this part is drawn alone where only the text changes
     titles = at_hand.offered(models=("transformer",))
     titles = {**({} if gaze.model in titles else {gaze.model: gaze.model}), **titles}
     with st.container(horizontal=True, vertical_alignment="top"):
@@ -107,7 +109,8 @@ def page(session: PageSession[Gaze]) -> None:
         "Each square is one head: rows ask, columns answer, the stronger the colour the harder it looks. Open one, or "
         "switch it off."
     )
-    part(session, "gaze-text", lambda: text_row(session, hand))
+    reader = session.state.model, session.state.seed
+    part(session, "gaze-text", lambda: text_row(session, hand, reader))
     problems([*session.problems, *filter(None, [refused])])
     if hand is None:
         empty_panel("Choose a model with attention above.", 600)
@@ -148,27 +151,31 @@ def readable(session: PageSession[Gaze], hand: AtHand) -> bool:
 
 def heads_part(session: PageSession[Gaze], hand: AtHand) -> None:
     """The grid and everything that follows from it. After a gesture the grid comes first, then the rest of the page."""
-    shown = session.state
+    shown, stands, seen = session.state, False, list[Looked]()
     worth = attention_answers.worth_so_far(hand, shown)
 
     def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Looked | Film]]]:
-        attention_views.hear(session, hand)
+        nonlocal stands
+        stands = attention_views.hear(session, hand)
         return attention_views.wanted(hand, session.state)
 
     def draw(found: Mapping[str, Looked | Film], old: frozenset[str]) -> None:
         here = next((one for one in found.values() if isinstance(one, Looked)), None)
-        film = found.get(THROUGH) if THROUGH not in old else None
+        film = None if THROUGH in old else found.get(THROUGH)
         if here is None:
             return
         attention_views.notes(hand, here)
         attention_answers.finding(session.state, hand, here)
-        late = bool(old - {THROUGH})
-        attention_views.show(hand, here, film if isinstance(film, Film) else None, worth, session.state, late)
-        if session.state != shown:
+        late, behind = bool(old - {THROUGH}), session.state != shown
+        film = film if isinstance(film, Film) else None
+        attention_views.show(hand, here, film, worth, session.state, late, follow=behind and not stands)
+        if behind and stands:
             st.rerun()
-        attention_answers.section(session.state, hand, here)
+        seen.append(here)
 
     latest("gaze", wanted, draw, "The model is reading …", 640, pool="quick")
+    if seen:
+        attention_answers.section(session.state, hand, seen[-1])
     attention_insides.section(session, hand)
     attention_insides.download(hand, session.state)
     attention_answers.worth_section(session.state, hand, shown=worth is not None)

@@ -211,8 +211,13 @@ def notes(hand: AtHand, found: Looked) -> None:
         st.caption(plain(" ".join(said)))
 
 
-def show(hand: AtHand, found: Looked, film: Film | None, worth: Worth | None, gaze: Gaze, old: bool) -> None:
-    """The grid, the open head, what it does, the training under a slider; see `assets/heads.js`."""
+def show(
+    hand: AtHand, found: Looked, film: Film | None, worth: Worth | None, gaze: Gaze, old: bool, follow: bool
+) -> None:
+    """The grid, the open head, what it does, the training under a slider; see `assets/heads.js`.
+
+    `old`: a new text is on its way. `follow`: the instrument says when it stands, and the page goes on then.
+    """
     gaze = gaze.within(*found.size, len(found.read.ids))
     tokens, drawn = found.read.tokens, found.gaze
     steps = list(film.steps) if film else snapshots(hand, len(tokens), drawn.step)
@@ -241,6 +246,7 @@ def show(hand: AtHand, found: Looked, film: Film | None, worth: Worth | None, ga
             "unplaced": drawn.unplaced,
         },
         "old": old,
+        "follow": follow,
         "can": can(hand),
         "worth": None if worth is None else np.round(worth.worth, 5).tolist(),
         "worth_error": None if worth is None else np.round(worth.error, 5).tolist(),
@@ -250,11 +256,16 @@ def show(hand: AtHand, found: Looked, film: Film | None, worth: Worth | None, ga
         "title": hand.title,
         "file": f"attention-{hand.name}",
     }
-    _heads(data=data, key=_KEY, **ears(_KEY, "open", "asked", "scale", "sort", "view", "step", "snapshots", "touch"))
+    _heads(
+        data=data,
+        key=_KEY,
+        **ears(_KEY, "open", "asked", "scale", "sort", "view", "step", "snapshots", "touch", "stands"),
+    )
 
 
-def hear(session: PageSession[Gaze], hand: AtHand) -> None:
-    """Take in what the visitor did with the instrument. What it sends is checked like everything from outside."""
+def hear(session: PageSession[Gaze], hand: AtHand) -> bool:
+    """Take in what the visitor did with the instrument, and whether it shows by now what it was last sent. All that is
+    checked like everything from outside."""
     gaze, heads_there = session.state, size(hand)
     if _is_head(said := heard(_KEY, "open"), heads_there):
         gaze = replace(gaze, layer=said[0], head=said[1])
@@ -272,6 +283,7 @@ def hear(session: PageSession[Gaze], hand: AtHand) -> None:
     if gaze != session.state:
         session.state = gaze
         write_address(session)
+    return heard(_KEY, "stands") is True
 
 
 def _touched(gaze: Gaze, said: dict[str, Any], size: tuple[int, int]) -> Gaze:

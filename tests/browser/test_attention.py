@@ -37,7 +37,8 @@ class Wire:
     def said(self) -> list[tuple[str, Any]]:
         """What its instruments told, in this order."""
         told = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
-        return [(each["event"], each["value"]) for text in told for each in json.loads(text)]
+        every = [(each["event"], each["value"]) for text in told for each in json.loads(text)]
+        return [one for one in every if one[0] != "stands"]  # that the picture is there, after each gesture
 
     def quiet(self) -> int:
         """Until the page looks for nothing any more; how often it has spoken by then."""

@@ -10,9 +10,10 @@ data = { tokens: [what each adds to the text], keys: those that answer, if they 
          step: the step shown, null = the last, touch: { off: [[layer, head]], flat: [[layer, head]], unmasked, unplaced },
          can: { mask, positions }: what may be lifted, worth: null | [layer][head], the rise of the loss with that head off,
          worth_error: the same, worth_of: "held-out text", unit: "letter" | "token" | "word", colour: "--m-transformer", title, file,
-         old: true while a new text is on its way: what is shown is the last one's, paler, and nothing of it is touched or asked }
+         old: true while a new text is on its way: what is shown is the last one's, paler, and nothing of it is touched or asked,
+         follow: true where the page waits with the rest until the picture stands }
 Triggers: "open" [layer, head]; "asked" index; "scale", "sort", "view" strings; "step" number, when the slider is let go;
-"touch" as above, after each press; "snapshots" true: their address is wanted, once a text.
+"touch" as above, after each press; "snapshots" true: their address is wanted, once a text; "stands" true, see follow.
 */
 import { HABITS, flipped, habits, has, layerFlipped, sentence, sent, touched } from "./attention.js";
 import { headGrid, nameOf } from "./headgrid.js";
@@ -293,12 +294,18 @@ export default instrument((place) => {
       if (given !== wanted) return;
       [data, loaded] = [given, weights];
       present();
+      follow(given);
     }, () => {
       if (given !== wanted) return;
+      follow(given);
       trouble.hidden = false;
       parts.hidden = !data;
     });
     fetchSteps(given);
+  }
+  /** Once the picture stands the page may work on the rest: before, that would only hold it up. */
+  function follow(given) {
+    if (given.follow) requestAnimationFrame(() => setTimeout(() => { if (given === wanted) trigger("stands", true); }));
   }
   function fetchSteps(given) {
     const address = given.snapshots?.address;
