@@ -22,7 +22,7 @@ from starlette.types import Scope
 
 from explorer.environment import environment
 from explorer.training.jobs import service
-from explorer.ui import live, streams, trainings, visitors, warmup
+from explorer.ui import live, packed, streams, trainings, visitors, warmup
 
 log = logging.getLogger("lineage")
 OURS = Path(__file__).parent / "explorer" / "ui" / "assets"
@@ -67,6 +67,7 @@ app = st.App(
         *trainings.ROUTES,
         *live.ROUTES,
         *streams.ROUTES,
+        *packed.ROUTES,
     ],
     middleware=[Middleware(visitors.Visitors), Middleware(GZipMiddleware, minimum_size=10_000)],
     on_script_error=log_error,

@@ -144,8 +144,8 @@ class Watched:
         self.asked += [what] * (what.startswith("/") and what != "/jobs")
 
     def came(self, response: Response) -> None:
-        """Keep the packed arrays; /static/media/ are fonts."""
-        self.media += [response] * urlsplit(response.url).path.startswith("/media/")
+        """Keep the packed arrays; /static/packed/ are fonts."""
+        self.media += [response] * urlsplit(response.url).path.startswith("/packed/")
 
     def quiet(self, seconds: float = 3) -> None:
         """Until the server is done and the page has said nothing for so long."""

@@ -130,7 +130,7 @@ def walk(session: PageSession[Gaze], hand: AtHand, found: Opened) -> bool:
         "layer": gaze.layer,
         "head": gaze.head,
         "width": found.width,
-        "address": packed.offer(found.content, "gaze.walk"),
+        "address": packed.offer(found.content, hand.stamp),
         "step": gaze.walk,
         "turned": getattr(hand.config.model, "positions", "") == "rotary" and not gaze.unplaced,
         "unit": unit(hand),

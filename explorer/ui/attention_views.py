@@ -221,7 +221,7 @@ def show(
     gaze = gaze.within(*found.size, len(found.read.ids))
     tokens, drawn = found.read.tokens, found.gaze
     steps = list(film.steps) if film else snapshots(hand, len(tokens), drawn.step)
-    address = packed.offer(film.content, "gaze.through") if film else None
+    address = packed.offer(film.content, hand.stamp) if film else None
     data = {
         "tokens": list(tokens),
         "ids": list(found.read.ids),
@@ -229,7 +229,7 @@ def show(
         "heads": found.size[1],
         "causal": is_causal(hand) and not drawn.unmasked,
         "masked": list(found.masked),
-        "address": packed.offer(found.content, "gaze.weights"),
+        "address": packed.offer(found.content, hand.stamp),
         "open": [gaze.layer, gaze.head],
         "asked": asked(hand, gaze, len(tokens)),
         "scale": gaze.scale,

@@ -248,7 +248,7 @@ def show(
                 "title": hands[name].title,
                 "colour": hands[name].row.colour,
                 "unit": unit(hands[name]),
-                "address": packed.offer(one.content, f"studio.{name}"),
+                "address": packed.offer(one.content, hands[name].stamp),
                 "pieces": list(one.pieces),
                 "tokens": list(tokenizer_of(hands[name]).tokens),
                 "prompt": one.prompt.text,
@@ -262,7 +262,7 @@ def show(
             "model": focus,
             "of": studio.of,
             "at": studio.at,
-            "address": packed.offer(here.content, "studio.place") if isinstance(here, Place) else None,
+            "address": packed.offer(here.content, hands[focus].stamp) if isinstance(here, Place) else None,
             "context": here.context if isinstance(here, Place) else "",
         }
         if studio.at < each[focus].ids.shape[1]

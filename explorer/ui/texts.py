@@ -15,7 +15,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError, NeedsText
 from explorer.tasks import corpora
 from explorer.tasks.text import TextConfig
-from explorer.ui import slowly, streams
+from explorer.ui import packed, slowly, streams
 
 NAMES = {
     "tinyshakespeare": "Tiny Shakespeare",
@@ -95,6 +95,7 @@ def _leave(sha: str) -> None:
     windows.forget(sha)
     slowly.forget(sha)
     streams.forget(sha)
+    packed.forget(sha)
 
 
 @st.cache_resource(scope="session", max_entries=1, show_spinner=False, on_release=_leave)

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 
-from explorer.ui.packed import pack
+from explorer.ui import packed
+from explorer.ui.packed import ROUTES, forget, offer, pack
 
 ASSETS = Path(__file__).parents[2] / "explorer" / "ui" / "assets"
 NODE = shutil.which("node")
@@ -38,3 +40,27 @@ def test_the_browser_reads_what_the_server_packs(tmp_path: Path) -> None:
     )
     found = json.loads(done.stdout)
     assert found == {name: [list(array.shape), array.ravel().tolist()] for name, array in arrays.items()}
+
+
+def fetched(address: str) -> bytes | None:
+    """What a browser gets from an address; None: nothing is there."""
+    answer = ROUTES[0].endpoint(Request({"type": "http", "path_params": {"name": address.rpartition("/")[2]}}))
+    return answer.body if answer.status_code == 200 else None
+
+
+def test_what_is_offered_is_found_under_its_content_until_it_is_forgotten() -> None:
+    one, other = offer(b"one", ("run", "sha")), offer(b"other", ("run",))
+    assert offer(b"one", ("run", "sha")) == one != other
+    assert (fetched(one), fetched(other), fetched("/packed/nothing")) == (b"one", b"other", None)
+    forget("sha")
+    assert (fetched(one), fetched(other)) == (None, b"other")
+
+
+def test_the_oldest_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "_offers", type(packed._offers)())
+    monkeypatch.setattr(packed, "MOST", 10)
+    a, b = offer(b"aaaa"), offer(b"bbbb")
+    assert offer(b"aaaa") == a  # asked for again: it is the newer one now
+    c = offer(b"cccc")
+    assert [fetched(each) for each in (a, b, c)] == [b"aaaa", None, b"cccc"]
+    assert fetched(offer(b"x" * 20)) == b"x" * 20  # what is larger than all room is there alone
