@@ -162,7 +162,7 @@ def inspect(
     if out is not None:
         file = io.BytesIO()
         arrays = named_arrays(model, given.ids) | {"tokens": np.array(given.tokens)}
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # no tap is called allow_pickle
+        np.savez(file, **arrays)  # type: ignore[arg-type]  # no tap has a name of its own settings
         try:
             out.write_bytes(file.getvalue())
         except OSError as error:

@@ -19,7 +19,7 @@ from explorer.errors import InvalidSetting
 from explorer.generation.decoding import decoder
 from explorer.generation.sampling import Sampling, cut, dice, drawn, gumbel
 from explorer.tasks.text import TextConfig
-from explorer.tokenization.text import Tokenizer, pieces
+from explorer.tokenization.text import Tokenizer
 
 _DRAWN = 2**18  # numbers of noise that are drawn at once
 
@@ -137,8 +137,7 @@ def continued(
     ids, unseen = prompt_ids(tokenizer, read)
     rows = write(model, ids, tokens, sampling, samples, task.context, padding_of(task, tokenizer))
     dropped, unknown = (unseen, ()) if tokenizer.unknown is None else ((), unseen)
-    # What each text adds to the prompt: of some tokenizers a space, which the same tokens alone would not begin with.
-    texts = tuple("".join(pieces(tokenizer, row, ids.tolist())) for row in rows.tolist())
+    texts = tuple(tokenizer.decode(row) for row in rows.tolist())
     return Continued(tokenizer.decode(ids.tolist()), read != prompt, dropped, unknown, texts)
 
 

@@ -214,7 +214,7 @@ def download(hand: AtHand, gaze: Gaze) -> None:
         text = reading(hand, gaze)
         file = io.BytesIO()
         arrays = named_arrays(hand.model(gaze.seed, gaze.step), text.ids, touch(gaze))
-        np.savez(file, **arrays, tokens=np.array(text.tokens))  # type: ignore[arg-type]  # no tap is called allow_pickle
+        np.savez(file, **arrays, tokens=np.array(text.tokens))  # type: ignore[arg-type]  # no tap has a name of its own settings
         return file.getvalue()
 
     st.download_button(

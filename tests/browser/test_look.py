@@ -15,7 +15,7 @@ RNN_CURVE = ".lineage-frame:has(.frame-controls) figure:nth-child(3) .trace path
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
 # The heads at the end of the training, one of them opened, and all of them through the training.
 WEIGHTS = """() => new Set(performance.getEntriesByType("resource").map(({ name }) => name)
-    .filter((name) => new URL(name).pathname.startsWith("/media/"))).size >= 3"""
+    .filter((name) => new URL(name).pathname.startsWith("/packed/"))).size >= 3"""
 COUNT_RERUNS = """() => {
     window.reruns = 0;
     const app = document.querySelector("[data-testid=stApp]");

@@ -191,13 +191,3 @@ def test_a_prompt_is_read_as_the_text_was() -> None:
     letters = train("char", "the cat sat on m\n", 0)
     said = continued(lm, letters, usual, "The cat", 4, Sampling())
     assert (said.prompt, said.lowered, said.dropped, said.unknown) == ("he cat", False, ("T",), ())
-
-
-def test_what_is_written_goes_on_from_the_prompt_with_its_space() -> None:
-    tokenizer = train("bpe", "to be or not to be, that is the question. " * 20, VOCABULARY)
-    of, task = model("gru"), TextConfig(corpus="repeats", tokenizer="bpe", vocabulary=VOCABULARY)
-    found = continued(of, tokenizer, task, "to be", 6, Sampling(seed=1))
-    ids, _ = prompt_ids(tokenizer, "to be")
-    row = write(of, ids, 6, Sampling(seed=1), 1, task.context)[0].tolist()
-    assert found.prompt + found.texts[0] == tokenizer.decode([*ids.tolist(), *row])
-    assert tokenizer.decode(row) != found.texts[0] == f" {tokenizer.decode(row)}"

@@ -71,9 +71,11 @@ def test_a_run_on_an_own_text_is_for_its_visitor_alone_and_in_no_cache() -> None
         default("text", "rnn"),
         {"corpus": "own", "text": sha, "iterations": 2, "hidden": 8, "width": 8, "context": 8, "batch_size": 4},
     )
+    service.arrive("ada")
     job = service.submit(config, "ada")
     while not job.view().done:
         service.watch(key(config), "ada")
+    assert job.view().state == "finished", job.view().problem
     assert at_hand.offered("text")[key(config)] == "RNN on your text"
     hand = at_hand.find(key(config))
     assert sha in hand.stamp
