@@ -86,7 +86,7 @@ class Stream:
             chunk = next(self._chunks, None)
         except LineageError as error:
             return self._problem(str(error))
-        except Exception:
+        except Exception:  # the outermost edge of the writing: log it, tell the visitor, serve the next
             log.exception("a text failed")
             return self._problem(_FAILED)
         if chunk is None:

@@ -253,7 +253,6 @@ def show(
                 "tokens": list(tokenizer_of(hands[name]).tokens),
                 "prompt": one.prompt.text,
                 "note": one.prompt.note,
-                "old": name in old,
             }
             for name, one in each.items()
         ],

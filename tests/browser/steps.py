@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import time
 from collections.abc import Callable
@@ -95,3 +97,32 @@ def saved(page: Page, frame: Locator, name: str, folder: Path) -> dict[str, byte
     assert files["PNG"].startswith(b"\x89PNG") and len(files["PNG"]) > 10_000
     assert files["SVG"].startswith(b"<svg")
     return files
+
+
+class Wire:
+    """What a page tells its server from now on."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.frames = page, list[bytes]()
+        listening = page.context.new_cdp_session(page)
+        listening.on(
+            "Network.webSocketFrameSent",
+            lambda event: self.frames.append(base64.b64decode(event["response"]["payloadData"])),
+        )
+        listening.send("Network.enable")
+
+    def said(self) -> list[tuple[str, Any]]:
+        """What its instruments told, in this order."""
+        told = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
+        every = [(each["event"], each["value"]) for text in told for each in json.loads(text)]
+        return [one for one in every if one[0] != "stands"]  # that the picture is there, after each gesture
+
+    def quiet(self) -> int:
+        """Until the page looks for nothing any more; how often it has spoken by then."""
+        for _ in range(90):
+            before = len(self.frames)
+            self.page.wait_for_timeout(1000)
+            if len(self.frames) == before:
+                calm(self.page)
+                return before
+        raise AssertionError("it goes on asking")

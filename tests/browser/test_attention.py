@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import base64
 import csv
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,42 +11,13 @@ from playwright.sync_api import Locator, Page, expect
 from explorer.inspection.attention import Read, Seen, Touch, attend, read
 from explorer.inspection.lens import inside
 from explorer.ui import at_hand
-from tests.browser.steps import button, calm, saved, until
+from tests.browser.steps import Wire, button, calm, saved, until
 
 USUAL, TEXT = "text-through-training", "the night and the day"
 TOKENS = "[...document.querySelectorAll('.lineage-heads .asks button')].map(one => one.textContent)"
 GRID = "[...document.querySelectorAll('.lineage-heads .tile canvas')].map(one => one.toDataURL()).join()"
 COLUMN = "[...document.querySelectorAll('.lineage-walk .keys .row .value')].map(one => one.textContent)"
 SPACES = {" ": "␣", "\n": "↵"}
-
-
-class Wire:
-    """What a page tells its server from now on."""
-
-    def __init__(self, page: Page) -> None:
-        self.page, self.frames = page, list[bytes]()
-        listening = page.context.new_cdp_session(page)
-        listening.on(
-            "Network.webSocketFrameSent",
-            lambda event: self.frames.append(base64.b64decode(event["response"]["payloadData"])),
-        )
-        listening.send("Network.enable")
-
-    def said(self) -> list[tuple[str, Any]]:
-        """What its instruments told, in this order."""
-        told = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
-        every = [(each["event"], each["value"]) for text in told for each in json.loads(text)]
-        return [one for one in every if one[0] != "stands"]  # that the picture is there, after each gesture
-
-    def quiet(self) -> int:
-        """Until the page looks for nothing any more; how often it has spoken by then."""
-        for _ in range(90):
-            before = len(self.frames)
-            self.page.wait_for_timeout(1000)
-            if len(self.frames) == before:
-                calm(self.page)
-                return before
-        raise AssertionError("it goes on asking")
 
 
 def asked(text: str = TEXT, step: int | None = None, off: tuple[tuple[int, int], ...] = ()) -> tuple[Read, Seen]:

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import base64
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -15,7 +13,7 @@ from explorer.generation.scrubbing import position
 from explorer.generation.writing import continued
 from explorer.tasks.text import TextConfig
 from explorer.ui import at_hand
-from tests.browser.steps import button, calm, saved, until
+from tests.browser.steps import Wire, button, calm, saved, until
 
 SMALL = "/studio?models=text-ngram&tokens=40"
 TEXTS = (
@@ -36,34 +34,6 @@ STOP = """() => {
     if (some) place.querySelector(".press").click();
     return some;
 }"""
-
-
-class Wire:
-    """What a page tells its server from now on."""
-
-    def __init__(self, page: Page) -> None:
-        self.page, self.frames = page, list[bytes]()
-        listening = page.context.new_cdp_session(page)
-        listening.on(
-            "Network.webSocketFrameSent",
-            lambda event: self.frames.append(base64.b64decode(event["response"]["payloadData"])),
-        )
-        listening.send("Network.enable")
-
-    def said(self) -> list[tuple[str, Any]]:
-        """What its instruments told, in this order."""
-        told = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
-        return [(each["event"], each["value"]) for text in told for each in json.loads(text)]
-
-    def quiet(self) -> int:
-        """Until the page looks for nothing any more; how often it has spoken by then."""
-        for _ in range(90):
-            before = len(self.frames)
-            self.page.wait_for_timeout(1000)
-            if len(self.frames) == before:
-                calm(self.page)
-                return before
-        raise AssertionError("it goes on asking")
 
 
 @cache
