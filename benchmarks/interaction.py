@@ -12,39 +12,33 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 import platform
-import shutil
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from enum import StrEnum
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlencode, urlsplit
 
 import torch
 import typer
-from playwright.sync_api import Browser, Locator, Page, Response, sync_playwright
+from playwright.sync_api import Browser
 
+from benchmarks.watching import Figure, Watched, along, chromium, dragged, during, until
 from explorer.generation.sampling import Sampling
 from explorer.generation.scrubbing import TEMPERATURES, onward
-from explorer.generation.writing import padding_of, prompt_ids, write, written
-from explorer.tasks.text import TextConfig
-from explorer.ui.at_hand import find
+from explorer.generation.writing import write, written
+from explorer.ui.at_hand import AtHand, find
 from explorer.ui.studio import Studio
-from tests.browser.conftest import FLAGS
+from explorer.ui.studio_models import read, sampling, tensor, tokenizer_of, writer
 from tests.browser.steps import calm
 from tests.serving import serving
 
-CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-SIZE = {"width": 1440, "height": 900}
-FRAME, LATE = 16.7, 33.0  # ms between two frames: the median, and of a hundred frames the fifth slowest
 TOKENS = 64  # of a text whose attention is looked at: the whole context of that model
 SPEECH = (
     "Now is the winter of our discontent made glorious summer by this sun of York, and all the clouds that lour upon "
@@ -61,24 +55,6 @@ CUTS: tuple[tuple[dict[str, float], int, int], ...] = (  # and a choice: the tex
 GRID = (0.0, 0.3, 0.7, 1.0, 1.3, 2.0)  # temperatures of which there are texts
 BETWEEN = (0.04, 0.37, 0.83, 1.11, 1.64)  # others: there the browser throws the dice itself
 
-RECORD = """(what) => {
-  const times = [], seen = new Set(), shown = document.querySelector(what);
-  const step = (now) => {
-    times.push(now);
-    seen.add(shown.textContent);
-    if (!recording.over) requestAnimationFrame(step);
-  };
-  window.recording = { times, seen, over: false };
-  requestAnimationFrame(step);
-}"""
-RECORDED = "() => { recording.over = true; return [recording.times, recording.seen.size]; }"
-# Milliseconds from an event until what is looked for was there in one frame, and that frame is over.
-AFTER = """() => {
-  const look = (told) => requestAnimationFrame(() => (THERE ? requestAnimationFrame(told) : look(told)));
-  window.taken = new Promise((done) => addEventListener("EVENT", (event) => {
-    look(() => done(performance.now() - event.timeStamp));
-  }, { capture: true, once: true }));
-}"""
 # The tokens beside the large head are made anew in the very frame in which the grid is painted.
 READ = "[...document.querySelectorAll('.lineage-heads .asks button')].map((token) => token.textContent).join('') === "
 WRITTEN = "document.querySelector('.lineage-writing .token')"
@@ -92,151 +68,12 @@ class Part(StrEnum):
     dice = "dice"
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What was measured, and what it must be at most (`least`: at least)."""
-
-    what: str
-    value: float
-    unit: str = ""
-    budget: float | None = None
-    least: bool = False
-
-    @property
-    def holds(self) -> bool | None:
-        """As it is printed: a screen of 60 Hz shows a frame every 16.67 ms."""
-        if self.budget is None:
-            return None
-        return self.value >= self.budget if self.least else round(self.value, 1) <= self.budget
-
-    def __str__(self) -> str:
-        line = f"  {self.what:56} {self.value:9,.{2 if self.least else int(self.unit == 'ms')}f} {self.unit:17}"
-        if self.budget is None:
-            return line.rstrip()
-        limit = f"at {'least' if self.least else 'most'} {self.budget:,g}"
-        return f"{line} {limit:14} {'holds' if self.holds else 'DOES NOT HOLD'}"
-
-
-# ---- the page, watched ----
-
-
-class Watched:
-    """A page of a visitor of its own, and all that it says to the server."""
-
-    def __init__(self, browser: Browser, address: str, path: str) -> None:
-        self.sent = 0  # websocket frames
-        self.asked: list[str] = []  # paths of requests
-        self.media: list[Response] = []
-        self.page = browser.new_context(viewport=SIZE).new_page()  # type: ignore[arg-type]
-        self.page.set_default_timeout(120_000)
-        self.page.on("websocket", lambda socket: socket.on("framesent", lambda _: self.said("websocket")))
-        self.page.on("request", lambda request: self.said(urlsplit(request.url).path))
-        self.page.on("response", self.came)
-        self.page.on("pageerror", lambda error: print(f"  error in the browser: {error}"))
-        self.metrics = self.page.context.new_cdp_session(self.page)
-        self.metrics.send("Performance.enable", {"timeDomain": "threadTicks"})
-        self.page.goto(address + path)
-        self.quiet()
-
-    def said(self, what: str) -> None:
-        """The panel of trainings asks every few seconds, whatever one does: that does not count."""
-        self.sent += what == "websocket"
-        self.asked += [what] * (what.startswith("/") and what != "/jobs")
-
-    def came(self, response: Response) -> None:
-        """Keep the packed arrays; /static/packed/ are fonts."""
-        self.media += [response] * urlsplit(response.url).path.startswith("/packed/")
-
-    def quiet(self, seconds: float = 3) -> None:
-        """Until the server is done and the page has said nothing for so long."""
-        calm(self.page)
-        until, said = time.monotonic() + 180, -1
-        while said != (said := self.sent + len(self.asked)):
-            if time.monotonic() > until:
-                raise TimeoutError("the page never stops asking the server")
-            self.page.wait_for_timeout(1e3 * seconds)
-
-    def spent(self) -> tuple[float, float]:
-        """Seconds of the processor for scripts, and for everything on the main thread, since the page began."""
-        found = {each["name"]: each["value"] for each in self.metrics.send("Performance.getMetrics")["metrics"]}
-        return found["ScriptDuration"], found["TaskDuration"]
-
-
-def during(
-    watched: Watched, what: str, shown: str, seconds: float, move: Callable[[float], None] | None, least: int = 1
-) -> list[Figure]:
-    """Frames while something is moved, `move` getting seconds; `shown` is the words that must change by it."""
-    page = watched.page
-    page.wait_for_timeout(300)
-    sent, asked = watched.sent, len(watched.asked)
-    before = watched.spent()
-    page.evaluate(RECORD, shown)
-    start = time.perf_counter()
-    while move and (passed := time.perf_counter() - start) < seconds:
-        move(passed)
-    if not move:
-        page.wait_for_timeout(1e3 * seconds)
-    times, seen = page.evaluate(RECORDED)
-    work = [1e3 * (b - a) / len(times) for a, b in zip(before, watched.spent(), strict=True)]
-    page.wait_for_timeout(200)  # what was said meanwhile is heard
-    if seen < least:
-        raise RuntimeError(f"{what}: {shown} showed {seen} different texts, it should be {least} or more")
-    frames = sorted(b - a for a, b in itertools.pairwise(times))
-    budgets = (FRAME, LATE) if move else (None, None)
-    figures = [
-        Figure(f"{what}: frame time, median", statistics.median(frames), "ms", budgets[0]),
-        Figure(f"{what}: frame time, p95", frames[int(0.95 * len(frames))], "ms", budgets[1]),
-        Figure(f"{what}: scripts a frame", work[0], "ms"),
-        Figure(f"{what}: all of the main thread a frame", work[1], "ms"),
-    ]
-    if move:
-        figures.append(Figure(f"{what}: websocket frames sent", watched.sent - sent, budget=0))
-        figures.append(Figure(f"{what}: requests", len(watched.asked) - asked, budget=0))
-    return figures
-
-
-def along(page: Page, place: Locator, down: bool = False, across: float | None = None) -> Callable[[float], None]:
-    """Moves the mouse to and fro over a place, as far as it is on the screen; `across`: where in its other direction,
-    None: to and fro there too."""
-    place.evaluate("(it) => it.scrollIntoView({ block: 'center' })")
-    page.wait_for_timeout(300)
-    box = place.bounding_box()
-    assert box
-    top, bottom = max(box["y"] + 2, 70), min(box["y"] + box["height"] - 2, SIZE["height"] - 4)
-    left, right = box["x"] + 2, box["x"] + box["width"] - 2
-
-    def move(passed: float) -> None:
-        first, second = (0.5 - 0.5 * math.cos(2 * math.pi * passed / period) for period in (4, 2.7))
-        x, y = (second, first) if down else (first, second)
-        if across is not None:
-            x, y = (across, y) if down else (x, across)
-        page.mouse.move(left + (right - left) * x, top + (bottom - top) * y)
-
-    return move
-
-
-def dragged(watched: Watched, what: str, slider: Locator, shown: str, seconds: float, least: int) -> list[Figure]:
-    """A slider that is dragged to and fro. When it is let go the page must hear of it: so the counting is proved."""
-    move = along(watched.page, slider, across=0.5)
-    move(0.5)
-    watched.page.mouse.down()
-    figures = during(watched, what, shown, seconds, move, least)
-    move(1.3)  # where it has not been when it was taken
-    sent = watched.sent
-    watched.page.mouse.up()
-    watched.quiet(1)
-    if watched.sent == sent:
-        raise RuntimeError(f"{what}: the page was not told where the slider was let go")
-    return figures
-
-
 # ---- the temperature ----
 
 
 def temperature(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
     """The slider over the texts of a model with a vocabulary of 500."""
-    _, tokenizer, _ = opened("text-assignment")
-    yield Figure("vocabulary", len(tokenizer.tokens))
+    yield Figure("vocabulary", len(tokenizer_of(find("text-assignment")).tokens))
     watched = Watched(browser, address, "/studio?models=text-assignment")
     place, size = watched.page.locator(".lineage-temperature"), ".lineage-temperature .size"
     yield Figure("tokens of the text", place.locator(".text [role=option]").count())
@@ -275,9 +112,7 @@ def typed(watched: Watched, text: str) -> float:
     field.fill(text)
     before = watched.page.evaluate(PICTURES)
     shown = READ + json.dumps(text.replace(" ", "␣"))
-    watched.page.evaluate(AFTER.replace("EVENT", "keydown").replace("THERE", shown))
-    field.press("Enter")
-    taken = float(watched.page.evaluate("window.taken"))
+    taken = until(watched.page, "keydown", shown, lambda: field.press("Enter"))
     if any(old == new for old, new in zip(before, watched.page.evaluate(PICTURES), strict=True)):
         raise RuntimeError(f"some heads are not drawn anew for “{text}”")
     watched.quiet()
@@ -315,15 +150,14 @@ def writing(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
     place = next(path for path in reversed(watched.asked) if path.startswith("/write/"))
     watched.page.context.close()  # it would take its part of the machine
 
-    task, _, model = opened(studio.models[0])
-    ids = prompt_of(studio.models[0])
+    hand = find(studio.models[0])
+    own, prompt = writer(hand), prompt_of(hand)
     torch.set_num_threads(1)  # as the server writes, and no slower than two for one token
 
     def in_a_terminal() -> tuple[float, list[int]]:
         start = time.perf_counter()
-        sampling = Sampling(studio.t, seed=studio.seed)
         with torch.inference_mode():
-            text = [int(one) for one in written(model, ids, LENGTH, sampling, 1, task.context)]
+            text = [int(one) for one in written(own, prompt, LENGTH, sampling(studio))]
         return time.perf_counter() - start, text
 
     in_a_terminal(), streamed(address, place)
@@ -347,9 +181,7 @@ def writing(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
 def pressed(watched: Watched) -> float:
     """Milliseconds from a press on Write until its first token is on the screen."""
     place = watched.page.locator(".lineage-writing")
-    watched.page.evaluate(AFTER.replace("EVENT", "click").replace("THERE", WRITTEN))
-    place.get_by_role("button", name="Write", exact=True).click()
-    taken = float(watched.page.evaluate("window.taken"))
+    taken = until(watched.page, "click", WRITTEN, place.get_by_role("button", name="Write", exact=True).click)
     watched.page.wait_for_timeout(600)  # a press soon after the first is taken for a double click
     if (stop := place.get_by_role("button", name="Stop", exact=True)).count():
         stop.click()
@@ -381,16 +213,16 @@ def dice(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
     texts, choices = [], []
     for name, (cut, of, at) in itertools.product(("text-assignment", "text-transformer"), CUTS):
         watched = Watched(browser, address, "/studio?" + urlencode({"models": name, "of": of, "at": at, **cut}))
-        place = watched.page.locator(".lineage-temperature")
+        hand, place = find(name), watched.page.locator(".lineage-temperature")
         for t in GRID:
             slide(watched, t)
             shown = "".join(place.locator(".text [role=option]").all_text_contents())
-            texts.append(shown == text_of(name, Sampling(t, **cut)))  # type: ignore[arg-type]
+            texts.append(shown == text_of(hand, Sampling(t, **cut)))  # type: ignore[arg-type]
         for t in BETWEEN:
             slide(watched, t)
             by_itself = "As it was" not in place.locator(".distribution .note").inner_text()  # from the logits
             shown = place.locator(".row.taken .label").inner_text()
-            choices.append(by_itself and shown == thrown(name, Sampling(t, **cut), of, at))  # type: ignore[arg-type]
+            choices.append(by_itself and shown == thrown(hand, Sampling(t, **cut), of, at))  # type: ignore[arg-type]
         watched.page.context.close()
     yield Figure(f"of {len(texts)} texts of {Studio().tokens} tokens, others than here", texts.count(False), budget=0)
     yield Figure(f"of {len(choices)} choices of the browser, others than here", choices.count(False), budget=0)
@@ -404,43 +236,23 @@ def slide(watched: Watched, t: float) -> None:
     watched.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def text_of(name: str, sampling: Sampling) -> str:
+def text_of(hand: AtHand, sampling: Sampling) -> str:
     """What this process writes, as it goes on from the prompt: a word's first blank is a part of it."""
-    task, tokenizer, model = opened(name)
-    ids = prompt_of(name)
-    text = write(model, ids, Studio().tokens, sampling, 1, task.context, padding_of(task, tokenizer))[0]
-    return str(tokenizer.decode([*ids.tolist(), *text.tolist()]).removeprefix(tokenizer.decode(ids.tolist())))
+    prompt, tokenizer = prompt_of(hand), tokenizer_of(hand)
+    text = write(writer(hand), prompt, Studio().tokens, sampling)[0]
+    return tokenizer.decode([*prompt.tolist(), *text.tolist()]).removeprefix(tokenizer.decode(prompt.tolist()))
 
 
-def thrown(name: str, sampling: Sampling, of: int, at: int) -> str:
+def thrown(hand: AtHand, sampling: Sampling, of: int, at: int) -> str:
     """The token that the dice choose in this process, at a place of the text of another temperature."""
-    task, tokenizer, model = opened(name)
-    ids, given = prompt_of(name), (task.context, padding_of(task, tokenizer))
-    path = write(model, ids, at, replace(sampling, temperature=TEMPERATURES[of]), 1, *given)[0]
-    (id,) = onward(model, ids, path, 1, sampling, *given).tolist()
-    return str(tokenizer.tokens[id].translate({32: "␣", 10: "↵", 9: "⇥"}))
+    prompt = prompt_of(hand)
+    path = write(writer(hand), prompt, at, replace(sampling, temperature=TEMPERATURES[of]))[0]
+    (id,) = onward(writer(hand), prompt, path, 1, sampling).tolist()
+    return tokenizer_of(hand).tokens[id].translate({32: "␣", 10: "↵", 9: "⇥"})
 
 
-def prompt_of(name: str) -> torch.Tensor:
-    task, tokenizer, _ = opened(name)
-    prompt = Studio().prompt
-    return prompt_ids(tokenizer, prompt.lower() if task.lower else prompt)[0]
-
-
-def opened(name: str) -> tuple[TextConfig, Any, torch.nn.Module]:
-    hand = find(name)
-    return hand.config.on(TextConfig), hand.tokenizer, hand.model()
-
-
-@contextmanager
-def chromium() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if found is None:
-        raise SystemExit("There is no Chromium on this machine: install Debian's `chromium-headless-shell`.")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        yield browser
-        browser.close()
+def prompt_of(hand: AtHand) -> torch.Tensor:
+    return tensor(read(hand, Studio().prompt).ids)
 
 
 def main(

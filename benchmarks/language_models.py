@@ -27,7 +27,7 @@ from torch import Generator, Tensor, nn
 
 from benchmarks import plain_text
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import write
+from explorer.generation.writing import Writer, write
 from explorer.models.configs import NgramTextConfig
 from explorer.models.ngram import Ngram
 from explorer.tasks.text import TextConfig
@@ -209,7 +209,7 @@ def generation(rounds: int = 5, tokens: int = 256, json_file: Json = None) -> No
                     ids = torch.cat([ids, logits.softmax(-1).multinomial(1, generator=Generator().manual_seed(0))], 1)
 
         def with_state(samples: int, model: nn.Module = model, prompt: Tensor = prompt) -> None:
-            write(model, prompt, tokens, Sampling(), samples)
+            write(Writer(model), prompt, tokens, Sampling(), samples)
 
         whole, one, eight = (median(f, rounds) for f in (anew, lambda: with_state(1), lambda: with_state(8)))
         figures[f"{name}: seconds anew, with state, eight"] = f"{whole:.3f}, {one:.4f}, {eight:.4f}"

@@ -103,7 +103,7 @@ def chosen(session: PageSession[Gaze]) -> tuple[AtHand | None, str]:
 def page(session: PageSession[Gaze]) -> None:
     """The whole screen, from the question to the papers."""
     hand, refused = chosen(session)
-    unit = attention_views.unit(hand) if hand else "letter"
+    unit = hand.unit if hand else "letter"
     page_head(f"Where does each {unit} look?")
     lead(
         "Each square is one head: rows ask, columns answer, the stronger the colour the harder it looks. Open one, or "

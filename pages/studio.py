@@ -13,6 +13,7 @@ from explorer.ui.page import empty_panel, explanation, lead, page_head, plain, p
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.slowly import latest
 from explorer.ui.studio import LONGEST_PROMPT, MOST_MODELS, Studio
+from explorer.ui.studio_models import check_writes, focused
 from explorer.ui.studio_texts import Place, Texts, Work
 
 PROMPTS = ("Romeo", "ROMEO:", "To be, or not to be", "The king ", "")
@@ -118,7 +119,7 @@ def hands_of(session: PageSession[Studio]) -> dict[str, AtHand]:
     for name in session.state.models:
         try:
             hand = at_hand.find(name)
-            studio_texts.check_writes(hand)
+            check_writes(hand)
             found[name] = hand
         except LineageError as error:
             said.append(str(error))
@@ -155,7 +156,7 @@ def why_part(studio: Studio, hands: Mapping[str, AtHand], shown: Mapping[str, Te
     st.latex(r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}")
     st.latex(r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right)")
     st.latex(r"g_i = -\ln(-\ln u_i)")
-    focus = studio_texts.focused(hands, studio) if hands else ""
+    focus = focused(hands, studio) if hands else ""
     if focus in shown and studio.at < shown[focus].ids.shape[1]:
         first, second = studio_texts.likeliest(hands[focus], studio, shown[focus])
         named = plain(f"“{first}” and “{second}”")

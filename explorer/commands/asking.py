@@ -126,8 +126,8 @@ def generate(
     for unseen, become in ((written.dropped, "left out"), (written.unknown, "read as <unk>")):
         if unseen:
             print(f"The model never saw {', '.join(map(repr, unseen))}: {become}.", file=sys.stderr)
-    for text in written.texts:
-        print(written.prompt + text)
+    for text in written.whole:
+        print(text)
 
 
 def inspect(

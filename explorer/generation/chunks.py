@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import torch
 from jaxtyping import Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import answered
+from explorer.generation.writing import Writer, answered
 from explorer.tokenization.text import DecodeStream, Tokenizer
 
 SLICE = 0.02  # seconds of writing in a chunk: a reader sees it grow 50 times a second
@@ -27,20 +27,18 @@ class Chunk:
 
 
 def chunks(
-    model: nn.Module,
+    writer: Writer,
     tokenizer: Tokenizer,
     prompt: Int[Tensor, " time"],
     tokens: int,
     sampling: Sampling,
-    context: int | None = None,
-    padding: int | None = None,
     seconds: float = SLICE,
 ) -> Iterator[Chunk]:
     """What `write` gives for one sample, while it is written: the first token alone, then all of each `seconds`.
 
-    `context` and `padding` as in `written`. What has been read can be continued by any thread, by one at a time.
+    What has been read can be continued by any thread, by one at a time.
     """
-    said = answered(model, prompt, tokens, sampling, 1, context, padding)
+    said = answered(writer, prompt, tokens, sampling)
     stream = DecodeStream(tokenizer, prompt.tolist())
     until, left = 0.0, tokens
     while left:

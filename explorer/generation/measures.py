@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import answered
+from explorer.generation.writing import Writer, answered
 
 TEMPERATURES: tuple[float, ...] = tuple(i / 5 for i in range(11))
 DISTINCT, REPEATED = 4, 8  # tokens of the n-grams that are compared: as words repeat, and as whole phrases do
@@ -62,16 +62,14 @@ class ByTemperature:
 
 @torch.inference_mode()
 def of_text(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     text: Int[Tensor, " tokens"],
-    context: int | None = None,
-    padding: int | None = None,
 ) -> OfText:
     """The measures of a text that stands after a prompt, whoever wrote it. Raises InvalidSetting for unknown tokens."""
     if not len(text):
         return OfText(math.nan, math.nan, math.nan)
-    said = answered(model, prompt, len(text), Sampling(), 1, context, padding, path=text)
+    said = answered(writer, prompt, len(text), Sampling(), path=text)
     log_p = torch.stack([_log_probability(logits, ids) for logits, _, ids in said])
     ids = text.tolist()
     return OfText(distinct(ids, DISTINCT), repetition(ids), log_p.mean().item())
@@ -79,16 +77,14 @@ def of_text(
 
 @torch.inference_mode()
 def by_temperature(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     tokens: int,
     sampling: Sampling,
-    context: int | None = None,
-    padding: int | None = None,
     temperatures: Sequence[float] = TEMPERATURES,
     seeds: int = 8,
 ) -> ByTemperature:
-    """The measures of the first samples that `write` gives at each temperature; `context` and `padding` as there.
+    """The measures of the first samples that `write` gives at each temperature.
 
     Seed s of a row is sample s of the sampling's seed. The sampling's own temperature counts for nothing.
     """
@@ -97,7 +93,7 @@ def by_temperature(
     for first in range(0, len(temperatures), together):
         some = torch.tensor(temperatures[first : first + together], dtype=torch.float64)
         text, log_p = [], torch.zeros(len(some) * seeds)
-        for logits, _, ids in answered(model, prompt, tokens, sampling, seeds, context, padding, some):
+        for logits, _, ids in answered(writer, prompt, tokens, sampling, seeds, some):
             text.append(ids)
             log_p += _log_probability(logits, ids)
         rows = torch.stack(text, dim=1).tolist()

@@ -15,10 +15,10 @@ import numpy as np
 import torch
 from jaxtyping import Float, Float32, Int, Int32, UInt16
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
 from explorer.generation.sampling import Sampling, drawn
-from explorer.generation.writing import answered, noise_of
+from explorer.generation.writing import Writer, answered, noise_of
 
 TEMPERATURES: tuple[float, ...] = tuple(i / 20 for i in range(41))
 TOP = 20  # of the likeliest tokens that travel along with each choice
@@ -49,20 +49,18 @@ class Scrubbed:
 
 @torch.inference_mode()
 def scrubbed(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     tokens: int,
     sampling: Sampling,
-    context: int | None = None,
-    padding: int | None = None,
     temperatures: Sequence[float] = TEMPERATURES,
 ) -> Scrubbed:
     """What `write` gives for the first sample at each temperature (up to rounding), in one batch.
 
-    The sampling's own temperature counts for nothing. `context` and `padding` as in `written`.
+    The sampling's own temperature counts for nothing.
     """
     rows = torch.tensor(temperatures, dtype=torch.float64)
-    said = answered(model, prompt, tokens, sampling, 1, context, padding, rows)
+    said = answered(writer, prompt, tokens, sampling, 1, rows)
     blocks = []
     while block := list(itertools.islice(said, 1)):
         block += itertools.islice(said, max(0, _AT_ONCE // block[0][0].numel() - 1))
@@ -112,18 +110,16 @@ class Position:
 
 @torch.inference_mode()
 def position(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     before: Int[Tensor, " written"],
     sampling: Sampling,
-    context: int | None = None,
-    padding: int | None = None,
 ) -> Position:
     """The choice of the token that comes after the prompt and what was already written.
 
     Read token by token, as it was written: so the last digits are those that `write` saw. Raises InvalidSetting.
     """
-    *_, (logits, _, _) = answered(model, prompt, len(before) + 1, sampling, 1, context, padding, path=before)
+    *_, (logits, _, _) = answered(writer, prompt, len(before) + 1, sampling, path=before)
     *_, noise = noise_of(sampling.seed, 1, len(before) + 1, logits.shape[-1])
     return Position(logits[0].numpy().copy(), noise[0].numpy().copy())
 
@@ -173,12 +169,10 @@ class Walk:
 
 @torch.inference_mode()
 def steps(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     path: Int[Tensor, " path"],
     sampling: Sampling,
-    context: int | None = None,
-    padding: int | None = None,
     most: int = 8,
 ) -> Walk:
     """A path that somebody chose after a prompt: what the model thought of each of its tokens, and of others there.
@@ -186,7 +180,7 @@ def steps(
     The dice of each place are those of the first sample. `most` candidates a place, at least two. Raises InvalidSetting
     where the path has a token that the model does not know.
     """
-    said = answered(model, prompt, len(path) + 1, sampling, 1, context, padding, path=path)
+    said = answered(writer, prompt, len(path) + 1, sampling, path=path)
     logits, left, _ = (torch.cat(parts) for parts in zip(*said, strict=True))
     noise = torch.cat(list(noise_of(sampling.seed, 1, len(logits), logits.shape[-1])))
     dice = drawn(left, noise, sampling).tolist()
@@ -211,17 +205,15 @@ def steps(
 
 @torch.inference_mode()
 def onward(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     path: Int[Tensor, " path"],
     tokens: int,
     sampling: Sampling,
-    context: int | None = None,
-    padding: int | None = None,
 ) -> Int[Tensor, " tokens"]:
     """So many tokens more, which the dice choose after a path; after a path by the dice itself, as `write` goes on.
 
     Raises InvalidSetting as `steps`.
     """
-    said = answered(model, prompt, len(path) + tokens, sampling, 1, context, padding, path=path)
+    said = answered(writer, prompt, len(path) + tokens, sampling, path=path)
     return torch.cat([path[:0], *(ids for _, _, ids in itertools.islice(said, len(path), None))])

@@ -24,52 +24,58 @@ from explorer.tokenization.text import Tokenizer
 _DRAWN = 2**18  # numbers of noise that are drawn at once
 
 
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """A model that writes, and what it sees while it does."""
+
+    model: nn.Module
+    # How far a Transformer looks back (`decoding.window_start`): as far as in its training, if it shall write as well
+    # as it can. None: to the beginning, or as far as it has learned positions.
+    context: int | None = None
+    padding: int | None = None  # see `padding_of`; goes with the context of the training
+
+    @classmethod
+    def of(cls, model: nn.Module, task: TextConfig, tokenizer: Tokenizer) -> Writer:
+        """As in its training."""
+        return cls(model, task.context, padding_of(task, tokenizer))
+
+
 def write(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     tokens: int,
     sampling: Sampling,
     samples: int = 1,
-    context: int | None = None,
-    padding: int | None = None,
 ) -> Int[Tensor, "samples tokens"]:
     """So many tokens after the prompt, which is not repeated. See `written`."""
     text = torch.empty(samples, tokens, dtype=torch.int64)
     with torch.inference_mode():  # once for all steps; `text`, made outside, can still be learned from
-        for i, ids in enumerate(written(model, prompt, tokens, sampling, samples, context, padding)):
+        for i, ids in enumerate(written(writer, prompt, tokens, sampling, samples)):
             text[:, i] = ids
     return text
 
 
 def written(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     tokens: int,
     sampling: Sampling,
     samples: int = 1,
-    context: int | None = None,
-    padding: int | None = None,
 ) -> Iterator[Int[Tensor, " samples"]]:
     """The next token of every sample, as soon as it is chosen. Whoever has enough stops asking.
-
-    `context` is how far a Transformer looks back (`decoding.window_start`): as far as in its training, if it shall
-    write as well as it can. None: to the beginning, or as far as it has learned positions. `padding`, see `padding_of`,
-    goes with the context of the training.
 
     Raises ValueError for an empty prompt: a model says what comes next, so something must stand before. Where a
     visitor gives nothing, a line end is a good start; `prompt_ids` sees to it.
     """
-    return (ids for _, _, ids in answered(model, prompt, tokens, sampling, samples, context, padding))
+    return (ids for _, _, ids in answered(writer, prompt, tokens, sampling, samples))
 
 
 def answered(
-    model: nn.Module,
+    writer: Writer,
     prompt: Int[Tensor, " time"],
     tokens: int,
     sampling: Sampling,
     samples: int = 1,
-    context: int | None = None,
-    padding: int | None = None,
     temperatures: Float[Tensor, " temperatures"] | None = None,
     path: Int[Tensor, " path"] | None = None,
 ) -> Iterator[tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows vocabulary"], Int[Tensor, " rows"]]]:
@@ -86,9 +92,10 @@ def answered(
     different = 1 if temperatures is None else len(temperatures)
     of_rows = None if temperatures is None else temperatures.repeat_interleave(samples)
     longest = len(prompt) + tokens
-    if padding is None or context is None:  # a padded row is never narrower than in training
-        context = min(context or longest, longest)
-    reader = decoder(model, context, samples * different, padding)
+    context = writer.context or longest
+    if writer.padding is None:  # a padded row is never narrower than in training
+        context = min(context, longest)
+    reader = decoder(writer.model, context, samples * different, writer.padding)
     logits = reader.read(prompt[None])
     taken = () if path is None else _known(path, logits.shape[-1]).expand(len(logits), -1).unbind(1)
     noises = noise_of(sampling.seed, samples, tokens, logits.shape[-1])
@@ -121,6 +128,7 @@ class Continued:
     dropped: tuple[str, ...]  # what stood in the prompt, and the model never saw: left out
     unknown: tuple[str, ...]  # the same, but read as the tokenizer's unknown token
     texts: tuple[str, ...]  # one a sample, without the prompt
+    whole: tuple[str, ...]  # the same behind the prompt; pieces of words that meet there stand as they do elsewhere
 
 
 def continued(
@@ -135,10 +143,12 @@ def continued(
     """A model goes on from a prompt, read as its task reads the text that it learned from."""
     read = prompt.lower() if task.lower else prompt
     ids, unseen = prompt_ids(tokenizer, read)
-    rows = write(model, ids, tokens, sampling, samples, task.context, padding_of(task, tokenizer))
+    rows = write(Writer.of(model, task, tokenizer), ids, tokens, sampling, samples)
     dropped, unknown = (unseen, ()) if tokenizer.unknown is None else ((), unseen)
+    before = ids.tolist()
     texts = tuple(tokenizer.decode(row) for row in rows.tolist())
-    return Continued(tokenizer.decode(ids.tolist()), read != prompt, dropped, unknown, texts)
+    whole = tuple(tokenizer.decode([*before, *row]) for row in rows.tolist())
+    return Continued(tokenizer.decode(before), read != prompt, dropped, unknown, texts, whole)
 
 
 def padding_of(task: TextConfig, tokenizer: Tokenizer) -> int | None:

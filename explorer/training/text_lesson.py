@@ -17,7 +17,7 @@ from torch import Generator, Tensor, nn
 from explorer.catalogue import variant
 from explorer.errors import InvalidSetting
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import padding_of, prompt_ids, write
+from explorer.generation.writing import Writer, prompt_ids, write
 from explorer.models.configs import NgramTextConfig
 from explorer.models.language import State
 from explorer.models.layers import learning, replica
@@ -96,9 +96,8 @@ class TextLesson(Lesson):
         tokenizer = self.data.tokenizer
         start, _ = prompt_ids(tokenizer, "\n")
         alone = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
-        padding = padding_of(task, tokenizer)
         texts = [
-            write(model, start, config.sample, Sampling(seed=seed), context=task.context, padding=padding)[0]
+            write(Writer.of(model, task, tokenizer), start, config.sample, Sampling(seed=seed))[0]
             for model, seed in zip(alone, config.seeds, strict=True)
         ]
         return tuple(tokenizer.decode(text.tolist()) for text in texts)

@@ -37,6 +37,7 @@ TITLES = {  # of shipped runs that stand beside others of their architecture
     "negation-single-transformer": "Transformer on negation",
     "negation-single-transformer-usual-start": "Transformer on negation, usual start",
 }
+UNITS = {"char": "letter", "word": "word"}  # by tokenizer
 _FIRST = ("text-ngram", "text-feedforward", "text-rnn", "text-lstm", "text-gru", "text-transformer", *TITLES)
 
 
@@ -55,6 +56,12 @@ class AtHand:
     @property
     def row(self) -> ModelRow:
         return model_row(self.config.model)
+
+    @property
+    def unit(self) -> str:
+        """What one of its tokens is."""
+        task = self.config.task
+        return UNITS.get(task.tokenizer, "token") if isinstance(task, TextConfig) else "word"
 
     @property
     def stamp(self) -> tuple[Hashable, ...]:

@@ -17,7 +17,7 @@ from explorer.figures.insides import attention_map
 from explorer.ui import attention_findings as findings
 from explorer.ui import packed
 from explorer.ui.at_hand import AtHand
-from explorer.ui.attention_views import Looked, asked, looked, names, outcome, reading, touch, unit
+from explorer.ui.attention_views import Looked, asked, looked, names, outcome, reading, touch
 from explorer.ui.components import Panel, ears, frame, heard, register
 from explorer.ui.findings import visible
 from explorer.ui.gaze import Gaze
@@ -133,7 +133,7 @@ def walk(session: PageSession[Gaze], hand: AtHand, found: Opened) -> bool:
         "address": packed.offer(found.content, hand.stamp),
         "step": gaze.walk,
         "turned": getattr(hand.config.model, "positions", "") == "rotary" and not gaze.unplaced,
-        "unit": unit(hand),
+        "unit": hand.unit,
         "colour": hand.row.colour,
         "file": f"head-{gaze.layer + 1}-{gaze.head + 1}",
     }

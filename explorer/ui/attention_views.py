@@ -199,7 +199,7 @@ def notes(hand: AtHand, found: Looked) -> None:
     if read.cut:
         where = "The beginning" if read.cut_at == "start" else "The end"
         limit = "The model sees" if len(read.ids) == context_of(hand) else "There is room here for"
-        said.append(f"{limit} {len(read.ids)} {unit(hand)}s at once. {where} was left out: “{shortened(read.cut)}”.")
+        said.append(f"{limit} {len(read.ids)} {hand.unit}s at once. {where} was left out: “{shortened(read.cut)}”.")
     if read.lowered:
         said.append("It learned from small letters only: the text is read in small letters.")
     for names, become in ((read.dropped, "left out"), (read.unknown, "read as <unk>")):
@@ -251,7 +251,7 @@ def show(
         "worth": None if worth is None else np.round(worth.worth, 5).tolist(),
         "worth_error": None if worth is None else np.round(worth.error, 5).tolist(),
         "worth_of": "held-out text" if hand.tokenizer else "all sentences of the grammar",
-        "unit": unit(hand),
+        "unit": hand.unit,
         "colour": hand.row.colour,
         "title": hand.title,
         "file": f"attention-{hand.name}",
@@ -322,10 +322,3 @@ def can(hand: AtHand) -> dict[str, bool]:
     """What there is to touch besides the heads."""
     positions = getattr(hand.config.model, "positions", "learned")
     return {"mask": is_causal(hand), "positions": positions != "none"}
-
-
-def unit(hand: AtHand) -> str:
-    """What one token is."""
-    if not isinstance(hand.config.task, TextConfig):
-        return "word"
-    return {"char": "letter", "word": "word"}.get(hand.config.task.tokenizer, "token")

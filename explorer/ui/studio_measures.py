@@ -22,7 +22,7 @@ from explorer.ui.page import explanation, plain
 from explorer.ui.session import PageSession
 from explorer.ui.slowly import each_eventually
 from explorer.ui.studio import Studio
-from explorer.ui.studio_texts import read, sampling, tensor, tokenizer_of
+from explorer.ui.studio_models import choice, read, sampling, tensor, writer
 
 if TYPE_CHECKING:
     from explorer.generation.measures import ByTemperature
@@ -65,20 +65,17 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
 
 
 def _key(hand: AtHand, studio: Studio) -> tuple[Hashable, ...]:
-    cut = (studio.greedy, studio.top_k, float(studio.top_p), float(studio.min_p))
-    return ("studio-measures", *hand.stamp, studio.prompt, studio.tokens, studio.seed, *cut)
+    return ("studio-measures", *hand.stamp, studio.prompt, studio.tokens, *choice(studio))
 
 
 def measured(hand: AtHand, studio: Studio) -> Measured:
     """A second or two of work. Raises LineageError."""
     from explorer.generation.measures import by_temperature as over_temperatures
     from explorer.generation.measures import of_text
-    from explorer.generation.writing import padding_of
 
-    task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
-    model, padding = hand.model(), padding_of(task, tokenizer)
+    task, own = hand.config.on(TextConfig), writer(hand)
     prompt = tensor(read(hand, studio.prompt).ids)
-    written = over_temperatures(model, prompt, studio.tokens, sampling(studio), task.context, padding, seeds=SEEDS)
+    written = over_temperatures(own, prompt, studio.tokens, sampling(studio), seeds=SEEDS)
     if not texts.readable(task):
         return Measured(written, None, False)
     ids, held_out = _of_people(task)
@@ -87,7 +84,7 @@ def measured(hand: AtHand, studio: Studio) -> Measured:
     for place in places.tolist():
         piece = ids[place : place + 1 + studio.tokens].astype(np.int64).tolist()
         if len(piece) > 1:
-            one = of_text(model, tensor(piece[:1]), tensor(piece[1:]), task.context, padding)
+            one = of_text(own, tensor(piece[:1]), tensor(piece[1:]))
             rows.append([one.distinct4, one.repetition8, one.log_probability])
     return Measured(written, np.mean(rows, axis=0) if rows else None, held_out)
 

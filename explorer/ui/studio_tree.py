@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from explorer.tasks.text import TextConfig
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import ears, heard, register
 from explorer.ui.page import explanation
 from explorer.ui.session import PageSession, write_address
 from explorer.ui.slowly import latest
 from explorer.ui.studio import LONGEST_PATH, Studio
-from explorer.ui.studio_texts import focused, read, sampling, tensor, tokenizer_of, unit
+from explorer.ui.studio_models import choice, focused, read, sampling, tensor, tokenizer_of, writer
 
 if TYPE_CHECKING:
     from explorer.generation.scrubbing import Candidate
@@ -32,11 +31,11 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     hand = hands[focused(hands, studio)]
     st.header("Step by step", anchor=False)
     explanation(
-        f"The {hand.title} once more, one {unit(hand)} at a time. Each column holds the likeliest candidates; press "
+        f"The {hand.title} once more, one {hand.unit} at a time. Each column holds the likeliest candidates; press "
         "one to go that way, or let the dice choose."
     )
     studio = _known(session, hand)
-    key = ("studio-tree", *hand.stamp, studio.prompt, studio.path, sampling_key(studio))
+    key = ("studio-tree", *hand.stamp, studio.prompt, studio.path, float(studio.t), *choice(studio))
 
     def draw(found: Mapping[str, dict[str, Any]], old: frozenset[str]) -> None:
         if _heard(session, hand, tuple(step["id"] for step in found["tree"]["steps"])):
@@ -53,10 +52,6 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     )
 
 
-def sampling_key(studio: Studio) -> tuple[object, ...]:
-    return (float(studio.t), studio.greedy, studio.top_k, float(studio.top_p), float(studio.min_p), studio.seed)
-
-
 def _known(session: PageSession[Studio], hand: AtHand) -> Studio:
     """The state without a path that this model has no tokens for."""
     studio, count = session.state, len(tokenizer_of(hand).tokens)
@@ -71,15 +66,11 @@ def _known(session: PageSession[Studio], hand: AtHand) -> Studio:
 def pictured(hand: AtHand, studio: Studio) -> dict[str, Any]:
     """The path of a model, with the candidates at every place. Raises LineageError."""
     from explorer.generation.scrubbing import steps
-    from explorer.generation.writing import padding_of
     from explorer.tokenization.text import pieces
 
-    task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
-    prompt = read(hand, studio.prompt)
+    prompt, tokenizer = read(hand, studio.prompt), tokenizer_of(hand)
     path = by_the_dice(hand, studio, (), BEGINNING) if studio.path is None else studio.path
-    found = steps(
-        hand.model(), tensor(prompt.ids), tensor(path), sampling(studio), task.context, padding_of(task, tokenizer)
-    )
+    found = steps(writer(hand), tensor(prompt.ids), tensor(path), sampling(studio))
     added = pieces(tokenizer, path, prompt.ids)
 
     def candidates(before: tuple[int, ...], given: tuple[Candidate, ...]) -> list[dict[str, object]]:
@@ -98,7 +89,7 @@ def pictured(hand: AtHand, studio: Studio) -> dict[str, Any]:
     return {
         "title": hand.title,
         "colour": hand.row.colour,
-        "unit": unit(hand),
+        "unit": hand.unit,
         "prompt": prompt.text,
         "steps": [
             {
@@ -143,12 +134,6 @@ def _heard(session: PageSession[Studio], hand: AtHand, shown: tuple[int, ...]) -
 def by_the_dice(hand: AtHand, studio: Studio, path: tuple[int, ...], tokens: int) -> tuple[int, ...]:
     """So many tokens after a path, as the dice choose them. Raises LineageError."""
     from explorer.generation.scrubbing import onward
-    from explorer.generation.writing import padding_of
 
-    if tokens <= 0:
-        return ()
-    task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
-    ids = tensor(read(hand, studio.prompt).ids)
-    padding = padding_of(task, tokenizer)
-    found = onward(hand.model(), ids, tensor(path), tokens, sampling(studio), task.context, padding)
-    return tuple(found.tolist())
+    prompt = tensor(read(hand, studio.prompt).ids)
+    return tuple(onward(writer(hand), prompt, tensor(path), tokens, sampling(studio)).tolist())

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.tasks.text import TextConfig
 from explorer.ui import streams, studio_findings
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import register
@@ -18,7 +17,7 @@ from explorer.ui.page import explanation
 from explorer.ui.session import PageSession, bound
 from explorer.ui.slowly import latest
 from explorer.ui.studio import LONGEST_TEXT, Studio
-from explorer.ui.studio_texts import Prompt, read, sampling, tensor, tokenizer_of, unit
+from explorer.ui.studio_models import Prompt, read, sampling, tensor, tokenizer_of, writer
 
 if TYPE_CHECKING:
     from explorer.generation.chunks import Chunk
@@ -42,7 +41,7 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
     }
 
     def draw(found: Mapping[str, Prompt], old: frozenset[str]) -> None:
-        units = {unit(hands[name]) for name in found}
+        units = {hands[name].unit for name in found}
         data = {
             "models": [
                 {
@@ -53,7 +52,7 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
                         f"studio.{name}", partial(written, hands[name], studio), hands[name].stamp
                     ),
                     "prompt": prompt.text,
-                    "unit": unit(hands[name]),
+                    "unit": hands[name].unit,
                 }
                 for name, prompt in found.items()
             ],
@@ -73,9 +72,6 @@ def section(session: PageSession[Studio], hands: Mapping[str, AtHand]) -> None:
 def written(hand: AtHand, studio: Studio) -> Iterator[Chunk]:
     """The text of a model, token by token. Raises LineageError."""
     from explorer.generation.chunks import chunks
-    from explorer.generation.writing import padding_of
 
-    task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
     prompt = tensor(read(hand, studio.prompt).ids)
-    padding = padding_of(task, tokenizer)
-    return chunks(hand.model(), tokenizer, prompt, studio.length, sampling(studio), task.context, padding)
+    return chunks(writer(hand), tokenizer_of(hand), prompt, studio.length, sampling(studio))

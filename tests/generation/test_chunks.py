@@ -9,7 +9,7 @@ import torch
 
 from explorer.generation.chunks import chunks
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import answered, write
+from explorer.generation.writing import Writer, answered, write
 from explorer.tokenization.text import train
 from tests.generation.small import CONTEXT, FEW, VOCABULARY, model, texts
 
@@ -20,11 +20,11 @@ LETTERS = train("char", "abcdefghijk", 0)
 @pytest.mark.parametrize("name", FEW)
 def test_the_chunks_are_the_text(name: str, seconds: float) -> None:
     lm, prompt, sampling = model(name), texts(1, 3)[0], Sampling(0.9, top_p=0.95, seed=2)
-    found = list(chunks(lm, LETTERS, prompt, 15, sampling, CONTEXT, seconds=seconds))
+    found = list(chunks(Writer(lm, CONTEXT), LETTERS, prompt, 15, sampling, seconds=seconds))
     ids = [id for chunk in found for id in chunk.ids]
-    assert ids == write(lm, prompt, 15, sampling, 1, CONTEXT)[0].tolist()
+    assert ids == write(Writer(lm, CONTEXT), prompt, 15, sampling)[0].tolist()
     assert "".join(piece for chunk in found for piece in chunk.pieces) == LETTERS.decode(ids)
-    said = answered(lm, prompt, 15, sampling, 1, CONTEXT)
+    said = answered(Writer(lm, CONTEXT), prompt, 15, sampling)
     expected = [-logits.log_softmax(-1)[0, ids].item() for logits, _, ids in said]
     assert [nats for chunk in found for nats in chunk.surprise] == pytest.approx(expected, abs=1e-4)
     assert len(found[0].ids) == 1  # as soon as there is one
@@ -33,9 +33,9 @@ def test_the_chunks_are_the_text(name: str, seconds: float) -> None:
 
 
 def test_padded_rows_are_read_as_they_were_learned() -> None:
-    lm, prompt = model("transformer learned rms post"), texts(1, 3)[0]
-    found = chunks(lm, LETTERS, prompt, 9, Sampling(), CONTEXT, 10)
-    assert [id for chunk in found for id in chunk.ids] == write(lm, prompt, 9, Sampling(), 1, CONTEXT, 10)[0].tolist()
+    writer, prompt = Writer(model("transformer learned rms post"), CONTEXT, 10), texts(1, 3)[0]
+    found = chunks(writer, LETTERS, prompt, 9, Sampling())
+    assert [id for chunk in found for id in chunk.ids] == write(writer, prompt, 9, Sampling())[0].tolist()
 
 
 def test_the_last_piece_ends_a_character_that_no_token_completed() -> None:
@@ -48,16 +48,18 @@ def test_the_last_piece_ends_a_character_that_no_token_completed() -> None:
     lm.vocabulary = 256
     lm.base, lm.unigrams = 257, torch.full((256,), 1e-9)
     lm.unigrams[half[0]] = 1.0
-    found = [piece for chunk in chunks(lm, tokenizer, torch.tensor([65]), 3, Sampling(0.0)) for piece in chunk.pieces]
+    found = [
+        piece for chunk in chunks(Writer(lm), tokenizer, torch.tensor([65]), 3, Sampling(0.0)) for piece in chunk.pieces
+    ]
     assert "".join(found) == tokenizer.decode(half) == "���"
 
 
 def test_whoever_stops_leaves_nothing_behind() -> None:
-    found = chunks(model("gru"), LETTERS, texts(1, 3)[0], 15, Sampling(), CONTEXT)
+    found = chunks(Writer(model("gru"), CONTEXT), LETTERS, texts(1, 3)[0], 15, Sampling())
     next(found)
     assert not torch.is_inference_mode_enabled()
     found.close()
 
 
 def test_of_no_tokens_there_is_no_chunk() -> None:
-    assert list(chunks(model("gru"), LETTERS, texts(1, 3)[0], 0, Sampling())) == []
+    assert list(chunks(Writer(model("gru")), LETTERS, texts(1, 3)[0], 0, Sampling())) == []

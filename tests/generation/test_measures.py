@@ -11,7 +11,7 @@ import torch
 from explorer.generation import measures
 from explorer.generation.measures import TEMPERATURES, by_temperature, distinct, of_text, repetition
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import write
+from explorer.generation.writing import Writer, write
 from tests.generation.small import CONTEXT, model, texts
 
 
@@ -53,19 +53,19 @@ def test_the_measures_at_each_temperature_are_those_of_its_texts(
         return  # it never learns from padded rows
     monkeypatch.setattr(measures, "_ROWS", 7)  # two temperatures at once
     lm, prompt, cuts = model(name), texts(1, 3)[0], Sampling(4.0, top_p=0.95, seed=5)
-    found = by_temperature(lm, prompt, 14, cuts, CONTEXT, padding, (0.0, 0.6, 1.0, 1.5, 2.0), 3)
+    found = by_temperature(Writer(lm, CONTEXT, padding), prompt, 14, cuts, (0.0, 0.6, 1.0, 1.5, 2.0), 3)
     assert found.temperatures == (0.0, 0.6, 1.0, 1.5, 2.0)
     for row, temperature in enumerate(found.temperatures):
-        rows = write(lm, prompt, 14, Sampling(temperature, top_p=0.95, seed=5), 3, CONTEXT, padding)
+        rows = write(Writer(lm, CONTEXT, padding), prompt, 14, Sampling(temperature, top_p=0.95, seed=5), 3)
         for sample, text in enumerate(rows):
-            expected = of_text(lm, prompt, text, CONTEXT, padding)
+            expected = of_text(Writer(lm, CONTEXT, padding), prompt, text)
             assert found.distinct4[row, sample] == expected.distinct4 == distinct(text.tolist(), 4)
             assert found.repetition8[row, sample] == expected.repetition8 == repetition(text.tolist(), 8)
             assert found.log_probability[row, sample] == pytest.approx(expected.log_probability, abs=1e-4)
 
 
 def test_the_chart_has_eleven_temperatures_and_eight_seeds() -> None:
-    found = by_temperature(model("gru"), texts(1, 3)[0], 20, Sampling(), CONTEXT)
+    found = by_temperature(Writer(model("gru"), CONTEXT), texts(1, 3)[0], 20, Sampling())
     assert [f"{t:g}" for t in TEMPERATURES] == ["0", "0.2", "0.4", "0.6", "0.8", "1", "1.2", "1.4", "1.6", "1.8", "2"]
     assert found.distinct4.shape == found.repetition8.shape == found.log_probability.shape == (11, 8)
     assert np.ptp(found.log_probability[0]) < 1e-5  # greedy: whatever the dice
@@ -78,9 +78,9 @@ def test_the_probability_of_a_text_is_what_the_model_learned() -> None:
     with torch.no_grad():
         logits = lm(torch.cat([prompt, text])[None, :-1])[0, len(prompt) - 1 :]
     expected = logits.log_softmax(-1).gather(-1, text[:, None]).mean().item()
-    assert of_text(lm, prompt, text).log_probability == pytest.approx(expected, abs=1e-5)
+    assert of_text(Writer(lm), prompt, text).log_probability == pytest.approx(expected, abs=1e-5)
 
 
 def test_of_nothing_there_is_no_measure() -> None:
-    found = of_text(model("gru"), texts(1, 3)[0], texts(1, 0)[0])
+    found = of_text(Writer(model("gru")), texts(1, 3)[0], texts(1, 0)[0])
     assert all(map(math.isnan, (found.distinct4, found.repetition8, found.log_probability)))

@@ -13,7 +13,7 @@ from explorer.errors import InvalidSetting
 from explorer.generation import scrubbing
 from explorer.generation.sampling import Sampling, choose, cut
 from explorer.generation.scrubbing import TEMPERATURES, onward, position, scrubbed, steps
-from explorer.generation.writing import answered, write
+from explorer.generation.writing import Writer, answered, write
 from tests.generation.small import CONTEXT, FEW, VOCABULARY, model, texts
 
 TOKENS = 12
@@ -24,7 +24,7 @@ TRANSFORMER = "transformer rotary layer pre"
 
 def seen(of: nn.Module, prompt: Tensor, text: list[int]) -> Tensor:
     """The log-probabilities, as learned, that each token of a text met, from the decoder that `write` uses."""
-    said = answered(of, prompt, len(text), Sampling(), 1, CONTEXT, path=torch.tensor(text))
+    said = answered(Writer(of, CONTEXT), prompt, len(text), Sampling(), path=torch.tensor(text))
     return torch.cat([logits for logits, _, _ in said]).double().log_softmax(-1)
 
 
@@ -41,17 +41,17 @@ def test_each_row_is_the_text_of_write(name: str, sampling: Sampling, padding: i
     lm, prompt = model(name), texts(1, 3)[0]
     if padding is not None and name.startswith("ngram"):
         return  # it never learns from padded rows
-    found = scrubbed(lm, prompt, TOKENS, sampling, CONTEXT, padding, SOME)
+    found = scrubbed(Writer(lm, CONTEXT, padding), prompt, TOKENS, sampling, SOME)
     assert found.ids.shape == (len(SOME), TOKENS)
     for temperature, row in zip(SOME, found.ids.tolist(), strict=True):
         own = Sampling(temperature, sampling.top_k, sampling.top_p, sampling.min_p, sampling.seed)
-        assert row == write(lm, prompt, TOKENS, own, 1, CONTEXT, padding)[0].tolist()
+        assert row == write(Writer(lm, CONTEXT, padding), prompt, TOKENS, own)[0].tolist()
     assert len({tuple(row) for row in found.ids.tolist()}) > 1
 
 
 def test_the_usual_slider_has_every_temperature() -> None:
     lm, prompt = model("gru"), texts(1, 3)[0]
-    found = scrubbed(lm, prompt, TOKENS, Sampling(seed=2), CONTEXT)
+    found = scrubbed(Writer(lm, CONTEXT), prompt, TOKENS, Sampling(seed=2))
     assert found.temperatures == TEMPERATURES
     assert found.ids.shape == found.spread.shape == (41, TOKENS)
     assert found.top.shape == (41, TOKENS, VOCABULARY)
@@ -61,7 +61,7 @@ def test_the_usual_slider_has_every_temperature() -> None:
 @pytest.mark.parametrize("name", ["gru", "ngram 4", TRANSFORMER])
 def test_the_numbers_of_a_choice(name: str, sampling: Sampling) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
-    found = scrubbed(lm, prompt, TOKENS, sampling, CONTEXT, None, SOME)
+    found = scrubbed(Writer(lm, CONTEXT), prompt, TOKENS, sampling, SOME)
     for row, t in enumerate(SOME):
         text = found.ids[row].tolist()
         log_p = seen(lm, prompt, text)
@@ -114,9 +114,9 @@ def test_a_token_of_no_probability_makes_no_number_undefined() -> None:
 
 def test_measured_in_parts_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     lm, prompt = model("lstm"), texts(1, 3)[0]
-    whole = scrubbed(lm, prompt, TOKENS, CUTS, CONTEXT)
+    whole = scrubbed(Writer(lm, CONTEXT), prompt, TOKENS, CUTS)
     monkeypatch.setattr(scrubbing, "_AT_ONCE", 5 * 41 * VOCABULARY)
-    parts = scrubbed(lm, prompt, TOKENS, CUTS, CONTEXT)
+    parts = scrubbed(Writer(lm, CONTEXT), prompt, TOKENS, CUTS)
     for name in ("ids", "surprise", "chosen", "entropy", "spread", "top", "top_surprise"):
         np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-6)
     assert parts.top.dtype == parts.top_surprise.dtype == np.uint16
@@ -126,11 +126,11 @@ def test_measured_in_parts_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_choice_can_be_made_anew_at_every_temperature(name: str) -> None:
     """With the logits and the noise of a place a browser chooses the token that stands there."""
     lm, prompt = model(name), texts(1, 3)[0]
-    found = scrubbed(lm, prompt, TOKENS, CUTS, CONTEXT, None, SOME)
+    found = scrubbed(Writer(lm, CONTEXT), prompt, TOKENS, CUTS, SOME)
     for at in (0, 1, TOKENS - 1):
         for row, t in enumerate(SOME):
             before = torch.tensor(found.ids[row, :at].astype(np.int64))
-            place = position(lm, prompt, before, CUTS, CONTEXT)
+            place = position(Writer(lm, CONTEXT), prompt, before, CUTS)
             own = Sampling(t, CUTS.top_k, CUTS.top_p, CUTS.min_p)
             chosen = choose(torch.from_numpy(place.logits), torch.from_numpy(place.noise), own)
             assert chosen.item() == found.ids[row, at]
@@ -139,17 +139,19 @@ def test_a_choice_can_be_made_anew_at_every_temperature(name: str) -> None:
 def test_a_place_is_to_the_last_bit_what_the_writer_saw() -> None:
     lm, prompt = model(TRANSFORMER), texts(1, 3)[0]
     with torch.inference_mode():
-        said = list(answered(lm, prompt, TOKENS, CUTS, 1, CONTEXT))
+        said = list(answered(Writer(lm, CONTEXT), prompt, TOKENS, CUTS))
     text = torch.cat([ids for _, _, ids in said])
     for at in (0, 5, TOKENS - 1):
-        assert torch.equal(torch.from_numpy(position(lm, prompt, text[:at], CUTS, CONTEXT).logits), said[at][0][0])
+        assert torch.equal(
+            torch.from_numpy(position(Writer(lm, CONTEXT), prompt, text[:at], CUTS).logits), said[at][0][0]
+        )
 
 
 @pytest.mark.parametrize("sampling", [Sampling(0.8, seed=6), CUTS, Sampling(0.0)], ids=str)
 def test_a_walk_along_what_the_dice_chose(sampling: Sampling) -> None:
     lm, prompt = model(TRANSFORMER), texts(1, 3)[0]
-    text = write(lm, prompt, TOKENS + 1, sampling, 1, CONTEXT)[0]
-    walk = steps(lm, prompt, text[:-1], sampling, CONTEXT, most=4)
+    text = write(Writer(lm, CONTEXT), prompt, TOKENS + 1, sampling)[0]
+    walk = steps(Writer(lm, CONTEXT), prompt, text[:-1], sampling, most=4)
     assert [step.id for step in walk.steps] == [step.dice for step in walk.steps] == text[:-1].tolist()
     assert walk.here.dice == text[-1].item()
     log_p = seen(lm, prompt, text.tolist())
@@ -175,12 +177,12 @@ def test_a_walk_along_what_the_dice_chose(sampling: Sampling) -> None:
 def test_whatever_stands_at_a_step_is_among_its_candidates() -> None:
     lm, prompt = model("gru"), texts(1, 3)[0]
     path = texts(1, 9)[0]
-    walk = steps(lm, prompt, path, Sampling(2.0, seed=3), CONTEXT, most=2)
+    walk = steps(Writer(lm, CONTEXT), prompt, path, Sampling(2.0, seed=3), most=2)
     for step, id in zip(walk.steps, path.tolist(), strict=True):
         assert step.id == id
         assert {step.id, step.dice} <= {each.id for each in step.candidates}
         assert len(step.candidates) == len({each.id for each in step.candidates}) == 2
-    everything = steps(lm, prompt, path[:0], Sampling(), CONTEXT, most=99)
+    everything = steps(Writer(lm, CONTEXT), prompt, path[:0], Sampling(), most=99)
     assert everything.steps == ()
     assert everything.most_surprising is None
     assert sorted(each.id for each in everything.here.candidates) == list(range(VOCABULARY))
@@ -190,16 +192,16 @@ def test_whatever_stands_at_a_step_is_among_its_candidates() -> None:
 @pytest.mark.parametrize("name", ["ngram 4", "lstm", TRANSFORMER])
 def test_the_dice_go_on_after_a_path_as_in_the_text(name: str) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
-    text = write(lm, prompt, TOKENS, CUTS, 1, CONTEXT)[0]
+    text = write(Writer(lm, CONTEXT), prompt, TOKENS, CUTS)[0]
     for path in (0, 1, 7):
-        assert onward(lm, prompt, text[:path], TOKENS - path, CUTS, CONTEXT).tolist() == text[path:].tolist()
-    assert onward(lm, prompt, text, 0, CUTS, CONTEXT).tolist() == []
+        assert onward(Writer(lm, CONTEXT), prompt, text[:path], TOKENS - path, CUTS).tolist() == text[path:].tolist()
+    assert onward(Writer(lm, CONTEXT), prompt, text, 0, CUTS).tolist() == []
     other = text[:4].clone()
     other[2] = (other[2] + 1) % VOCABULARY
-    after = onward(lm, prompt, other, 2, CUTS, CONTEXT)
+    after = onward(Writer(lm, CONTEXT), prompt, other, 2, CUTS)
     assert after.tolist() == [
-        steps(lm, prompt, other, CUTS, CONTEXT).here.dice,
-        steps(lm, prompt, torch.cat([other, after[:1]]), CUTS, CONTEXT).here.dice,
+        steps(Writer(lm, CONTEXT), prompt, other, CUTS).here.dice,
+        steps(Writer(lm, CONTEXT), prompt, torch.cat([other, after[:1]]), CUTS).here.dice,
     ]
 
 
@@ -207,4 +209,4 @@ def test_the_dice_go_on_after_a_path_as_in_the_text(name: str) -> None:
 def test_a_path_of_tokens_that_the_model_does_not_know_is_one_sentence(id: int) -> None:
     lm, prompt = model("rnn"), texts(1, 3)[0]
     with pytest.raises(InvalidSetting, match=rf"has a token {id}, but this model knows tokens from 0 to 10\. Begin"):
-        steps(lm, prompt, torch.tensor([0, id]), Sampling(), CONTEXT)
+        steps(Writer(lm, CONTEXT), prompt, torch.tensor([0, id]), Sampling())

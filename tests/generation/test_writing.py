@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from explorer.generation import writing
 from explorer.generation.decoding import decoder, window_start
 from explorer.generation.sampling import Sampling, cut, dice, gumbel
-from explorer.generation.writing import continued, padding_of, prompt_ids, write, written
+from explorer.generation.writing import Writer, continued, padding_of, prompt_ids, write, written
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.tasks.text import TextConfig
 from explorer.tokenization.text import Tokenizer, train
@@ -46,7 +46,7 @@ def slowly(of: nn.Module, prompt: Tensor, tokens: int, sampling: Sampling, sampl
 def test_the_text_is_that_of_whole_forwards(name: str, sampling: Sampling) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
     expected = [slowly(lm, prompt, TOKENS, sampling, sample) for sample in range(3)]
-    assert write(lm, prompt, TOKENS, sampling, 3, CONTEXT).tolist() == expected
+    assert write(Writer(lm, CONTEXT), prompt, TOKENS, sampling, 3).tolist() == expected
 
 
 @pytest.mark.parametrize("name", [name for name in FEW if not name.startswith("ngram")])
@@ -61,44 +61,44 @@ def test_where_rows_were_padded_the_answer_stands_at_the_last_place(name: str, f
         said = reader.step(torch.tensor(text[-1:] * 2)) if step else reader.read(prompt[None])
         torch.testing.assert_close(said, logits.expand(2, -1))
         text.append(int(logits.argmax()))
-    found = write(lm, prompt, TOKENS, Sampling(0.0), 2, CONTEXT, padding)
+    found = write(Writer(lm, CONTEXT, padding), prompt, TOKENS, Sampling(0.0), 2)
     assert found.tolist() == [text[first:]] * 2
 
 
 @pytest.mark.parametrize("name", FEW)
 def test_a_sample_does_not_know_how_many_are_written_beside_it(name: str) -> None:
     lm, prompt, sampling = model(name), texts(1, 3)[0], Sampling(seed=8)
-    eight = write(lm, prompt, TOKENS, sampling, 8, CONTEXT)
+    eight = write(Writer(lm, CONTEXT), prompt, TOKENS, sampling, 8)
     for samples in (1, 2, 5):
-        assert torch.equal(write(lm, prompt, TOKENS, sampling, samples, CONTEXT), eight[:samples])
+        assert torch.equal(write(Writer(lm, CONTEXT), prompt, TOKENS, sampling, samples), eight[:samples])
     assert len({tuple(text) for text in eight.tolist()}) == 8
 
 
 @pytest.mark.parametrize("name", FEW)
 def test_a_longer_text_begins_with_the_shorter_one(name: str) -> None:
     lm, prompt = model(name), texts(1, 12)[0]
-    long = write(lm, prompt, TOKENS, Sampling(), 2, CONTEXT)
-    assert torch.equal(write(lm, prompt, 6, Sampling(), 2, CONTEXT), long[:, :6])
+    long = write(Writer(lm, CONTEXT), prompt, TOKENS, Sampling(), 2)
+    assert torch.equal(write(Writer(lm, CONTEXT), prompt, 6, Sampling(), 2), long[:, :6])
 
 
 @pytest.mark.parametrize("name", FEW)
 def test_another_seed_writes_another_text(name: str) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
-    seeds = [write(lm, prompt, TOKENS, Sampling(seed=seed), 1, CONTEXT)[0].tolist() for seed in range(5)]
+    seeds = [write(Writer(lm, CONTEXT), prompt, TOKENS, Sampling(seed=seed))[0].tolist() for seed in range(5)]
     assert len({tuple(text) for text in seeds}) == 5
 
 
 def test_noise_drawn_a_few_steps_at_a_time_writes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     lm, prompt = model("gru"), texts(1, 3)[0]
-    text = write(lm, prompt, TOKENS, Sampling(), 2)
+    text = write(Writer(lm), prompt, TOKENS, Sampling(), 2)
     monkeypatch.setattr(writing, "_DRAWN", 2 * VOCABULARY * 3)
-    assert torch.equal(write(lm, prompt, TOKENS, Sampling(), 2), text)
+    assert torch.equal(write(Writer(lm), prompt, TOKENS, Sampling(), 2), text)
 
 
 def test_tokens_come_one_by_one_and_one_may_stop() -> None:
     lm, prompt = model("transformer rotary layer pre"), texts(1, 3)[0]
-    text = write(lm, prompt, TOKENS, Sampling(), 2)
-    steps = written(lm, prompt, TOKENS, Sampling(), 2)
+    text = write(Writer(lm), prompt, TOKENS, Sampling(), 2)
+    steps = written(Writer(lm), prompt, TOKENS, Sampling(), 2)
     first = list(itertools.islice(steps, 4))
     steps.close()
     assert torch.equal(torch.stack(first, dim=1), text[:, :4])
@@ -107,14 +107,14 @@ def test_tokens_come_one_by_one_and_one_may_stop() -> None:
 
 def test_what_is_written_can_be_learned_from() -> None:
     lm = model("transformer rotary layer pre")
-    step = next(written(lm, texts(1, 3)[0], 1, Sampling(), 2))
+    step = next(written(Writer(lm), texts(1, 3)[0], 1, Sampling(), 2))
     assert not step.is_inference()
-    lm(write(lm, texts(1, 3)[0], 5, Sampling(), 2)).sum().backward()
+    lm(write(Writer(lm), texts(1, 3)[0], 5, Sampling(), 2)).sum().backward()
 
 
 def test_nobody_elses_random_numbers_are_taken() -> None:
     before = torch.get_rng_state()
-    write(model("lstm"), texts(1, 3)[0], 5, Sampling())
+    write(Writer(model("lstm")), texts(1, 3)[0], 5, Sampling())
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -122,16 +122,18 @@ def test_nobody_elses_random_numbers_are_taken() -> None:
 def test_without_a_context_it_looks_back_as_far_as_it_can(name: str) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
     most = CONTEXT if name.split()[1] == "learned" else 1_000
-    assert torch.equal(write(lm, prompt, TOKENS, Sampling()), write(lm, prompt, TOKENS, Sampling(), context=most))
+    assert torch.equal(
+        write(Writer(lm), prompt, TOKENS, Sampling()), write(Writer(lm, most), prompt, TOKENS, Sampling())
+    )
 
 
 def test_nothing_is_written_when_nothing_is_asked_for() -> None:
-    assert write(model("rnn"), texts(1, 3)[0], 0, Sampling(), 2).shape == (2, 0)
+    assert write(Writer(model("rnn")), texts(1, 3)[0], 0, Sampling(), 2).shape == (2, 0)
 
 
 def test_an_empty_prompt_is_refused() -> None:
     with pytest.raises(ValueError, match="prompt is empty"):
-        write(model("rnn"), texts(1, 0)[0], 5, Sampling())
+        write(Writer(model("rnn")), texts(1, 0)[0], 5, Sampling())
 
 
 TEXT = "the cat sat on the mat\nthe dog sat on the log\n" * 3
@@ -185,9 +187,11 @@ def test_a_prompt_is_read_as_the_text_was() -> None:
     tokenizer, lm = train("word", text, VOCABULARY), model("gru")
     said = continued(lm, tokenizer, small, "The CAT sat", 4, Sampling(), 2)
     assert (said.prompt, said.lowered, said.dropped, said.unknown) == ("the cat sat", True, (), ())
+    assert said.whole == tuple(f"{said.prompt} {text}" for text in said.texts)  # its blank between
     assert len(said.texts) == 2
     said = continued(lm, tokenizer, usual, "The cat sat", 4, Sampling())
     assert (said.prompt, said.lowered, said.dropped, said.unknown) == ("<unk> cat sat", False, (), ("The",))
     letters = train("char", "the cat sat on m\n", 0)
     said = continued(lm, letters, usual, "The cat", 4, Sampling())
     assert (said.prompt, said.lowered, said.dropped, said.unknown) == ("he cat", False, ("T",), ())
+    assert said.whole == (said.prompt + said.texts[0],)

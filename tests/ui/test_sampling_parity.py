@@ -17,7 +17,7 @@ from torch import Tensor
 from explorer.generation.decoding import decoder
 from explorer.generation.measures import distinct, repetition
 from explorer.generation.sampling import Sampling, choose, cut, dice, gumbel
-from explorer.generation.writing import write
+from explorer.generation.writing import Writer, write
 from tests.generation.small import CONTEXT, VOCABULARY, model, texts
 
 NODE = shutil.which("node")
@@ -139,7 +139,7 @@ def test_from_the_logits_of_a_model_comes_the_very_text_it_wrote(name: str, rule
     cases, written = [], []
     for seed, temperature in product(range(3), (0.0, 0.35, 0.7, 1.0, 1.2, 2.0)):
         sampling = Sampling(temperature, **rules, seed=seed)
-        text = write(lm, prompt, tokens, sampling, 1, CONTEXT)[0]
+        text = write(Writer(lm, CONTEXT), prompt, tokens, sampling)[0]
         reader, noise = decoder(lm, CONTEXT), gumbel(dice(seed, 0), tokens, VOCABULARY)
         logits = reader.read(prompt[None])
         for step in range(tokens):
