@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, SOFT, escape, figure, paint, rounded, ticks, upright
+from explorer.figures.style import INK, SOFT, escape, figure, paint, rounded, ticks, tiles, upright
 
 
 def answers(
@@ -61,20 +61,9 @@ def lens(
     size = len(tokens)
     return figure(
         {
-            "type": "heatmap",
-            "z": [rounded(row) for row in sure],
-            "x": list(range(size)),
-            "y": list(range(len(layers))),
+            **tiles(sure, "probability"),
             "text": [[escape(text) for text in row] for row in said],
-            "texttemplate": "%{text}",
             "textfont": {"size": 15},
-            "zmin": 0,
-            "zmax": 1,
-            "xgap": 2,
-            "ygap": 2,
-            "showscale": False,
-            "autocolorscale": True,
-            "name": "probability",
             "hovertemplate": "%{text}: %{z:.3f}<extra></extra>",
         },
         xaxis={**ticks(tokens), "showline": False, "ticks": "", "range": [-0.5, size - 0.5], "tickangle": 0},

@@ -22,6 +22,7 @@ from explorer.figures.style import (
     rounded,
     signed,
     ticks,
+    tiles,
     upright,
 )
 
@@ -113,23 +114,11 @@ def attention_map(weights: Float[ndarray, "query key"], tokens: Sequence[str]) -
     """Rows ask, columns answer. A masked pair (NaN) has no tile: empty means impossible."""
     size = len(tokens)
     crowded = size > 12
-    places = list(range(size))
     return figure(
         {
-            "type": "heatmap",
-            "z": [[None if np.isnan(v) else round(float(v), 4) for v in row] for row in weights],
-            "x": places,
-            "y": places,
+            **tiles(weights, "attention"),
             "text": [["" if crowded or not v >= 0.095 else f"{v:.2f}".lstrip("0") for v in row] for row in weights],
-            "texttemplate": "%{text}",
             "textfont": {"size": 14},
-            "zmin": 0,
-            "zmax": 1,
-            "xgap": 2,
-            "ygap": 2,
-            "showscale": False,
-            "autocolorscale": True,
-            "name": "attention",
             "hovertemplate": "%{z:.3f}<extra></extra>",
         },
         xaxis={

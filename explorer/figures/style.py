@@ -64,6 +64,25 @@ def ticks(labels: Sequence[str]) -> dict[str, Any]:
     return {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": [escape(t) for t in labels]}
 
 
+def tiles(shares: Iterable[Iterable[SupportsFloat]], name: str) -> dict[str, Any]:
+    """A heatmap of shares of one, each with its text; no tile where there is none (NaN), for that is not 0."""
+    rows = [[None if math.isnan(float(share)) else round(float(share), 4) for share in row] for row in shares]
+    return {
+        "type": "heatmap",
+        "z": rows,
+        "x": list(range(len(rows[0]))),
+        "y": list(range(len(rows))),
+        "texttemplate": "%{text}",
+        "zmin": 0,
+        "zmax": 1,
+        "xgap": 2,
+        "ygap": 2,
+        "showscale": False,
+        "autocolorscale": True,
+        "name": name,
+    }
+
+
 def escape(text: str) -> str:
     """Text as plotly shows it literally: it would read "<BOS>" as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

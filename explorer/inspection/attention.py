@@ -18,9 +18,9 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.catalogue import task_row
-from explorer.errors import DamagedRun, InvalidSetting
+from explorer.errors import InvalidSetting
 from explorer.generation.writing import padding_of, prompt_ids
-from explorer.inspection.opening import open_model, to_array
+from explorer.inspection.opening import to_array
 from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
 from explorer.models.taps import Intervention, Trace, intervene, record
 from explorer.models.transformer_decoder import TransformerDecoder, turned, turns
@@ -30,8 +30,6 @@ from explorer.tasks.text import TextConfig
 from explorer.tokenization.text import Tokenizer, pieces
 from explorer.training import store
 from explorer.training.config import RunConfig
-from explorer.training.record import Record
-from explorer.training.store import StoredRun
 
 _ATTENDING = (TransformerEncoderConfig, TransformerTextConfig)
 _NAMED = 4  # runs that a sentence names
@@ -274,27 +272,6 @@ def allowed(model: nn.Module, trace: Trace, ids: Ids) -> Bool[Tensor, "query key
         return trace["blocks.0.attention.mask"] == 0
     real = torch.tensor(tuple(ids)) != found.padding
     return real & real[:, None]
-
-
-def through(
-    run: StoredRun | Record, replica: int, ids: Ids, steps: Sequence[int]
-) -> Float32[ndarray, "steps layers heads query key"]:
-    """The same text seen by one replica of a run after each of so many steps, which are at least one.
-
-    Raises DamagedRun, InvalidSetting.
-    """
-    model = open_model(run, steps[0]).alone(replica)  # nobody else has it: it may take other weights
-    seen = []
-    for step in steps:
-        weights = {name: torch.from_numpy(value[replica]) for name, value in run.weights(step).items()}
-        try:
-            model.load_state_dict(weights)
-        except RuntimeError as error:
-            raise DamagedRun(
-                f"The weights of run {run.key} after step {step:,} do not fit its configuration. Train it again."
-            ) from error
-        seen.append(attend(model, ids).weights)
-    return np.stack(seen)
 
 
 # On the way to a browser.

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Generator, nn
 
-from explorer.errors import DamagedRun, InvalidSetting, TextError, UnknownWords
+from explorer.errors import InvalidSetting, TextError, UnknownWords
 from explorer.inspection.attention import (
     FULL,
     Touch,
@@ -20,7 +20,6 @@ from explorer.inspection.attention import (
     interventions,
     packed_weights,
     read,
-    through,
     unpacked,
 )
 from explorer.inspection.opening import open_model
@@ -326,23 +325,6 @@ def test_anatomy() -> None:
     assert (found.layers, found.heads, found.causal, found.positions) == (LAYERS, HEADS, True, True)
     assert not anatomy(decoder("none")).positions
     assert (anatomy(encoder()).causal, anatomy(encoder()).positions) == (False, True)
-
-
-# Through training.
-
-
-@pytest.mark.parametrize(
-    ("name", "replica", "ids"), [("text-through-training", 0, IDS), ("negation-single-transformer", 5, SENTENCE)]
-)
-def test_through_training_is_each_snapshot_by_itself(name: str, replica: int, ids: tuple[int, ...]) -> None:
-    run = store.find(name)
-    steps = [run.snapshot_steps()[-1], *run.snapshot_steps()[:3]]
-    found = through(run, replica, ids, steps)
-    for step, seen in zip(steps, found, strict=True):
-        np.testing.assert_allclose(seen, attend(open_model(run, step).alone(replica), ids).weights, atol=1e-6)
-    assert np.nanmax(np.abs(found[0] - found[1])) > 0.01
-    with pytest.raises(DamagedRun, match="no weights of step 7"):
-        through(run, replica, ids, [steps[0], 7])
 
 
 # Packed.

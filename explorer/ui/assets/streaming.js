@@ -2,7 +2,8 @@
    a stream and what tells the time are handed in, and tests/ui/writing.test.mjs hands in its own.
 
    A stream sends {pieces, surprise, ids}, at the end "end" with {tokens, seconds} or "problem" with {sentence}. `stopped`
-   in "end" tells that it ended early, because the same text was begun anew in another window. A browser would ask again by itself when the connection breaks, and the text would begin anew: so an error closes the stream. */
+   in "end" tells that it ended early, because the same text was begun anew in another window. A browser would ask again
+   by itself when the connection breaks, and the text would begin anew: so an error closes the stream. */
 
 import { count, units } from "./surprise.js";
 
