@@ -14,7 +14,7 @@ from explorer.generation.sampling import Sampling
 from explorer.generation.writing import Writer, answered
 from explorer.tokenization.text import DecodeStream, Tokenizer
 
-SLICE = 0.02  # seconds of writing in a chunk: a reader sees it grow 50 times a second
+SLICE = 0.04  # seconds of writing in a chunk: a reader sees it grow 25 times a second
 
 
 @dataclass(frozen=True)

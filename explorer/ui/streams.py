@@ -6,8 +6,8 @@ A browser asks with an EventSource (server-sent events, https://html.spec.whatwg
     event: end      data: {"tokens": n, "seconds": s, "stopped": false}    true: the same text was begun anew elsewhere
     event: problem  data: {"sentence": "..."}                    nothing more will come
 
-Writing is done in slices of a few hundredths of a second on two threads, the visitors in turns. So the server answers
-others meanwhile, and who goes away has at most one slice written in vain.
+Writing is done in slices of a few hundredths of a second on two threads, the visitors in turns, one slice ahead of what
+is sent. So the server answers others meanwhile, and who goes away has at most two slices written in vain.
 """
 
 from __future__ import annotations
@@ -152,10 +152,15 @@ _turns = Turns(_THREADS)
 async def _events(token: str, stream: Stream, owner: Hashable) -> AsyncIterator[bytes]:
     """All events of a text. Whoever closes this, as it happens when the browser goes away, ends the writing."""
     try:
-        while not (stream.over or stream.stopped):
-            yield await asyncio.wrap_future(_turns.submit(owner, stream.advance))
-        if not stream.over:
-            yield stream.end(stopped=True)
+        ahead = _turns.submit(owner, stream.advance)
+        while not stream.stopped:
+            told, last = await asyncio.wrap_future(ahead), stream.over
+            if last:
+                yield told
+                return
+            ahead = _turns.submit(owner, stream.advance)  # while this slice travels the next one is written
+            yield told
+        yield stream.end(stopped=True)
     finally:
         if _running.get(token) is stream:
             del _running[token]
