@@ -19,7 +19,7 @@ from explorer.ui.session import PageSession, write_address
 from explorer.ui.studio import Studio
 from explorer.ui.studio_models import Prompt, choice, end_of, focused, read, sampling, tensor, tokenizer_of, writer
 
-MARKS = ((0, "always the likeliest"), (0.7, ""), (1, "as learned"), (1.2, ""), (2, "nearly all alike"))
+MARKS = ((0, "always the likeliest"), (0.7, ""), (1, "as learned"), (1.2, ""), (2, "differences halved"))
 PLACE = "the place that is shown"  # no run has such a name
 Work: TypeAlias = "tuple[tuple[Hashable, ...], Callable[[], Texts | Place]]"
 _KEY = "temperature"
