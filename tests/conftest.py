@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 import torch
+
+from tests.terminal import Ask
 
 torch.set_num_threads(1)
 
@@ -23,3 +26,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Run a command; answers with its exit code and what it wrote."""
+
+    from explorer import __main__ as command_line
+
+    def run(*words: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["explorer", *words])
+        with pytest.raises(SystemExit) as stopped:
+            command_line.main()
+        out, err = capsys.readouterr()
+        return int(stopped.value.code or 0), out, err
+
+    return run

@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from explorer import __main__ as command_line
 from explorer.inspection.attention import attend, read
 from explorer.inspection.heads import habits
 from explorer.inspection.opening import open_model
 from explorer.models.taps import tap_names
 from explorer.tokenization.text import from_json
 from explorer.training import store
+from tests.terminal import Ask, lines
 
-Ask = Callable[..., tuple[int, str, str]]
 TEXT = "the king and the queen"
 HABITS = ("previous", "itself", "first", "same", "after_same", "entropy", "spread")
-
-
-@pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
-    """Run `inspect`; answers with its exit code and what it wrote."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["explorer", "inspect", *words])
-        with pytest.raises(SystemExit) as stopped:
-            command_line.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return run
-
-
-def lines(out: str) -> list[Any]:
-    return [json.loads(line) for line in out.splitlines()]
 
 
 def seen(name: str, text: str, replica: int = 0, step: int | None = None) -> tuple[tuple[int, ...], np.ndarray]:
@@ -53,7 +30,7 @@ def seen(name: str, text: str, replica: int = 0, step: int | None = None) -> tup
 )
 def test_the_file_holds_every_tap_by_its_name(run: str, text: str, ask: Ask, tmp_path: Path) -> None:
     file = tmp_path / "attention.out"  # the name stays as it is given
-    code, out, err = ask(run, text, "--out", str(file))
+    code, out, err = ask("inspect", run, text, "--out", str(file))
     assert (code, err) == (0, "")
     assert out.endswith(f"{file}, {file.stat().st_size:,} bytes\n")
     model = open_model(store.find(run)).alone(0)
@@ -66,7 +43,7 @@ def test_the_file_holds_every_tap_by_its_name(run: str, text: str, ask: Ask, tmp
 
 def test_as_json_there_is_one_object_a_head(ask: Ask, tmp_path: Path) -> None:
     where = ("--replica", "2", "--step", "1000", "--out", str(tmp_path / "a.npz"))
-    code, out, err = ask("text-transformer", TEXT, *where, "--json")
+    code, out, err = ask("inspect", "text-transformer", TEXT, *where, "--json")
     assert (code, err) == (0, "")
     ids, weights = seen("text-transformer", TEXT, replica=2)
     found = habits(weights, ids)
@@ -83,17 +60,19 @@ def test_as_json_there_is_one_object_a_head(ask: Ask, tmp_path: Path) -> None:
 
 
 def test_a_step_on_the_way_and_what_cannot_be_measured(ask: Ask) -> None:
-    code, out, _ = ask("text-through-training", "a", "--step", "0", "--json")
+    code, out, _ = ask("inspect", "text-through-training", "a", "--step", "0", "--json")
     assert code == 0
     assert all((row["previous"], row["itself"]) == (None, 1) for row in lines(out))
-    early, late = (lines(ask("text-through-training", TEXT, "--step", step, "--json")[1]) for step in ("0", "1000"))
+    early, late = (
+        lines(ask("inspect", "text-through-training", TEXT, "--step", step, "--json")[1]) for step in ("0", "1000")
+    )
     assert early != late
     ids, weights = seen("text-through-training", TEXT, step=0)
     assert early[5]["previous"] == pytest.approx(habits(weights, ids).previous[1, 1], abs=1e-6)
 
 
 def test_in_words_there_is_one_line_a_head(ask: Ask) -> None:
-    code, out, err = ask("negation-single-transformer", "human destroy nature")
+    code, out, err = ask("inspect", "negation-single-transformer", "human destroy nature")
     assert (code, err) == (0, "")
     head, row = out.splitlines()
     assert head.split() == ["layer", "head", *HABITS]
@@ -101,17 +80,17 @@ def test_in_words_there_is_one_line_a_head(ask: Ask) -> None:
 
 
 def test_what_was_not_read_as_typed_is_said(ask: Ask) -> None:
-    assert ask("text-transformer", "x€")[2] == "The model never saw '€': left out.\n"
-    assert ask("text-assignment", "The日")[2].splitlines() == [
+    assert ask("inspect", "text-transformer", "x€")[2] == "The model never saw '€': left out.\n"
+    assert ask("inspect", "text-assignment", "The日")[2].splitlines() == [
         "The model learned from small letters only: the text is read in small letters.",
         "The model never saw '日': read as <unk>.",
     ]
-    assert ask("text-transformer", "so " * 22)[2] == (
+    assert ask("inspect", "text-transformer", "so " * 22)[2] == (
         "The model sees 64 tokens at once: the beginning of the text is cut off, 'so'.\n"
     )
     assert (
         "the end of the text is cut off, 'nature <EOS>'"
-        in ask("negation-single-transformer", "human not not not preserve nature")[2]
+        in ask("inspect", "negation-single-transformer", "human not not not preserve nature")[2]
     )
 
 
@@ -131,7 +110,7 @@ def test_what_was_not_read_as_typed_is_said(ask: Ask) -> None:
 )
 @pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
 def test_a_mistake_is_one_sentence(words: tuple[str, ...], said: str, as_json: bool, ask: Ask) -> None:
-    code, out, err = ask(*words, *(["--json"] if as_json else []))
+    code, out, err = ask("inspect", *words, *(["--json"] if as_json else []))
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1

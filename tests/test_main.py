@@ -3,45 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from explorer import __main__ as command_line
 from explorer.catalogue import MODELS
 from explorer.environment import environment
 from explorer.tasks.windows import forget
 from explorer.training import store
 from explorer.training.config import changed, default, key
 from explorer.training.pretraining import recipes
+from tests.terminal import Ask, lines
 
 ROOT = Path(__file__).parents[1]
 SHORT = ("--set", "epochs=2", "--set", "train_size=211")
-Ask = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
-    """Run a command; answers with its exit code and what it wrote."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["explorer", *words])
-        with pytest.raises(SystemExit) as stopped:
-            command_line.main()
-        out, err = capsys.readouterr()
-        return int(stopped.value.code or 0), out, err
-
-    return run
-
-
-def lines(out: str) -> list[Any]:
-    return [json.loads(line) for line in out.splitlines()]
 
 
 def train(model: str, *more: str) -> tuple[str, ...]:

@@ -59,6 +59,16 @@ def calm(page: Page) -> None:
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
+def holds(page: Page, **wanted: str) -> None:
+    """The address holds these parts; an empty one is none."""
+    page.wait_for_function(
+        "wanted => Object.entries(wanted).every(([name, text]) =>"
+        " (new URLSearchParams(location.search).get(name) ?? '') === text)",
+        arg=wanted,
+    )
+    calm(page)
+
+
 def jobs(page: Page, seed: int) -> list[dict[str, Any]]:
     """What the server tells this visitor of the trainings of one seed."""
     answer = page.request.get(f"{origin(page)}/jobs").json()

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from explorer.inspection.attention import Read, Seen, Touch, attend, read
 from explorer.inspection.lens import inside
 from explorer.ui import at_hand
-from tests.browser.steps import Wire, button, calm, saved, until
+from tests.browser.steps import Wire, button, calm, holds, saved, until
 
 USUAL, TEXT = "text-through-training", "the night and the day"
 TOKENS = "[...document.querySelectorAll('.lineage-heads .asks button')].map(one => one.textContent)"
@@ -63,16 +63,6 @@ def opened(page: Page, text: str = TEXT) -> None:
     page.wait_for_function(f"tokens => JSON.stringify({TOKENS}) === JSON.stringify(tokens)", arg=tokens)
     expect(page.locator(".lineage-heads .tile")).to_have_count(16)
     page.wait_for_function("document.querySelector('.lineage-heads .tile canvas').width > 16")
-    calm(page)
-
-
-def holds(page: Page, **wanted: str) -> None:
-    """The address holds these parts; an empty one is none."""
-    page.wait_for_function(
-        "wanted => Object.entries(wanted).every(([name, text]) =>"
-        " (new URLSearchParams(location.search).get(name) ?? '') === text)",
-        arg=wanted,
-    )
     calm(page)
 
 

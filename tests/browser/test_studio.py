@@ -13,7 +13,7 @@ from explorer.generation.scrubbing import position
 from explorer.generation.writing import continued
 from explorer.tasks.text import TextConfig
 from explorer.ui import at_hand
-from tests.browser.steps import Wire, button, calm, saved, until
+from tests.browser.steps import Wire, button, calm, holds, saved, until
 
 SMALL = "/studio?models=text-ngram&tokens=40"
 TEXTS = (
@@ -70,16 +70,6 @@ def slider(page: Page) -> Locator:
 def part(page: Page, name: str) -> str:
     """What the address holds under this name; empty: nothing."""
     return str(page.evaluate("name => new URLSearchParams(location.search).get(name) ?? ''", name))
-
-
-def holds(page: Page, **wanted: str) -> None:
-    """The address holds these parts."""
-    page.wait_for_function(
-        "wanted => Object.entries(wanted).every(([name, text]) =>"
-        " (new URLSearchParams(location.search).get(name) ?? '') === text)",
-        arg=wanted,
-    )
-    calm(page)
 
 
 def test_dragging_asks_the_server_nothing_and_letting_go_once(visit: Any) -> None:
