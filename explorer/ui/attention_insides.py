@@ -185,7 +185,7 @@ def rollout_part(found: Layered) -> None:
     explanation(
         "**Rollout.** Each layer hands on a mixture: half of it what stood there, half what its heads brought, all "
         "heads alike. Multiplied layer by layer this says how much of each token may have reached each place at the "
-        "end. It knows nothing of the values, so it is an upper view, not an explanation."
+        "end. It knows nothing of the values, so it says what could flow, not what did."
     )
     tokens = found.looked.read.tokens
     labels = [visible(token) for token in tokens] if len(tokens) <= NAMED else [""] * len(tokens)
