@@ -78,7 +78,7 @@ def _possible(hint: Any, about: Mapping[str, Any]) -> str:
     if any(get_origin(kind) is tuple and int in get_args(kind) for kind in (hint, *kinds)):
         return "whole numbers with commas between"
     if float in kinds or int in kinds:
-        low, high = (f"{v:,}" if isinstance(v, int) and v > 99_999 else f"{v:g}" for v in _limits(about))
+        low, high = (f"{v:,}" if isinstance(v, int) else f"{v:g}" for v in _limits(about))
         return f"a number from {low} to {high}" if "low" in about else "a number"
     return "text"
 

@@ -16,9 +16,11 @@ Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
 
 
 def _heads(given: object) -> None:
-    if not isinstance(given, tuple) or not all(HEAD.fullmatch(str(one)) for one in given):
+    named = [str(one) for one in given] if isinstance(given, tuple) else [str(given)]
+    if not all(map(HEAD.fullmatch, named)):
         raise InvalidSetting(
-            f"“{shortened(given)}” names no heads. Write layer.head, counted from 0, with commas between: 0.1,2.3."
+            f"“{shortened(','.join(named))}” names no heads. Write layer.head, counted from 0, with commas between: "
+            "0.1,2.3."
         )
 
 

@@ -57,7 +57,9 @@ def _known(session: PageSession[Studio], hand: AtHand) -> Studio:
     studio, count = session.state, len(tokenizer_of(hand).tokens)
     strange = [id for id in studio.path or () if id >= count]
     if strange:
-        session.problems += (f"path names token {strange[0]:,}, but this model has {count:,}: the path begins anew.",)
+        session.problems += (
+            f"path names token {strange[0]:,}, but this model has 0 to {count - 1:,}: the path begins anew.",
+        )
         session.state = replace(studio, path=None)
         st.rerun()  # the sentence stands at the top of the page
     return studio

@@ -114,7 +114,7 @@ def test_the_encoder_of_sentences_is_looked_into_the_same_way() -> None:
         ({"model": "gone"}, "There is no model “gone” to ask"),
         ({"step": "7"}, "There are no weights of step 7; what is shown is the end."),
         ({"model": NEGATION, "say": "human loves nature"}, "The models never saw “loves”"),
-        ({"off": "1"}, "“('1',)” names no heads."),
+        ({"off": "1"}, "“1” names no heads."),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(given: dict[str, str], sentence: str) -> None:

@@ -75,7 +75,7 @@ def test_the_path_by_the_dice_is_the_text_that_the_terminal_writes() -> None:
     ("given", "sentence"),
     [
         ({"t": "hot"}, "t = hot is not possible. Give a number from 0 to 2."),
-        ({"path": "3,900"}, "path names token 900, but this model has 65: the path begins anew."),
+        ({"path": "3,900"}, "path names token 900, but this model has 0 to 64: the path begins anew."),
         ({"models": "text-rnn,gone"}, "There is no model “gone” to ask"),
         (
             {"models": "text-rnn,negation-single-gru"},

@@ -19,7 +19,7 @@ def test_the_address_holds_what_differs_and_is_read_back() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [
-        ("off", "1", "“('1',)” names no heads. Write layer.head"),
+        ("off", "1", "“1” names no heads. Write layer.head"),
         ("flat", "0.1,x", "names no heads"),
         ("layer", "first", "Give a number from 0 to 63"),
         ("at", "-1", "Give a number from 0 to 1023"),
