@@ -22,9 +22,9 @@ def test_the_address_holds_what_differs_and_is_read_back() -> None:
     [
         ("corpus", "bible", "corpus = bible is not possible. Give one of tinyshakespeare, toy"),
         ("text", "../etc", "it is the SHA-256 of your own text"),
-        ("vocabulary", "1", "Give a number from 2 to 2000"),
-        ("vocabulary", "99999", "Give a number from 2 to 2000"),
-        ("vocabulary", "many", "Give a number from 2 to 2000"),
+        ("vocabulary", "1", "Give a number from 2 to 2,000"),
+        ("vocabulary", "99999", "Give a number from 2 to 2,000"),
+        ("vocabulary", "many", "Give a number from 2 to 2,000"),
         ("context", "17", "Give a number from 1 to 16"),
         ("rows", "columns", "Give one of blocks, sentences, prefixes"),
         ("batches", "<b>", "Give one of random, contiguous"),

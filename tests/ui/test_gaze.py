@@ -22,7 +22,7 @@ def test_the_address_holds_what_differs_and_is_read_back() -> None:
         ("off", "1", "“1” names no heads. Write layer.head"),
         ("flat", "0.1,x", "names no heads"),
         ("layer", "first", "Give a number from 0 to 63"),
-        ("at", "-1", "Give a number from 0 to 1023"),
+        ("at", "-1", "Give a number from 0 to 1,023"),
         ("view", "cube", "Give one of lines, matrix"),
         ("sort", "beauty", "Give one of place, previous"),
         ("unmasked", "perhaps", "Give true or false"),
