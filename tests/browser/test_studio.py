@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from explorer.generation.sampling import Sampling
 from explorer.generation.scrubbing import position
-from explorer.generation.writing import continued
+from explorer.generation.writing import Writer, continued
 from explorer.tasks.text import TextConfig
 from explorer.ui import at_hand
 from tests.browser.steps import Wire, button, calm, holds, saved, until
@@ -56,7 +56,7 @@ def likeliest(model: str, before: str, temperature: float) -> list[tuple[str, st
     hand = at_hand.find(model)
     assert hand.tokenizer
     ids, none = torch.from_numpy(hand.tokenizer.encode(before)), torch.empty(0, dtype=torch.int64)
-    logits = torch.tensor(position(hand.model(), ids, none, Sampling(temperature)).logits, dtype=torch.float64)
+    logits = torch.tensor(position(Writer(hand.model()), ids, none, Sampling(temperature)).logits, dtype=torch.float64)
     p = (logits / temperature).softmax(0)
     order = sorted(range(len(p)), key=lambda id: (-logits[id], id))[:12]
     names = [re.sub(r"\s", lambda gap: {" ": "␣", "\n": "↵"}[gap[0]], hand.tokenizer.tokens[id]) for id in order]
