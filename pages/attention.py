@@ -17,6 +17,7 @@ from explorer.ui.page import empty_panel, lead, page_head, problems, source
 from explorer.ui.session import PageSession, bound, page_session, part, write_address
 from explorer.ui.slowly import latest
 
+USUAL = Gaze()
 SAID = ("gaze-text", "gaze")  # what a new text draws again at once; the rest of the page follows
 FILES = {
     "The decoder": "models/transformer_decoder.py",
@@ -88,10 +89,19 @@ def chosen(session: PageSession[Gaze]) -> tuple[AtHand | None, str]:
     gaze = session.state
     try:
         hand = at_hand.find(gaze.model)
-        gaze = gaze.within(*attention_views.size(hand), MOST_TOKENS)
+        asked, gaze = gaze, gaze.within(*attention_views.size(hand), MOST_TOKENS)
     except LineageError as error:
         return None, str(error)
+    lost = sorted({*asked.off, *asked.flat} - {*gaze.off, *gaze.flat})
+    if (gaze.layer, gaze.head) != (asked.layer, asked.head) != (USUAL.layer, USUAL.head):
+        lost.append(f"{asked.layer}.{asked.head}")
+    if lost:
+        layers, heads = attention_views.size(hand)
+        session.problems += (
+            f"This model has no head {', '.join(lost)}; it has layers 0 to {layers - 1}, heads 0 to {heads - 1}.",
+        )
     if gaze.seed >= hand.config.replicas:
+        session.problems += (f"This run has no seed {gaze.seed:,}, counted from 0; what is shown is its first.",)
         gaze = replace(gaze, seed=0)
     if gaze.step is not None and gaze.step not in attention_views.steps_of(hand):
         session.problems += (f"There are no weights of step {gaze.step:,}; what is shown is the end.",)

@@ -199,6 +199,8 @@ def _say_what_was_read(given: Read) -> None:
     for unseen, become in ((given.dropped, "left out"), (given.unknown, "read as <unk>")):
         if unseen:
             print(f"The model never saw {', '.join(map(repr, unseen))}: {become}.", file=sys.stderr)
+    if given.nothing:
+        print("Nothing of it is left to read, so the model starts from a line end.", file=sys.stderr)
     if given.cut:
         end = "beginning" if given.cut_at == "start" else "end"
         sees = f"The model sees {len(given.ids):,} tokens at once"

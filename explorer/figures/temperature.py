@@ -42,11 +42,12 @@ def by_temperature(
     low, high = limits
     for i, (colour, height) in enumerate(people):
         shapes.append(across(height, paint(colour), 1.5, "5px,4px"))
-        above = height < low + 0.85 * (high - low)
+        above = (height < low + 0.85 * (high - low)) != (i > 1)
         said = f"people {height:.2f}".replace("-", "−")
-        if i < 2:  # one at either end: lines of several models lie close together
-            place: dict[str, Any] = {"x": 0.0, "xanchor": "left"} if i else {"x": 2.0, "xanchor": "right"}
-            marks.append(words(said, y=height, yanchor="bottom" if above else "top", **place))
+        # At either end, the third across its line: those of several models lie close together.
+        x, anchor = (0.0, "left") if i else (2.0, "right")
+        own = {"font": {"size": 14, "color": paint(colour)}}
+        marks.append(words(said, x=x, xanchor=anchor, y=height, yanchor="bottom" if above else "top", **own))
     return figure(
         *(trace for course in courses for trace in _traces(course, rounded(temperatures))),
         xaxis={"range": [0, 2], "tickvals": [0, 0.5, 1, 1.5, 2], "title": {"text": "temperature"}},

@@ -77,6 +77,7 @@ class Read:
     dropped: tuple[str, ...]  # what the model never saw: left out
     unknown: tuple[str, ...]  # the same, but read as the tokenizer's unknown token
     lowered: bool  # whether capital letters became small ones, as in what it learned from
+    nothing: bool = False  # whether nothing of it was left to read, so that the model starts from a line end
 
 
 def read(config: RunConfig, tokenizer: Tokenizer | None, text: str, length: int = 0) -> Read:
@@ -105,6 +106,7 @@ def read(config: RunConfig, tokenizer: Tokenizer | None, text: str, length: int 
         unseen if tokenizer.unknown is None else (),
         () if tokenizer.unknown is None else unseen,
         given != text,
+        not len(tokenizer.encode(given)),
     )
 
 

@@ -106,6 +106,8 @@ def worth_section(gaze: Gaze, hand: AtHand, shown: bool) -> None:
         + ", and see by how much its loss rises. A head may look at interesting places and be worth nothing; another "
         "may seem dull and be needed."
     )
+    if gaze.step is not None or gaze.touched:
+        st.caption("This is measured at the end of the training, with nothing touched.")
     if not _measurable(hand):
         st.caption("The text it would be measured on is not on this machine.")
         return

@@ -70,6 +70,7 @@ class Panel:
     `track` names the traces (line, low, high) whose values are read in the title while the pointer
     moves or the playback runs; `token_axis` the axis on which tokens stand, `token_offset` where the first.
     `tracks` are several such lines, read in a list below: trace, title, colour and perhaps low, high, digits.
+    `rest` is where on the x axis they are read while nobody points; without it at their end.
     `target` is a height that can be dragged, with the traces of which the list says where they reach it:
     value, low, high, label, lines of trace, title, colour; rising, unit and digits of the places.
     """
@@ -83,6 +84,7 @@ class Panel:
     caption: str | None = None
     track: tuple[int, int, int] | None = None
     tracks: Sequence[Mapping[str, object]] | None = None
+    rest: float | None = None
     target: Mapping[str, object] | None = None
     token_axis: str | None = None
     token_offset: int = 0
@@ -94,7 +96,7 @@ class Panel:
         plot = self.figure.to_plotly_json()
         track = dict(zip(("trace", "low", "high"), self.track, strict=True)) if self.track else None
         return {
-            **{name: getattr(self, name) for name in ("name", "alt", "title", "colour", "value", "caption")},
+            **{name: getattr(self, name) for name in ("name", "alt", "title", "colour", "value", "caption", "rest")},
             "plot": {"data": plot["data"], "layout": plot["layout"]},
             "track": {**track, "digits": 3} if track else None,
             "tracks": [{"digits": 3, **line} for line in self.tracks] if self.tracks else None,

@@ -30,7 +30,8 @@ class Gaze:
 
     model: str = "text-through-training"
     run: str = ""  # one run, as any page's address may name it
-    say: str | None = None  # what was typed; None: what fits the model
+    # What was typed; None: what fits the model.
+    say: str | None = field(default=None, metadata={"longest": LONGEST})
     seed: int = field(default=0, metadata={"low": 0, "high": 31})  # which of a run's replicas
     step: int | None = field(default=None, metadata={"low": 0, "high": 1e9})  # of the training; None: its end
     layer: int = field(

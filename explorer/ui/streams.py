@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 log = logging.getLogger("lineage")
 _MOST = 2_000  # offers; a later one takes the place of the one whose page was drawn longest ago
 _THREADS = 2
-_FORGOTTEN = "The server no longer knows of this text: it was started anew. Reload the page."
+_FORGOTTEN = (
+    "The server was started anew and no longer knows of this text. Press Write again in a moment, or reload the page."
+)
 _FAILED = "Something went wrong on the server while this text was written. Press Write to begin again."
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # no proxy shall wait for more
 _offers: OrderedDict[str, tuple[Callable[[], Iterator[Chunk]], tuple[Hashable, ...]]] = OrderedDict()

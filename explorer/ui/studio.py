@@ -62,9 +62,10 @@ class Studio:
         return self.focus if self.focus in self.models else self.models[-1]
 
     def settled(self, wanted: str = "") -> Studio:
-        """The same, where one run is asked for by name: that one writes."""
+        """As the fields can show it; where one run is asked for by name, that one writes."""
         run = self.run or wanted
-        return replace(self.with_models([run]), run="") if run else self
+        studio = replace(self, t=round(self.t, 2), models=tuple(dict.fromkeys(self.models)))  # as the slider has it
+        return replace(studio.with_models([run]), run="") if run else studio
 
     def with_models(self, models: Iterable[str]) -> Studio:
         """Other models; the one in focus stays there if it can. With none of them nothing changes."""

@@ -119,6 +119,7 @@ def _panel(which: int, hands: Mapping[str, AtHand], found: Mapping[str, Measured
         by_temperature(courses, temperatures, here, people, limits),
         alt=f"{title} against temperature.",
         title=title[0].upper() + title[1:],
+        rest=here,
         tracks=[
             {
                 "trace": PER_LINE * i + 2,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -110,20 +111,23 @@ def formulas(studio: Studio, told: Texts) -> list[str]:
     gap = float(second - first)
     lines = [
         r"\frac{p_1}{p_2} = e^{(l_1 - l_2) / \tau}",
-        rf"\tau = 1: \quad e^{{{gap:.2f}}} = {_short(np.exp(gap))}",
+        rf"\tau = 1: \quad e^{{{gap:.2f}}} = {_power(gap)}",
     ]
     if studio.t not in (0, 1):
-        lines.append(
-            rf"\tau = {studio.t:.2f}: \quad e^{{{gap:.2f} / {studio.t:.2f}}} = {_short(np.exp(gap / studio.t))}"
-        )
+        lines.append(rf"\tau = {studio.t:.2f}: \quad e^{{{gap:.2f} / {studio.t:.2f}}} = {_power(gap / studio.t)}")
     return lines
 
 
-def _short(value: float) -> str:
-    if value < 1e4:
+def _power(nats: float) -> str:
+    """e to a power of 0 or more, which may be too large for a number."""
+    if nats < math.log(1e4):
+        value = math.exp(nats)
         return f"{value:.2f}" if value < 100 else f"{value:,.0f}".replace(",", r"{,}")
-    power = int(np.log10(value))
-    return rf"{value / 10**power:.1f} \cdot 10^{{{power}}}"
+    power, rest = divmod(nats / math.log(10), 1)
+    mantissa = f"{10**rest:.1f}"
+    if mantissa == "10.0":
+        power, mantissa = power + 1, "1.0"
+    return rf"{mantissa} \cdot 10^{{{power:.0f}}}"
 
 
 def show(

@@ -29,7 +29,18 @@ def test_what_people_wrote_is_a_line_whose_words_stay_inside(height: float, anch
     assert below.layout.annotations[0].text == "people −1.25"
 
 
-def test_of_two_lines_of_people_each_has_its_words_at_an_end_of_its_own() -> None:
+def test_each_line_of_people_has_its_words_in_its_colour_at_a_place_of_its_own() -> None:
     figure = by_temperature([COURSE], X, 0.7, [("--m-ngram", 0.5), ("--m-rnn", 0.51), ("--m-gru", 0.52)], (0.0, 1.0))
-    assert [(words.x, words.xanchor) for words in figure.layout.annotations] == [(2.0, "right"), (0.0, "left")]
+    marks = figure.layout.annotations
+    assert [(words.x, words.xanchor) for words in marks] == [
+        (2.0, "right"),
+        (0.0, "left"),
+        (0.0, "left"),
+    ]
+    assert [words.yanchor for words in marks] == ["bottom", "bottom", "top"]
+    assert [words.font.color for words in marks] == [
+        "var(--m-ngram)",
+        "var(--m-rnn)",
+        "var(--m-gru)",
+    ]
     assert len(figure.layout.shapes) == 4

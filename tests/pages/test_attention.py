@@ -115,6 +115,9 @@ def test_the_encoder_of_sentences_is_looked_into_the_same_way() -> None:
         ({"step": "7"}, "There are no weights of step 7; what is shown is the end."),
         ({"model": NEGATION, "say": "human loves nature"}, "The models never saw “loves”"),
         ({"off": "1"}, "“1” names no heads."),
+        ({"off": "0.1,9.9"}, "This model has no head 9.9; it has layers 0 to 3, heads 0 to 3."),
+        ({"layer": "9", "head": "1"}, "This model has no head 9.1;"),
+        ({"seed": "7"}, "This run has no seed 7, counted from 0; what is shown is its first."),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(given: dict[str, str], sentence: str) -> None:
@@ -127,9 +130,9 @@ def test_what_cannot_be_done_is_one_sentence(given: dict[str, str], sentence: st
 @pytest.mark.parametrize(
     ("text", "tokens", "note"),
     [
-        ("", 1, ""),
+        ("", 1, "Nothing of it is left to read, so the model starts from a line end."),
         ("e", 1, ""),
-        ("日", 1, "It never saw “日”: left out."),
+        ("日", 1, "Nothing of it is left to read, so the model starts from a line end. It never saw “日”: left out."),
         ("x" * 70, 64, "The model sees 64 letters at once. The beginning was left out: “xxxxxx”."),
     ],
 )

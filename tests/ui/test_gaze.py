@@ -16,6 +16,11 @@ def test_the_address_holds_what_differs_and_is_read_back() -> None:
     assert address.read(Gaze, address.write(Gaze(say=""))) == (Gaze(say=""), ())
 
 
+def test_the_longest_text_is_in_the_address() -> None:
+    gaze = Gaze(say="x" * LONGEST, at=3)
+    assert address.read(Gaze, address.write(gaze)) == (gaze, ())
+
+
 @pytest.mark.parametrize(
     ("name", "text", "told"),
     [

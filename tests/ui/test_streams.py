@@ -157,7 +157,7 @@ def test_what_nobody_knows_of_any_more_is_said_and_the_oldest_are_forgotten(monk
     addresses = [offer(name, lambda: map(chunk, (0,))) for name in "abc"]
     ((kind, said),) = asked(addresses[0])
     assert kind == "problem"
-    assert said["sentence"].endswith("Reload the page.")
+    assert said["sentence"].endswith("or reload the page.")
     assert [len(asked(address)) for address in addresses[1:]] == [2, 2]
 
 

@@ -6,6 +6,7 @@
        plot,          // plotly's JSON, or its text as fig.to_json() gives it; template "none", colours by name (theme.js)
        track: {trace, low, high, digits} | null,    // a line whose value is read in the title: indices of traces
        tracks: [{trace, low, high, digits, title, colour}] | null,    // or several, read in a list below
+       rest: number | null,    // where on the x axis these are read while nobody points; null: at their end
        target: {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits} | null,    // see target.js
        token_axis: "x" | "y" | "xy" | null, token_offset, token_count,   // index on the axis = token + offset
      }],

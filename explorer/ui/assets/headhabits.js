@@ -1,5 +1,5 @@
 /* What a head does, in numbers and in words; and what may be done to it. */
-import { HABITS, has, profile, sentence, signed, worthOf } from "./attention.js";
+import { HABITS, has, profile, sentence, signed, touched, worthOf } from "./attention.js";
 import { put } from "./headtiles.js";
 import { icon } from "./save.js";
 import { draw, node } from "./svg.js";
@@ -57,7 +57,7 @@ export function headHabits(does) {
       own.setAttribute("d", middleOf < 0 ? "" : column(shown[middleOf], middleOf));
       const [{ back: first }, { back: last }] = [shown[0], shown.at(-1)];
       put(farTitle, first < 0 ? "How far it looks" : "How far back it looks");
-      put(most, `highest ${top.toFixed(2)}`);
+      put(most, `highest shown ${top.toFixed(2)}`);
       put(near, distanceOf(first));
       put(middle, first < 0 ? "itself" : "");
       put(far, shown.length > 1 ? distanceOf(last) : "");
@@ -73,7 +73,7 @@ export function headHabits(does) {
       face(off, isOff ? "toggle_on" : "toggle_off", isOff ? "Switch on" : "Switch off");
       face(flat, "drag_handle", isFlat ? "As it was" : "Make uniform");
       worth.hidden = rise == null;
-      if (rise != null) put(worth, `${worthOf(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}`);
+      if (rise != null) put(worth, `${worthOf(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}${touched(touch) ? " Measured with nothing touched." : ""}`);
     },
   };
 }

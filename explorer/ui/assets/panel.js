@@ -209,7 +209,7 @@ export class Panel {
     this.marks = []; // [x, y, colour]
     let rows = [];
     if (tracks && (this.at !== null || !target) && !this.target?.held) {
-      const { at } = this, here = at === null ? null : closest(tracks.map(({ trace }) => nearest(data[trace], at, limit)), at);
+      const at = this.at ?? this.figure.rest ?? null, here = at === null ? null : closest(tracks.map(({ trace }) => nearest(data[trace], at, limit)), at);
       if (here !== null) this.spot = [here, null];
       rows = tracks.map((line) => this.track(data, line, here ?? last(data[line.trace], limit), here !== null));
       this.hair.dataset.at = here === null ? "" : this.place(here);
