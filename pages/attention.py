@@ -92,13 +92,14 @@ def chosen(session: PageSession[Gaze]) -> tuple[AtHand | None, str]:
         asked, gaze = gaze, gaze.within(*attention_views.size(hand), MOST_TOKENS)
     except LineageError as error:
         return None, str(error)
-    lost = sorted({*asked.off, *asked.flat} - {*gaze.off, *gaze.flat})
+    lost = {*asked.off, *asked.flat} - {*gaze.off, *gaze.flat}
     if (gaze.layer, gaze.head) != (asked.layer, asked.head) != (USUAL.layer, USUAL.head):
-        lost.append(f"{asked.layer}.{asked.head}")
+        lost.add(f"{asked.layer}.{asked.head}")
     if lost:
         layers, heads = attention_views.size(hand)
         session.problems += (
-            f"This model has no head {', '.join(lost)}; it has layers 0 to {layers - 1}, heads 0 to {heads - 1}.",
+            f"This model has no head {', '.join(sorted(lost))}; it has layers 0 to {layers - 1}, heads 0 to "
+            f"{heads - 1}.",
         )
     if gaze.seed >= hand.config.replicas:
         session.problems += (f"This run has no seed {gaze.seed:,}, counted from 0; what is shown is its first.",)

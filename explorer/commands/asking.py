@@ -200,7 +200,9 @@ def _say_what_was_read(given: Read) -> None:
         if unseen:
             print(f"The model never saw {', '.join(map(repr, unseen))}: {become}.", file=sys.stderr)
     if given.nothing:
-        print("Nothing of it is left to read, so the model starts from a line end.", file=sys.stderr)
+        from explorer.generation.writing import FROM_NOTHING
+
+        print(FROM_NOTHING, file=sys.stderr)
     if given.cut:
         end = "beginning" if given.cut_at == "start" else "end"
         sees = f"The model sees {len(given.ids):,} tokens at once"

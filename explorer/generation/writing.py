@@ -21,6 +21,7 @@ from explorer.generation.sampling import Sampling, cut, dice, drawn, gumbel
 from explorer.tasks.text import TextConfig
 from explorer.tokenization.text import Tokenizer
 
+FROM_NOTHING = "Nothing of it is left to read, so the model starts from a line end."  # see `prompt_ids`
 _DRAWN = 2**18  # numbers of noise that are drawn at once
 
 

@@ -197,7 +197,9 @@ def notes(hand: AtHand, found: Looked) -> None:
     """What became of the text on its way into the model."""
     read, said = found.read, []
     if read.nothing:
-        said.append("Nothing of it is left to read, so the model starts from a line end.")
+        from explorer.generation.writing import FROM_NOTHING
+
+        said.append(FROM_NOTHING)
     if read.cut:
         where = "The beginning" if read.cut_at == "start" else "The end"
         limit = "The model sees" if len(read.ids) == context_of(hand) else "There is room here for"

@@ -45,7 +45,7 @@ def sampling(studio: Studio) -> Sampling:
 
 def read(hand: AtHand, prompt: str) -> Prompt:
     """A prompt as a run's model reads it. Raises DamagedRun, TextError."""
-    from explorer.generation.writing import prompt_ids
+    from explorer.generation.writing import FROM_NOTHING, prompt_ids
 
     task, tokenizer = hand.config.on(TextConfig), tokenizer_of(hand)
     small = prompt.lower() if task.lower else prompt
@@ -53,7 +53,7 @@ def read(hand: AtHand, prompt: str) -> Prompt:
     text = tokenizer.decode(ids.tolist())
     notes = []
     if not tokenizer.encode(small).tolist():
-        notes.append("Nothing of it is left to read, so the model starts from a line end." if prompt.strip() else "")
+        notes.append(FROM_NOTHING if prompt.strip() else "")
     if small != prompt:
         notes.append("It learned from small letters only.")
     if unseen:

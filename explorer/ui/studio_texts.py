@@ -111,14 +111,14 @@ def formulas(studio: Studio, told: Texts) -> list[str]:
     gap = float(second - first)
     lines = [
         r"\frac{p_1}{p_2} = e^{(l_1 - l_2) / \tau}",
-        rf"\tau = 1: \quad e^{{{gap:.2f}}} = {_power(gap)}",
+        rf"\tau = 1: \quad e^{{{gap:.2f}}} = {power_of_e(gap)}",
     ]
     if studio.t not in (0, 1):
-        lines.append(rf"\tau = {studio.t:.2f}: \quad e^{{{gap:.2f} / {studio.t:.2f}}} = {_power(gap / studio.t)}")
+        lines.append(rf"\tau = {studio.t:.2f}: \quad e^{{{gap:.2f} / {studio.t:.2f}}} = {power_of_e(gap / studio.t)}")
     return lines
 
 
-def _power(nats: float) -> str:
+def power_of_e(nats: float) -> str:
     """e to a power of 0 or more, which may be too large for a number."""
     if nats < math.log(1e4):
         value = math.exp(nats)

@@ -19,7 +19,7 @@ from explorer.training.config import changed, default
 from explorer.training.recorder import record_run
 from explorer.ui import texts
 from explorer.ui.at_hand import find
-from explorer.ui.studio_texts import _power
+from explorer.ui.studio_texts import power_of_e
 from explorer.ui.studio_tree import BEGINNING
 from tests.pages.screen import address, calm, drawn, headings, page, said, settled, told
 
@@ -110,8 +110,8 @@ def test_a_prompt_that_is_not_read_as_typed_says_so(prompt: str, note: str) -> N
 
 
 def test_a_temperature_near_0_has_its_formula_and_is_as_the_slider_has_it() -> None:
-    assert _power(math.log(99.994)) == "99.99" and _power(math.log(99_999.0)) == r"1.0 \cdot 10^{5}"
-    assert _power(1_000.0) == r"2.0 \cdot 10^{434}"  # larger than any number of this machine
+    assert power_of_e(math.log(99.994)) == "99.99" and power_of_e(math.log(99_999.0)) == r"1.0 \cdot 10^{5}"
+    assert power_of_e(1_000.0) == r"2.0 \cdot 10^{434}"  # larger than any number of this machine
     for t, shown in (("0.01", 0.01), ("1e-300", 0.0), ("0.694", 0.69)):
         at = studio({"t": t, "models": "text-transformer,text-transformer"})
         assert not at.exception and told(at) == []
