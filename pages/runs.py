@@ -118,8 +118,12 @@ def import_box(session: PageSession[Shelf]) -> None:
     """A run from elsewhere, as a zip."""
     with st.popover("Import", icon=":material/upload:"):
         most = environment().most_upload // 1_000_000
-        given = st.file_uploader("A zip that was exported from Lineage", type="zip", max_upload_size=max(most, 1))
-        if given is not None and st.button("Import it", icon=":material/upload:"):
+        with st.form("import", border=False):  # its button waits for an upload that is under way
+            given = st.file_uploader("A zip that was exported from Lineage", type="zip", max_upload_size=max(most, 1))
+            pressed = st.form_submit_button("Import it", icon=":material/upload:")
+        if pressed and given is None:
+            problems(["There is no file yet. Choose a zip first."])
+        elif pressed and given is not None:
             if key := shelf.import_zip(session, given.getvalue()):
                 session.state = replace(session.state, run=key)
                 st.rerun()

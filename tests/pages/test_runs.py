@@ -218,7 +218,7 @@ def test_a_database_that_does_not_answer_is_one_sentence(monkeypatch: pytest.Mon
 def brought(content: bytes) -> AppTest:
     """The page after somebody imported a file."""
     at = runs_page(me="bob")
-    at.file_uploader[0].upload("run.zip", content, "application/zip").run()
+    at.file_uploader[0].upload("run.zip", content, "application/zip")
     return press(at, "Import it")
 
 
@@ -231,6 +231,10 @@ def test_a_zip_is_imported_and_opened() -> None:
     assert address(at) == {"run": run.key}
     assert rows(at)[run.key]["owner"]["text"] == "yours"
     assert store.find(run.key).card.owner == "bob"
+
+
+def test_an_import_without_a_file_says_what_is_missing() -> None:
+    assert told(press(runs_page(), "Import it")) == ["There is no file yet. Choose a zip first."]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no zip"])
