@@ -34,7 +34,7 @@ def filters(session: PageSession[Shelf]) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ties = bound(session, "runs.text", state.text, lambda s, text: replace(s, text=text.strip()))
-        st.text_input("Look for", width=260, placeholder="a name, a tag, a key", **ties)
+        st.text_input("Look for", width=210, placeholder="a name, a tag, a key", **ties)
         chosen("models", "Models", {name: row.title for name, row in MODELS.items()}, session)
         if len(TASKS) > 1:
             chosen("tasks", "Tasks", {name: row.title for name, row in TASKS.items()}, session)
@@ -52,7 +52,7 @@ def chosen(name: str, label: str, options: dict[str, str], session: PageSession[
     """A filter that takes several values."""
     here = [value for value in getattr(session.state, name) if value in options]
     ties = bound(session, f"runs.{name}", here, lambda s, values: changed(name, s, tuple(values)))
-    st.multiselect(label, list(options), format_func=options.__getitem__, width=260, placeholder="all", **ties)
+    st.multiselect(label, list(options), format_func=options.__getitem__, width=210, placeholder="all", **ties)
 
 
 def changed(name: str, state: Shelf, value: object) -> Shelf:

@@ -105,7 +105,7 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
     shown = table(
         [
             {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True},
-            {"key": "settings", "label": "settings", "kind": "text", "align": "left"},
+            {"key": "settings", "label": "settings", "kind": "brief", "align": "left"},
             {"key": "accuracy", "label": "exact accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
             {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True},
             {"key": "created", "label": "when", "kind": "text", "align": "left", "sort": True},

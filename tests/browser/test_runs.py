@@ -42,6 +42,12 @@ def import_file(page: Page, file: Path) -> None:
     page.get_by_role("button", name="Import it").click()
 
 
+def test_what_came_of_a_run_stands_in_sight_beside_however_many_settings(visit: Any) -> None:
+    page = visit("/runs?text=text-assignment")  # differs from the usual in more settings than any other
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page).locator(".figure, td").get_by_text("nats")).to_be_in_viewport(ratio=1)
+
+
 def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
     page = visit("/runs")
     expect(rows(page).nth(3)).to_be_visible()

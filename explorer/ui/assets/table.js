@@ -1,7 +1,8 @@
 /*
 A table: results with a strip of seeds, or answers sentence by sentence.
 
-data = { columns: [{ key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" | "tags",
+data = { columns: [{ key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" | "tags" |
+                     "brief" (two lines of it; whole in the saved table),
                      align: "left" | "right", range: [low, high] of a strip, colour: "--m-rnn" if the column is a model,
                      sort: true if rows may be sorted by it }],
          rows: [{ cells: { key: { text, colour, values, mark, tone: "sustain" | "collapse", wrong,
@@ -82,6 +83,7 @@ function content(cell, column, row, press) {
   }
   if (column.kind === "verdict") return verdict(cell);
   if (column.kind === "open") return link(cell, press);
+  if (column.kind === "brief") return node("span", { class: "brief" }, cell.text ?? "");
   if (column.kind === "tags") return node("span", { class: "tags" }, ...(cell.tags ?? []).map((tag) => node("span", { class: "tag" }, tag)));
   return cell.text ?? "";
 }
