@@ -14,16 +14,21 @@ from explorer.models.configs import (
     FeedforwardConfig,
     FeedforwardTextConfig,
     GRUConfig,
+    GRURecallConfig,
     GRUTextConfig,
     LSTMConfig,
+    LSTMRecallConfig,
     LSTMTextConfig,
     NgramTextConfig,
     RNNConfig,
+    RNNRecallConfig,
     RNNTextConfig,
     TransformerEncoderConfig,
+    TransformerRecallConfig,
     TransformerTextConfig,
 )
 from explorer.tasks.negation import NegationConfig
+from explorer.tasks.recall import RecallConfig
 from explorer.tasks.text import TextConfig
 
 ModelConfig: TypeAlias = (
@@ -39,8 +44,12 @@ ModelConfig: TypeAlias = (
     | LSTMTextConfig
     | GRUTextConfig
     | TransformerTextConfig
+    | RNNRecallConfig
+    | LSTMRecallConfig
+    | GRURecallConfig
+    | TransformerRecallConfig
 )
-TaskConfig: TypeAlias = NegationConfig | TextConfig
+TaskConfig: TypeAlias = NegationConfig | TextConfig | RecallConfig
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,7 @@ class TaskRow:
     title: str
     config: type[TaskConfig]
     lesson: str  # module:Class, how it is taught
+    page: str  # the address of the page where its runs stand
     version: int = 1
 
 
@@ -103,6 +113,15 @@ _TEXT: dict[str, object] = {
     "beta2": 0.95,
     "snapshots": 4,
     "evaluate_every": 100,
+}
+# A symbol for every sequence is all there is to learn: the step size may be large, and gradients are clipped.
+_RECALL: dict[str, object] = {
+    "iterations": 300,
+    "batch_size": 64,
+    "learning_rate": 1e-2,
+    "clip": 1.0,
+    "evaluate_every": 20,
+    "snapshots": 2,
 }
 
 MODELS = {
@@ -167,6 +186,7 @@ MODELS = {
                 "text": Variant(
                     RNNTextConfig, "explorer.models.rnn:RNNLanguageModel", {**_TEXT, "learning_rate": 1e-3}
                 ),
+                "recall": Variant(RNNRecallConfig, "explorer.models.rnn:RNNRecall", {**_RECALL, "iterations": 1_000}),
             },
         ),
         ModelRow(
@@ -184,6 +204,7 @@ MODELS = {
                 "text": Variant(
                     LSTMTextConfig, "explorer.models.lstm:LSTMLanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
+                "recall": Variant(LSTMRecallConfig, "explorer.models.lstm:LSTMRecall", _RECALL),
             },
         ),
         ModelRow(
@@ -201,6 +222,7 @@ MODELS = {
                 "text": Variant(
                     GRUTextConfig, "explorer.models.gru:GRULanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
+                "recall": Variant(GRURecallConfig, "explorer.models.gru:GRURecall", _RECALL),
             },
         ),
         ModelRow(
@@ -222,6 +244,11 @@ MODELS = {
                     "explorer.models.transformer_decoder:TransformerDecoder",
                     {**_TEXT, "method": "muon", "learning_rate": 1e-2, "weight_decay": 0.1, "momentum": 0.95},
                 ),
+                "recall": Variant(
+                    TransformerRecallConfig,
+                    "explorer.models.transformer_encoder:TransformerRecall",
+                    {**_RECALL, "learning_rate": 5e-3},
+                ),
             },
         ),
     )
@@ -229,8 +256,9 @@ MODELS = {
 TASKS = {
     row.name: row
     for row in (
-        TaskRow("negation", "Negation", NegationConfig, "explorer.training.negation_lesson:NegationLesson"),
-        TaskRow("text", "Text", TextConfig, "explorer.training.text_lesson:TextLesson"),
+        TaskRow("negation", "Negation", NegationConfig, "explorer.training.negation_lesson:NegationLesson", "negation"),
+        TaskRow("text", "Text", TextConfig, "explorer.training.text_lesson:TextLesson", "text"),
+        TaskRow("recall", "Recall", RecallConfig, "explorer.training.recall_lesson:RecallLesson", "memory"),
     )
 }
 PAGES = (
@@ -246,7 +274,7 @@ PAGES = (
 
 
 def page_title(address: str) -> str:
-    """What the page at an address is called; a task's page has the task's name for its address."""
+    """What the page at an address is called."""
     return next(page.title for page in PAGES if page.address == address)
 
 

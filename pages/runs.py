@@ -166,9 +166,9 @@ def details(key: str) -> None:
     elif card.note or card.tags:
         st.text("\n".join([*(["tags: " + ", ".join(card.tags)] if card.tags else []), card.note]))
     with st.container(horizontal=True):
-        task = task_row(run.config.task).name
+        page = task_row(run.config.task).page
         st.page_link(
-            f"{task}.py", label=f"Open in {page_title(task)}", query_params={"run": key}, icon=":material/science:"
+            f"{page}.py", label=f"Open in {page_title(page)}", query_params={"run": key}, icon=":material/science:"
         )
         st.page_link(
             "compare.py",

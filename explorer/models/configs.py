@@ -156,3 +156,86 @@ class TransformerTextConfig:
             raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
         if self.positions == "rotary" and self.width // self.heads % 2:
             raise ValueError(f"rotary positions need an even width for each head, not {self.width // self.heads}")
+
+
+# On recall every model reads a sequence of symbols and is asked at its end which one was the first.
+
+
+@dataclass(frozen=True)
+class RNNRecallConfig:
+    """Sizes of the plain recurrent network, and how its recurrent matrix starts."""
+
+    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
+    hidden: int = setting(16, "Units in the hidden state.", 1, 256)
+    start: Literal["usual", "orthogonal"] = setting(
+        "usual", "The recurrent matrix: evenly within 1/sqrt(hidden), as PyTorch does, or a rotation."
+    )
+    gain: float = setting(
+        0.0, "Spectral radius that the recurrent matrix is scaled to at the start; 0 leaves it as drawn.", 0, 10
+    )
+
+
+@dataclass(frozen=True)
+class LSTMRecallConfig:
+    """Sizes of the long short-term memory, and how far its forget gates stand open at the start."""
+
+    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
+    hidden: int = setting(16, "Units in the hidden state, and in the memory cell.", 1, 256)
+    start: Literal["usual", "orthogonal", "forget-1", "forget-3", "chrono"] = setting(
+        "usual",
+        "As PyTorch does; recurrent matrices as rotations; forget gates with a bias of 1 or 3; or chrono: opened for "
+        "every length up to that of the sequences (Tallec & Ollivier 2018).",
+    )
+
+
+@dataclass(frozen=True)
+class GRURecallConfig:
+    """Sizes of the gated recurrent unit, and how far its update gates stand open at the start."""
+
+    width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
+    hidden: int = setting(16, "Units in the hidden state.", 1, 256)
+    start: Literal["usual", "orthogonal", "forget-1", "forget-3", "chrono"] = setting(
+        "usual",
+        "As PyTorch does; recurrent matrices as rotations; update gates with a bias of 1 or 3 towards what was; or "
+        "chrono: opened for every length up to that of the sequences (Tallec & Ollivier 2018).",
+    )
+
+
+@dataclass(frozen=True)
+class TransformerRecallConfig(TransformerEncoderConfig):
+    """One block, with or without positions."""
+
+    hidden: int = setting(32, "Units in each block's feedforward layer.", 1, 512)
+    window: int = setting(1_024, "Positions it knows; what stands beyond is cut off.", 2, 4_096)
+    positions: Literal["learned", "sinusoidal", "none"] = setting(
+        "learned", "How it knows where a symbol stands: a learned vector, sines, or not at all."
+    )
+
+
+# Models that read a source and write a target.
+
+
+@dataclass(frozen=True)
+class EncoderDecoderConfig:
+    """Two GRUs, and what stands between them."""
+
+    width: int = setting(32, "Numbers in each token's embedding.", 1, 512)
+    hidden: int = setting(64, "Units in the hidden state of each GRU, and in the vector between them.", 1, 1_024)
+    attention: Literal["none", "additive"] = setting(
+        "none", "One vector for the whole source (Cho et al. 2014), or a look back at each step (Bahdanau et al. 2015)."
+    )
+
+
+@dataclass(frozen=True)
+class TransformerEncoderDecoderConfig:
+    """The Transformer with both its halves."""
+
+    width: int = setting(64, "Numbers in each token's vector.", 1, 512)
+    heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
+    layers: int = setting(2, "Blocks of the encoder, and as many of the decoder.", 1, 8)
+    hidden: int = setting(128, "Units in each block's feedforward layer.", 1, 2_048)
+    positions: Literal["learned", "sinusoidal", "none"] = setting("learned", "How it knows where a token stands.")
+    places: int = setting(64, "Places that learned positions know.", 1, 1_024)
+    norm_place: Literal["pre", "post"] = setting("pre", "Norm before each part, or (2017) after its residual.")
+    activation: Literal["relu", "gelu", "relu2"] = setting("relu", "ReLU, GELU, or ReLU squared.")
+    start: Literal["usual", "zero"] = setting("usual", "How the last layer of each part starts.")

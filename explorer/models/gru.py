@@ -17,11 +17,19 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import GRUConfig, GRUTextConfig
+from explorer.models.configs import GRUConfig, GRURecallConfig, GRUTextConfig
 from explorer.models.language import State
-from explorer.models.layers import Linear
-from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel
+from explorer.models.layers import Linear, own
+from explorer.models.recurrence import (
+    RecurrentClassifier,
+    RecurrentLanguageModel,
+    kept_open,
+    open_gates,
+    restart,
+)
 from explorer.models.taps import StepTap
+
+UPDATE = 1  # its place in the order r, z, n
 
 
 class GRUCell(nn.Module):
@@ -70,6 +78,19 @@ class GRU(RecurrentClassifier):
     def __init__(self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = GRUCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+
+
+class GRURecall(RecurrentClassifier):
+    """Reads a sequence with the gated recurrent unit and names its first symbol."""
+
+    def __init__(self, config: GRURecallConfig, symbols: int, length: int, generator: Generator) -> None:
+        cell = GRUCell(config.width, config.hidden, generator)
+        super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
+        if config.start == "orthogonal":
+            restart(cell.recurrent.weight, config.start, own(generator))
+        elif config.start != "usual":
+            kept = kept_open(config.start, length, config.hidden, own(generator))
+            open_gates(cell.recurrent, cell.input, UPDATE, kept)
 
 
 class GRULanguageModel(RecurrentLanguageModel):

@@ -18,11 +18,19 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import LSTMConfig, LSTMTextConfig
+from explorer.models.configs import LSTMConfig, LSTMRecallConfig, LSTMTextConfig
 from explorer.models.language import State
-from explorer.models.layers import Linear
-from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel
+from explorer.models.layers import Linear, own
+from explorer.models.recurrence import (
+    RecurrentClassifier,
+    RecurrentLanguageModel,
+    kept_open,
+    open_gates,
+    restart,
+)
 from explorer.models.taps import StepTap
+
+INPUT, FORGET = 0, 1  # places of gates in the order i, f, g, o
 
 
 class LSTMCell(nn.Module):
@@ -73,6 +81,21 @@ class LSTM(RecurrentClassifier):
     def __init__(self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = LSTMCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+
+
+class LSTMRecall(RecurrentClassifier):
+    """Reads a sequence with the LSTM cell and names its first symbol."""
+
+    def __init__(self, config: LSTMRecallConfig, symbols: int, length: int, generator: Generator) -> None:
+        cell = LSTMCell(config.width, config.hidden, generator)
+        super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
+        if config.start == "orthogonal":
+            restart(cell.recurrent.weight, config.start, own(generator))
+        elif config.start != "usual":
+            kept = kept_open(config.start, length, config.hidden, own(generator))
+            open_gates(cell.recurrent, cell.input, FORGET, kept)
+            if config.start == "chrono":
+                open_gates(cell.recurrent, cell.input, INPUT, -kept)
 
 
 class LSTMLanguageModel(RecurrentLanguageModel):

@@ -133,6 +133,27 @@ class RecurrentLanguageModel(LanguageModel):
         return x, last
 
 
+def open_gates(recurrent: Linear, given: Linear, gate: int, bias: Float[Tensor, " hidden"]) -> None:
+    """Give one gate of a cell this bias. A cell has two for each gate, one with its state and one with what it is
+    given: the second becomes zero."""
+    rows = slice(gate * len(bias), (gate + 1) * len(bias))
+    assert recurrent.bias is not None and given.bias is not None
+    with torch.no_grad():
+        recurrent.bias[rows] = bias
+        given.bias[rows] = 0.0
+
+
+def kept_open(start: str, length: int, hidden: int, generator: Generator) -> Float[Tensor, " hidden"]:
+    """The bias of a gate that keeps, so that it starts open.
+
+    "forget-1": 1 for every unit, "forget-3": 3. "chrono": log U(1, T - 1), for units that keep what they hold for
+    about 1 to T - 1 steps (Tallec & Ollivier 2018, eq. 16).
+    """
+    if start == "chrono":
+        return torch.empty(hidden).uniform_(1, max(length - 1, 1), generator=generator).log()
+    return torch.full((hidden,), float(start.removeprefix("forget-")))
+
+
 def restart(weight: Float[Tensor, "gates_hidden hidden"], start: str, generator: Generator) -> None:
     """Draw a recurrent matrix again, gate by gate.
 

@@ -14,10 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import RNNConfig, RNNTextConfig
+from explorer.models.configs import RNNConfig, RNNRecallConfig, RNNTextConfig
 from explorer.models.language import State
-from explorer.models.layers import Linear
-from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel
+from explorer.models.layers import Linear, own
+from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel, restart
 from explorer.models.taps import StepTap
 
 
@@ -64,6 +64,20 @@ class RNN(RecurrentClassifier):
     def __init__(self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = RNNCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, vocabulary, classes, padding, generator)
+
+
+class RNNRecall(RecurrentClassifier):
+    """Reads a sequence with the plain recurrent cell and names its first symbol."""
+
+    def __init__(self, config: RNNRecallConfig, symbols: int, length: int, generator: Generator) -> None:
+        cell = RNNCell(config.width, config.hidden, generator)
+        super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
+        weight = cell.recurrent.weight
+        if config.start != "usual":
+            restart(weight, config.start, own(generator))
+        if config.gain:
+            with torch.no_grad():
+                weight.mul_(config.gain / torch.linalg.eigvals(weight).abs().max())
 
 
 class RNNLanguageModel(RecurrentLanguageModel):

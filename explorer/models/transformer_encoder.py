@@ -16,9 +16,10 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import TransformerEncoderConfig
+from explorer.models.configs import TransformerEncoderConfig, TransformerRecallConfig
 from explorer.models.layers import Embedding, LayerNorm, Linear
 from explorer.models.taps import Tap, watched
+from explorer.models.transformer_decoder import sinusoids
 
 
 class Attention(nn.Module):
@@ -85,14 +86,33 @@ class TransformerEncoder(nn.Module):
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
         self.embedded = Tap()
 
+    def placed(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+        """The tokens' vectors, each with that of its place added; the same for every sentence."""
+        return x + self.position.weight.narrow(-2, 0, x.shape[-2]).unsqueeze(-3)
+
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         ids = ids[..., : self.window]
         mask = (ids != self.padding)[..., None, None, :]
         time = ids.shape[-1]
-        positions = self.position.weight.narrow(-2, 0, time).unsqueeze(-3)  # the same for every sentence
-        x = self.embedded(self.embedding(ids) + positions)
+        x = self.embedded(self.placed(self.embedding(ids)))
         for block in self.blocks[:-1]:
             x = block(x, mask, asking=time)
         # Only <BOS> is read, so in the last block only <BOS> need ask, unless somebody wants to see all.
         x = self.blocks[-1](x, mask, asking=time if watched() else 1)
         return self.readout(x.select(-2, 0))
+
+
+class TransformerRecall(TransformerEncoder):
+    """Reads a sequence and names its first symbol. A token of its own, before the first symbol, asks."""
+
+    def __init__(self, config: TransformerRecallConfig, symbols: int, length: int, generator: Generator) -> None:
+        super().__init__(config, symbols + 1, symbols, -1, generator)
+        self.asks, self.positions, self.small = symbols, config.positions, config.start
+
+    def placed(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+        if self.positions == "sinusoidal":
+            return x + self.small * sinusoids(*x.shape[-2:])
+        return super().placed(x) if self.positions == "learned" else x
+
+    def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
+        return super().forward(F.pad(ids, (1, 0), value=self.asks))

@@ -23,10 +23,8 @@ import pydantic
 from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_row, models_of, task_row, variant
 from explorer.errors import InvalidSetting, shortened
 from explorer.models.settings import setting
-from explorer.tasks.negation import NegationConfig
-from explorer.tasks.text import TextConfig
 
-Task = TypeVar("Task", NegationConfig, TextConfig)
+Task = TypeVar("Task")
 KEY = re.compile("[a-z2-7]{12}")  # see `key`
 
 

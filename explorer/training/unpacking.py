@@ -334,7 +334,7 @@ def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Cu
         raise refused("its events hold losses that are not finite.")
     if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
         raise refused("its events hold metrics that are not finite.")
-    if not all(((values >= 0) & (values <= 1)).all() for values in curves.answers.values()):
+    if not all((np.isnan(values) | ((values >= 0) & (values <= 1))).all() for values in curves.answers.values()):
         raise refused("its events hold probabilities that are none.")
     _check_summary(card, curves)
     return curves

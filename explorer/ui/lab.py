@@ -206,7 +206,7 @@ def of_run(kind: type[AnyLab], name: str) -> AnyLab:
     learned = task_row(config.task)
     if learned.name != kind.TASK:
         raise InvalidSetting(
-            f"Run {shortened(name)} stands on another page: {page_title(learned.name)}, /{learned.name}?run={name}."
+            f"Run {shortened(name)} stands on another page: {page_title(learned.page)}, /{learned.page}?run={name}."
         )
     return _around(kind, name, config)
 
