@@ -1,0 +1,105 @@
+"""What a visitor of the memory lab has chosen; each field is a part of the address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from explorer.errors import InvalidSetting, shortened
+from explorer.tasks.recall import RecallConfig
+from explorer.training import limits
+from explorer.training.config import RunConfig
+from explorer.training.recall_runs import CONTESTANTS, SEEDS, USUAL, Contestant
+
+MOST_WHO = 8  # lines that one can still tell apart
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # how symbols are written
+LONGEST_TYPED = 200  # symbols
+Sweep = Literal["starts", "rates"]
+
+
+def _who(given: object) -> None:
+    names = given if isinstance(given, tuple) else ()
+    for name in names:
+        if name not in CONTESTANTS:
+            raise InvalidSetting(f"There is no “{shortened(name)}” on this page. There is {', '.join(CONTESTANTS)}.")
+    if not 1 <= len(names) <= MOST_WHO:
+        raise InvalidSetting(f"who names {len(names)} models. Name one to {MOST_WHO}.")
+
+
+def _typed(given: object) -> None:
+    text = str(given)
+    if len(text) > LONGEST_TYPED:
+        raise InvalidSetting(
+            f"A sequence to look into has at most {LONGEST_TYPED} symbols; this one has {len(text):,}. Shorten it."
+        )
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Who races, over which sequences, and what is looked at."""
+
+    who: tuple[str, ...] = field(default=USUAL, metadata={"check": _who})
+    run: str = ""  # one more run, as any page's address may name it
+    length: int = field(default=50, metadata={"low": 1, "high": 1_000_000})
+    symbols: int = field(default=2, metadata={"low": 2, "high": 26})
+    rate: float = field(default=0.0, metadata={"low": 0.0, "high": 1.0})  # step size of all; 0: each its usual one
+    steps: int = field(default=0, metadata={"low": 0, "high": 1_000_000})  # of all; 0: each its usual number
+    seeds: int = field(default=SEEDS, metadata={"low": 1, "high": 32})
+    seed: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})
+    sweep: Sweep = "starts"
+    at: int = field(default=-1, metadata={"low": -1, "high": 1_000_000})  # step that is looked into; -1: the last
+    inside: str = ""  # the contestant whose gates are shown; empty: the first that has gates
+    replica: int = field(default=0, metadata={"low": 0, "high": 31})
+    say: str = field(default="", metadata={"check": _typed})  # the sequence that is read; empty: one is drawn
+    gain: float = field(default=1.0, metadata={"low": 0.5, "high": 3.0})
+    text: str = field(default="abca abca abca ", metadata={"longest": 200})  # of the smallest language model
+
+    @property
+    def contestants(self) -> dict[str, Contestant]:
+        """Who races, by name."""
+        return {name: CONTESTANTS[name] for name in self.who}
+
+    @property
+    def shared(self) -> dict[str, object]:
+        """The settings that all who race have in common, where they are not as usual."""
+        return {
+            "length": self.length,
+            "symbols": self.symbols,
+            "replicas": self.seeds,
+            "seed": self.seed,
+            **({"learning_rate": self.rate} if self.rate else {}),
+            **({"iterations": self.steps} if self.steps else {}),
+        }
+
+    @property
+    def configs(self) -> dict[str, RunConfig]:
+        """The run of each who races. Raises InvalidSetting."""
+        return {name: each.config(**self.shared) for name, each in self.contestants.items()}
+
+    @property
+    def task(self) -> RecallConfig:
+        return RecallConfig(self.length, self.symbols)
+
+    def checked(self) -> Memory:
+        """The same, if this server trains what it asks for. Raises InvalidSetting."""
+        for config in self.configs.values():
+            limits.check(config)
+        return self
+
+    def with_who(self, names: Iterable[str]) -> Memory:
+        """Others in the race, in the order of the catalogue; with nobody nothing changes. Raises InvalidSetting."""
+        chosen = set(names)
+        who = tuple(name for name in CONTESTANTS if name in chosen)
+        if not who:
+            return self
+        _who(who)
+        return replace(self, who=who, inside=self.inside if self.inside in who else "").checked()
+
+    def racing(self, **settings: object) -> Memory:
+        """Other settings of the race. Raises InvalidSetting."""
+        return replace(self, **settings).checked()  # type: ignore[arg-type]
+
+    def reset(self) -> Memory:
+        """The race as a newcomer finds it."""
+        return replace(Memory(), sweep=self.sweep, say=self.say, gain=self.gain, text=self.text)
