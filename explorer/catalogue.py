@@ -121,7 +121,7 @@ _RECALL: dict[str, object] = {
     "learning_rate": 1e-2,
     "clip": 1.0,
     "evaluate_every": 20,
-    "snapshots": 2,
+    "snapshots": 14,
 }
 
 MODELS = {
@@ -247,7 +247,7 @@ MODELS = {
                 "recall": Variant(
                     TransformerRecallConfig,
                     "explorer.models.transformer_encoder:TransformerRecall",
-                    {**_RECALL, "learning_rate": 5e-3},
+                    {**_RECALL, "iterations": 400, "learning_rate": 5e-3},
                 ),
             },
         ),
@@ -261,6 +261,7 @@ TASKS = {
         TaskRow("recall", "Recall", RecallConfig, "explorer.training.recall_lesson:RecallLesson", "memory"),
     )
 }
+SENTENCES = ("negation", "text")  # tasks whose models read what somebody types
 PAGES = (
     PageRow("home.py", "", "Lineage"),
     PageRow("negation.py", "negation", "Negation"),

@@ -39,6 +39,7 @@ class Environment(pydantic_settings.BaseSettings):
     most_layers: Annotated[int, pydantic.Field(ge=1)] = 8
     most_batch: Annotated[int, pydantic.Field(ge=1)] = 2_048
     most_tokens: Annotated[int, pydantic.Field(ge=1)] = 65_536  # of text in a batch: rows times context
+    most_length: Annotated[int, pydantic.Field(ge=1)] = 1_000  # symbols in a sequence to recall
     most_replicas: Annotated[int, pydantic.Field(ge=1)] = 32
     most_text: Annotated[int, pydantic.Field(ge=1)] = (
         2_000  # characters of what a visitor types: a sentence, a name, a note

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
+from explorer.catalogue import SENTENCES
 from explorer.errors import LineageError, SentenceError
 from explorer.tasks.negation import VOCABULARY
 from explorer.ui import at_hand, attention_answers, attention_insides, attention_views, texts
@@ -60,7 +61,7 @@ def text_row(session: PageSession[Gaze], hand: AtHand | None, reader: tuple[str,
     gaze = session.state
     if (gaze.model, gaze.seed) != reader:
         st.rerun()  # this part is drawn alone where only the text changes
-    titles = at_hand.offered(models=("transformer",))
+    titles = at_hand.offered(SENTENCES, ("transformer",))
     titles = {**({} if gaze.model in titles else {gaze.model: gaze.model}), **titles}
     with st.container(horizontal=True, vertical_alignment="top"):
         if hand:
@@ -193,7 +194,7 @@ def heads_part(session: PageSession[Gaze], hand: AtHand) -> None:
 
 
 session = page_session("attention", Gaze)
-session.state = session.state.settled(at_hand.wanted(models=("transformer",)))
+session.state = session.state.settled(at_hand.wanted(SENTENCES, ("transformer",)))
 texts.remember()
 page(session)
 write_address(session)

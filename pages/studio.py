@@ -99,7 +99,7 @@ def cuts(session: PageSession[Studio]) -> None:
 
 def models_field(session: PageSession[Studio]) -> None:
     """Who writes."""
-    titles = at_hand.offered("text")
+    titles = at_hand.offered(("text",))
     here = list(session.state.models)
     titles = {**{name: name for name in here if name not in titles}, **titles}
     ties = bound(session, "studio.models", here, lambda s, models: s.with_models(models))
@@ -199,7 +199,7 @@ def page(session: PageSession[Studio]) -> None:
 
 
 session = page_session("studio", Studio)
-session.state = session.state.settled(at_hand.wanted("text"))
+session.state = session.state.settled(at_hand.wanted(("text",)))
 texts.remember()
 page(session)
 write_address(session)

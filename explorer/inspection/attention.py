@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Float32, UInt16
 from numpy import ndarray
 from torch import Tensor, nn
 
-from explorer.catalogue import task_row
+from explorer.catalogue import SENTENCES, page_title, task_row
 from explorer.errors import InvalidSetting
 from explorer.generation.writing import padding_of, prompt_ids
 from explorer.inspection.opening import to_array
@@ -45,7 +45,7 @@ Ids: TypeAlias = Sequence[int]
 
 def has_attention(config: RunConfig) -> bool:
     """Whether the model of a configuration has heads that attend."""
-    return isinstance(config.model, _ATTENDING)
+    return type(config.model) in _ATTENDING
 
 
 def attending(task: str = "") -> tuple[str, ...]:
@@ -58,7 +58,13 @@ def check_attention(config: RunConfig) -> None:
     """Raises InvalidSetting for a run without attention; it names runs of its task that have some."""
     if has_attention(config):
         return
-    names = attending(task_row(config.task).name)
+    task = task_row(config.task)
+    if task.name not in SENTENCES:
+        raise InvalidSetting(
+            f"This run learned {task.title.lower()}; here one sees the attention of runs that learned "
+            f"{' or '.join(SENTENCES)}. Look at this one on the page {page_title(task.page)}."
+        )
+    names = attending(task.name)
     more = f", and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     raise InvalidSetting(
         f"This run is of the architecture “{config.title}”, which has no attention to look at. "

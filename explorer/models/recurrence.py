@@ -86,6 +86,10 @@ class RecurrentClassifier(nn.Module):
         index = last[..., None, None].expand(*last.shape, 1, states.shape[-1])
         return self.readout(states.gather(-2, index).squeeze(-2))
 
+    def after_each(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time classes"]:
+        """What it would answer if the sequence ended after each token: every length for the price of the longest."""
+        return self.readout(unroll(self.cell, self.embedding(ids))[0])
+
 
 class RecurrentLanguageModel(LanguageModel):
     """Embedding, cells one above the other, each looped over time, and a readout of the last one's every state.

@@ -108,6 +108,8 @@ class TransformerRecall(TransformerEncoder):
     def __init__(self, config: TransformerRecallConfig, symbols: int, length: int, generator: Generator) -> None:
         super().__init__(config, symbols + 1, symbols, -1, generator)
         self.asks, self.positions, self.small = symbols, config.positions, config.start
+        if config.positions != "learned":
+            self.position = None  # type: ignore[assignment]  # nothing to learn
 
     def placed(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
         if self.positions == "sinusoidal":

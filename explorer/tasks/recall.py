@@ -27,9 +27,16 @@ class RecallConfig:
     )
 
 
+LONGEST_ASKED = 1_000
+
+
 def asked_lengths(length: int) -> tuple[int, ...]:
-    """The lengths at which a model is asked at the end: that of its training, its neighbours, shorter and far longer
-    ones."""
-    near = {length - 2, length - 1, length, length + 1, length + 2}
-    far = {length // 5, length // 2, 2 * length, 4 * length, 10 * length, 20 * length, 1_000}
-    return tuple(sorted(each for each in near | far if 1 <= each <= max(1_000, length + 2)))
+    """The lengths at which a model is asked at the end: that of its training and its neighbours, and from 1 on, ever
+    further apart, to 1,000."""
+    near = {each for each in range(length - 3, length + 4) if each >= 1}
+    apart = {round(10 ** (i / 8)) for i in range(25)}
+    return tuple(sorted(near | apart | {length // 5 or 1, length // 2 or 1, *_doubled(length)}))
+
+
+def _doubled(length: int) -> set[int]:
+    return {length * times for times in (2, 4, 10) if length * times <= LONGEST_ASKED}

@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from explorer.errors import LineageError
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.recall import RecallConfig
 from explorer.tasks.text import TextConfig
 from explorer.training import store
 from explorer.training.config import RunConfig, changed, default
+from explorer.training.recall_runs import CONTESTANTS
 
 _WORK = 2e10  # multiplications a second that one thread does in matrices of our sizes
 
@@ -26,22 +29,47 @@ def _work(config: RunConfig, learned: int) -> float:
 
 
 def seconds(config: RunConfig) -> float:
-    """About how long the training takes by itself, by the time a step of the shipped run took.
+    """About how long the training takes by itself, by the time a step of a shipped run took; 0 where none is there."""
+    for kind, of in ((TextConfig, _of_text), (RecallConfig, _of_recall), (NegationConfig, _of_negation)):
+        if isinstance(config.task, kind):
+            try:
+                return of(config) * (config.steps - config.first_step)
+            except LineageError:
+                return 0.0
+    return 0.0
 
-    On the negation task a step costs mostly its calls, so fewer seeds save little; wide layers add the time of their
-    products. On text it is mostly products: for every token read, each number of the model is used.
-    """
-    text = isinstance(config.task, TextConfig)
-    try:
-        shipped = store.find(f"text-{config.model_name}" if text else f"negation-single-{config.model_name}")
-    except LineageError:
-        return 0.0
-    if text:
-        grown = _work(config, parameters(config)) / max(_work(shipped.config, shipped.card.parameters), 1)
-        return shipped.card.seconds / shipped.card.step * (0.2 + 0.8 * grown) * (config.steps - config.first_step)
+
+def _of_text(config: RunConfig) -> float:
+    """Mostly products: for every token read, each number of the model is used."""
+    shipped = store.find(f"text-{config.model_name}")
+    grown = _work(config, parameters(config)) / max(_work(shipped.config, shipped.card.parameters), 1)
+    return shipped.card.seconds / shipped.card.step * (0.2 + 0.8 * grown)
+
+
+def _of_recall(config: RunConfig) -> float:
+    """Mostly calls, as many as there are symbols; more rows make each a little slower. Needs no torch."""
+    like = next(name for name, each in CONTESTANTS.items() if each.model == config.model_name)
+    shipped = store.find(f"recall-50-{like}")
+    rows = config.batch_size * config.replicas / (shipped.config.batch_size * shipped.config.replicas)
+    longer = config.on(RecallConfig).length / shipped.config.on(RecallConfig).length
+    return shipped.card.seconds / shipped.card.step * longer * (0.3 + 0.7 * rows)
+
+
+def _of_negation(config: RunConfig) -> float:
+    """Mostly calls, so fewer seeds save little; wide layers add the time of their products."""
+    shipped = store.find(f"negation-single-{config.model_name}")
     usual = default("negation", config.model_name)
     step = shipped.card.seconds / shipped.config.steps * (0.6 + 0.4 * config.replicas / shipped.config.replicas)
     more = parameters(config) - parameters(usual) if config.model != usual.model else 0
     products = 6 * max(more, 0) * 6 * config.replicas  # forward and backward, for each of some six sentences
     layers = getattr(config.model, "layers", 1) / getattr(usual.model, "layers", 1)
-    return (step * layers + products / _WORK) * (config.steps - config.first_step)
+    return step * layers + products / _WORK
+
+
+def duration(seconds: float) -> str:
+    """A time as one says it."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.0f} h"

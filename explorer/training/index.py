@@ -345,7 +345,7 @@ def _read(folder: Path) -> Entry:
         parent=config.branch.parent if config.branch else "",
         bytes=size,
         changed=changed,
-        accuracy=metrics.get("exact_accuracy", {}).get("mean"),
+        accuracy=metrics.get("exact_accuracy", metrics.get("accuracy", {})).get("mean"),
         metrics=metrics,
         settings=differing(config),
         tags=_in_order({_plain(tag)[:200] for tag in card.tags}),

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 
 from explorer.catalogue import model_row, task_row, variant
 from explorer.errors import DamagedRun
+from explorer.tasks.recall import RecallConfig
 from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig, default, to_json
 from explorer.training.store import Card, StoredRun
@@ -116,6 +117,13 @@ def model_card(run: StoredRun, zipped: bool = False) -> str:
 def known_limits(config: RunConfig) -> list[str]:
     """What nobody should expect of a model trained like this."""
     task = config.task
+    if isinstance(task, RecallConfig):
+        told = (
+            f"It saw the same {task.sequences:,} sequences again and again, and may know them by heart and no others."
+            if task.sequences
+            else "At other lengths it may be right, wrong, or right by turns; its events say which."
+        )
+        return [f"It was taught one thing, to name the first of {task.length:,} random symbols.", told]
     if not isinstance(task, TextConfig):
         return [
             "It knows the few words of one small grammar, and was never asked anything else.",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from explorer.catalogue import models_of
-from explorer.training import experiments
+from explorer.training import experiments, recall_runs
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.presets import preset
 from explorer.training.record import Record, Weights
@@ -33,6 +33,8 @@ TEXT: dict[str, dict[str, object]] = {
     "gru": _SEEN | {"batches": "contiguous"},
     "transformer": _SEEN,
 }
+# Runs that the memory lab scrubs through.
+SCRUBBED = tuple(f"recall-50-{name}" for name in recall_runs.USUAL)
 # Twenty looks through one training, for the pages that scrub.
 THROUGH_TRAINING: dict[str, object] = {"iterations": 1_000, "snapshots": 22, "sample": 200}
 
@@ -48,7 +50,7 @@ def recipes() -> dict[str, RunConfig]:
                 runs[f"negation-{world}-{model}-usual-start"] = changed(run, {"start": 1.0})
     for model in models_of("text"):
         runs[f"text-{model}"] = changed(default("text", model), TEXT[model])
-    runs |= experiments.recipes()
+    runs |= experiments.recipes() | recall_runs.recipes()
     runs["text-best"] = preset("characters-transformer").config()
     runs["text-assignment"] = preset("assignment").config()
     runs["text-through-training"] = changed(default("text", "transformer"), THROUGH_TRAINING)
@@ -58,17 +60,19 @@ def recipes() -> dict[str, RunConfig]:
 def tags(name: str) -> tuple[str, ...]:
     """By which a shipped run is found among the others: those of an experiment belong together."""
     found = [each.name for each in experiments.EXPERIMENTS.values() if name.startswith(f"text-{each.name}-")]
+    if name.startswith("recall-"):
+        found = [] if name in SCRUBBED else ["trap" if "trap" in name else "sweep"]
     return ("experiment", *found) if found else ()
 
 
 def trimmed(name: str, record: Record) -> Record:
     """A run as it ships: weights for looking only, and through training only where a page scrubs: in the first
-    world, and of one language model, there in half precision except at its end.
+    world; of one language model and of the usual race on recall, in half precision except at the end.
 
     To go on from a step of a shipped run one trains it anew, in seconds, to the same curve.
     """
     last = record.curves.step
-    halved = name == "text-through-training"
+    halved = name == "text-through-training" or name in SCRUBBED
     steps = record.snapshots if halved or name.startswith("negation-single-") else [last]
     kept = {step: replace(record.snapshots[step], optimiser=None) for step in steps}
     if halved:

@@ -7,7 +7,7 @@ longer ones. A model that learned from few sequences is asked about these too, s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 
 import torch
@@ -16,6 +16,7 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from explorer.catalogue import variant
+from explorer.models.recurrence import RecurrentClassifier
 from explorer.tasks.recall import RecallConfig, asked_lengths
 from explorer.tasks.sequences import batch, fresh, own_sequences
 from explorer.training.config import RunConfig
@@ -50,10 +51,7 @@ class RecallLesson(Lesson):
         ids = self._beside(fresh(task, task.length, ASKED))
         answers = {"accuracy": self.accuracy(ids), "loss": self._surprise(ids).view(replicas, -1).mean(dim=-1)}
         lengths = asked_lengths(task.length)
-        at = torch.full((replicas, len(lengths)), math.nan)
-        if whole:
-            at = torch.stack([self.accuracy(self._beside(fresh(task, n, ASKED))) for n in lengths], dim=-1)
-        answers["by_length"] = at
+        answers["by_length"] = self.by_length(lengths) if whole else torch.full((replicas, len(lengths)), math.nan)
         if task.sequences:
             own = [own_sequences(task, seed) for seed in self.config.seeds]
             answers["train_accuracy"] = self.accuracy(torch.stack(own) if replicas > 1 else own[0])
@@ -66,6 +64,18 @@ class RecallLesson(Lesson):
             for part in torch.split(ids, max(1, _AT_ONCE // ids.shape[-1]), dim=-2)
         ]
         return torch.cat(right, dim=-1).float().mean(dim=-1).view(self.config.replicas)
+
+    def by_length(self, lengths: Sequence[int]) -> Float[Tensor, "replicas lengths"]:
+        """The accuracy on fresh sequences of each of these lengths."""
+        if not isinstance(self.model, RecurrentClassifier):
+            return torch.stack([self.accuracy(self._beside(fresh(self.task, n, ASKED))) for n in lengths], dim=-1)
+        # A recurrent net has no end in sight while it reads: the longest sequences hold all shorter ones.
+        ids, places = self._beside(fresh(self.task, max(lengths), ASKED)), torch.tensor(lengths) - 1
+        right = [
+            self.model.after_each(part).argmax(dim=-1)[..., places] == part[..., :1]
+            for part in torch.split(ids, max(1, _AT_ONCE // ids.shape[-1]), dim=-2)
+        ]
+        return torch.cat(right, dim=-2).float().mean(dim=-2).view(self.config.replicas, -1)
 
     def _beside(self, ids: Int[Tensor, "batch time"]) -> Int[Tensor, "*replicas batch time"]:
         return ids.expand(self.config.replicas, *ids.shape) if self.config.replicas > 1 else ids

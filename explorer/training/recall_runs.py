@@ -5,7 +5,7 @@ Needs no torch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from explorer.training.config import RunConfig, changed, default
@@ -14,7 +14,6 @@ SEEDS = 8
 SOLVED = 0.95  # accuracy on fresh sequences from which on a seed counts as having solved it
 LENGTHS = (10, 25, 50, 100, 200)  # of the sweep
 RATES = (1e-3, 3e-3, 1e-2, 3e-2)
-SCRUBBED = 14  # snapshots of the runs that one may scrub through
 
 
 @dataclass(frozen=True)
@@ -89,3 +88,45 @@ CONTESTANTS = {
 }
 # What a newcomer sees: each architecture as it usually starts, and what changes the outcome.
 USUAL = ("rnn-usual", "lstm-usual", "lstm-chrono", "gru-usual", "gru-chrono", "transformer-learned", "transformer-none")
+
+# ---- the sweeps: which of them solve it at which length
+
+OFTEN = ("rnn-usual", "rnn-orthogonal")  # asked at every step size: where they end is a matter of luck and of the rate
+
+
+def swept(names: Iterable[str], **shared: object) -> dict[tuple[str, int], RunConfig]:
+    """Each of these at every length of the sweep, with settings in common. Raises InvalidSetting."""
+    return {
+        (name, length): CONTESTANTS[name].config(**{**shared, "length": length}) for name in names for length in LENGTHS
+    }
+
+
+def at_rates(names: Iterable[str], **shared: object) -> dict[tuple[str, float, int], RunConfig]:
+    """Each of these at every step size and every length of the sweep. Raises InvalidSetting."""
+    names = tuple(names)
+    return {
+        (name, rate, length): config
+        for rate in RATES
+        for (name, length), config in swept(names, **{**shared, "learning_rate": rate}).items()
+    }
+
+
+# ---- the notebook's own protocol
+
+TRAPPED = ("rnn", "lstm")
+NOTEBOOK_STEPS = 30  # where the notebook stops and scores
+
+
+def trap() -> dict[str, RunConfig]:
+    """256 sequences, all of them in every step, and nothing clipped: as in the notebook, for ten times as long."""
+    protocol = {"sequences": 256, "batch_size": 256, "clip": 0.0, "iterations": 300, "evaluate_every": 10}
+    return {model: CONTESTANTS[f"{model}-usual"].config(**protocol) for model in TRAPPED}
+
+
+def recipes() -> dict[str, RunConfig]:
+    """Every run that ships, by name."""
+    runs = {f"recall-{length}-{name}": config for (name, length), config in swept(CONTESTANTS).items()}
+    for (name, rate, length), config in at_rates(OFTEN).items():
+        if config not in runs.values():
+            runs[f"recall-{length}-{name}-{rate:g}"] = config
+    return runs | {f"recall-trap-{model}": config for model, config in trap().items()}

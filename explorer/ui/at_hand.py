@@ -120,8 +120,8 @@ def find(name: str) -> AtHand:
         return AtHand(job.key, f"{model_row(job.record.config.model).title} on your text", job.record)
 
 
-def wanted(task: str = "", models: tuple[str, ...] = ()) -> str:
-    """The run that somebody who has just come here looked at on another page, if it is of this task or these models."""
+def wanted(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> str:
+    """The run that somebody who has just come here looked at on another page, if it is of these tasks and models."""
     name = run_in_focus()
     if not (name and arrived()) or st.query_params:
         return ""
@@ -129,16 +129,16 @@ def wanted(task: str = "", models: tuple[str, ...] = ()) -> str:
         hand = find(name)
     except LineageError:
         return ""  # the page it came from has said so
-    fits = task in ("", task_row(hand.config.task).name) and (not models or hand.row.name in models)
+    fits = task_row(hand.config.task).name in tasks and (not models or hand.row.name in models)
     return hand.name if fits else ""
 
 
-def offered(task: str = "", models: tuple[str, ...] = ()) -> dict[str, str]:
-    """Every run of a task, or of some models, that has weights: its title by its name. The usual ones come first, then
-    this visitor's own."""
+def offered(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> dict[str, str]:
+    """Every run of some tasks, and perhaps of some models only, that has weights: its title by its name. The usual
+    ones come first, then this visitor's own."""
     me = visitor().id
     try:
-        entries = index.search(Query(tasks=(task,) if task else (), models=models))
+        entries = index.search(Query(tasks=tasks, models=models))
     except StoreError:  # the page works without the list
         entries = []
     found = {name: "" for name in _FIRST}

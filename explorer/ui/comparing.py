@@ -41,6 +41,8 @@ MEASURES = {
     "exact_accuracy": "accuracy, every sentence by its probability",
     "train_accuracy": "accuracy on the training sentences",
     "test_loss": "loss on the test sentences, in nats",
+    "accuracy": "accuracy on fresh sequences",
+    "loss": "loss on fresh sequences, in nats",
     "val_loss_part": "loss on held-out text, in nats a token",
     "train_loss": "loss on the training sentences, in nats",
     BATCH_LOSS: "loss of every batch, in nats",
@@ -48,6 +50,7 @@ MEASURES = {
 OF_TASK = {
     "negation": ("test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", BATCH_LOSS),
     "text": ("val_loss_part", "train_loss", BATCH_LOSS),
+    "recall": ("accuracy", "loss", BATCH_LOSS),
 }
 AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds": "by seconds"}
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
@@ -66,7 +69,15 @@ class Comparison:
     run: str = ""  # one run, as any page's address may name it
     x: Literal["step", "tokens", "seconds"] = "step"
     y: Literal[
-        "test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", "val_loss_part", "batch_loss"
+        "test_accuracy",
+        "exact_accuracy",
+        "train_accuracy",
+        "test_loss",
+        "accuracy",
+        "loss",
+        "train_loss",
+        "val_loss_part",
+        "batch_loss",
     ] = "test_accuracy"
     smooth: float = field(default=0.0, metadata={"low": 0.0, "high": 0.99})
     log_x: bool = False

@@ -15,6 +15,7 @@ from numpy import ndarray
 from explorer.errors import shortened
 from explorer.inspection.comparing import difference
 from explorer.tasks.negation import CLASSES
+from explorer.training.estimate import duration as duration
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -48,13 +49,6 @@ def some(names: Sequence[str], most: int = 4) -> str:
 def everybody(count: int) -> str:
     """All of several."""
     return "Both" if count == 2 else f"All {number(count)}"
-
-
-def duration(seconds: float) -> str:
-    """A time as one says it."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 @dataclass(frozen=True)

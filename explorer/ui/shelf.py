@@ -106,7 +106,7 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
         [
             {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True},
             {"key": "settings", "label": "settings", "kind": "brief", "align": "left"},
-            {"key": "accuracy", "label": "exact accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
+            {"key": "accuracy", "label": "accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
             {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True},
             {"key": "created", "label": "when", "kind": "text", "align": "left", "sort": True},
             {"key": "tags", "label": "tags", "kind": "tags", "align": "left"},
@@ -116,8 +116,8 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
         [_row(entry, me) for entry in entries],
         key="runs-table",
         label="Runs kept on this server",
-        caption="Exact accuracy: every sentence of the grammar, weighted by its probability; a dot for each seed. "
-        "Loss of a language model: nats a token over everything held out.",
+        caption="Accuracy on negation: every sentence of the grammar, weighted by its probability; on recall: of 256 "
+        "fresh sequences; a dot for each seed. Loss of a language model: nats a token over everything held out.",
         chosen=[run for run in shelf.runs if any(entry.key == run for entry in entries)],
         sort=shelf.sort,
     )
@@ -125,7 +125,7 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
 
 
 def _row(entry: Entry, me: Visitor) -> dict[str, object]:
-    accuracy = entry.metrics.get("exact_accuracy", {}).get("values", [])
+    accuracy = entry.metrics.get("exact_accuracy", entry.metrics.get("accuracy", {})).get("values", [])
     known = [round(value, 4) for value in accuracy if value is not None]
     seeds = f"{entry.replicas} seeds" if entry.replicas > 1 else f"seed {entry.seed}"
     called = entry.folder if entry.shipped else entry.key
