@@ -15,13 +15,16 @@ from explorer.models.configs import (
     FeedforwardTextConfig,
     GRUConfig,
     GRURecallConfig,
+    GRUStringConfig,
     GRUTextConfig,
     LSTMConfig,
     LSTMRecallConfig,
+    LSTMStringConfig,
     LSTMTextConfig,
     NgramTextConfig,
     RNNConfig,
     RNNRecallConfig,
+    RNNStringConfig,
     RNNTextConfig,
     TransformerEncoderConfig,
     TransformerRecallConfig,
@@ -29,6 +32,7 @@ from explorer.models.configs import (
 )
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
 
 ModelConfig: TypeAlias = (
@@ -48,8 +52,11 @@ ModelConfig: TypeAlias = (
     | LSTMRecallConfig
     | GRURecallConfig
     | TransformerRecallConfig
+    | RNNStringConfig
+    | LSTMStringConfig
+    | GRUStringConfig
 )
-TaskConfig: TypeAlias = NegationConfig | TextConfig | RecallConfig
+TaskConfig: TypeAlias = NegationConfig | TextConfig | RecallConfig | StringConfig
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,15 @@ _RECALL: dict[str, object] = {
     "evaluate_every": 20,
     "snapshots": 14,
 }
+# A step is the whole string: no batch, and no chance but the start. The step size is the notebook's.
+_STRING: dict[str, object] = {
+    "iterations": 200,
+    "batch_size": 1,
+    "learning_rate": 3e-2,
+    "evaluate_every": 2,
+    "snapshots": 2,
+    "sample": 200,
+}
 
 MODELS = {
     row.name: row
@@ -187,6 +203,7 @@ MODELS = {
                     RNNTextConfig, "explorer.models.rnn:RNNLanguageModel", {**_TEXT, "learning_rate": 1e-3}
                 ),
                 "recall": Variant(RNNRecallConfig, "explorer.models.rnn:RNNRecall", {**_RECALL, "iterations": 1_000}),
+                "string": Variant(RNNStringConfig, "explorer.models.rnn:RNNString", _STRING),
             },
         ),
         ModelRow(
@@ -205,6 +222,7 @@ MODELS = {
                     LSTMTextConfig, "explorer.models.lstm:LSTMLanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
                 "recall": Variant(LSTMRecallConfig, "explorer.models.lstm:LSTMRecall", _RECALL),
+                "string": Variant(LSTMStringConfig, "explorer.models.lstm:LSTMString", _STRING),
             },
         ),
         ModelRow(
@@ -223,6 +241,7 @@ MODELS = {
                     GRUTextConfig, "explorer.models.gru:GRULanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
                 "recall": Variant(GRURecallConfig, "explorer.models.gru:GRURecall", _RECALL),
+                "string": Variant(GRUStringConfig, "explorer.models.gru:GRUString", _STRING),
             },
         ),
         ModelRow(
@@ -259,6 +278,7 @@ TASKS = {
         TaskRow("negation", "Negation", NegationConfig, "explorer.training.negation_lesson:NegationLesson", "negation"),
         TaskRow("text", "Text", TextConfig, "explorer.training.text_lesson:TextLesson", "text"),
         TaskRow("recall", "Recall", RecallConfig, "explorer.training.recall_lesson:RecallLesson", "memory"),
+        TaskRow("string", "String", StringConfig, "explorer.training.string_lesson:StringLesson", "memory"),
     )
 }
 SENTENCES = ("negation", "text")  # tasks whose models read what somebody types
@@ -269,6 +289,7 @@ PAGES = (
     PageRow("text.py", "text", "Language models"),
     PageRow("studio.py", "studio", "Generation"),
     PageRow("attention.py", "attention", "Attention"),
+    PageRow("memory.py", "memory", "Memory"),
     PageRow("compare.py", "compare", "Compare"),
     PageRow("runs.py", "runs", "Runs"),
 )

@@ -13,13 +13,16 @@ import typer
 
 from explorer.commands.common import Json, Run, own_text, print_metrics, say, stored_run
 from explorer.errors import DamagedRun, InvalidSetting, shortened
+from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
 from explorer.training import store
 from explorer.training.config import RunConfig, validated
 
 if TYPE_CHECKING:
+    from explorer.generation.writing import Writer
     from explorer.inspection.attention import Read
     from explorer.inspection.heads import Habits
+    from explorer.tokenization.text import Tokenizer
 
 
 def evaluate(
@@ -101,9 +104,7 @@ def generate(
 ) -> None:
     """Let a language model write."""
     from explorer.generation.sampling import Sampling
-    from explorer.generation.writing import continued
-    from explorer.inspection.opening import open_model
-    from explorer.tokenization.text import from_json
+    from explorer.generation.writing import continued_by
 
     given = {
         "temperature": "0" if greedy else temperature,
@@ -113,11 +114,11 @@ def generate(
         "seed": seed,
     }
     sampling = validated(Sampling, {name: value for name, value in given.items() if value is not None})
-    stored = stored_run(run, "text")
-    if not stored.tokenizer:
-        raise DamagedRun(f"Run {stored.key} has no tokenizer: it cannot read or write. Train it again.")
-    model, tokenizer = open_model(stored).alone(0), from_json(stored.tokenizer)
-    written = continued(model, tokenizer, stored.config.on(TextConfig), prompt, tokens, sampling, samples)
+    found = stored_run(run)
+    stored = found if isinstance(found.config.task, StringConfig) else stored_run(run, "text")
+    writer, tokenizer = _writer(stored)
+    lower = isinstance(stored.config.task, TextConfig) and stored.config.task.lower
+    written = continued_by(writer, tokenizer, prompt, tokens, sampling, samples, lower)
     if as_json:
         say(asdict(written))
         return
@@ -128,6 +129,23 @@ def generate(
             print(f"The model never saw {', '.join(map(repr, unseen))}: {become}.", file=sys.stderr)
     for text in written.whole:
         print(text)
+
+
+def _writer(stored: store.StoredRun) -> tuple[Writer, Tokenizer]:
+    """The first seed of a language model, as it writes, and what it cuts text with. Raises DamagedRun."""
+    from explorer.generation.writing import Writer
+    from explorer.inspection.opening import open_model
+    from explorer.tokenization.characters import Characters
+    from explorer.tokenization.text import from_json
+    from explorer.training.string_lesson import string_writer
+
+    task = stored.config.task
+    if isinstance(task, StringConfig):
+        return string_writer(open_model(stored).alone(0)), Characters(task.vocabulary)
+    if not stored.tokenizer:
+        raise DamagedRun(f"Run {stored.key} has no tokenizer: it cannot read or write. Train it again.")
+    tokenizer = from_json(stored.tokenizer)
+    return Writer.of(open_model(stored).alone(0), stored.config.on(TextConfig), tokenizer), tokenizer
 
 
 def inspect(

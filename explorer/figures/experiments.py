@@ -120,7 +120,7 @@ def curves(
     drawn = comparison(lines, x_title, span, log_y=log_y, end=end, room=52)
     labels = [note for note in drawn.layout.annotations if note.yref == "paper"]
     gap = _LOW_GAP if len(labels) < 4 else _GAP
-    for note, height in zip(labels, _spread([float(note.y) for note in labels], gap), strict=True):
+    for note, height in zip(labels, spread([float(note.y) for note in labels], gap), strict=True):
         note.y = height
     drawn.layout.xaxis.update(nticks=4, tickangle=0)  # also where it is half a phone wide
     if log_y:
@@ -154,10 +154,10 @@ def _apart(lines: Sequence[Ends], span: tuple[float, float]) -> list[float]:
     for line in lines:
         last = [float(mean) for mean in line.values.mean(axis=1) if math.isfinite(mean)]
         wanted.append(min(max((last[-1] - low) / (high - low), 0.0), 1.0) if last else 1.0)
-    return _spread(wanted, _GAP)
+    return spread(wanted, _GAP)
 
 
-def _spread(wanted: Sequence[float], gap: float) -> list[float]:
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
     """The same heights in the same order, no two nearer than `gap`, none above 1."""
     placed = dict.fromkeys(range(len(wanted)), 0.0)
     floor = 0.0

@@ -142,9 +142,22 @@ def continued(
     samples: int = 1,
 ) -> Continued:
     """A model goes on from a prompt, read as its task reads the text that it learned from."""
-    read = prompt.lower() if task.lower else prompt
+    return continued_by(Writer.of(model, task, tokenizer), tokenizer, prompt, tokens, sampling, samples, task.lower)
+
+
+def continued_by(
+    writer: Writer,
+    tokenizer: Tokenizer,
+    prompt: str,
+    tokens: int,
+    sampling: Sampling,
+    samples: int = 1,
+    lower: bool = False,
+) -> Continued:
+    """`continued`, for a model whose task is no text of a corpus. `lower`: it knows small letters only."""
+    read = prompt.lower() if lower else prompt
     ids, unseen = prompt_ids(tokenizer, read)
-    rows = write(Writer.of(model, task, tokenizer), ids, tokens, sampling, samples)
+    rows = write(writer, ids, tokens, sampling, samples)
     dropped, unknown = (unseen, ()) if tokenizer.unknown is None else ((), unseen)
     before = ids.tolist()
     texts = tuple(tokenizer.decode(row) for row in rows.tolist())

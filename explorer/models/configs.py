@@ -239,3 +239,30 @@ class TransformerEncoderDecoderConfig:
     norm_place: Literal["pre", "post"] = setting("pre", "Norm before each part, or (2017) after its residual.")
     activation: Literal["relu", "gelu", "relu2"] = setting("relu", "ReLU, GELU, or ReLU squared.")
     start: Literal["usual", "zero"] = setting("usual", "How the last layer of each part starts.")
+
+
+# On a string each model says every character from those before it.
+
+
+@dataclass(frozen=True)
+class RecurrentStringConfig:
+    """What the models of one string share: one layer, and whether its state is fed back."""
+
+    width: int = setting(8, "Numbers in each character's embedding.", 1, 128)
+    hidden: int = setting(16, "Units in the hidden state.", 1, 256)
+    recurrent: bool = setting(True, "Whether the state is fed back; if not, every character is read from a cold state.")
+
+
+@dataclass(frozen=True)
+class RNNStringConfig(RecurrentStringConfig):
+    """Sizes of the plain recurrent network."""
+
+
+@dataclass(frozen=True)
+class LSTMStringConfig(RecurrentStringConfig):
+    """Sizes of the long short-term memory."""
+
+
+@dataclass(frozen=True)
+class GRUStringConfig(RecurrentStringConfig):
+    """Sizes of the gated recurrent unit."""

@@ -17,12 +17,13 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import GRUConfig, GRURecallConfig, GRUTextConfig
+from explorer.models.configs import GRUConfig, GRURecallConfig, GRUStringConfig, GRUTextConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, own
 from explorer.models.recurrence import (
     RecurrentClassifier,
     RecurrentLanguageModel,
+    RecurrentStringModel,
     kept_open,
     open_gates,
     restart,
@@ -97,4 +98,11 @@ class GRULanguageModel(RecurrentLanguageModel):
     """Reads a text with gated recurrent units."""
 
     def __init__(self, config: GRUTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
+        super().__init__(GRUCell, config, vocabulary, generator)
+
+
+class GRUString(RecurrentStringModel):
+    """Reads a string with the gated recurrent unit."""
+
+    def __init__(self, config: GRUStringConfig, vocabulary: int, generator: Generator) -> None:
         super().__init__(GRUCell, config, vocabulary, generator)

@@ -18,19 +18,21 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import LSTMConfig, LSTMRecallConfig, LSTMTextConfig
+from explorer.models.configs import LSTMConfig, LSTMRecallConfig, LSTMStringConfig, LSTMTextConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, own
 from explorer.models.recurrence import (
     RecurrentClassifier,
     RecurrentLanguageModel,
+    RecurrentStringModel,
     kept_open,
     open_gates,
     restart,
 )
 from explorer.models.taps import StepTap
 
-INPUT, FORGET = 0, 1  # places of gates in the order i, f, g, o
+INPUT = 0  # places of gates in the order i, f, g, o
+FORGET = 1
 
 
 class LSTMCell(nn.Module):
@@ -102,4 +104,11 @@ class LSTMLanguageModel(RecurrentLanguageModel):
     """Reads a text with LSTM cells (Graves 2013)."""
 
     def __init__(self, config: LSTMTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
+        super().__init__(LSTMCell, config, vocabulary, generator)
+
+
+class LSTMString(RecurrentStringModel):
+    """Reads a string with the LSTM cell."""
+
+    def __init__(self, config: LSTMStringConfig, vocabulary: int, generator: Generator) -> None:
         super().__init__(LSTMCell, config, vocabulary, generator)

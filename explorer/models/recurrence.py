@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import RecurrentTextConfig
+from explorer.models.configs import RecurrentStringConfig, RecurrentTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, Linear, own
 from explorer.models.taps import Tap, watched
@@ -78,9 +78,10 @@ class RecurrentClassifier(nn.Module):
         self.embedding = Embedding(vocabulary, width, generator)
         self.cell = cell  # type: ignore[assignment]  # a module that is a Cell
         self.readout = Linear(hidden, classes, generator)
+        self.embedded = Tap()
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
-        states, _ = unroll(self.cell, self.embedding(ids))
+        states, _ = unroll(self.cell, self.embedded(self.embedding(ids)))
         # Padding stands at the end, so whatever the cell does there comes after the state we read.
         last = (ids != self.padding).sum(-1) - 1
         index = last[..., None, None].expand(*last.shape, 1, states.shape[-1])
@@ -88,7 +89,7 @@ class RecurrentClassifier(nn.Module):
 
     def after_each(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time classes"]:
         """What it would answer if the sequence ended after each token: every length for the price of the longest."""
-        return self.readout(unroll(self.cell, self.embedding(ids))[0])
+        return self.readout(unroll(self.cell, self.embedded(self.embedding(ids)))[0])
 
 
 class RecurrentLanguageModel(LanguageModel):
@@ -135,6 +136,29 @@ class RecurrentLanguageModel(LanguageModel):
             x = self.dropout(x)
             last += after
         return x, last
+
+
+class RecurrentStringModel(RecurrentLanguageModel):
+    """A language model of one layer, whose state need not be fed back: then it sees one character and no more."""
+
+    def __init__(
+        self,
+        cell: Callable[[int, int, Generator], nn.Module],
+        config: RecurrentStringConfig,
+        vocabulary: int,
+        generator: Generator,
+    ) -> None:
+        super().__init__(cell, RecurrentTextConfig(config.width, config.hidden), vocabulary, generator)
+        self.recurrent = config.recurrent
+
+    def features(
+        self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
+    ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
+        if self.recurrent:
+            return super().features(ids, state)
+        # Time becomes a part of the batch: every character is a sequence of its own, read from the zero state.
+        apart, _ = super().features(ids.flatten(-2)[..., None])
+        return apart.view(*ids.shape, -1), ()
 
 
 def open_gates(recurrent: Linear, given: Linear, gate: int, bias: Float[Tensor, " hidden"]) -> None:

@@ -14,10 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
-from explorer.models.configs import RNNConfig, RNNRecallConfig, RNNTextConfig
+from explorer.models.configs import RNNConfig, RNNRecallConfig, RNNStringConfig, RNNTextConfig
 from explorer.models.language import State
 from explorer.models.layers import Linear, own
-from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel, restart
+from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel, RecurrentStringModel, restart
 from explorer.models.taps import StepTap
 
 
@@ -84,4 +84,11 @@ class RNNLanguageModel(RecurrentLanguageModel):
     """Reads a text with plain recurrent cells (Mikolov et al. 2010)."""
 
     def __init__(self, config: RNNTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
+        super().__init__(RNNCell, config, vocabulary, generator)
+
+
+class RNNString(RecurrentStringModel):
+    """Reads a string with the plain recurrent cell."""
+
+    def __init__(self, config: RNNStringConfig, vocabulary: int, generator: Generator) -> None:
         super().__init__(RNNCell, config, vocabulary, generator)

@@ -343,7 +343,8 @@ def _impossible(kind: type[Any], name: str, value: object) -> str:
     elif hint is bool:
         possible = "true or false"
     elif hint is str:
-        possible = f"text of the form {field.metadata['pattern']}"
+        pattern = field.metadata["pattern"]
+        possible = f"text of the form {pattern}" if pattern else "text"
     else:
         sort = "a whole number" if hint is int else "a number"
         possible = f"{sort} from {field.metadata['low']:g} to {field.metadata['high']:,}"

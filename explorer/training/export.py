@@ -18,6 +18,9 @@ from collections.abc import Mapping
 from explorer.catalogue import ModelConfig, TaskConfig, variant
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, RecurrentTextConfig
 from explorer.tasks.corpora import TINYSHAKESPEARE_ADDRESS
+from explorer.tasks.negation import NegationConfig
+from explorer.tasks.recall import RecallConfig
+from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
 from explorer.training.config import Optimiser, RunConfig, key
 from explorer.training.sources import Facts, Selection, Source, pruned, text_of
@@ -32,6 +35,11 @@ _TOKENIZERS = {
 _GIVEN = {  # texts that are not made by a rule
     "tinyshakespeare": f"Tiny Shakespeare ({TINYSHAKESPEARE_ADDRESS})",
     "own": "the text that the run was trained on (SHA-256 {sha})",
+}
+_SCRIPTS = {  # by task: the script, and the model and settings that it is written for
+    NegationConfig: ("explorer.training.negation_script", "RNN", "RNNConfig"),
+    RecallConfig: ("explorer.training.recall_script", "RNNRecall", "RNNRecallConfig"),
+    StringConfig: ("explorer.training.string_script", "RNNString", "RNNStringConfig"),
 }
 _METHODS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSProp", "muon": "Muon"}  # classes of training/optimisers.py
 
@@ -73,11 +81,8 @@ def _script(config: RunConfig) -> tuple[str, dict[str, str]]:
     place, _, model = variant(config.model).place.partition(":")
     settings = type(config.model).__name__
     if not isinstance(config.task, TextConfig):
-        return "explorer.training.negation_script", {
-            "explorer.models.rnn": place,
-            "RNN": model,
-            "RNNConfig": settings,
-        }
+        script, own_model, own_settings = _SCRIPTS[type(config.task)]
+        return script, {"explorer.models.rnn": place, own_model: model, own_settings: settings}
     tokenizer_place, tokenizer = _TOKENIZERS[config.task.tokenizer]
     return "explorer.training.text_script", {
         "explorer.models.transformer_decoder": place,
@@ -94,7 +99,7 @@ def _facts(config: RunConfig) -> Facts:
     optimiser, alone = config.optimiser, config.replicas == 1
     of_script = {"RUN.replicas > 1": not alone, "RUN.average": config.average > 0}
     facts: dict[str, dict[str, bool]] = {
-        "explorer.training.negation_script": of_script,
+        **{script: of_script for script, *_ in _SCRIPTS.values()},
         "explorer.training.optimisers": {
             **{f"settings.method == '{name}'": optimiser.method == name for name in _METHODS},
             "self.settings.clip": optimiser.clip > 0,

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from explorer.catalogue import model_row, task_row, variant
 from explorer.errors import DamagedRun
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig, default, to_json
 from explorer.training.store import Card, StoredRun
@@ -117,6 +118,8 @@ def model_card(run: StoredRun, zipped: bool = False) -> str:
 def known_limits(config: RunConfig) -> list[str]:
     """What nobody should expect of a model trained like this."""
     task = config.task
+    if isinstance(task, StringConfig):
+        return ["It knows one string and nothing else; what comes after the string's end it was never taught."]
     if isinstance(task, RecallConfig):
         told = (
             f"It saw the same {task.sequences:,} sequences again and again, and may know them by heart and no others."

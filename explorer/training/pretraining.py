@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from explorer.catalogue import models_of
-from explorer.training import experiments, recall_runs
+from explorer.training import experiments, exploding_runs, recall_runs
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.presets import preset
 from explorer.training.record import Record, Weights
@@ -50,7 +50,7 @@ def recipes() -> dict[str, RunConfig]:
                 runs[f"negation-{world}-{model}-usual-start"] = changed(run, {"start": 1.0})
     for model in models_of("text"):
         runs[f"text-{model}"] = changed(default("text", model), TEXT[model])
-    runs |= experiments.recipes() | recall_runs.recipes()
+    runs |= experiments.recipes() | recall_runs.recipes() | exploding_runs.recipes()
     runs["text-best"] = preset("characters-transformer").config()
     runs["text-assignment"] = preset("assignment").config()
     runs["text-through-training"] = changed(default("text", "transformer"), THROUGH_TRAINING)
@@ -61,7 +61,8 @@ def tags(name: str) -> tuple[str, ...]:
     """By which a shipped run is found among the others: those of an experiment belong together."""
     found = [each.name for each in experiments.EXPERIMENTS.values() if name.startswith(f"text-{each.name}-")]
     if name.startswith("recall-"):
-        found = [] if name in SCRUBBED else ["trap" if "trap" in name else "sweep"]
+        about = next((each for each in ("trap", "exploding") if each in name), "sweep")
+        found = [] if name in SCRUBBED else [about]
     return ("experiment", *found) if found else ()
 
 

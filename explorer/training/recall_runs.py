@@ -5,9 +5,10 @@ Needs no torch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from explorer.catalogue import MODELS
 from explorer.training.config import RunConfig, changed, default
 
 SEEDS = 8
@@ -23,67 +24,49 @@ class Contestant:
     name: str  # in an address
     model: str
     title: str
-    short: str  # at the end of a line
+    words: str  # in the middle of a sentence, after the architecture
+    label: str  # at the end of a line, beside others of its architecture
     dash: str  # the colour says the architecture, the dash the start
     settings: Mapping[str, object] = field(hash=False)
+
+    @property
+    def short(self) -> str:
+        """At the end of a line, beside other architectures."""
+        return f"{MODELS[self.model].title} {self.label}"
 
     def config(self, **shared: object) -> RunConfig:
         """Its run with some settings that all have in common. Raises InvalidSetting."""
         return changed(default("recall", self.model), {"replicas": SEEDS, **self.settings, **shared})
 
 
-def _starts(model: str, title: str, *starts: str) -> list[Contestant]:
-    return [
-        Contestant(
-            f"{model}-{start}",
-            model,
-            f"{title}, {_STARTS[start]}",
-            f"{title} {_SHORT[start]}",
-            _DASHES[start],
-            {"start": start},
-        )
-        for start in starts
-    ]
-
-
+# For each start: its name in a title, in the middle of a sentence, at the end of a line, and its dash.
 _STARTS = {
-    "usual": "usual start",
-    "orthogonal": "started as a rotation",
-    "forget-1": "gates at bias 1",
-    "forget-3": "gates at bias 3",
-    "chrono": "gates open (chrono)",
+    "usual": ("usual start", "with the usual start", "usual", "6px,4px"),
+    "orthogonal": ("started as a rotation", "started as a rotation", "rotation", "10px,3px,2px,3px"),
+    "forget-1": ("gates at bias 1", "with gates at bias 1", "bias 1", "2px,4px"),
+    "forget-3": ("gates at bias 3", "with gates at bias 3", "bias 3", "12px,3px"),
+    "chrono": ("gates open (chrono)", "with open gates", "open", "solid"),
 }
-_SHORT = {"usual": "usual", "orthogonal": "rotation", "forget-1": "bias 1", "forget-3": "bias 3", "chrono": "open"}
-_DASHES = {
-    "usual": "6px,4px",
-    "orthogonal": "10px,3px,2px,3px",
-    "forget-1": "2px,4px",
-    "forget-3": "12px,3px",
-    "chrono": "solid",
-    "learned": "solid",
-    "sinusoidal": "12px,3px",
-    "none": "6px,4px",
+_POSITIONS = {
+    "learned": ("learned positions", "with learned positions", "learned", "solid"),
+    "sinusoidal": ("positions as sines", "with positions as sines", "sines", "12px,3px"),
+    "none": ("no positions", "without positions", "none", "6px,4px"),
 }
-_PLACES = {"learned": "learned positions", "sinusoidal": "positions as sines", "none": "no positions"}
-_PLACED = {"learned": "learned", "sinusoidal": "sines", "none": "no positions"}
+
+
+def _each(model: str, setting: str, told: Mapping[str, tuple[str, str, str, str]]) -> Iterator[Contestant]:
+    for value, (title, words, label, dash) in told.items():
+        full = f"{MODELS[model].title}, {title}"
+        yield Contestant(f"{model}-{value}", model, full, words, label, dash, {setting: value})
+
 
 CONTESTANTS = {
     each.name: each
     for each in (
-        *_starts("rnn", "RNN", "usual", "orthogonal"),
-        *_starts("lstm", "LSTM", "usual", "orthogonal", "forget-1", "forget-3", "chrono"),
-        *_starts("gru", "GRU", "usual", "orthogonal", "forget-1", "forget-3", "chrono"),
-        *(
-            Contestant(
-                f"transformer-{places}",
-                "transformer",
-                f"Transformer, {words}",
-                f"Transformer, {_PLACED[places]}",
-                _DASHES[places],
-                {"positions": places},
-            )
-            for places, words in _PLACES.items()
-        ),
+        *_each("rnn", "start", {start: _STARTS[start] for start in ("usual", "orthogonal")}),
+        *_each("lstm", "start", _STARTS),
+        *_each("gru", "start", _STARTS),
+        *_each("transformer", "positions", _POSITIONS),
     )
 }
 # What a newcomer sees: each architecture as it usually starts, and what changes the outcome.

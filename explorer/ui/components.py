@@ -73,6 +73,8 @@ class Panel:
     `rest` is where on the x axis they are read while nobody points; without it at their end.
     `target` is a height that can be dragged, with the traces of which the list says where they reach it:
     value, low, high, label, lines of trace, title, colour; rising, unit and digits of the places.
+    `frames` are the heights of every trace at each stop of the playback: then that turns the pages of one figure,
+    instead of uncovering it from the left.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Panel:
     tracks: Sequence[Mapping[str, object]] | None = None
     rest: float | None = None
     target: Mapping[str, object] | None = None
+    frames: Sequence[Sequence[Sequence[float | None]]] | None = None
     token_axis: str | None = None
     token_offset: int = 0
     token_count: int | None = None
@@ -101,6 +104,7 @@ class Panel:
             "track": {**track, "digits": 3} if track else None,
             "tracks": [{"digits": 3, **line} for line in self.tracks] if self.tracks else None,
             "target": dict(self.target) if self.target else None,
+            "frames": self.frames,
             "token_axis": self.token_axis,
             "token_offset": self.token_offset,
             "token_count": self.token_count,
@@ -119,6 +123,9 @@ class Playback:
     autoplay: bool = False  # play it from the start even if it is over already: Train was just pressed
     unit: str = "epoch"
     step: float = 1.0  # by which the arrow keys go
+    stops: Sequence[str] = ()  # what stands where, if it counts the frames of panels: `end` is the last of them
+    first: int | None = None  # where it stands at first; None: at the end
+    tells: bool = False  # says where it was let go, as "stop", see `heard`
 
 
 def frame(
@@ -147,7 +154,7 @@ def frame(
         "file": key,
         "live": live,
     }
-    _frame(data=data, key=key, on_over_change=lambda: None, **ears(key, "target"))
+    _frame(data=data, key=key, on_over_change=lambda: None, **ears(key, "target", "stop"))
     return moved
 
 

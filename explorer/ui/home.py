@@ -8,6 +8,7 @@ from explorer.errors import DamagedRun
 from explorer.tasks.negation import CLASSES
 from explorer.training import store
 from explorer.training.config import changed
+from explorer.training.recall_runs import CONTESTANTS, SEEDS
 from explorer.training.store import StoredRun
 from explorer.ui import runs
 from explorer.ui.negation_lab import NegationLab
@@ -23,9 +24,10 @@ def stations(figures: bool) -> list[Station]:
     """The lineage from counts to 2017. Without `figures` the places for them stay empty."""
     found = lanes(NegationLab().configs)
     texts = TextLab()
-    readers = lanes({model: texts.config(model) for model in ("feedforward", "lstm", "gru")})
+    readers = lanes({model: texts.config(model) for model in ("feedforward", "gru")})
     heads: Station = {"href": "/attention", "page": "attention", "link": "Open the attention explorer"}
     lab: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
+    memory: Station = {"href": "/memory", "page": "memory", "link": "Open the memory lab"}
     library: Station = {"href": "/text", "page": "text", "link": "Open the language models"}
     shut: Station = {"href": None, "page": None, "link": None, "figure": None}
 
@@ -61,7 +63,13 @@ def stations(figures: bool) -> list[Station]:
         station(
             "2010", "Recurrent net", "--m-rnn", "What if it reads word by word, and remembers?", drawn("rnn", _path)
         ),
-        station("2013", "LSTM", "--m-lstm", "What changes when memory gets a door?", wrote("lstm")),
+        station(
+            "2013",
+            "LSTM",
+            "--m-lstm",
+            "What changes when memory gets a door?",
+            {**memory, "figure": _doors() if figures else None},
+        ),
         station("2014", "GRU", "--m-gru", "Is one door fewer enough?", wrote("gru")),
         station("2015", "Attention", "--m-additive", "Why squeeze a sentence into one vector?", shut),
         station(
@@ -91,6 +99,22 @@ def _weights(run: StoredRun) -> Station:
         "rows": rows,
         "alt": f"Learned weight of each word towards sustain, mean of {len(seeds)} seeds: {said}.",
         "caption": f"weight of each word, {len(seeds)} seeds: collapse left, sustain right",
+    }
+
+
+def _doors() -> Station | None:
+    """How often the LSTM knows the first of 50 symbols, with its gates as they usually start and open."""
+    found = lanes({name: CONTESTANTS[name].config() for name in ("lstm-usual", "lstm-forget-3", "lstm-chrono")})
+    right = {name: lane.stored.curves.last("accuracy") for name, lane in found.items() if lane.stored}
+    if not right:
+        return None
+    rows = [{"label": CONTESTANTS[n].label, "value": round(float(values.mean()), 3)} for n, values in right.items()]
+    said = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
+    return {
+        "kind": "bars",
+        "rows": rows,
+        "alt": f"Share of sequences whose first of 50 symbols the LSTM names, by the start of its gates: {said}.",
+        "caption": f"names the first of 50 symbols, by the gates at its start; {SEEDS} seeds",
     }
 
 

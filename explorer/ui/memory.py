@@ -16,6 +16,7 @@ MOST_WHO = 8  # lines that one can still tell apart
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # how symbols are written
 LONGEST_TYPED = 200  # symbols
 Sweep = Literal["starts", "rates"]
+Speller = Literal["rnn", "lstm", "gru"]  # who learns the string
 
 
 def _who(given: object) -> None:
@@ -54,6 +55,8 @@ class Memory:
     say: str = field(default="", metadata={"check": _typed})  # the sequence that is read; empty: one is drawn
     gain: float = field(default=1.0, metadata={"low": 0.5, "high": 3.0})
     text: str = field(default="abca abca abca ", metadata={"longest": 200})  # of the smallest language model
+    text_model: Speller = "rnn"
+    text_seed: int = field(default=0, metadata={"low": 0, "high": 7})  # whose writing is shown
 
     @property
     def contestants(self) -> dict[str, Contestant]:
@@ -102,4 +105,5 @@ class Memory:
 
     def reset(self) -> Memory:
         """The race as a newcomer finds it."""
-        return replace(Memory(), sweep=self.sweep, say=self.say, gain=self.gain, text=self.text)
+        kept = {name: getattr(self, name) for name in ("sweep", "say", "gain", "text", "text_model", "text_seed")}
+        return replace(Memory(), **kept)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 import streamlit as st
@@ -22,25 +21,14 @@ from explorer.ui.findings import duration, seeds
 from explorer.ui.live import offer
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
-from explorer.ui.training_controls import Same
+from explorer.ui.training_controls import Asked, Same
 from explorer.ui.visitors import visitor
-
-_STATE = "lineage.text-experiments"
-
-
-@dataclass
-class Asked:
-    """What a visitor did in this section; the experiment itself is a part of the page's address."""
-
-    raced: set[str] = field(default_factory=set)  # keys of the runs asked for in this window
-    races: int = 0
-    problems: tuple[str, ...] = ()
 
 
 def experiments_section(chosen: str, choose: Callable[[str], None]) -> None:
     """The whole section. `chosen` is the name of an experiment, `choose` is told of another one."""
     experiment = EXPERIMENTS.get(chosen) or next(iter(EXPERIMENTS.values()))
-    asked: Asked = st.session_state.setdefault(_STATE, Asked())
+    asked = Asked.of("experiments")
     st.header("What the papers found, measured again", anchor=False)
     explanation(
         "Sentences that one reads about these models, each asked of small models on characters of Tiny Shakespeare, "
@@ -116,29 +104,11 @@ def _pills(experiment: Experiment, asked: Asked, choose: Callable[[str], None]) 
 def _controls(experiment: Experiment, lanes: Mapping[str, Lane], asked: Asked) -> None:
     """Run it here, or while it runs, Stop, in the same place; what it costs; and its runs on the Compare page."""
     problems(asked.problems)
-    live = any(lane.live for lane in lanes.values())
     with st.container(horizontal=True, vertical_alignment="center"):
-        if live:
-            training_controls.stop_button(list(lanes.values()), "experiment.stop")
-        else:
-            again = all(lane.stored for lane in lanes.values())
-            st.button(
-                "Run it again here" if again else "Run it here",
-                icon=":material/play_arrow:",
-                on_click=_start,
-                args=(experiment, asked),
-                key="experiment.run",
-            )
+        training_controls.run_button(asked, configs(experiment).values(), lanes, "experiment")
         st.caption(_cost(experiment, lanes))
         for part in experiment.fields:
             _compare(part, [trial for trial in experiment.trials if trial.field == part], lanes)
-
-
-def _start(experiment: Experiment, asked: Asked) -> None:
-    """Train every run of an experiment."""
-    taken, asked.problems = training_controls.submit(configs(experiment).values())
-    asked.raced |= taken
-    asked.races += 1
 
 
 def _cost(experiment: Experiment, lanes: Mapping[str, Lane]) -> str:

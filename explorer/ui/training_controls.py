@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -31,6 +32,39 @@ def submit(configs: Iterable[RunConfig]) -> tuple[set[str], tuple[str, ...]]:
     except LineageError as error:  # a limit of this server; what it took trains
         return asked, (str(error),)
     return asked, ()
+
+
+@dataclass
+class Asked:
+    """What a visitor asked to be trained in one part of a page that has no lab."""
+
+    raced: set[str] = field(default_factory=set)  # keys of the runs asked for in this window
+    races: int = 0  # how often: each is a playback of its own
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str) -> Asked:
+        """This visitor's, for the part of this name."""
+        asked: Asked = st.session_state.setdefault(f"lineage.asked-to-train.{name}", cls())
+        return asked
+
+    def start(self, configs: Iterable[RunConfig]) -> None:
+        """Train all of these."""
+        taken, self.problems = submit(configs)
+        self.raced |= taken
+        self.races += 1
+
+
+def run_button(asked: Asked, configs: Iterable[RunConfig], lanes: Mapping[str, Lane], name: str) -> None:
+    """Train these here, or while any of them trains, Stop, in the same place. Why some were not taken, if they were
+    not, stands in `asked.problems`."""
+    if any(lane.live for lane in lanes.values()):
+        stop_button(list(lanes.values()), f"{name}.stop")
+        return
+    label = "Run it again here" if all(lane.stored for lane in lanes.values()) else "Run it here"
+    if any(_stopped(lane) for lane in lanes.values()):
+        label = "Go on"
+    st.button(label, icon=":material/play_arrow:", on_click=asked.start, args=(tuple(configs),), key=f"{name}.run")
 
 
 def start(session: LabSession[AnyLab]) -> None:

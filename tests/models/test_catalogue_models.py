@@ -92,9 +92,12 @@ ATTENTION = ["keys", "mixed", "queries", "scores", "values", "weights"]
 TAPS = {
     "bag_of_words": ["counts"],
     "feedforward": ["embedded", "hidden"],
-    "rnn": ["cell.state"],
-    "lstm": [f"cell.{t}" for t in ("candidate", "forget_gate", "input_gate", "memory", "output_gate", "state")],
-    "gru": ["cell.candidate", "cell.reset_gate", "cell.state", "cell.update_gate"],
+    "rnn": ["cell.state", "embedded"],
+    "lstm": [
+        *(f"cell.{t}" for t in ("candidate", "forget_gate", "input_gate", "memory", "output_gate", "state")),
+        "embedded",
+    ],
+    "gru": ["cell.candidate", "cell.reset_gate", "cell.state", "cell.update_gate", "embedded"],
     "transformer": [
         *(f"blocks.{i}.{tap}" for i in range(2) for tap in [*(f"attention.{part}" for part in ATTENTION), "output"]),
         "embedded",

@@ -25,15 +25,17 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
         open_, drawn_ = station["href"] is not None, station["figure"] is not None
         assert open_ == drawn_ == (station["link"] is not None)
     kinds = [station["figure"]["kind"] for station in stations if station["figure"]]
-    assert kinds == ["bars", "lines", "path", "lines", "lines", "gaze"]
-    bars, neural, path, lstm, gru, gaze = [station["figure"] for station in stations if station["figure"]]
-    for figure, model in ((neural, "feedforward"), (lstm, "lstm"), (gru, "gru")):
+    assert kinds == ["bars", "lines", "path", "bars", "lines", "gaze"]
+    bars, neural, path, doors, gru, gaze = [station["figure"] for station in stations if station["figure"]]
+    for figure, model in ((neural, "feedforward"), (gru, "gru")):
         wrote = store.find(f"text-{model}").curves.samples[-1][0]
         assert all(line in wrote for line in figure["lines"])
         assert len(figure["lines"]) > 2
     weights = store.find("negation-single-bag_of_words").weights()["readout.weight"]
     not_ = np.diff(weights, axis=1)[:, 0, 7].mean()
     assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)
+    right = [store.find(f"recall-50-lstm-{start}").curves.last("accuracy").mean() for start in ("usual", "chrono")]
+    assert [row["value"] for row in doors["rows"]][::2] == pytest.approx(right, abs=1e-3)
     last = store.find("negation-single-rnn").curves.answers["sustain"][-1][0, 3]
     assert path["values"][-1] == pytest.approx(last, abs=1e-3)
     assert sum(gaze["weights"]) <= 1.0001

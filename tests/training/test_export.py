@@ -40,6 +40,16 @@ CONFIGS |= {
     name: changed(default("negation", "feedforward"), {**SHORT, **changes})
     for name, changes in (SCHEDULES | METHODS).items()
 }
+RECALL: dict[str, dict[str, object]] = {
+    "rnn": {"start": "orthogonal", "gain": 1.2, "replicas": 2},
+    "lstm": {"start": "chrono"},
+    "gru": {"start": "forget-3", "sequences": 20, "batch_size": 20, "replicas": 2},
+    "transformer": {"positions": "sinusoidal", "symbols": 3},
+}
+CONFIGS |= {
+    f"recall_{model}": changed(default("recall", model), {"length": 7, "iterations": 6, "batch_size": 8, **changes})
+    for model, changes in RECALL.items()
+}
 RUN_ALL = """
 import json, runpy, sys
 from pathlib import Path

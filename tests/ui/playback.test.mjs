@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { advance, arrival, cut, fluid, nearest, stepped, valueAt } from "../../explorer/ui/assets/playback.js";
+import { advance, arrival, cut, fluid, framed, nearest, pageAt, stepped, valueAt } from "../../explorer/ui/assets/playback.js";
 
 const run = { run: "a", end: 30, available: 30, live: false };
 const line = { x: [0, 1, 2, 3], y: [0, 0.5, 0.75, 1], mode: "lines" };
@@ -84,4 +84,20 @@ test("a line is read where it is, and nowhere else", () => {
   assert.equal(nearest(line, 1.6), 2);
   assert.equal(nearest(line, 2.9, 1.5), 1);
   assert.equal(nearest({ x: [0, 1], y: [0, null] }, 1), 0);
+});
+
+test("of frames the one at the cursor is open, at the end the last", () => {
+  const frames = [[[1, 2], null], [[3, 4], null], [[5, 6], null]];
+  assert.deepEqual([0, 0.9, 1, 1.9999999, 2, null, 7].map((cursor) => pageAt(frames, cursor)), [0, 0, 1, 2, 2, 2, 2]);
+  const other = { x: [0], y: [9] };
+  assert.deepEqual(framed([{ x: [0, 1], y: [0, 0], name: "a" }, other], frames[1]), [{ x: [0, 1], y: [3, 4], name: "a" }, other]);
+});
+
+test("a playback may stand anywhere at first, and where another one is shown again", () => {
+  assert.equal(arrival({ ...run, first: 4 }, null, false).cursor, 4);
+  assert.equal(arrival({ ...run, first: 0 }, null, false).cursor, 0);
+  assert.equal(arrival({ ...run, first: 40 }, null, false).cursor, 30);
+  const moved = { run: "a", live: false, cursor: 7, playing: false, following: false };
+  assert.equal(arrival({ ...run, first: 4 }, moved, false).cursor, 7);
+  assert.equal(arrival({ ...run, run: "b", first: 4 }, moved, false).cursor, 4);
 });

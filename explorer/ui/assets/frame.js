@@ -7,11 +7,13 @@
        track: {trace, low, high, digits} | null,    // a line whose value is read in the title: indices of traces
        tracks: [{trace, low, high, digits, title, colour}] | null,    // or several, read in a list below
        rest: number | null,    // where on the x axis these are read while nobody points; null: at their end
+       frames: [[[y]]] or null,    // the heights of every trace at each stop of the playback, which then turns these pages
        target: {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits} | null,    // see target.js
        token_axis: "x" | "y" | "xy" | null, token_offset, token_count,   // index on the axis = token + offset
      }],
      columns: null | 1 | 2 | 3, height, narrow_height, file,
-     playback: null | {unit, end, available, step, seconds, live, run, say, autoplay},
+     playback: null | {unit, end, available, step, seconds, live, run, say, autoplay,
+       stops, first, tells},   // stops: [words] of each frame; first: where it stands at first; tells: the trigger "stop" says where it is let go
      live: null | {address, seconds},   // while something trains: there {figures, playback} are as they are now, or null
    }
    Hover shows, a click keeps it until the next click or Esc. The trigger "target" says where a target was let go,
@@ -88,7 +90,7 @@ class Frame {
     this.grid.style.setProperty("--columns", columns ?? 1);
 
     if (playback && !this.playback) {
-      this.playback = new Playback(() => this.show());
+      this.playback = new Playback(() => this.show(), (cursor) => this.data.playback?.tells && this.report("stop", Math.round(cursor)));
       this.grid.before(this.playback.root);
     } else if (!playback && this.playback) {
       this.playback.stop();

@@ -1,6 +1,7 @@
 /* One figure of the frame: its title line, its drawing, what is read from it, and what is saved of it. */
 
-import { cut, fluid, nearest, valueAt } from "./playback.js";
+import { power } from "./numbers.js";
+import { cut, fluid, framed, nearest, pageAt, valueAt } from "./playback.js";
 import { element } from "./save.js";
 import { reaches, Readout, spots, Target, withUnit } from "./target.js";
 
@@ -9,6 +10,7 @@ let count = 0;
 
 export class Panel {
   token = null; // the one this panel told the others
+  page = null; // which of the frames is drawn
   at = null; // where the hairline stands, in units of x
   pinned = null;
 
@@ -50,7 +52,7 @@ export class Panel {
 
   update(figure, titled) {
     const source = typeof figure.plot === "string" ? figure.plot : JSON.stringify(figure.plot);
-    if (source !== this.source) this.painted = null;
+    if (source !== this.source || figure.frames) this.painted = null;
     this.source = source;
     this.figure = figure;
     this.root.ariaLabel = figure.alt ?? figure.title ?? figure.name;
@@ -84,17 +86,19 @@ export class Panel {
   set height(px) { this.area.style.height = `${px}px`; this.px = px; }
 
   paint() {
-    const { theme } = this.frame, look = theme.colour("--ink");
-    if (this.painted?.look === look) return this.painted;
+    const { theme } = this.frame, look = theme.colour("--ink"), { frames } = this.figure;
+    if (this.painted?.look === look && this.painted.page === this.page) return this.painted;
     const { data, layout } = theme.paint(JSON.parse(this.source));
     const template = theme.template({ zoomable: Boolean(layout.dragmode) });
     // A box at the pointer would hide the curve: a tracked figure speaks in its title line.
     const quiet = this.tracked ? { hovermode: false } : {};
-    return this.painted = { look, data, layout: { uirevision: this.figure.name, ...layout, ...quiet, template, autosize: false } };
+    return this.painted = { look, page: this.page, data: frames ? framed(data, frames[this.page]) : data, layout: { uirevision: this.figure.name, ...layout, ...quiet, template, autosize: false } };
   }
 
   draw(plotly, cursor) {
     if (!this.width) return; // in a closed tab or expander
+    // Where there are frames the cursor says which of them is drawn, and nothing of it is cut off.
+    if (this.figure.frames) [this.page, cursor] = [pageAt(this.figure.frames, cursor), null];
     const before = this.painted, { data, layout } = this.paint();
     this.fluid = data.every(fluid);
     this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
@@ -117,6 +121,7 @@ export class Panel {
      Points and bars, which must not be seen in halves, are drawn anew when one more of them is there. */
   show(cursor) {
     if (!this.drawn) return;
+    if (this.figure.frames) return void (this.page === pageAt(this.figure.frames, cursor) || this.draw(this.drawn, cursor));
     if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.draw(this.drawn, cursor);
     this.cursor = cursor;
     this.say();
@@ -199,7 +204,7 @@ export class Panel {
 
   /* A place on the x axis in words. */
   place(at) {
-    const unit = this.frame.data.playback?.unit ?? text(this.painted.layout.xaxis?.title) ?? "";
+    const unit = (this.figure.frames ? null : this.frame.data.playback?.unit) ?? text(this.painted.layout.xaxis?.title) ?? "";
     return `${unit} ${Number.isInteger(at) ? at : Number(at.toPrecision(4))}`.trim();
   }
 
@@ -309,7 +314,7 @@ export class Panel {
 
   rows() {
     const { name } = this.figure, { data, layout } = this.paint();
-    return data.flatMap((trace, i) => {
+    return data.filter(({ meta }) => !meta?.label).flatMap((trace, i) => {
       const series = words(trace.name ?? `series ${i + 1}`), { x, y, z } = trace;
       const word = { x: labels(layout.xaxis), y: labels(layout.yaxis) };
       if (z) return z.flatMap((row, r) => row.map((value, c) => [name, series, word.x(x?.[c] ?? c), word.y(y?.[r] ?? r), value]));
@@ -388,4 +393,4 @@ function place({ style }, left, top, width, height) {
 const closest = (places, at) => nearest({ x: places, y: places }, at);
 const last = ({ x, y }, limit) => x.findLast((v, i) => v <= limit && y[i] !== null) ?? null;
 const text = (title) => (typeof title === "string" ? title : title?.text);
-const number = (value, digits = 3) => value.toFixed(digits).replace("-", "−");
+const number = (value, digits = 3) => (digits === "power" ? power(value) : value.toFixed(digits).replace("-", "−"));

@@ -14,10 +14,10 @@ export function advance(cursor, seconds, pace, { end, available, live }) {
 /* What new data means for the cursor. `before` is null for the first data; `calm`: the visitor asked for less motion.
    A cursor that followed the training to its newest epoch goes on doing so. */
 export function arrival(playback, before, calm) {
-  const { run, live, available, autoplay } = playback;
+  const { run, live, available, autoplay, first } = playback;
   const started = run !== before?.run && (live || before?.live || autoplay);
   if (started) return calm ? { cursor: available, playing: false, following: live } : { cursor: 0, playing: true, following: false };
-  if (run !== before?.run) return { cursor: available, playing: false, following: false };
+  if (run !== before?.run) return { cursor: Math.min(first ?? available, available), playing: false, following: false };
   if (before.following) return { cursor: available, playing: false, following: live };
   const { cursor, playing } = before;
   return { cursor: Math.min(cursor, available), playing, following: false };
@@ -48,6 +48,16 @@ export function cut(trace, cursor) {
     if (Array.isArray(trace[key])) result[key] = kept.map((point) => trace[key][point[2]] ?? "");
   }
   return result;
+}
+
+/* Of frames, the one at the cursor; `null` is the end. */
+export function pageAt(frames, cursor) {
+  return Math.max(0, Math.min(frames.length - 1, Math.floor((cursor ?? Infinity) + 1e-6)));
+}
+
+/* The traces with the heights of one frame, in which each has its own. */
+export function framed(traces, heights) {
+  return traces.map((trace, i) => (heights[i] ? { ...trace, y: heights[i] } : trace));
 }
 
 /* Whether the trace is all lines and bands, which may end anywhere between two points. */
@@ -88,9 +98,9 @@ export class Playback {
   #pace = 8;
   #timer = 0;
 
-  /* `moved(cursor)` draws everything at the cursor. */
-  constructor(moved) {
-    this.moved = moved;
+  /* `moved(cursor)` draws everything at the cursor; `settled(cursor)` hears where a hand let it go. */
+  constructor(moved, settled = () => {}) {
+    Object.assign(this, { moved, settled });
     this.root.role = "group";
     this.root.ariaLabel = "Playback";
     this.play = button("play_arrow", "Play", () => this.toggle());
@@ -100,6 +110,7 @@ export class Playback {
     this.scrubber.type = "range";
     this.scrubber.min = 0;
     this.scrubber.oninput = () => this.go(Math.min(Math.round(this.scrubber.value / this.#step) * this.#step, this.data.available));
+    this.scrubber.onchange = () => this.settled(this.state.cursor);
     // While it plays the slider moves in fractions; a key must move it by whole steps.
     this.scrubber.onkeydown = () => { if (this.state.playing) this.go(Math.floor(this.state.cursor)); };
     this.position = element("span", "frame-position");
@@ -132,7 +143,10 @@ export class Playback {
     this.go(!playing && over ? 0 : cursor, !playing);
   }
 
-  step(by) { this.go(stepped(this.state.cursor, by, this.data)); }
+  step(by) {
+    this.go(stepped(this.state.cursor, by, this.data));
+    this.settled(this.state.cursor);
+  }
 
   go(cursor, playing = false) {
     this.state = { cursor, playing, following: false };
@@ -166,10 +180,11 @@ export class Playback {
   }
 
   render() {
-    const { cursor, playing } = this.state, { unit, end, available, live, say } = this.data;
-    const text = `${unit} ${Math.floor(cursor + 1e-6)} of ${end}`;
+    const { cursor, playing } = this.state, { unit, end, available, live, say, stops } = this.data;
+    const at = Math.floor(cursor + 1e-6), longest = Math.max(0, ...(stops ?? []).map(({ length }) => length));
+    const text = longest ? stops[at] : `${unit} ${at} of ${end}`;
     set(this.position, text);
-    this.position.style.minWidth = `${`${unit} ${end} of ${end}`.length}ch`; // wide enough for the last one: nothing moves
+    this.position.style.minWidth = `${longest || `${unit} ${end} of ${end}`.length}ch`; // wide enough for all: nothing moves
     set(this.play.firstChild, playing ? "pause" : "play_arrow");
     set(this.play.lastChild, playing ? "Pause" : "Play");
     this.back.disabled = cursor <= 0;

@@ -1,0 +1,143 @@
+"""Who remembers the first symbol, how far the gradient reaches, and what eight seeds cost; prints tables and JSON.
+
+    python -m benchmarks.memory [--rounds 5] [--json FILE]
+
+Everything is trained here and now, one thread each, on sequences that are fresh at every step, and scored on others.
+Ratios are taken in one run, because machines differ.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+import statistics
+import time
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+
+from explorer.catalogue import models_of
+from explorer.inspection.gradients import along_sequence
+from explorer.inspection.opening import open_model
+from explorer.models.recurrence import RecurrentClassifier
+from explorer.models.taps import intervene
+from explorer.tasks.recall import asked_lengths
+from explorer.training.building import build
+from explorer.training.config import RunConfig
+from explorer.training.optimisers import Stepper
+from explorer.training.recall_lesson import RecallLesson
+from explorer.training.recall_runs import CONTESTANTS, SEEDS, SOLVED
+from explorer.training.recorder import record_run
+
+ASKED = (49, 50, 51, 100, 1_000)
+FAR = 200  # where attention is hard to get going
+STEPS = 12  # that are timed
+
+
+def outcome(name: str, length: int = 50, seed: int = 0) -> dict[str, Any]:
+    """What became of eight seeds, and how long they took without the final questions."""
+    config = CONTESTANTS[name].config(length=length, seed=seed)
+    record = record_run(config)
+    accuracy, curves = record.curves.metrics["accuracy"], record.curves
+    lengths = asked_lengths(length)
+    at = {n: curves.answers["by_length"][-1][:, lengths.index(n)] for n in ASKED if n in lengths}
+    first = [
+        int(curves.evaluated[(each >= SOLVED).argmax()]) if (each >= SOLVED).any() else None for each in accuracy.T
+    ]
+    return {
+        "solved": int((accuracy[-1] >= SOLVED).sum()),
+        "steps": config.steps,
+        "seconds": float(curves.seconds[-1]),
+        "first_solved_at_step": first,
+        "accuracy_at": {n: [round(float(v), 3) for v in values] for n, values in at.items()},
+        "gradient_first_to_last": reach(record),
+    }
+
+
+def reach(record: Any) -> float:
+    """The gradient at the first symbol as a share of that at the last, before training: median of the seeds."""
+    norms = along_sequence(open_model(record, 0))
+    return float(np.median(norms[:, 0] / norms[:, -1]))
+
+
+def step_time(config: RunConfig, fused: bool = True) -> float:
+    """Seconds of one training step, the fastest of a few. Not `fused`: step by step by our own cell, as a stack goes,
+    and not by PyTorch's kernel for a single net."""
+    model = build(config)
+    lesson, stepper = RecallLesson(config, model), Stepper(model, config.optimiser, config.replicas, config.average)
+    one = torch.ones(config.replicas).squeeze()
+    times = []
+    for step in range(STEPS):
+        start = time.perf_counter()
+        with nullcontext() if fused else intervene(model, {}):  # whoever is watched goes step by step
+            losses, _ = lesson.losses(step)
+        stepper.zero_grad()
+        losses.backward(one)  # type: ignore[no-untyped-call]
+        stepper.step(step + 1, config.steps)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def main(
+    rounds: Annotated[int, typer.Option(help="How often steps are timed.")] = 5,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
+) -> None:
+    """Train, ask, time."""
+    torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread")
+    print(f"\nrecall of the first of 50 symbols, {SEEDS} seeds side by side, fresh sequences")
+    print(
+        f"{'':24}{'solved':>7}{'steps':>7}{'s':>7}  first/last gradient   " + "".join(f"{f'at {n}':>9}" for n in ASKED)
+    )
+    found = {}
+    for name in CONTESTANTS:
+        each = found[name] = outcome(name)
+        means = "".join(f"{statistics.mean(each['accuracy_at'][n]):9.2f}" for n in ASKED)
+        print(
+            f"{name:24}{each['solved']:>5}/{SEEDS}{each['steps']:7}{each['seconds']:7.1f}"
+            f"{each['gradient_first_to_last']:21.0e}   {means}"
+        )
+    far = outcome("transformer-learned", FAR)
+    other = outcome("transformer-learned", FAR, seed=40)
+    print(
+        f"transformer-learned, {FAR} symbols: {far['solved']}/{SEEDS} in {far['seconds']:.1f} s, first solved at step"
+    )
+    print(
+        f"{far['first_solved_at_step']}; eight other seeds {other['solved']}/{SEEDS}, {other['first_solved_at_step']}"
+    )
+
+    print("\na training step in ms: one seed, eight, and how many times one they cost (median of the rounds)")
+    prices = {}
+    for model in models_of("recall"):
+        name = next(name for name, each in CONTESTANTS.items() if each.model == model)
+        alone, many = CONTESTANTS[name].config(replicas=1), CONTESTANTS[name].config()
+        recurrent = isinstance(build(alone), RecurrentClassifier)
+        own_cell = partial(step_time, alone, fused=False) if recurrent else lambda: 0.0
+        taken = [(step_time(alone), step_time(many), own_cell()) for _ in range(rounds)]
+        one, eight, own = (statistics.median(column) for column in zip(*taken, strict=True))
+        ratio = statistics.median(b / a for a, b, _ in taken)
+        prices[model] = {"one": one, "eight": eight, "ratio": ratio}
+        line = f"{model:14}{1e3 * one:8.2f}{1e3 * eight:8.2f}{ratio:7.2f}x"
+        if own:
+            prices[model] |= {
+                "one_by_our_cell": own,
+                "ratio_by_our_cell": statistics.median(b / c for _, b, c in taken),
+            }
+            line += f"   one seed by our own cell {1e3 * own:.2f}, {prices[model]['ratio_by_our_cell']:.2f}x"
+        print(line)
+    if json_file:
+        figures = {"recall": found, f"transformer_at_{FAR}": [far, other], "steps": prices}
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,60 @@
+"""The training of one model on recall, as a script.
+
+`export.py` makes a file that stands alone from this one and from all it uses. It is written for one run; the names
+and settings of another one take the place of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+import torch.nn.functional as F
+
+from explorer.models.configs import RNNRecallConfig
+from explorer.models.layers import stack
+from explorer.models.rnn import RNNRecall
+from explorer.seeds import generator
+from explorer.tasks.recall import RecallConfig
+from explorer.tasks.sequences import batch
+from explorer.training.config import Optimiser, RunConfig
+from explorer.training.optimisers import Stepper
+
+# Names by which the code of all runs knows what this one has.
+TaskConfig = RecallConfig
+ModelConfig = RNNRecallConfig
+
+TASK = RecallConfig()
+MODEL = RNNRecallConfig()
+OPTIMISER = Optimiser()
+RUN = RunConfig(TASK, MODEL, OPTIMISER)
+
+
+def train() -> Iterator[list[float]]:
+    """Train every seed side by side; yields the loss of each batch, one number a seed."""
+    torch.set_num_threads(RUN.threads)
+    models = [RNNRecall(MODEL, TASK.symbols, TASK.length, generator(seed, "start")) for seed in RUN.seeds]
+    model = stack(models) if RUN.replicas > 1 else models[0]
+    stepper = Stepper(model, OPTIMISER, RUN.replicas, RUN.average)
+    one = torch.ones(RUN.replicas).squeeze()  # seeds share no parameter: each gets its own gradient
+    for step in range(RUN.steps):
+        drawn = [batch(TASK, seed, RUN.order, step, RUN.batch_size) for seed in RUN.seeds]
+        ids = torch.stack(drawn) if RUN.replicas > 1 else drawn[0]
+        logits = model(ids)
+        surprise = F.cross_entropy(logits.flatten(0, -2), ids[..., 0].flatten(), reduction="none")
+        losses = surprise.view(ids.shape[:-1]).mean(dim=-1)
+        stepper.zero_grad()
+        losses.backward(one)  # type: ignore[no-untyped-call]
+        stepper.step(step + 1, RUN.steps)
+        yield losses.detach().view(-1).tolist()
+
+
+def main() -> None:
+    """Print some twenty of the losses, and the last."""
+    for step, losses in enumerate(train(), start=1):
+        if step % max(1, RUN.steps // 20) == 0 or step == RUN.steps:
+            print(f"step {step}  loss", *losses)
+
+
+if __name__ == "__main__":
+    main()

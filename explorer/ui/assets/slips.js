@@ -1,0 +1,58 @@
+/*
+Texts that were written, with every slip in a frame. Hover or focus says why it is one, a click keeps that.
+
+data = { texts: [{ title, detail, colour, first, runs: [{ text, why }], label }], note, file }
+A run without `why` is right. All of it is visitors' text, and shown as text.
+*/
+import { saveMenu, toCsv } from "./save.js";
+import { instrument, node, tinted } from "./svg.js";
+
+/** What a slip shows: a space would be an empty frame. */
+export const shown = (text) => text.replaceAll(" ", "␣");
+
+/** The texts as a table: a row a run. */
+export const rows = ({ texts }) => texts.flatMap(({ title, first, runs }) => [
+  [title, first, ""],
+  ...runs.map(({ text, why }) => [title, text, why ?? ""]),
+]);
+
+export default instrument((place) => {
+  const panels = node("div", { class: "panels" });
+  const about = node("p", { class: "lineage-caption", "aria-live": "polite" });
+  place.replaceChildren(panels, about);
+  let note = "", kept = null;
+  const say = (button) => { about.textContent = button?.dataset.why ?? note; };
+  const keep = (button) => {
+    kept?.classList.remove("kept");
+    kept = button === kept ? null : button;
+    kept?.classList.add("kept");
+    say(kept);
+  };
+  const slip = (event) => event.target.closest?.("[data-why]");
+  for (const over of ["pointerover", "focusin"]) panels.addEventListener(over, (event) => say(slip(event) ?? kept));
+  for (const gone of ["pointerleave", "focusout"]) panels.addEventListener(gone, () => say(kept));
+  panels.onclick = (event) => slip(event) && keep(slip(event));
+  place.onkeydown = (event) => event.key === "Escape" && kept && keep(kept);
+  let before = "";
+  return {
+    show(data) {
+      if (JSON.stringify(data) === before) return;
+      before = JSON.stringify(data);
+      kept = null;
+      note = data.note;
+      say(null);
+      panels.replaceChildren(...data.texts.map((text) => panel(text)));
+      saveMenu(place, { csv: () => toCsv(["text", "characters", "why it is a slip"], rows(data)), file: data.file });
+    },
+  };
+});
+
+function panel({ title, detail, colour, first, runs, label }) {
+  const written = runs.map(({ text, why }) => (why
+    ? node("button", { type: "button", class: "slip", "data-why": why, "aria-label": why }, shown(text))
+    : text));
+  return tinted(node("section", { class: "panel" },
+    node("div", { class: "head" }, node("span", { class: "dot" }), node("span", { class: "name" }, title), node("span", { class: "detail" }, detail)),
+    node("div", { class: "sheet", role: "region", tabindex: 0, dir: "auto", "aria-label": label },
+      node("span", { class: "given" }, first), ...written)), colour);
+}

@@ -1,0 +1,93 @@
+"""The notebook's trap: scored on the very sequences that were trained on, a net that recalls nothing looks right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.figures.comparison import Line
+from explorer.figures.recall import own_and_fresh
+from explorer.inspection.comparing import over_seeds
+from explorer.training.recall_runs import NOTEBOOK_STEPS, trap
+from explorer.ui import recall_findings as findings
+from explorer.ui import runs, training_controls
+from explorer.ui.components import Panel, Playback, frame, pictured
+from explorer.ui.live import offer
+from explorer.ui.page import explanation, plain, problems
+from explorer.ui.runs import Lane
+from explorer.ui.training_controls import Asked, Same
+from explorer.ui.visitors import visitor
+
+_KINDS = {
+    "train_accuracy": ("its own", "on the 256 sequences it learns from", "6px,4px"),
+    "accuracy": ("fresh", "on fresh sequences", "solid"),
+}
+
+
+def trap_section() -> None:
+    """The notebook's protocol, followed for ten times as long, beside fresh sequences."""
+    asked, configs = Asked.of("trap"), trap()
+    lanes = runs.lanes(configs, asked.raced)
+    st.header("Ask what it has not seen", anchor=False)
+    explanation(
+        "A notebook that this page grew from draws 256 sequences of 50 symbols once, learns from all of them in every "
+        f"step, and after {NOTEBOOK_STEPS} steps scores them: 0.68 for the RNN, 0.57 for the LSTM. Here is its "
+        "protocol, for eight seeds and ten times as long, asked twice: about its own sequences, and about fresh ones."
+    )
+    ended = {model: lane.result for model, lane in lanes.items() if lane.result is not None}
+    for sentence in findings.trapped({m: c for m, c in ended.items() if c is not None}):
+        st.subheader(plain(sentence), anchor=False)
+    problems(asked.problems)
+    training_controls.run_button(asked, configs.values(), lanes, "trap")
+    raced, races, me = frozenset(asked.raced), asked.races, visitor().id
+
+    def again() -> dict[str, object] | None:
+        now = runs.lanes(configs, raced, me)
+        return pictured(*_pictures(now, races)) if any(lane.live for lane in now.values()) else None
+
+    live = any(lane.live for lane in lanes.values())
+    panels, playback = _pictures(lanes, races)
+    frame(
+        panels,
+        key="memory-trap",
+        height=260,
+        narrow_height=210,
+        columns=2,
+        playback=playback,
+        live=offer("memory-trap", again, 0.5 * training_controls.crowd()) if live else None,
+    )
+    st.caption(
+        f"{training_controls.outcome(lanes)} Line: mean of eight seeds. Band: lowest to highest. "
+        f"Dashed line: guessing. Upright line: where the notebook stops.".strip()
+    )
+
+
+def _pictures(lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
+    last = max(lane.config.steps for lane in lanes.values())
+    panels = [_panel(model, Same(lane.curves), last) for model, lane in lanes.items()]
+    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
+    return panels, training_controls.playback(lanes, races, "trap", last, reached, unit="step", step=5.0)
+
+
+@lru_cache(maxsize=16)
+def _panel(model: str, same: Same, last: int) -> Panel:
+    row, curves, lines, tracks = MODELS[model], same.curves, [], []
+    for i, (name, (label, words, dash)) in enumerate(_KINDS.items()):
+        values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics[name])
+        steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
+        lines.append(Line(label, words, row.colour, dash, steps, *values.T))
+        tracks.append(
+            {"trace": 3 * i + 2, "low": 3 * i, "high": 3 * i + 1, "title": words, "colour": row.colour, "digits": 2}
+        )
+    return Panel(
+        f"trap-{model}",
+        own_and_fresh(lines, last, NOTEBOOK_STEPS),
+        alt=f"{row.title}: accuracy on its own 256 sequences and on fresh ones, by step.",
+        title=row.title,
+        colour=row.colour,
+        tracks=tracks,
+    )

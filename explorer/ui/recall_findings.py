@@ -1,0 +1,171 @@
+"""Sentences about recall, made from numbers: who solves it, who holds it longer, and whose answer is a clock's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from explorer.catalogue import MODELS
+from explorer.tasks.recall import LONGEST_ASKED, RecallConfig, asked_lengths
+from explorer.training.config import RunConfig
+from explorer.training.recall_runs import SOLVED, Contestant
+from explorer.training.record import Curves
+from explorer.ui.findings import listed, number, seeds
+
+CLOCK = 0.25  # below chance by so much, one symbol further: not lost, but wrong
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """What became of one run."""
+
+    contestant: Contestant
+    config: RunConfig
+    accuracy: Float[ndarray, " replicas"]  # at the trained length, on fresh sequences
+    first: Int[ndarray, " replicas"]  # the evaluated step from which on a seed had solved it; -1: never
+    lengths: tuple[int, ...]
+    by_length: Float[ndarray, "replicas lengths"]  # NaN where it was stopped before it was asked
+
+    @property
+    def solved(self) -> int:
+        """How many seeds solve it."""
+        return int((self.accuracy >= SOLVED).sum())
+
+    def at(self, length: int, solvers: bool = False) -> Float[ndarray, " replicas"]:
+        """Accuracy at one of the lengths asked; of all seeds, or of those that solve the trained one."""
+        values = self.by_length[:, self.lengths.index(length)]
+        return values[self.accuracy >= SOLVED] if solvers else values
+
+
+def recalled(contestant: Contestant, config: RunConfig, curves: Curves) -> Recalled | None:
+    """None before the first evaluation."""
+    found = curves.metrics.get("accuracy")
+    if found is None or not len(found):
+        return None
+    there = found >= SOLVED
+    # Solved for good: from the step on after which it never fell below again.
+    stays = np.flip(np.logical_and.accumulate(np.flip(there, 0), axis=0), 0)
+    first = np.where(stays.any(axis=0), curves.evaluated[stays.argmax(axis=0)], -1)
+    return Recalled(
+        contestant,
+        config,
+        found[-1],
+        first,
+        asked_lengths(config.on(RecallConfig).length),
+        curves.answers["by_length"][-1],
+    )
+
+
+def who(names: Sequence[Contestant]) -> str:
+    """Several, those of one start together: the LSTM and the GRU with open gates."""
+    by_words: dict[str, list[str]] = {}
+    for each in names:
+        by_words.setdefault(each.words, []).append(f"the {MODELS[each.model].title}")
+    return listed([f"{listed(titles)} {words}" for words, titles in by_words.items()])
+
+
+def verdict(found: Mapping[str, Recalled], length: int) -> str:
+    """Who names the first symbol, and in how many seeds."""
+    if not found:
+        return ""
+    every = [each for each in found.values() if each.solved == len(each.accuracy)]
+    never = [each for each in found.values() if not each.solved]
+    some = [each for each in found.values() if 0 < each.solved < len(each.accuracy)]
+    parts = []
+    if every:
+        parts.append(f"{who([e.contestant for e in every])} in every seed")
+    parts += [f"{who([e.contestant])} in {number(e.solved)} of {number(len(e.accuracy))}" for e in some]
+    if never:
+        parts.append(f"{who([e.contestant for e in never])} in none")
+    told = "; ".join(parts)
+    return f"Who can name the first of {length:,} symbols? {told[0].upper()}{told[1:]}."
+
+
+def elsewhere(found: Mapping[str, Recalled], length: int) -> list[str]:
+    """What the solvers do at lengths that they were not trained at."""
+    solvers = [each for each in found.values() if each.solved and not np.isnan(each.by_length).all()]
+    told = []
+    far = min(LONGEST_ASKED, max(asked_lengths(length)))
+    if far > length:
+        kept = [e for e in solvers if e.at(far, True).min() >= SOLVED]
+        lost = [e for e in solvers if e not in kept]
+        if kept:
+            know = "knows" if len(kept) == 1 else "know"
+            told.append(f"Trained at {length:,}, asked at {far:,}: {who([e.contestant for e in kept])} still {know}.")
+        for each in lost:
+            values = each.at(far, True)
+            told.append(
+                f"{_start(who([each.contestant]))} is right there in {_share(values)} of its answers "
+                f"({seeds(each.solved)} that had solved it)."
+            )
+    for each in solvers:
+        beside = each.at(length + 1, True)
+        chance = 1 / each.config.on(RecallConfig).symbols
+        clocks = int((beside <= chance - CLOCK).sum())
+        if clocks:
+            told.append(
+                f"One symbol further, at {length + 1:,}, {number(clocks)} of the {seeds(each.solved)} of "
+                f"{who([each.contestant])} {'is' if clocks == 1 else 'are'} not lost but wrong: right in "
+                f"{_share(beside[beside <= chance - CLOCK])}. What such a net learned is a clock that is right at "
+                f"{length:,}."
+            )
+    return told
+
+
+def _share(values: Float[ndarray, " seeds"]) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+
+
+def _start(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def moves(found: Mapping[tuple[float, int], Recalled], names: str) -> str:
+    """Where a net ends at each step size: no length is the end, it moves."""
+    ends: dict[float, int] = {}
+    for (rate, length), each in found.items():
+        if each.solved:
+            ends[rate] = max(ends.get(rate, 0), length)
+        else:
+            ends.setdefault(rate, 0)
+    if len(ends) < 2:
+        return ""
+    told = [f"{end:,} at a step size of {rate:g}" if end else f"none at {rate:g}" for rate, end in sorted(ends.items())]
+    return f"The longest that any seed of {names} solves: {listed(told)}."
+
+
+def ends(found: Mapping[str, Mapping[int, Recalled]]) -> str:
+    """Who solves every length of the sweep in every seed, who none, and where luck decides."""
+    whole: list[Contestant] = []
+    never: list[Contestant] = []
+    luck: list[Contestant] = []
+    for of in found.values():
+        each = next(iter(of.values())).contestant
+        solved = [(r.solved, len(r.accuracy)) for r in of.values()]
+        group = whole if all(s == n for s, n in solved) else never if not any(s for s, _ in solved) else luck
+        group.append(each)
+    parts = []
+    if whole:
+        parts.append(f"{_start(who(whole))} solve{'s' * (len(whole) == 1)} every length here in every seed.")
+    if never:
+        parts.append(f"{_start(who(never))} solve{'s' * (len(never) == 1)} none.")
+    if luck:
+        parts.append(f"For {who(luck)} the length decides, and within it the seed.")
+    return " ".join(parts)
+
+
+def trapped(ended: Mapping[str, Curves]) -> list[str]:
+    """What training for longer makes of each net: of its own sequences, and of fresh ones."""
+    told = []
+    for model, curves in ended.items():
+        own, fresh = (curves.last(name) for name in ("train_accuracy", "accuracy"))
+        told.append(
+            f"After {curves.step:,} steps the {MODELS[model].title} is right in {own.mean():.2f} of its own sequences, "
+            f"and in {fresh.mean():.2f} of fresh ones."
+        )
+    return told
