@@ -48,11 +48,11 @@ def test_a_run_of_this_machine_is_offered_until_it_is_deleted() -> None:
     config = changed(default("text", "rnn"), {"corpus": "toy", "size": 2_000, "iterations": 2, "hidden": 8, "width": 8})
     run = store.save_run(record_run(config), store.place_of(config))
     index.refresh()
-    names = at_hand.offered("text")
+    names = at_hand.offered(("text",))
     assert names[run.key] == f"RNN {run.key}"
     assert next(iter(names)) == "text-ngram"
     assert all(name.startswith("text-") or name == run.key for name in names)
-    assert run.key not in at_hand.offered(models=("transformer",))
+    assert run.key not in at_hand.offered(("negation",), ("transformer",))
     assert at_hand.find(run.key).model() is not None
     shutil.rmtree(run.folder)
     with pytest.raises(UnknownRun, match=f"There is no model “{run.key}” to ask: its run was deleted"):
@@ -76,11 +76,11 @@ def test_a_run_on_an_own_text_is_for_its_visitor_alone_and_in_no_cache() -> None
     while not job.view().done:
         service.watch(key(config), "ada")
     assert job.view().state == "finished", job.view().problem
-    assert at_hand.offered("text")[key(config)] == "RNN on your text"
+    assert at_hand.offered(("text",))[key(config)] == "RNN on your text"
     hand = at_hand.find(key(config))
     assert sha in hand.stamp
     assert hand.model() is not hand.model()
     st.session_state["lineage.visitor"] = "eve"
-    assert key(config) not in at_hand.offered("text")
+    assert key(config) not in at_hand.offered(("text",))
     with pytest.raises(UnknownRun, match="There is no model"):
         at_hand.find(key(config))
