@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from explorer.models.configs import (
     BagOfWordsConfig,
+    EncoderDecoderConfig,
     FeedforwardConfig,
     FeedforwardTextConfig,
     GRUConfig,
@@ -24,9 +25,12 @@ from explorer.models.configs import (
     RNNRecallConfig,
     RNNTextConfig,
     TransformerEncoderConfig,
+    TransformerEncoderDecoderConfig,
     TransformerRecallConfig,
     TransformerTextConfig,
 )
+from explorer.tasks.dates import DatesConfig
+from explorer.tasks.digits import CopyConfig, ReverseConfig
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.text import TextConfig
@@ -48,8 +52,10 @@ ModelConfig: TypeAlias = (
     | LSTMRecallConfig
     | GRURecallConfig
     | TransformerRecallConfig
+    | EncoderDecoderConfig
+    | TransformerEncoderDecoderConfig
 )
-TaskConfig: TypeAlias = NegationConfig | TextConfig | RecallConfig
+TaskConfig: TypeAlias = NegationConfig | TextConfig | RecallConfig | ReverseConfig | CopyConfig | DatesConfig
 
 
 @dataclass(frozen=True)
@@ -123,6 +129,18 @@ _RECALL: dict[str, object] = {
     "evaluate_every": 20,
     "snapshots": 2,
 }
+# What reads and writes: one batch of 32 sources a step.
+_TRANSLATION: dict[str, object] = {
+    "batch_size": 32,
+    "schedule": "linear",
+    "end": 0.02,
+    "clip": 1.0,
+    "beta2": 0.98,
+    "evaluate_every": 50,
+    "snapshots": 4,
+}
+_RECURRENT_TRANSLATION = {**_TRANSLATION, "iterations": 600, "learning_rate": 3e-3, "warmup": 20}
+_TRANSFORMER_TRANSLATION = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
 
 MODELS = {
     row.name: row
@@ -251,6 +269,44 @@ MODELS = {
                 ),
             },
         ),
+        ModelRow(
+            "encoder_decoder",
+            "GRU encoder–decoder",
+            "--m-additive",
+            "solid",
+            "Cho et al. 2014, Learning phrase representations using RNN encoder–decoder for statistical machine "
+            "translation; Bahdanau, Cho and Bengio 2015, Neural machine translation by jointly learning to align and "
+            "translate",
+            "https://arxiv.org/abs/1409.0473",
+            {
+                task: Variant(EncoderDecoderConfig, "explorer.models.encoder_decoder:EncoderDecoder", recipe)
+                for task, recipe in (
+                    ("reverse", _RECURRENT_TRANSLATION),
+                    ("copy", _RECURRENT_TRANSLATION),
+                    ("dates", _RECURRENT_TRANSLATION),
+                )
+            },
+        ),
+        ModelRow(
+            "transformer_encoder_decoder",
+            "Transformer encoder–decoder",
+            "--m-transformer",
+            "8px,3px",
+            "Vaswani et al. 2017, Attention is all you need",
+            "https://arxiv.org/abs/1706.03762",
+            {
+                task: Variant(
+                    TransformerEncoderDecoderConfig,
+                    "explorer.models.transformer_encoder_decoder:TransformerEncoderDecoder",
+                    recipe,
+                )
+                for task, recipe in (
+                    ("reverse", _TRANSFORMER_TRANSLATION),
+                    ("copy", _TRANSFORMER_TRANSLATION),
+                    ("dates", _TRANSFORMER_TRANSLATION),
+                )
+            },
+        ),
     )
 }
 TASKS = {
@@ -259,6 +315,15 @@ TASKS = {
         TaskRow("negation", "Negation", NegationConfig, "explorer.training.negation_lesson:NegationLesson", "negation"),
         TaskRow("text", "Text", TextConfig, "explorer.training.text_lesson:TextLesson", "text"),
         TaskRow("recall", "Recall", RecallConfig, "explorer.training.recall_lesson:RecallLesson", "memory"),
+        TaskRow(
+            "reverse",
+            "Reverse",
+            ReverseConfig,
+            "explorer.training.translation_lesson:TranslationLesson",
+            "translation",
+        ),
+        TaskRow("copy", "Copy", CopyConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
+        TaskRow("dates", "Dates", DatesConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
     )
 }
 PAGES = (

@@ -1,0 +1,34 @@
+"""What every model that translates is: it reads a source as a whole, then writes a target token by token."""
+
+from __future__ import annotations
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from explorer.models.language import State
+
+
+class Translator(nn.Module):
+    """An encoder and a decoder.
+
+    All tensors that `encode` gives and `decode` carries have the rows of the batch on one axis, after the replicas'.
+    """
+
+    def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
+        """All that the decoder ever sees of the source. Padding stands at its end and changes nothing."""
+        raise NotImplementedError
+
+    def decode(
+        self, read: State, ids: Int[Tensor, "*replicas batch target"], state: State = ()
+    ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
+        """Logits of the token that follows each of these, which begin with <BOS>, and what to go on from.
+
+        `state` goes on from where another call ended; `()` is the beginning of the target.
+        """
+        raise NotImplementedError
+
+    def forward(
+        self, source: Int[Tensor, "*replicas batch source"], target: Int[Tensor, "*replicas batch target"]
+    ) -> Float[Tensor, "*replicas batch target vocabulary"]:
+        """Teacher forcing: the right target stands before every question (Williams & Zipser 1989)."""
+        return self.decode(self.encode(source), target)[0]
