@@ -40,6 +40,7 @@ class AdditiveAttention(nn.Module):
         self.query = Linear(hidden, hidden, generator)
         self.key = Linear(annotation, hidden, generator, bias=False)
         self.score = Linear(hidden, 1, generator, bias=False)
+        self.annotations = Tap()
         self.energies, self.weights, self.context = StepTap(), StepTap(), StepTap()
 
     def forward(
@@ -55,6 +56,18 @@ class AdditiveAttention(nn.Module):
         return self.context((weights[..., None, :] @ annotations)[..., 0, :])
 
 
+class Summary(nn.Module):
+    """The whole source in one vector, c = tanh(V h_S) (Cho et al. 2014, appendix A.1.1)."""
+
+    def __init__(self, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        self.squeeze = Linear(hidden, hidden, generator)
+        self.vector = Tap()
+
+    def forward(self, h: Float[Tensor, "*batch hidden"]) -> Float[Tensor, "*batch hidden"]:
+        return self.vector(self.squeeze(h).tanh())
+
+
 class EncoderDecoder(Translator):
     """Two GRUs, and between them one vector or attention."""
 
@@ -63,7 +76,7 @@ class EncoderDecoder(Translator):
     ) -> None:
         super().__init__()
         width, hidden = config.width, config.hidden
-        self.padding = padding
+        self.padding, self.targets = padding, targets
         attends = config.attention == "additive"
         given = 2 * hidden if attends else hidden  # numbers in what the decoder is told of the source at each step
         self.embedding = nn.ModuleDict(
@@ -74,12 +87,10 @@ class EncoderDecoder(Translator):
         self.told = Linear(given, 3 * hidden, generator, bias=False, bound=1 / math.sqrt(hidden))  # C of both papers
         self.start = Linear(hidden, hidden, generator)
         self.readout = Linear(hidden + width + given, targets, generator)
-        self.backward_encoder = GRUCell(width, hidden, generator) if attends else None
-        self.attention = AdditiveAttention(hidden, given, generator) if attends else None
-        self.summary = None if attends else Linear(hidden, hidden, generator)
+        self.backward_encoder: GRUCell | None = GRUCell(width, hidden, generator) if attends else None
+        self.attention: AdditiveAttention | None = AdditiveAttention(hidden, given, generator) if attends else None
+        self.summary: Summary | None = None if attends else Summary(hidden, generator)
         self.embedded, self.bridge = Tap(), Tap()
-        self.vector = None if attends else Tap()
-        self.annotations = Tap() if attends else None
 
     def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
         """(c, s_0), or with attention (s_0, annotations, keys, mask)."""
@@ -87,13 +98,14 @@ class EncoderDecoder(Translator):
         mask = source != self.padding
         lengths = mask.sum(-1, keepdim=True)
         states, _ = unroll(self.encoder, x)
-        if self.attention is None:
-            c = self.vector(self.summary(_at(states, lengths - 1)[..., 0, :]).tanh())
+        if self.summary is not None:
+            c = self.summary(_at(states, lengths - 1)[..., 0, :])
             return c, self.bridge(self.start(c).tanh())
+        assert self.attention is not None and self.backward_encoder is not None
         # Read from its last token to its first, and laid back into the order of the source.
         turned = (lengths - 1 - torch.arange(source.shape[-1])).clamp_min(0)
         back = _at(unroll(self.backward_encoder, _at(x, turned))[0], turned)
-        annotations = self.annotations(torch.cat((states, back), dim=-1))
+        annotations = self.attention.annotations(torch.cat((states, back), dim=-1))
         s = self.bridge(self.start(back[..., 0, :]).tanh())
         return s, annotations, self.attention.key(annotations), mask
 
@@ -102,18 +114,18 @@ class EncoderDecoder(Translator):
     ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
         y = self.embedding["target"](ids)
         projected = self.decoder.project(y)
+        states: list[Tensor] = []
         if self.attention is None:
             c, first = read
             state = state or (first,)
-            states = []
             for each in (projected + self.told(c)[..., None, :]).unbind(-2):
                 state = self.decoder.step(each, state)
                 states.append(state[0])
-            contexts = c[..., None, :].expand(*y.shape[:-1], c.shape[-1])
-            return self.readout(torch.cat((torch.stack(states, dim=-2), y, contexts), dim=-1)), state
+            told = torch.stack(states, dim=-2), y, c[..., None, :].expand(*y.shape[:-1], c.shape[-1])
+            return self.readout(torch.cat(told, dim=-1)), state
         first, annotations, keys, mask = read
         (s,) = state or (first,)
-        states, contexts = [], []
+        contexts: list[Tensor] = []
         for each in projected.unbind(-2):
             context = self.attention(s, annotations, keys, mask)
             (s,) = self.decoder.step(each + self.told(context), (s,))
@@ -126,4 +138,3 @@ class EncoderDecoder(Translator):
 def _at(x: Float[Tensor, "*batch time width"], places: Int[Tensor, "*batch asked"]) -> Tensor:
     """What stands at these places of each row."""
     return x.gather(-2, places[..., None].expand(*places.shape, x.shape[-1]))
-

@@ -45,7 +45,7 @@ class Attention(nn.Module):
     ) -> Float[Tensor, "*batch query width"]:
         """`x` asks, `offered` answers; `mask` is true where one may look."""
         q, k, v = (
-            part.unflatten(-1, (self.heads, -1)).transpose(-2, -3)
+            part.view(*part.shape[:-1], self.heads, -1).transpose(-2, -3)
             for part in (self.query(x), self.key(offered), self.value(offered))
         )  # each *batch heads time head_width
         q, k, v = self.queries(q), self.keys(k), self.values(v)
@@ -63,9 +63,9 @@ class Block(nn.Module):
         self.attention = Attention(config, generator)
         self.expand = Linear(config.width, config.hidden, generator)
         self.contract = Linear(config.hidden, config.width, generator)
-        self.cross = Attention(config, generator) if looks else None
+        self.cross: nn.Module | None = Attention(config, generator) if looks else None
         self.attention_norm, self.feedforward_norm = LayerNorm(config.width), LayerNorm(config.width)
-        self.cross_norm = LayerNorm(config.width) if looks else None
+        self.cross_norm = LayerNorm(config.width) if looks else nn.Identity()
         self.activation = ACTIVATIONS[config.activation]
         self.output = Tap()
         if config.start == "zero":
@@ -105,7 +105,7 @@ class TransformerEncoderDecoder(Translator):
         generator: Generator,
     ) -> None:
         super().__init__()
-        self.config, self.padding = config, padding
+        self.config, self.padding, self.targets = config, padding, targets
         width, learned = config.width, config.positions == "learned"
         self.embedding = nn.ModuleDict(
             {"source": Embedding(sources, width, generator), "target": Embedding(targets, width, generator)}
@@ -123,7 +123,9 @@ class TransformerEncoderDecoder(Translator):
         if config.start == "zero":
             start_at_zero(self.readout)
 
-    def _placed(self, ids: Int[Tensor, "*replicas batch time"], side: str) -> Float[Tensor, "*replicas batch time width"]:
+    def _placed(
+        self, ids: Int[Tensor, "*replicas batch time"], side: str
+    ) -> Float[Tensor, "*replicas batch time width"]:
         """The tokens' vectors, each with that of its place added, if places have vectors."""
         x: Tensor = self.embedding[side](ids)
         time, width = x.shape[-2:]

@@ -14,6 +14,17 @@ class Translator(nn.Module):
     All tensors that `encode` gives and `decode` carries have the rows of the batch on one axis, after the replicas'.
     """
 
+    padding: int  # a token of the source that stands for none
+    targets: int  # tokens that a target is made of; <BOS> and <EOS> are the last two
+
+    @property
+    def bos(self) -> int:
+        return self.targets - 2
+
+    @property
+    def eos(self) -> int:
+        return self.targets - 1
+
     def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
         """All that the decoder ever sees of the source. Padding stands at its end and changes nothing."""
         raise NotImplementedError

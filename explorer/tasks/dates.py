@@ -75,7 +75,8 @@ class Understood:
 def days(config: DatesConfig) -> tuple[tuple[date, ...], tuple[date, ...]]:
     """The days that training draws from, and those it never sees: each by the hash of its name, in order of time."""
     every = (FIRST + timedelta(after) for after in range((LAST - FIRST).days + 1))
-    trained, held_out = [], []
+    trained: list[date] = []
+    held_out: list[date] = []
     for day in every:
         digest = hashlib.sha256(f"dates/{config.split_seed}/{day.isoformat()}".encode()).digest()
         hidden = int.from_bytes(digest[:8], "big") < config.held_out * 2**64

@@ -32,8 +32,8 @@ class Pairs:
     counted: Bool[Tensor, "*replicas batch target"]  # where a token is wanted
 
     def rows(self, first: int, last: int) -> Pairs:
-        """Some of the rows of one replica."""
-        return Pairs(*(part[first:last] for part in (self.source, self.given, self.wanted, self.counted)))
+        """Some of the rows, of every replica."""
+        return Pairs(*(part[..., first:last, :] for part in (self.source, self.given, self.wanted, self.counted)))
 
 
 def pairs(config: TranslationConfig, sources: Rows, targets: Rows) -> Pairs:

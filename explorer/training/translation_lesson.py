@@ -1,7 +1,6 @@
 """How translation is taught: the right target so far stands before every question (Williams & Zipser 1989).
 
-Asked on fresh sources only. An answer counts where all of it is right, <EOS> included. One forward tells what greedy
-decoding would write: as long as everything written so far is right, it reads what the right target gives it to read.
+Asked on fresh sources only. An answer counts where all of it is right, <EOS> included, as greedy decoding writes it.
 """
 
 from __future__ import annotations
@@ -11,16 +10,16 @@ from collections.abc import Mapping
 from importlib import import_module
 
 import torch
-import torch.nn.functional as F
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Generator, Tensor, nn
 
 from explorer.catalogue import variant
 from explorer.errors import InvalidSetting
+from explorer.generation.translating import grade, surprise
 from explorer.models.configs import TransformerEncoderDecoderConfig
 from explorer.tasks.dates import WAYS, DatesConfig
 from explorer.tasks.digits import CopyConfig, ReverseConfig, asked_lengths
-from explorer.tasks.pairs import Pairs, batch, beside, fresh_dates, fresh_digits
+from explorer.tasks.pairs import batch, beside, fresh_dates, fresh_digits
 from explorer.tasks.translation import MOST_TYPED, TranslationConfig, longest_answer, source_tokens, target_tokens
 from explorer.training.config import RunConfig
 from explorer.training.lesson import Layout, Lesson, Measured
@@ -28,7 +27,6 @@ from explorer.training.lesson import Layout, Lesson, Measured
 PER_LENGTH, PER_WAY = 100, 25  # sources of each at the end
 FEW = 8  # of each on the way
 METRICS = ("exact", "loss")
-_AT_ONCE = 500  # rows of one replica in one forward
 
 
 class TranslationLesson(Lesson):
@@ -67,26 +65,16 @@ class TranslationLesson(Lesson):
         else:
             parts = parts if whole else trained
             asked = fresh_digits(task, asked_lengths(task)[:parts], PER_LENGTH if whole else FEW)
-        right, losses = self._answered(asked)
+        replicas = self.config.replicas
+        graded = grade(self.model, beside(task, [asked] * replicas))  # type: ignore[arg-type]  # a Translator
+        right, losses = (each.view(replicas, -1) for each in graded)
         known = right.shape[-1] // parts * trained  # rows of what was trained; others count in no mean
-        at = right.unflatten(-1, (parts, -1)).mean(dim=-1)
+        at = right.view(replicas, parts, -1).mean(dim=-1)
         return {
             "exact": right[:, :known].mean(dim=-1),
             "loss": losses[:, :known].sum(dim=-1) / asked.counted[:known].sum(),
-            name: at if whole else torch.full((self.config.replicas, _parts(task)[1]), math.nan),
+            name: at if whole else torch.full((replicas, _parts(task)[1]), math.nan),
         }
-
-    def _answered(self, asked: Pairs) -> tuple[Float[Tensor, "replicas rows"], Float[Tensor, "replicas rows"]]:
-        """For each row 1 where every token is right, else 0; and its loss, summed over its tokens."""
-        replicas = self.config.replicas
-        right, losses = [], []
-        for first in range(0, len(asked.source), _AT_ONCE):
-            part = asked.rows(first, first + _AT_ONCE)
-            each = beside(self.task, [part] * replicas)
-            logits = self.model(each.source, each.given).view(replicas, *part.given.shape, -1)
-            right.append(((logits.argmax(dim=-1) == part.wanted) | ~part.counted).all(dim=-1).float())
-            losses.append(surprise(logits, part.wanted.expand(logits.shape[:-1])).mul(part.counted).sum(dim=-1))
-        return torch.cat(right, dim=-1), torch.cat(losses, dim=-1)
 
     @staticmethod
     def measured(answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig) -> Measured:
@@ -97,13 +85,6 @@ class TranslationLesson(Lesson):
     def layout(config: RunConfig) -> Layout:
         name, parts, _ = _parts(_task(config))
         return Layout(METRICS, answers={name: parts}, signals=("gradient_norm",))
-
-
-def surprise(
-    logits: Float[Tensor, "*batch target vocabulary"], wanted: Int[Tensor, "*batch target"]
-) -> Float[Tensor, "*batch target"]:
-    """The loss at every place, in nats."""
-    return F.cross_entropy(logits.flatten(0, -2), wanted.flatten(), reduction="none").view(wanted.shape)
 
 
 def _task(config: RunConfig) -> TranslationConfig:
