@@ -18,7 +18,6 @@ from explorer.models.translation import Translator
 from explorer.tasks.pairs import Pairs
 
 WIDEST = 8
-_AT_ONCE = 512  # rows of one replica in one forward
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,13 +143,10 @@ def grade(model: Translator, asked: Pairs) -> tuple[Float[Tensor, "*replicas bat
 
     One forward tells both: as long as all that was written is right, greedy decoding reads what the target gives.
     """
-    right, losses = [], []
-    for first in range(0, asked.source.shape[-2], _AT_ONCE):
-        part = asked.rows(first, first + _AT_ONCE)
-        logits = model(part.source, part.given)
-        right.append(((logits.argmax(dim=-1) == part.wanted) | ~part.counted).all(dim=-1).float())
-        losses.append(surprise(logits, part.wanted).mul(part.counted).sum(dim=-1))
-    return torch.cat(right, dim=-1), torch.cat(losses, dim=-1)
+    logits = model(asked.source, asked.given)
+    right = (logits.argmax(dim=-1) == asked.wanted) | ~asked.counted
+    losses = surprise(logits, asked.wanted) * asked.counted
+    return right.all(dim=-1).float(), losses.sum(dim=-1)
 
 
 @torch.inference_mode()

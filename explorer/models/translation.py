@@ -18,6 +18,11 @@ class Translator(nn.Module):
     targets: int  # tokens that a target is made of; <BOS> and <EOS> are the last two
 
     @property
+    def replicas(self) -> tuple[int, ...]:
+        """How many, where this is a stack of them; otherwise ()."""
+        return tuple(next(self.parameters()).shape[:-2])
+
+    @property
     def bos(self) -> int:
         return self.targets - 2
 

@@ -27,6 +27,7 @@ from explorer.training.lesson import Layout, Lesson, Measured
 PER_LENGTH, PER_WAY = 100, 25  # sources of each at the end
 FEW = 8  # of each on the way
 METRICS = ("exact", "loss")
+_AT_ONCE = 500  # rows of one replica in one forward
 
 
 class TranslationLesson(Lesson):
@@ -66,8 +67,11 @@ class TranslationLesson(Lesson):
             parts = parts if whole else trained
             asked = fresh_digits(task, asked_lengths(task)[:parts], PER_LENGTH if whole else FEW)
         replicas = self.config.replicas
-        graded = grade(self.model, beside(task, [asked] * replicas))  # type: ignore[arg-type]  # a Translator
-        right, losses = (each.view(replicas, -1) for each in graded)
+        graded = [
+            grade(self.model, beside(task, [asked.rows(first, first + _AT_ONCE)] * replicas))  # type: ignore[arg-type]  # a Translator
+            for first in range(0, len(asked.source), _AT_ONCE)
+        ]
+        right, losses = (torch.cat(each, dim=-1).view(replicas, -1) for each in zip(*graded, strict=True))
         known = right.shape[-1] // parts * trained  # rows of what was trained; others count in no mean
         at = right.view(replicas, parts, -1).mean(dim=-1)
         return {
