@@ -239,3 +239,7 @@ class TransformerEncoderDecoderConfig:
     norm_place: Literal["pre", "post"] = setting("pre", "Norm before each part, or (2017) after its residual.")
     activation: Literal["relu", "gelu", "relu2"] = setting("relu", "ReLU, GELU, or ReLU squared.")
     start: Literal["usual", "zero"] = setting("usual", "How the last layer of each part starts.")
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
