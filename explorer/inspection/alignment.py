@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float32, Int
@@ -27,8 +26,7 @@ from explorer.tasks.digits import asked_lengths
 from explorer.tasks.pairs import Pairs, fresh_dates, fresh_digits
 from explorer.tasks.translation import TranslationConfig, longest_answer
 
-Touch = Literal["none", "uniform", "frozen", "cut", "shuffled"]
-TOUCHES: tuple[Touch, ...] = get_args(Touch)
+TOUCHES = ("none", "uniform", "frozen", "cut", "shuffled")  # see `touched`
 _ADDITIVE = "attention.weights"
 _BRIDGES = {"summary.vector", "bridge", "attention.annotations", "annotations"}  # the ways from one half to the other
 
@@ -115,7 +113,7 @@ def moved(model: Translator, source: Sequence[int]) -> Float32[ndarray, " source
 
 @torch.inference_mode()
 def touched(
-    model: Translator, config: TranslationConfig, touch: Touch, count: int = 50, seed: int = 0
+    model: Translator, config: TranslationConfig, touch: str, count: int = 50, seed: int = 0
 ) -> Float32[ndarray, "*replicas parts"]:
     """The exact match on fresh sources, for each of `asked_lengths`, or each way of writing a date, with the model
     touched. In this one forward all the right tokens stand before each question, see `grade`.
@@ -153,7 +151,7 @@ def _shuffled(source: Int[Tensor, "batch source"], padding: int, seed: int) -> I
     return source.gather(-1, drawn.masked_fill(source == padding, 2.0).argsort(dim=-1))
 
 
-def _changes(model: Translator, touch: Touch, source: Int[Tensor, "*replicas batch source"]) -> dict[str, Intervention]:
+def _changes(model: Translator, touch: str, source: Int[Tensor, "*replicas batch source"]) -> dict[str, Intervention]:
     """What stands in place of the tapped values."""
     names = set(tap_names(model).values())
     if touch == "cut":

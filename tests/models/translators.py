@@ -21,7 +21,7 @@ def translator(kind: str, seed: int = 1, **settings: object) -> Translator:
         given = {"width": 5, "hidden": 6, "attention": "none" if kind == "vector" else "additive", **settings}
         model = EncoderDecoder(EncoderDecoderConfig(**given), SOURCES, TARGETS, PADDING, generator)
     else:
-        place = {"pre": {}, "post": {"norm_place": "post"}, "sinusoidal": {"positions": "sinusoidal"}}[kind]
+        place = {"post": {}, "pre": {"norm_place": "pre"}, "sinusoidal": {"positions": "sinusoidal"}}[kind]
         small = {"width": 8, "heads": 2, "layers": 2, "hidden": 11, "places": 24}
         config = TransformerEncoderDecoderConfig(**{**small, **place, **settings})
         model = TransformerEncoderDecoder(config, SOURCES, TARGETS, PADDING, generator)
