@@ -2,7 +2,7 @@
 
 With one vector (Cho et al. 2014, section 2.2; the gates are those of `gru.py`):
 
-    h_j = GRU(x_j, h_{j-1})                          c = tanh(V h_S)                the whole source in one vector
+    h_j = GRU(x_j, h_{j-1})        c = tanh(V h_S)                   the whole source in one vector
     s_0 = tanh(V' c)        s_i = GRU([y_{i-1}; c], s_{i-1})        logits_i = O [s_i; y_{i-1}; c]
 
 With additive attention (Bahdanau et al. 2015, section 3.1 and 3.2):

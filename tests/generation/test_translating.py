@@ -167,6 +167,9 @@ def test_one_forward_grades_what_greedy_decoding_writes(kind: str) -> None:
     same = ((found == pairs.wanted) | ~pairs.counted).all(dim=-1)
     assert right.bool().tolist() == same.tolist()
     assert 0 < right.sum() < len(right)
+    other = Pairs(pairs.source, pairs.given, pairs.wanted.masked_fill(~pairs.counted, BOS), pairs.counted)
+    for one, again in zip((right, losses), grade(model, other), strict=True):
+        torch.testing.assert_close(one, again)  # nobody asks about what is not counted
     for row in range(len(right)):
         ids = pairs.wanted[row][pairs.counted[row]].tolist()
         assert float(losses[row]) == pytest.approx(-score(model, pairs.source[row], ids), abs=1e-4)
