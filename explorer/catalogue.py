@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from explorer.models.configs import (
     BagOfWordsConfig,
+    EncoderDecoderConfig,
     FeedforwardConfig,
     FeedforwardTextConfig,
     GRUConfig,
@@ -27,9 +28,12 @@ from explorer.models.configs import (
     RNNStringConfig,
     RNNTextConfig,
     TransformerEncoderConfig,
+    TransformerEncoderDecoderConfig,
     TransformerRecallConfig,
     TransformerTextConfig,
 )
+from explorer.tasks.dates import DatesConfig
+from explorer.tasks.digits import CopyConfig, ReverseConfig
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
@@ -55,8 +59,12 @@ ModelConfig: TypeAlias = (
     | RNNStringConfig
     | LSTMStringConfig
     | GRUStringConfig
+    | EncoderDecoderConfig
+    | TransformerEncoderDecoderConfig
 )
-TaskConfig: TypeAlias = NegationConfig | TextConfig | RecallConfig | StringConfig
+TaskConfig: TypeAlias = (
+    NegationConfig | TextConfig | RecallConfig | StringConfig | ReverseConfig | CopyConfig | DatesConfig
+)
 
 
 @dataclass(frozen=True)
@@ -139,6 +147,20 @@ _STRING: dict[str, object] = {
     "snapshots": 2,
     "sample": 200,
 }
+# What reads a source and writes a target. On digits attention is done early; on dates the one vector takes longest.
+_TRANSLATION: dict[str, object] = {
+    "batch_size": 32,
+    "schedule": "linear",
+    "end": 0.02,
+    "clip": 1.0,
+    "beta2": 0.98,
+    "evaluate_every": 50,
+    "snapshots": 4,
+}
+_RECURRENT_DIGITS = {**_TRANSLATION, "iterations": 500, "learning_rate": 3e-3, "warmup": 20}
+_RECURRENT_DATES = {**_TRANSLATION, "iterations": 1_600, "learning_rate": 1e-2, "warmup": 20}
+_TRANSFORMER_DIGITS = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
+_TRANSFORMER_DATES = {**_TRANSLATION, "iterations": 1_000, "learning_rate": 3e-3, "warmup": 100}
 
 MODELS = {
     row.name: row
@@ -270,6 +292,44 @@ MODELS = {
                 ),
             },
         ),
+        ModelRow(
+            "encoder_decoder",
+            "GRU encoder–decoder",
+            "--m-additive",
+            "solid",
+            "Cho et al. 2014, Learning phrase representations using RNN encoder–decoder for statistical machine "
+            "translation; Bahdanau, Cho and Bengio 2015, Neural machine translation by jointly learning to align and "
+            "translate",
+            "https://arxiv.org/abs/1409.0473",
+            {
+                task: Variant(EncoderDecoderConfig, "explorer.models.encoder_decoder:EncoderDecoder", recipe)
+                for task, recipe in (
+                    ("reverse", _RECURRENT_DIGITS),
+                    ("copy", _RECURRENT_DIGITS),
+                    ("dates", _RECURRENT_DATES),
+                )
+            },
+        ),
+        ModelRow(
+            "transformer_encoder_decoder",
+            "Transformer encoder–decoder",
+            "--m-transformer",
+            "8px,3px",
+            "Vaswani et al. 2017, Attention is all you need",
+            "https://arxiv.org/abs/1706.03762",
+            {
+                task: Variant(
+                    TransformerEncoderDecoderConfig,
+                    "explorer.models.transformer_encoder_decoder:TransformerEncoderDecoder",
+                    recipe,
+                )
+                for task, recipe in (
+                    ("reverse", _TRANSFORMER_DIGITS),
+                    ("copy", _TRANSFORMER_DIGITS),
+                    ("dates", _TRANSFORMER_DATES),
+                )
+            },
+        ),
     )
 }
 TASKS = {
@@ -279,6 +339,15 @@ TASKS = {
         TaskRow("text", "Text", TextConfig, "explorer.training.text_lesson:TextLesson", "text"),
         TaskRow("recall", "Recall", RecallConfig, "explorer.training.recall_lesson:RecallLesson", "memory"),
         TaskRow("string", "String", StringConfig, "explorer.training.string_lesson:StringLesson", "memory"),
+        TaskRow(
+            "reverse",
+            "Reverse",
+            ReverseConfig,
+            "explorer.training.translation_lesson:TranslationLesson",
+            "translation",
+        ),
+        TaskRow("copy", "Copy", CopyConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
+        TaskRow("dates", "Dates", DatesConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
     )
 }
 SENTENCES = ("negation", "text")  # tasks whose models read what somebody types

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,19 @@ import typer
 from explorer.commands.common import Json, Run, own_text, print_metrics, say, stored_run
 from explorer.errors import DamagedRun, InvalidSetting, shortened
 from explorer.tasks.strings import StringConfig
+from explorer.tasks.dates import DatesConfig
+from explorer.tasks.digits import CopyConfig, ReverseConfig
 from explorer.tasks.text import TextConfig
+from explorer.tasks.translation import (
+    TranslationConfig,
+    longest_answer,
+    read_back,
+    right_answer,
+    said,
+    source_tokens,
+    spelled,
+    target_tokens,
+)
 from explorer.training import store
 from explorer.training.config import RunConfig, validated
 
@@ -72,12 +85,18 @@ def _same(one: store.Metric | None, other: store.Metric) -> bool:
     return all(a == b or (a is not None and b is not None and abs(a - b) < 1e-6) for a, b in pairs)
 
 
-def predict(run: Run, sentence: Annotated[str, typer.Argument(help="A sentence.")], as_json: Json = False) -> None:
-    """What a run's model says about a sentence (the mean over its seeds)."""
+def predict(
+    run: Run,
+    sentence: Annotated[str, typer.Argument(help="A sentence, or what is to be translated.")],
+    as_json: Json = False,
+) -> None:
+    """What a run's model says about a sentence (the mean over its seeds), or what each seed makes of a source."""
     from explorer.inspection.opening import open_model
     from explorer.inspection.sentences import sustain_probabilities, tokens_of
     from explorer.tasks.negation import VOCABULARY
 
+    if isinstance((stored := stored_run(run)).config.task, ReverseConfig | CopyConfig | DatesConfig):
+        return _translate(stored, stored.config.task, sentence, as_json)
     stored = stored_run(run, "negation")
     words = VOCABULARY.split(sentence)
     sustain = float(sustain_probabilities(open_model(stored), words).mean())
@@ -87,6 +106,37 @@ def predict(run: Run, sentence: Annotated[str, typer.Argument(help="A sentence."
         return
     for name, value in probabilities.items():
         print(f"{name:9} {value:.3f} {'█' * round(40 * value)}")
+
+
+def _translate(stored: store.StoredRun, task: TranslationConfig, text: str, as_json: bool) -> None:
+    """What each seed of a run writes about a source, greedily, and how likely it finds that."""
+    import torch
+
+    from explorer.generation.translating import greedy
+    from explorer.inspection.opening import open_model
+
+    source = spelled(task, text)
+    opened = open_model(stored)
+    answers = []
+    for index, seed in enumerate(stored.config.seeds):
+        model: Any = opened.alone(index)
+        written = greedy(model, torch.tensor([source]), longest_answer(task, len(source)))
+        answers.append(
+            {
+                "seed": seed,
+                "target": said(task, written.ids[0].tolist()),
+                "probability": round(math.exp(float(written.score[0])), 6),
+                "finished": bool(written.finished[0]),
+            }
+        )
+    right = right_answer(task, source)
+    if as_json:
+        expected = None if right is None else said(task, right)
+        say({"source": read_back(task, source), "answers": answers, "right": expected})
+        return
+    for answer in answers:
+        end = "" if answer["finished"] else "  (no end)"
+        print(f"{answer['target']}  {answer['probability']:.3f}{end}")
 
 
 def generate(
@@ -161,7 +211,10 @@ def inspect(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Where the attention of a run's model looks while it reads a text: the habits of every head."""
+    """Where the attention of a run's model looks while it reads a text: the habits of every head.
+
+    Of a model that translates: what it writes, token by token, and where it looks for it.
+    """
     import numpy as np
 
     from explorer.inspection.attention import attend, check_attention, read
@@ -171,6 +224,9 @@ def inspect(
     from explorer.tokenization.text import from_json
 
     stored = stored_run(run)
+    if isinstance(stored.config.task, ReverseConfig | CopyConfig | DatesConfig):
+        _check_choice(stored, replica, step)
+        return _aligned(open_model(stored, step).alone(replica), stored.config.task, text, out, as_json)
     check_attention(stored.config)
     _check_choice(stored, replica, step)
     tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
@@ -178,13 +234,7 @@ def inspect(
     model = open_model(stored, step).alone(replica)
     found = habits(attend(model, given.ids).weights, given.ids)
     if out is not None:
-        file = io.BytesIO()
-        arrays = named_arrays(model, given.ids) | {"tokens": np.array(given.tokens)}
-        np.savez(file, **arrays)  # type: ignore[arg-type]  # no tap has a name of its own settings
-        try:
-            out.write_bytes(file.getvalue())
-        except OSError as error:
-            raise InvalidSetting(f"{out} cannot be written: {error.strerror}. Give another file.") from error
+        _write(out, named_arrays(model, given.ids) | {"tokens": np.array(given.tokens)})
     _say_what_was_read(given)
     rows = _by_head(found)
     if as_json:
@@ -197,6 +247,57 @@ def inspect(
         print(" ".join(f"{_written(row[name]):>10}" for name in named))
     if out is not None:
         print(f"{out}, {out.stat().st_size:,} bytes")
+
+
+def _aligned(model: Any, task: TranslationConfig, text: str, out: Path | None, as_json: bool) -> None:
+    """What a model writes about a source, and for each token where all heads together looked most."""
+    import numpy as np
+
+    from explorer.inspection.alignment import align
+
+    found = align(model, task, spelled(task, text))
+    source = [source_tokens(task)[i] for i in found.source]
+    target = [target_tokens(task)[i] for i in found.target]
+    if out is not None:
+        _write(
+            out,
+            {
+                "source": np.array(source),
+                "target": np.array(target),
+                "candidates": np.array(target_tokens(task)),
+                "probabilities": found.probabilities,
+                **found.taps,
+            },
+        )
+    looks = None if found.weights is None else found.weights.mean(axis=(0, 1))
+    for i, token in enumerate(target):
+        row: dict[str, Any] = {
+            "kind": "token",
+            "token": token,
+            "probability": round(float(found.probabilities[i, found.target[i]]), 6),
+        }
+        if looks is not None:
+            most = int(looks[i].argmax())
+            row |= {"looks_at": most, "source_token": source[most], "weight": round(float(looks[i, most]), 6)}
+        if as_json:
+            say(row)
+        else:
+            where = f"  {row['weight']:.3f} at {row['looks_at']} “{row['source_token']}”" if looks is not None else ""
+            print(f"{token:5} {row['probability']:.3f}{where}")
+    if out is not None and not as_json:
+        print(f"{out}, {out.stat().st_size:,} bytes")
+
+
+def _write(out: Path, arrays: Mapping[str, Any]) -> None:
+    """Named arrays as one npz file. Raises InvalidSetting."""
+    import numpy as np
+
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # no tap has a name of its own settings
+    try:
+        out.write_bytes(file.getvalue())
+    except OSError as error:
+        raise InvalidSetting(f"{out} cannot be written: {error.strerror}. Give another file.") from error
 
 
 def _check_choice(stored: store.StoredRun, replica: int, step: int | None) -> None:

@@ -236,9 +236,13 @@ class TransformerEncoderDecoderConfig:
     hidden: int = setting(128, "Units in each block's feedforward layer.", 1, 2_048)
     positions: Literal["learned", "sinusoidal", "none"] = setting("learned", "How it knows where a token stands.")
     places: int = setting(64, "Places that learned positions know.", 1, 1_024)
-    norm_place: Literal["pre", "post"] = setting("pre", "Norm before each part, or (2017) after its residual.")
+    norm_place: Literal["pre", "post"] = setting("post", "Norm after each part's residual (2017), or before the part.")
     activation: Literal["relu", "gelu", "relu2"] = setting("relu", "ReLU, GELU, or ReLU squared.")
     start: Literal["usual", "zero"] = setting("usual", "How the last layer of each part starts.")
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
 
 
 # On a string each model says every character from those before it.

@@ -1,0 +1,47 @@
+"""Small translators for the tests, with every parameter away from its start."""
+
+from __future__ import annotations
+
+import torch
+from torch import Generator, Tensor
+
+from explorer.models.configs import EncoderDecoderConfig, TransformerEncoderDecoderConfig
+from explorer.models.encoder_decoder import EncoderDecoder
+from explorer.models.transformer_encoder_decoder import TransformerEncoderDecoder
+from explorer.models.translation import Translator
+
+SOURCES, TARGETS, PADDING = 8, 9, 7  # the last of the targets are <BOS> 7 and <EOS> 8
+KINDS = ("vector", "additive", "pre", "post", "sinusoidal")
+
+
+def translator(kind: str, seed: int = 1, **settings: object) -> Translator:
+    generator = Generator().manual_seed(seed)
+    model: Translator
+    if kind in ("vector", "additive"):
+        given = {"width": 5, "hidden": 6, "attention": "none" if kind == "vector" else "additive", **settings}
+        model = EncoderDecoder(EncoderDecoderConfig(**given), SOURCES, TARGETS, PADDING, generator)
+    else:
+        place = {"post": {}, "pre": {"norm_place": "pre"}, "sinusoidal": {"positions": "sinusoidal"}}[kind]
+        small = {"width": 8, "heads": 2, "layers": 2, "hidden": 11, "places": 24}
+        config = TransformerEncoderDecoderConfig(**{**small, **place, **settings})
+        model = TransformerEncoderDecoder(config, SOURCES, TARGETS, PADDING, generator)
+    for name, parameter in model.named_parameters():
+        if "norm" in name:  # norms start with ones and zeros, which hide a mistake
+            parameter.data.uniform_(0.5, 2, generator=generator)
+        else:
+            parameter.data.mul_(1.5)  # what a model says depends more on what it reads than at its start
+    return model.eval()
+
+
+def sources(*shape: int, longest: int = 6, seed: int = 7) -> Tensor:
+    """Rows of different lengths, filled up with padding."""
+    ids = torch.randint(PADDING, (*shape, longest), generator=Generator().manual_seed(seed))
+    lengths = torch.randint(1, longest + 1, shape, generator=Generator().manual_seed(seed + 1))
+    return ids.masked_fill(torch.arange(longest) >= lengths[..., None], PADDING)
+
+
+def targets(*shape: int, longest: int = 4, seed: int = 9) -> Tensor:
+    """<BOS> and what follows."""
+    ids = torch.randint(TARGETS - 2, (*shape, longest), generator=Generator().manual_seed(seed))
+    ids[..., 0] = TARGETS - 2
+    return ids
