@@ -14,9 +14,9 @@ import typer
 
 from explorer.commands.common import Json, Run, own_text, print_metrics, say, stored_run
 from explorer.errors import DamagedRun, InvalidSetting, shortened
-from explorer.tasks.strings import StringConfig
 from explorer.tasks.dates import DatesConfig
 from explorer.tasks.digits import CopyConfig, ReverseConfig
+from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
 from explorer.tasks.translation import (
     TranslationConfig,
