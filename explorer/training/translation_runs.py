@@ -91,10 +91,5 @@ CONTESTANTS = {
 
 
 def recipes() -> dict[str, RunConfig]:
-    """Every run that ships, by name; a wider vector is not needed for dates."""
-    return {
-        f"{task}-{name}": each.config(task)
-        for task in TASKS
-        for name, each in CONTESTANTS.items()
-        if (task, name) != ("dates", "wide")
-    }
+    """Every run that ships, by name."""
+    return {f"{task}-{name}": each.config(task) for task in TASKS for name, each in CONTESTANTS.items()}
