@@ -20,7 +20,8 @@ from types import MappingProxyType
 from explorer.models.settings import setting
 
 VERSION = 1
-FIRST, LAST = date(1950, 1, 1), date(2049, 12, 31)
+FIRST = date(1950, 1, 1)
+LAST = date(2049, 12, 31)
 # Not taken from the calendar module: its names change with the language of the machine.
 MONTHS = (
     "january", "february", "march", "april", "may", "june",

@@ -15,7 +15,9 @@ from explorer.tasks.dates import DatesConfig
 from explorer.tasks.digits import CopyConfig, ReverseConfig
 
 TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig
-PAD, BOS, EOS = "<PAD>", "<BOS>", "<EOS>"
+PAD = "<PAD>"
+BOS = "<BOS>"
+EOS = "<EOS>"
 MOST_TYPED = 50  # tokens of a source that a model is asked to read
 _MORE = 5  # tokens that a model may write beyond the length of a right answer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from explorer.catalogue import task_row
 from explorer.errors import LineageError
-from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.text import TextConfig
 from explorer.training import store
@@ -30,13 +30,11 @@ def _work(config: RunConfig, learned: int) -> float:
 
 def seconds(config: RunConfig) -> float:
     """About how long the training takes by itself, by the time a step of a shipped run took; 0 where none is there."""
-    for kind, of in ((TextConfig, _of_text), (RecallConfig, _of_recall), (NegationConfig, _of_negation)):
-        if isinstance(config.task, kind):
-            try:
-                return of(config) * (config.steps - config.first_step)
-            except LineageError:
-                return 0.0
-    return 0.0
+    of = {"text": _of_text, "recall": _of_recall, "negation": _of_negation}
+    try:
+        return of.get(task_row(config.task).name, _of_translation)(config) * (config.steps - config.first_step)
+    except LineageError:
+        return 0.0
 
 
 def _of_text(config: RunConfig) -> float:
@@ -53,6 +51,17 @@ def _of_recall(config: RunConfig) -> float:
     rows = config.batch_size * config.replicas / (shipped.config.batch_size * shipped.config.replicas)
     longer = config.on(RecallConfig).length / shipped.config.on(RecallConfig).length
     return shipped.card.seconds / shipped.card.step * longer * (0.3 + 0.7 * rows)
+
+
+def _of_translation(config: RunConfig) -> float:
+    """Mostly calls, as many as there are tokens; more rows, and more numbers in the model, make each slower."""
+    task = task_row(config.task).name
+    like = "additive" if getattr(config.model, "attention", "") == "additive" else "vector"
+    shipped = store.find(f"{task}-{'transformer' if config.model_name.startswith('transformer') else like}")
+    rows = config.batch_size * config.replicas / (shipped.config.batch_size * shipped.config.replicas)
+    wider = parameters(config) / max(shipped.card.parameters, 1)
+    longer = getattr(config.task, "longest", 1) / getattr(shipped.config.task, "longest", 1)
+    return shipped.card.seconds / shipped.card.step * longer * (0.3 + 0.7 * rows * wider)
 
 
 def _of_negation(config: RunConfig) -> float:

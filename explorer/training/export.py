@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from explorer.catalogue import ModelConfig, TaskConfig, variant
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, RecurrentTextConfig
 from explorer.tasks.corpora import TINYSHAKESPEARE_ADDRESS
+from explorer.tasks.dates import DatesConfig
+from explorer.tasks.digits import CopyConfig, ReverseConfig
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
@@ -36,10 +38,13 @@ _GIVEN = {  # texts that are not made by a rule
     "tinyshakespeare": f"Tiny Shakespeare ({TINYSHAKESPEARE_ADDRESS})",
     "own": "the text that the run was trained on (SHA-256 {sha})",
 }
-_SCRIPTS = {  # by task: the script, and the model and settings that it is written for
+_TRANSLATION = ("explorer.training.translation_script", "EncoderDecoder", "EncoderDecoderConfig")
+# By task: the script, and the model and settings that it is written for.
+_SCRIPTS: dict[type[TaskConfig], tuple[str, str, str]] = {
     NegationConfig: ("explorer.training.negation_script", "RNN", "RNNConfig"),
     RecallConfig: ("explorer.training.recall_script", "RNNRecall", "RNNRecallConfig"),
     StringConfig: ("explorer.training.string_script", "RNNString", "RNNStringConfig"),
+    **dict.fromkeys((ReverseConfig, CopyConfig, DatesConfig), _TRANSLATION),
 }
 _METHODS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSProp", "muon": "Muon"}  # classes of training/optimisers.py
 
@@ -82,7 +87,15 @@ def _script(config: RunConfig) -> tuple[str, dict[str, str]]:
     settings = type(config.model).__name__
     if not isinstance(config.task, TextConfig):
         script, own_model, own_settings = _SCRIPTS[type(config.task)]
-        return script, {"explorer.models.rnn": place, own_model: model, own_settings: settings}
+        own_place = "explorer.models.encoder_decoder" if own_model == "EncoderDecoder" else "explorer.models.rnn"
+        task = type(config.task)
+        return script, {
+            own_place: place,
+            own_model: model,
+            own_settings: settings,
+            "explorer.tasks.digits": task.__module__,
+            "ReverseConfig": task.__name__,
+        }
     tokenizer_place, tokenizer = _TOKENIZERS[config.task.tokenizer]
     return "explorer.training.text_script", {
         "explorer.models.transformer_decoder": place,
@@ -114,6 +127,8 @@ def _facts(config: RunConfig) -> Facts:
             "self.weight.dim() == 1": True,
             "len(generators) == 1": True,
         }
+    dated = {"isinstance(config, DatesConfig)": isinstance(config.task, DatesConfig)}
+    facts |= {"explorer.tasks.pairs": dated, "explorer.tasks.translation": dated}
     if isinstance(task := config.task, TextConfig):
         ngram = isinstance(config.model, NgramTextConfig)
         of_script |= {

@@ -13,7 +13,7 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -345,11 +345,16 @@ def _read(folder: Path) -> Entry:
         parent=config.branch.parent if config.branch else "",
         bytes=size,
         changed=changed,
-        accuracy=metrics.get("exact_accuracy", metrics.get("accuracy", {})).get("mean"),
+        accuracy=accuracy(metrics).get("mean"),
         metrics=metrics,
         settings=differing(config),
         tags=_in_order({_plain(tag)[:200] for tag in card.tags}),
     )
+
+
+def accuracy(metrics: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    """The metric by which a run is best known: what share it got right, in the way of its task; or nothing."""
+    return next((metrics[name] for name in ("exact_accuracy", "accuracy", "exact") if name in metrics), {})
 
 
 def _plain(text: str) -> str:

@@ -15,6 +15,8 @@ from collections.abc import Iterable
 
 from explorer.catalogue import model_row, task_row, variant
 from explorer.errors import DamagedRun
+from explorer.tasks.dates import WAYS, DatesConfig
+from explorer.tasks.digits import DigitsConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
@@ -118,6 +120,10 @@ def model_card(run: StoredRun, zipped: bool = False) -> str:
 def known_limits(config: RunConfig) -> list[str]:
     """What nobody should expect of a model trained like this."""
     task = config.task
+    if isinstance(task, DatesConfig):
+        return [f"It knows {len(WAYS)} ways of writing a date, letter by letter, from 1950 to 2049, and nothing else."]
+    if isinstance(task, DigitsConfig):
+        return [f"It was taught sources of up to {task.longest} digits; its events say how it does beyond them."]
     if isinstance(task, StringConfig):
         return ["It knows one string and nothing else; what comes after the string's end it was never taught."]
     if isinstance(task, RecallConfig):

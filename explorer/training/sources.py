@@ -66,7 +66,7 @@ class Source:
                     self.definitions[defined] = node
                 case ast.Assign(targets=[ast.Name(id=defined)]) | ast.AnnAssign(target=ast.Name(id=defined)):
                     self.definitions[defined] = node
-                case ast.ImportFrom(module=str(module), names=aliases):
+                case ast.ImportFrom(module=str(module), names=aliases) if module != "__future__":
                     for alias in aliases:
                         local, inner = alias.asname or alias.name, f"{module}.{alias.name}"
                         ours = module.startswith(_OURS[:-1]) and _file(inner).exists()

@@ -42,6 +42,7 @@ MEASURES = {
     "train_accuracy": "accuracy on the training sentences",
     "test_loss": "loss on the test sentences, in nats",
     "accuracy": "accuracy on fresh sequences",
+    "exact": "exact match on fresh sources",
     "loss": "loss on fresh sequences, in nats",
     "val_loss_part": "loss on held-out text, in nats a token",
     "train_loss": "loss on the training sentences, in nats",
@@ -51,6 +52,8 @@ OF_TASK = {
     "negation": ("test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", BATCH_LOSS),
     "text": ("val_loss_part", "train_loss", BATCH_LOSS),
     "recall": ("accuracy", "loss", BATCH_LOSS),
+    "string": ("accuracy", "loss", BATCH_LOSS),
+    **dict.fromkeys(("reverse", "copy", "dates"), ("exact", "loss", BATCH_LOSS)),
 }
 AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds": "by seconds"}
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
@@ -74,6 +77,7 @@ class Comparison:
         "train_accuracy",
         "test_loss",
         "accuracy",
+        "exact",
         "loss",
         "train_loss",
         "val_loss_part",
@@ -87,7 +91,7 @@ class Comparison:
     @property
     def rising(self) -> bool:
         """Whether more is better."""
-        return self.y.endswith("accuracy")
+        return self.y.endswith("accuracy") or self.y == "exact"
 
     @property
     def shown(self) -> tuple[str, ...]:

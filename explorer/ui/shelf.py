@@ -117,7 +117,8 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
         key="runs-table",
         label="Runs kept on this server",
         caption="Accuracy on negation: every sentence of the grammar, weighted by its probability; on recall: of 256 "
-        "fresh sequences; a dot for each seed. Loss of a language model: nats a token over everything held out.",
+        "fresh sequences; of a translation: exact match on fresh sources; a dot for each seed. Loss of a language "
+        "model: nats a token over everything held out.",
         chosen=[run for run in shelf.runs if any(entry.key == run for entry in entries)],
         sort=shelf.sort,
     )
@@ -125,7 +126,7 @@ def runs_table(session: PageSession[Shelf], entries: Sequence[Entry], me: Visito
 
 
 def _row(entry: Entry, me: Visitor) -> dict[str, object]:
-    accuracy = entry.metrics.get("exact_accuracy", entry.metrics.get("accuracy", {})).get("values", [])
+    accuracy = index.accuracy(entry.metrics).get("values", [])
     known = [round(value, 4) for value in accuracy if value is not None]
     seeds = f"{entry.replicas} seeds" if entry.replicas > 1 else f"seed {entry.seed}"
     called = entry.folder if entry.shipped else entry.key

@@ -50,6 +50,15 @@ CONFIGS |= {
     f"recall_{model}": changed(default("recall", model), {"length": 7, "iterations": 6, "batch_size": 8, **changes})
     for model, changes in RECALL.items()
 }
+TRANSLATION: dict[str, tuple[str, dict[str, object]]] = {
+    "reverse": ("encoder_decoder", {"attention": "additive", "replicas": 2}),
+    "copy": ("encoder_decoder", {"longest": 5}),
+    "dates": ("transformer_encoder_decoder", {"replicas": 2, "layers": 1}),
+}
+CONFIGS |= {
+    task: changed(default(task, model), {"width": 8, "hidden": 8, "iterations": 4, "batch_size": 6, **changes})
+    for task, (model, changes) in TRANSLATION.items()
+}
 RUN_ALL = """
 import json, runpy, sys
 from pathlib import Path
