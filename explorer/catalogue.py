@@ -157,7 +157,7 @@ _TRANSLATION: dict[str, object] = {
     "evaluate_every": 50,
     "snapshots": 4,
 }
-_RECURRENT_DIGITS = {**_TRANSLATION, "iterations": 500, "learning_rate": 3e-3, "warmup": 20}
+_RECURRENT_DIGITS = {**_TRANSLATION, "iterations": 450, "learning_rate": 5e-3, "warmup": 20}
 _RECURRENT_DATES = {**_TRANSLATION, "iterations": 1_600, "learning_rate": 1e-2, "warmup": 20}
 _TRANSFORMER_DIGITS = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
 _TRANSFORMER_DATES = {**_TRANSLATION, "iterations": 1_000, "learning_rate": 3e-3, "warmup": 100}

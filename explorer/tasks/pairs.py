@@ -1,7 +1,8 @@
 """Sources and their right targets as tensors: what training draws, and what is asked.
 
-Every row of a batch has its own length. With one length for a whole batch a step costs half as much, but the
-longest sources were learned later in the same time, and hardly at all by the Transformer.
+Every row of a batch has its own length, and every batch has all of them. With one length for a whole batch a step
+costs half as much, but the Transformer did not learn the longest sources in the same time; with lengths drawn at
+random one seed of three did not.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ class Pairs:
     counted: Bool[Tensor, "*replicas batch target"]  # where a token is wanted
 
     def rows(self, first: int, last: int) -> Pairs:
-        """Some of the rows, of every replica."""
-        return Pairs(*(part[..., first:last, :] for part in (self.source, self.given, self.wanted, self.counted)))
+        """Some of the rows, of every replica, and no more places of the target than these have."""
+        longest = int(self.counted[..., first:last, :].sum(dim=-1).max())
+        given, wanted, counted = (part[..., first:last, :longest] for part in (self.given, self.wanted, self.counted))
+        return Pairs(self.source[..., first:last, :], given, wanted, counted)
 
 
 def pairs(config: TranslationConfig, sources: Rows, targets: Rows) -> Pairs:

@@ -153,6 +153,7 @@ def asked(model: Translator, rows: int = 12) -> Pairs:
     wanted = torch.nn.functional.pad(own.ids, (0, 4 - own.ids.shape[1]), value=EOS)
     wanted[::2, 0] = (wanted[::2, 0] + 1) % BOS
     counted = torch.cat((torch.ones(rows, 1, dtype=torch.bool), (wanted != EOS)[:, :-1].cumprod(dim=-1).bool()), dim=-1)
+    counted[1::3, -1] = False
     given = torch.cat((torch.full((rows, 1), BOS), wanted[:, :-1]), dim=-1)
     return Pairs(source, given, wanted, counted)
 

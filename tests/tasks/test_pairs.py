@@ -104,3 +104,6 @@ def test_batches_beside_each_other_keep_their_rows() -> None:
     assert both.counted[0].sum(dim=-1).tolist() == [3, 3]
     assert beside(config, [one]) is one
     assert torch.equal(both.rows(1, 2).source, both.source[:, 1:2])
+    mixed = fresh_digits(config, [2, 5], 2)
+    assert mixed.rows(0, 2).given.shape == (2, 3) and mixed.rows(1, 3).given.shape == (2, 6)
+    assert torch.equal(mixed.rows(0, 2).wanted, mixed.wanted[:2, :3])
