@@ -24,12 +24,14 @@ class Contestant:
     colour: str  # a CSS variable of ui/assets/base.css
     dash: str
     settings: Mapping[str, object] = field(hash=False)
-    paper: str = ""
-    link: str = ""
+    steps: Mapping[str, int] = field(hash=False)  # by task, where not as released
+    paper: str
+    link: str
 
     def config(self, task: str, **shared: object) -> RunConfig:
         """Its run on a task, with settings that all have in common. Raises InvalidSetting."""
-        return changed(default(task, self.model), {"replicas": SEEDS, **self.settings, **shared})
+        own = {"iterations": self.steps[task]} if task in self.steps else {}
+        return changed(default(task, self.model), {"replicas": SEEDS, **own, **self.settings, **shared})
 
 
 _ADDITIVE = (
@@ -37,6 +39,8 @@ _ADDITIVE = (
     "https://arxiv.org/abs/1409.0473",
 )
 _VECTOR = (MODELS["gru"].paper, MODELS["gru"].link)
+# A step without attention takes less time: these have about as much of it as the model with attention.
+_LONGER = {"reverse": 1_200, "copy": 1_200}
 _WIDE: dict[str, object] = {"model.hidden": 128}
 CONTESTANTS = {
     each.name: each
@@ -50,6 +54,7 @@ CONTESTANTS = {
             "--m-gru",
             "6px,4px",
             {},
+            _LONGER,
             *_VECTOR,
         ),
         Contestant(
@@ -61,6 +66,7 @@ CONTESTANTS = {
             "--m-gru",
             "solid",
             _WIDE,
+            _LONGER,
             *_VECTOR,
         ),
         Contestant(
@@ -72,6 +78,7 @@ CONTESTANTS = {
             "--m-additive",
             "solid",
             {"attention": "additive"},
+            {"dates": 400},
             *_ADDITIVE,
         ),
         Contestant(
@@ -82,6 +89,7 @@ CONTESTANTS = {
             "Transformer",
             "--m-transformer",
             "solid",
+            {},
             {},
             MODELS["transformer"].paper,
             MODELS["transformer"].link,

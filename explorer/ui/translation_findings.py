@@ -1,0 +1,111 @@
+"""Sentences about reverse, copy and dates, made from numbers: where a vector is full, and what attention changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.tasks.dates import WAYS, DatesConfig
+from explorer.tasks.digits import DigitsConfig, asked_lengths
+from explorer.tasks.translation import TranslationConfig
+from explorer.training.record import Curves
+from explorer.training.translation_runs import Contestant
+from explorer.ui.findings import listed
+
+WHOLE = 0.95  # exact match from which on a length counts as held
+VERBS = {"reverse": "turned around", "copy": "copied", "dates": "read"}
+
+
+@dataclass(frozen=True)
+class Translated:
+    """What became of one run."""
+
+    contestant: Contestant
+    task: TranslationConfig
+    exact: Float[ndarray, " replicas"]  # over all that was trained, on fresh sources
+    parts: Float[ndarray, "replicas parts"]  # by length or by way; NaN where it was stopped before it was asked
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the parts are."""
+        if isinstance(self.task, DatesConfig):
+            return tuple(WAYS)
+        return tuple(map(str, asked_lengths(self.task)))
+
+    @property
+    def asked(self) -> bool:
+        """Whether the parts are known."""
+        return not np.isnan(self.parts).any()
+
+    def at(self, length: int) -> Float[ndarray, " replicas"]:
+        """Exact match at one length."""
+        return self.parts[:, self.names.index(str(length))]
+
+
+def translated(contestant: Contestant, task: TranslationConfig, curves: Curves) -> Translated | None:
+    """None before the first evaluation."""
+    exact = curves.metrics.get("exact")
+    if exact is None or not len(exact):
+        return None
+    parts = curves.answers["by_way" if isinstance(task, DatesConfig) else "by_length"][-1]
+    return Translated(contestant, task, exact[-1], parts)
+
+
+def holds_to(each: Translated) -> int:
+    """The longest trained length up to which every seed is right nearly always; 0 if there is none."""
+    assert isinstance(each.task, DigitsConfig)
+    held = 0
+    for length in range(1, each.task.longest + 1):
+        if each.at(length).min() < WHOLE:
+            break
+        held = length
+    return held
+
+
+def verdict(found: Mapping[str, Translated], task: str) -> str:
+    """Who holds how many digits, in every seed; or how well dates are read."""
+    known = {name: each for name, each in found.items() if each.asked}
+    if not known:
+        return ""
+    if task == "dates":
+        worst = {each.contestant.words: float(each.exact.min()) for each in known.values()}
+        told = listed([f"{words} {share:.2f}" for words, share in worst.items()])
+        return f"Dates never seen in training, {VERBS[task]} without one wrong digit, worst seed: {told}."
+    parts = []
+    for each in known.values():
+        held, longest = holds_to(each), each.task.longest  # type: ignore[union-attr]  # digits
+        parts.append(
+            f"{each.contestant.words} all {longest:,}"
+            if held == longest
+            else f"{each.contestant.words} up to {held}"
+            if held
+            else f"{each.contestant.words} not even one"
+        )
+    told = "; ".join(parts)
+    return f"How many digits come out {VERBS[task]} without a mistake, in every seed? {told[0].upper()}{told[1:]}."
+
+
+def beyond(found: Mapping[str, Translated]) -> list[str]:
+    """What becomes of those that hold all trained lengths past these, and of a vector that is twice as wide."""
+    known = {name: e for name, e in found.items() if e.asked and isinstance(e.task, DigitsConfig)}
+    told = []
+    whole = [each for each in known.values() if holds_to(each) == each.task.longest]  # type: ignore[union-attr]
+    for each in whole:
+        longest = each.task.longest  # type: ignore[union-attr]
+        shares = [f"{float(each.at(longest + more).mean()):.2f} at {longest + more}" for more in (1, 2, 5, 10)]
+        told.append(
+            f"Past the trained {longest} digits {each.contestant.words} falls as well: right in {listed(shares)}."
+        )
+    if {"vector", "wide"} <= set(known):
+        one, two = known["vector"], known["wide"]
+        longest = one.task.longest  # type: ignore[union-attr]
+        lengths = [n for n in (8, 11, 14, longest) if n <= longest]
+        pairs = [
+            f"{float(one.at(n).mean()):.2f} to {float(two.at(n).mean()):.2f} at {n}" for n in dict.fromkeys(lengths)
+        ]
+        told.append(f"A vector twice as wide moves the cliff: from {listed(pairs)}.")
+    return told
