@@ -359,6 +359,7 @@ PAGES = (
     PageRow("studio.py", "studio", "Generation"),
     PageRow("attention.py", "attention", "Attention"),
     PageRow("memory.py", "memory", "Memory"),
+    PageRow("translation.py", "translation", "Translation"),
     PageRow("compare.py", "compare", "Compare"),
     PageRow("runs.py", "runs", "Runs"),
 )

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from explorer.errors import DamagedRun
+from explorer.tasks.digits import ReverseConfig, asked_lengths
 from explorer.tasks.negation import CLASSES
 from explorer.training import store
 from explorer.training.config import changed
 from explorer.training.recall_runs import CONTESTANTS, SEEDS
 from explorer.training.store import StoredRun
+from explorer.training.translation_runs import CONTESTANTS as TRANSLATORS
 from explorer.ui import runs
 from explorer.ui.negation_lab import NegationLab
 from explorer.ui.runs import lanes
 from explorer.ui.text_lab import TextLab
 
 SENTENCE = ("human", "not", "preserve", "nature")
+
+_DIGITS = 14  # where one vector has lost the thread
 
 Station = dict[str, object]
 
@@ -29,7 +33,7 @@ def stations(figures: bool) -> list[Station]:
     lab: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
     memory: Station = {"href": "/memory", "page": "memory", "link": "Open the memory lab"}
     library: Station = {"href": "/text", "page": "text", "link": "Open the language models"}
-    shut: Station = {"href": None, "page": None, "link": None, "figure": None}
+    look_back: Station = {"href": "/translation", "page": "translation", "link": "Open the translation lab"}
 
     def station(year: str, name: str, colour: str, question: str, more: Station) -> Station:
         return {"year": year, "name": name, "colour": colour, "question": question, "figure": None, **more}
@@ -71,7 +75,13 @@ def stations(figures: bool) -> list[Station]:
             {**memory, "figure": _doors() if figures else None},
         ),
         station("2014", "GRU", "--m-gru", "Is one door fewer enough?", wrote("gru")),
-        station("2015", "Attention", "--m-additive", "Why squeeze a sentence into one vector?", shut),
+        station(
+            "2015",
+            "Attention",
+            "--m-additive",
+            "Why squeeze a sentence into one vector?",
+            {**look_back, "figure": _vectors() if figures else None},
+        ),
         station(
             "2017",
             "Transformer",
@@ -115,6 +125,23 @@ def _doors() -> Station | None:
         "rows": rows,
         "alt": f"Share of sequences whose first of 50 symbols the LSTM names, by the start of its gates: {said}.",
         "caption": f"names the first of 50 symbols, by the gates at its start; {SEEDS} seeds",
+    }
+
+
+def _vectors() -> Station | None:
+    """How often 14 digits come out turned around, through one vector, a wider one, and with attention."""
+    found = lanes({name: TRANSLATORS[name].config("reverse") for name in ("vector", "wide", "additive")})
+    at = asked_lengths(ReverseConfig()).index(_DIGITS)
+    right = {n: lane.stored.curves.answers["by_length"][-1][:, at] for n, lane in found.items() if lane.stored}
+    if not right:
+        return None
+    rows = [{"label": TRANSLATORS[n].label, "value": round(float(v.mean()), 3)} for n, v in right.items()]
+    said = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
+    return {
+        "kind": "bars",
+        "rows": rows,
+        "alt": f"Share of sources of {_DIGITS} digits that come out turned around: {said}.",
+        "caption": f"{_DIGITS} digits turned around without a mistake",
     }
 
 

@@ -109,3 +109,21 @@ def beyond(found: Mapping[str, Translated]) -> list[str]:
         ]
         told.append(f"A vector twice as wide moves the cliff: from {listed(pairs)}.")
     return told
+
+
+def touched(means: Mapping[str, Mapping[str, float]]) -> str:
+    """What looking evenly takes from those that can look, and a cut bridge from all."""
+    looking = {words: each for words, each in means.items() if np.isfinite(each["uniform"])}
+    parts = [f"{words} from {each['none']:.2f} to {each['uniform']:.2f}" for words, each in looking.items()]
+    if not parts:
+        return ""
+    return f"Made to look evenly at the whole source, {listed(parts)}."
+
+
+def copies(plain: Mapping[bool, float], separated: Mapping[bool, float], steps: int) -> str:
+    """Whether a copy needs attention: of the token just read, and after a separator."""
+    return (
+        f"The notebook's copy needs no attention: after {steps} steps {plain[True]:.2f} of the tokens are right with "
+        f"it and {plain[False]:.2f} without. After a separator it is {separated[True]:.2f} with and "
+        f"{separated[False]:.2f} without."
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.catalogue import MODELS, PAGES
+from explorer.tasks.digits import ReverseConfig, asked_lengths
 from explorer.training import store
 from explorer.ui.negation_lab import LEADS
 from tests.pages.screen import drawn, headings, home_page
@@ -25,8 +26,8 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
         open_, drawn_ = station["href"] is not None, station["figure"] is not None
         assert open_ == drawn_ == (station["link"] is not None)
     kinds = [station["figure"]["kind"] for station in stations if station["figure"]]
-    assert kinds == ["bars", "lines", "path", "bars", "lines", "gaze"]
-    bars, neural, path, doors, gru, gaze = [station["figure"] for station in stations if station["figure"]]
+    assert kinds == ["bars", "lines", "path", "bars", "lines", "bars", "gaze"]
+    bars, neural, path, doors, gru, vectors, gaze = [station["figure"] for station in stations if station["figure"]]
     for figure, model in ((neural, "feedforward"), (gru, "gru")):
         wrote = store.find(f"text-{model}").curves.samples[-1][0]
         assert all(line in wrote for line in figure["lines"])
@@ -36,6 +37,11 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
     assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)
     right = [store.find(f"recall-50-lstm-{start}").curves.last("accuracy").mean() for start in ("usual", "chrono")]
     assert [row["value"] for row in doors["rows"]][::2] == pytest.approx(right, abs=1e-3)
+    at = asked_lengths(ReverseConfig()).index(14)
+    through = [
+        store.find(f"reverse-{name}").curves.answers["by_length"][-1][:, at].mean() for name in ("vector", "additive")
+    ]
+    assert [row["value"] for row in vectors["rows"]][::2] == pytest.approx(through, abs=1e-3)
     last = store.find("negation-single-rnn").curves.answers["sustain"][-1][0, 3]
     assert path["values"][-1] == pytest.approx(last, abs=1e-3)
     assert sum(gaze["weights"]) <= 1.0001

@@ -1,0 +1,96 @@
+"""How much fits through one vector, and through attention, and how long that takes to learn; prints tables and JSON.
+
+    python -m benchmarks.translation [--json FILE]
+
+Everything is trained here and now, one thread, three seeds side by side, on sources that are fresh at every step, and
+scored by exact match on others. Seconds are those of the training steps; seeds are also timed alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+
+from explorer.generation.translating import beam_search, greedy
+from explorer.inspection.opening import open_model
+from explorer.tasks.digits import ReverseConfig, asked_lengths
+from explorer.tasks.pairs import fresh_digits
+from explorer.training.recorder import record_run
+from explorer.training.translation_runs import CONTESTANTS, SEEDS
+
+SHOWN = (5, 8, 11, 14, 17, 20, 22, 25, 30)
+BEAMED = 40  # sources of the longest trained length
+
+
+def outcome(task: str, name: str, **changes: object) -> tuple[Any, dict[str, Any]]:
+    """A run, and what came of it."""
+    record = record_run(CONTESTANTS[name].config(task, **changes))
+    curves = record.curves
+    exact = [round(float(v), 3) for v in curves.metrics["exact"][-1]]
+    found: dict[str, Any] = {"exact": exact, "steps": curves.step, "seconds": float(curves.seconds[-1])}
+    if task != "dates":
+        lengths = asked_lengths(ReverseConfig())
+        at = curves.answers["by_length"][-1]
+        found["by_length"] = {n: [round(float(v), 2) for v in at[:, i]] for i, n in enumerate(lengths)}
+        found["worst_trained"] = float(at[:, :20].min())
+    return record, found
+
+
+def beams(record: Any) -> dict[str, float]:
+    """Exact match of one seed on the longest trained sources, greedily and with wider beams."""
+    model = open_model(record).alone(0)
+    asked = fresh_digits(ReverseConfig(), [20], BEAMED)
+    found = {}
+    for width in (1, 2, 4, 8):
+        right = 0
+        for source, wanted in zip(asked.source, asked.wanted, strict=True):
+            tree = beam_search(model, source, width, 26)  # type: ignore[arg-type]  # a Translator
+            right += tree.sequence(tree.best[0]) == tuple(wanted.tolist())
+        found[f"beam_{width}"] = right / BEAMED
+    written = greedy(model, asked.source, 26).ids[..., : asked.wanted.shape[-1]]  # type: ignore[arg-type]
+    found["greedy"] = float((written == asked.wanted).all(dim=-1).float().mean())
+    return found
+
+
+def main(json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None) -> None:
+    """Train, ask, time."""
+    torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()
+    print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread, {SEEDS} seeds")
+    figures: dict[str, Any] = {}
+    print(
+        f"\nreverse, 1 to 20 digits: exact match, mean of the seeds\n{'':14}{'steps':>6}{'s':>7}{'worst 1-20':>12}",
+        end="",
+    )
+    print("".join(f"{n:>7}" for n in SHOWN))
+    for name in CONTESTANTS:
+        record, found = outcome("reverse", name)
+        means = "".join(f"{sum(found['by_length'][n]) / SEEDS:7.2f}" for n in SHOWN)
+        print(f"{name:14}{found['steps']:6}{found['seconds']:7.1f}{found['worst_trained']:12.2f}{means}")
+        if name in ("wide", "additive"):
+            found["beams"] = beams(record)
+            print(f"{'':14}at 20 digits, seed 0: " + ", ".join(f"{k} {v:.2f}" for k, v in found["beams"].items()))
+        figures[f"reverse/{name}"] = found
+    _, alone = outcome("reverse", "additive", replicas=1)
+    ratio = figures["reverse/additive"]["seconds"] / alone["seconds"]
+    figures["reverse/additive, one seed"] = {**alone, "three_for_one": ratio}
+    print(f"additive, one seed alone: {alone['seconds']:.1f} s; {SEEDS} cost {ratio:.2f} times as much")
+    print(f"\ndates, held out in every way of writing: exact match of each seed\n{'':14}{'steps':>6}{'s':>7}")
+    for name in ("vector", "additive", "transformer"):
+        _, found = outcome("dates", name)
+        figures[f"dates/{name}"] = found
+        print(f"{name:14}{found['steps']:6}{found['seconds']:7.1f}   {found['exact']}")
+    if json_file:
+        json_file.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    typer.run(main)

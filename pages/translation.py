@@ -1,0 +1,160 @@
+"""Translation: how much fits into one vector, and what changes when one may look back?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.tasks.dates import WAYS
+from explorer.training.translation_runs import CONTESTANTS
+from explorer.ui import runs, training_controls
+from explorer.ui import translation_findings as findings
+from explorer.ui.findings import listed
+from explorer.ui.page import code_section, explanation, lead, page_head, plain, problems
+from explorer.ui.runs import Lane
+from explorer.ui.session import PageSession, bound, page_session, write_address
+from explorer.ui.training_controls import Asked
+from explorer.ui.translation import Translation
+from explorer.ui.translation_copying import copying_section
+from explorer.ui.translation_findings import Translated
+from explorer.ui.translation_race import exact_part, outcomes, race_part, results
+from explorer.ui.translation_touch import touch_section
+
+TASKS = {"reverse": "Reverse", "copy": "Copy", "dates": "Dates"}
+ABOUT = {
+    "reverse": "Digits are read as a whole, then written from the last to the first.",
+    "copy": "Digits are read as a whole, then written once more.",
+    "dates": f"A day between 1950 and 2049, written in one of {len(WAYS)} ways, becomes year, month and day. Where a "
+    "month is a number, the day comes first.",
+}
+
+
+def choices(session: PageSession[Translation]) -> None:
+    """Which task, who races, and how."""
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ties = bound(session, "translation.task", state.task, lambda s, task: s.on(task or s.task))
+        st.segmented_control("Task", list(TASKS), format_func=TASKS.__getitem__, **ties)
+        ties = bound(session, "translation.who", list(state.who), lambda s, who: s.with_who(who))
+        st.pills(
+            "Who translates",
+            list(CONTESTANTS),
+            format_func=lambda name: CONTESTANTS[name].title,
+            selection_mode="multi",
+            wrap=True,
+            **ties,
+        )
+        with st.popover("Settings", icon=":material/tune:"):
+            settings(session)
+    st.caption(ABOUT[state.task])
+
+
+def settings(session: PageSession[Translation]) -> None:
+    """How they are trained."""
+    state = session.state
+    if state.task != "dates":
+        ties = bound(session, "translation.longest", state.longest, lambda s, v: s.racing(longest=v))
+        st.number_input("Digits in the longest source that is trained", 1, 40, step=1, **ties)
+    ties = bound(session, "translation.seeds", state.seeds, lambda s, v: s.racing(seeds=v))
+    st.number_input("Seeds", 1, 16, step=1, **ties)
+    ties = bound(session, "translation.steps", state.steps, lambda s, v: s.racing(steps=v))
+    st.number_input("Steps of each (0: as usual)", 0, 1_000_000, step=100, **ties)
+    ties = bound(session, "translation.rate", state.rate, lambda s, v: s.racing(rate=v))
+    st.number_input("Step size (0: as usual)", 0.0, 1.0, step=0.001, format="%.4f", **ties)
+    ties = bound(session, "translation.seed", state.seed, lambda s, v: s.racing(seed=v))
+    st.number_input("First seed", 0, 2**31 - 1, step=1, **ties)
+    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda s: s.reset()))
+
+
+def call_to_train(state: Translation, lanes: Mapping[str, Lane], asked: Asked) -> None:
+    """Where some have no run under these settings: say so, what it costs, and offer it."""
+    missing = [name for name, lane in lanes.items() if not training_controls.finished(lane)]
+    if not missing:
+        return
+    live = any(lane.live for lane in lanes.values())
+    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        if live:
+            st.markdown("They are training: “While they learn” below shows it live, and their answers follow.")
+        else:
+            named = listed([CONTESTANTS[name].words for name in missing])
+            cost = training_controls.cost({name: lanes[name] for name in missing})
+            st.markdown(f"No finished run of {plain(named)} with these settings yet. Training takes {cost}.")
+        training_controls.run_button(asked, [lanes[name].config for name in missing], lanes, "missing")
+
+
+def why_part(state: Translation, found: Mapping[str, Translated]) -> None:
+    """What stands between the two halves, as formulas, with the numbers of this race."""
+    st.header("Why: what stands between the two halves", anchor=False)
+    explanation("With one vector the half that writes knows the source only by the last state of the half that reads:")
+    st.latex(r"c = \tanh(V h_S), \qquad s_i = \mathrm{GRU}([y_{i-1}; c],\, s_{i-1})")
+    explanation("With attention it asks at every step, and gets a sum of all states, weighted by how well each fits:")
+    st.latex(
+        r"e_{ij} = v \cdot \tanh(W s_{i-1} + U h_j), \qquad \alpha_{ij} = \frac{e^{e_{ij}}}{\sum_k e^{e_{ik}}}, \qquad "
+        r"c_i = \sum_j \alpha_{ij} h_j"
+    )
+    if state.task == "dates":
+        explanation(
+            f"A date is one of some 36,500, no more than {np.log2(36_525):.0f} bits, and fits into a vector with room "
+            "to spare. So dates show how alignment looks, and not what it is for."
+        )
+        return
+    bits = state.longest * np.log2(10)
+    explanation(
+        f"{state.longest} random digits are {bits:.0f} bits. A vector of 64 numbers of 32 bits could hold them thirty "
+        "times over: what is missing is not room but a way, found by gradient descent in this time, to lay so many "
+        "digits side by side and take each out again. With attention there is nothing to lay down: each digit stays "
+        "where it was read."
+    )
+
+
+def page(session: PageSession[Translation]) -> None:
+    """The whole screen, from the question to the papers."""
+    page_head("How much fits into one vector?")
+    lead(
+        "One net reads a source to its end, another one writes the answer. Between them stands a single vector, or the "
+        "chance to look back at every step."
+    )
+    choices(session)
+    problems(session.problems)
+    state, asked = session.state, Asked.of(f"translation-{session.state.task}")
+    lanes = runs.lanes(state.configs, asked.raced)
+    problems(asked.problems)
+    call_to_train(state, lanes, asked)
+    found = outcomes(state, lanes)
+    if found:
+        st.subheader(plain(findings.verdict(found, state.task)), anchor=False)
+        exact_part(state, found)
+        for sentence in findings.beyond(found):
+            explanation(plain(sentence))
+        results(state, found, lanes)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("While they learn", anchor=False)
+        training_controls.run_button(asked, state.configs.values(), lanes, "translation")
+    race_part(state, lanes, asked)
+    touch_section(state, lanes)
+    copying_section()
+    why_part(state, found)
+    st.header("The code", anchor=False)
+    shown = {config.title: config for config in state.configs.values()}
+    code_section(shown.values(), "translation.code")
+    st.header("The papers", anchor=False)
+    for title, paper, link in dict.fromkeys((each.title, each.paper, each.link) for each in state.contestants.values()):
+        st.markdown(f"**{title}** · [{paper}]({link})")
+
+
+def settled(state: Translation) -> Translation:
+    """In order, and as this server allows it: an address may ask for more."""
+    try:
+        return state.with_who(state.who)
+    except LineageError as error:
+        session.problems = (*session.problems, str(error))
+        return state.reset().with_who(state.who)
+
+
+session = page_session("translation", Translation)
+session.state = settled(session.state)
+page(session)
+write_address(session)
