@@ -9,7 +9,7 @@ from explorer.tasks.digits import ReverseConfig, asked_lengths
 from explorer.tasks.negation import CLASSES
 from explorer.training import store
 from explorer.training.config import changed
-from explorer.training.recall_runs import CONTESTANTS, SEEDS
+from explorer.training.recall_runs import CONTESTANTS
 from explorer.training.store import StoredRun
 from explorer.training.translation_runs import CONTESTANTS as TRANSLATORS
 from explorer.ui import runs
@@ -121,10 +121,10 @@ def _doors() -> Station | None:
     rows = [{"label": CONTESTANTS[n].label, "value": round(float(values.mean()), 3)} for n, values in right.items()]
     said = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
     return {
-        "kind": "bars",
+        "kind": "shares",
         "rows": rows,
         "alt": f"Share of sequences whose first of 50 symbols the LSTM names, by the start of its gates: {said}.",
-        "caption": f"names the first of 50 symbols, by the gates at its start; {SEEDS} seeds",
+        "caption": "names the first of 50 symbols, by the start of its gates",
     }
 
 
@@ -138,7 +138,7 @@ def _vectors() -> Station | None:
     rows = [{"label": TRANSLATORS[n].label, "value": round(float(v.mean()), 3)} for n, v in right.items()]
     said = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
     return {
-        "kind": "bars",
+        "kind": "shares",
         "rows": rows,
         "alt": f"Share of sources of {_DIGITS} digits that come out turned around: {said}.",
         "caption": f"{_DIGITS} digits turned around without a mistake",

@@ -26,7 +26,7 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
         open_, drawn_ = station["href"] is not None, station["figure"] is not None
         assert open_ == drawn_ == (station["link"] is not None)
     kinds = [station["figure"]["kind"] for station in stations if station["figure"]]
-    assert kinds == ["bars", "lines", "path", "bars", "lines", "bars", "gaze"]
+    assert kinds == ["bars", "lines", "path", "shares", "lines", "shares", "gaze"]
     bars, neural, path, doors, gru, vectors, gaze = [station["figure"] for station in stations if station["figure"]]
     for figure, model in ((neural, "feedforward"), (gru, "gru")):
         wrote = store.find(f"text-{model}").curves.samples[-1][0]

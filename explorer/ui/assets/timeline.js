@@ -1,10 +1,11 @@
 /*
-The stations of the home page along one line. A station with `href` is a link as a whole.
+The stations of the home page along one line. A station is a link as a whole.
 
 data = { stations: [{ year, name, question, colour: "--m-rnn",
-                      href, page, link: all null for a station that is not open yet,
+                      href, page, link,
                       figure: null
                         | { kind: "bars", rows: [{ label, value }], alt, caption }
+                        | { kind: "shares", rows: [{ label, value: 0 to 1 }], alt, caption }
                         | { kind: "path", labels, values: [0 to 1], low, high, alt, caption }
                         | { kind: "gaze", tokens, from: index, weights, alt, caption }
                         | { kind: "lines", lines, alt, caption } }] }
@@ -38,6 +39,23 @@ function bars({ rows }, width) {
         value < 0
           ? label(fit(word, after - 8, SIZE), axis + 7, y)
           : label(fit(word, before - 8, SIZE), axis - 7, y, "end"),
+      ];
+    }),
+    draw("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
+  ];
+}
+
+/** Shares of one, each with its number. */
+function shares({ rows }, width) {
+  const step = HEIGHT / rows.length, thick = Math.min(16, step - 6), room = 34;
+  const axis = widest(rows.map((row) => row.label), width / 2 - 14) + 8, whole = width - axis - room;
+  return [
+    ...rows.flatMap(({ label: word, value }, i) => {
+      const y = (i + 0.5) * step, length = Math.max(1, value * whole);
+      return [
+        draw("rect", { class: "share", x: axis, y: y - thick / 2, width: length, height: thick }),
+        label(fit(word, axis - 8, SIZE), axis - 7, y, "end"),
+        label(value.toFixed(2), axis + length + 5, y),
       ];
     }),
     draw("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
@@ -83,26 +101,24 @@ function lines({ lines: written }, width) {
   return written.map((text, i) => label(fit(text, width, SIZE), 0, (i + 0.5) * step));
 }
 
-const FIGURES = { bars, path, gaze, lines };
+const FIGURES = { bars, shares, path, gaze, lines };
 
 function makeStation(station, open) {
   const box = node("div", { class: "figure" });
   const caption = node("p", { class: "caption" });
-  const card = node(station.href ? "a" : "div", { class: "card", href: station.href },
+  const card = node("a", { class: "card", href: station.href },
     node("span", { class: "year" }, station.year),
     node("span", { class: "name" }, station.name),
     node("span", { class: "question" }, station.question),
     box, caption,
-    station.link ? node("span", { class: "link" }, station.link) : null);
-  if (station.href) {
-    card.setAttribute("aria-label", `${station.year}, ${station.name}. ${station.question} ${station.link ?? ""}`);
-    card.addEventListener("click", (event) => {
-      if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      open(station.page);
-    });
-  }
-  const element = tinted(node("li", { class: station.href ? "open" : "quiet" }, card), station.colour);
+    node("span", { class: "link" }, station.link));
+  card.setAttribute("aria-label", `${station.year}, ${station.name}. ${station.question} ${station.link}`);
+  card.addEventListener("click", (event) => {
+    if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    open(station.page);
+  });
+  const element = tinted(node("li", {}, card), station.colour);
   let figure = null;
 
   function paint() {
@@ -116,7 +132,7 @@ function makeStation(station, open) {
     show(next) {
       figure = next;
       caption.textContent = figure?.caption ?? "";
-      if (station.href && figure) card.setAttribute("aria-description", figure.alt);
+      if (figure) card.setAttribute("aria-description", figure.alt);
       element.classList.toggle("drawn", Boolean(figure));
       paint();
     },
