@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright import sync_api
 
+from explorer.catalogue import PAGES
 from tests.browser.steps import calm
 from tests.serving import serving
 
@@ -26,7 +27,7 @@ FLAGS = [
 # Streamlit looks for its server under the page's own path first; on a cold deep link that is not there.
 PROBES = tuple(
     f"/{page}/_stcore/{what}"
-    for page in ("negation", "tokens", "text", "studio", "attention", "compare", "runs")
+    for page in [row.address for row in PAGES if row.address]
     for what in ("health", "host-config")
 )
 Visit = Callable[..., Any]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.steps import Wire, calm, holds
+
+
+def test_scrubbing_through_training_asks_nothing_of_the_server(visit: Visit) -> None:
+    page = visit("/memory?who=gru-chrono,rnn-usual")
+    why = page.locator(".lineage-frame", has=page.get_by_text("before training", exact=True))
+    scrubber, read = why.locator("input[type=range]"), why.locator(".frame-readout")
+    expect(scrubber).to_be_visible()
+    calm(page)
+    wire = Wire(page)
+    spoken, before = wire.quiet(), read.inner_text()
+    scrubber.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(page.get_by_text("before training", exact=True)).to_have_count(0)
+    figure = page.get_by_label(re.compile("^The gradient at each symbol, from before training"))
+    assert figure.locator(".frame-readout").inner_text() != before, "other numbers at another step"
+    assert len(wire.frames) == spoken
+
+
+def test_a_unit_that_is_pointed_at_is_told_and_kept_by_a_click(visit: Visit) -> None:
+    page = visit("/memory?who=lstm-chrono,gru-chrono")
+    gates = page.locator(".lineage-gates")
+    words = gates.locator(".words")
+    expect(words).to_contain_text("Point at a unit")
+    first = gates.locator(".map").first
+    first.scroll_into_view_if_needed()
+    calm(page)
+    first.hover(position={"x": 40, "y": 30})
+    expect(words).to_contain_text("keeps half for")
+    told = words.inner_text()
+    first.click(position={"x": 40, "y": 30})
+    page.mouse.move(5, 5)
+    expect(words).to_contain_text(told.split(";")[0])
+    gates.locator(".parts").press("Escape")
+    page.mouse.move(5, 5)
+    expect(words).not_to_have_text(told)
+
+
+def test_a_typed_sequence_is_read_and_a_strange_letter_said(visit: Visit) -> None:
+    page = visit("/memory?who=gru-chrono")
+    field = page.get_by_label(re.compile("^Sequence, of the letters"))
+    field.fill("abba")
+    field.press("Enter")
+    holds(page, say="abba")
+    expect(page.get_by_text(re.compile("^After 4 symbols the GRU"))).to_be_visible()
+    field.fill("abxa")
+    field.press("Enter")
+    expect(page.get_by_test_id("stAlert").filter(has_text="x")).to_be_visible()
+    field.fill("")
+    field.press("Enter")
+    expect(page.get_by_text(re.compile("^After 50 symbols the GRU"))).to_be_visible()
+
+
+def test_a_string_is_learned_as_it_is_typed(visit: Visit) -> None:
+    page = visit("/memory?who=gru-chrono")
+    expect(page.get_by_role("heading", name=re.compile("Memory is worth 0.297 nats"))).to_be_visible()
+    field = page.get_by_role("textbox", name="A string")
+    field.fill("to be or not to be ")
+    field.press("Enter")
+    expect(page.get_by_role("heading", name=re.compile("Memory is worth 0.707 nats"))).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name=re.compile("Memory is worth 0.707 nats"))).to_be_visible()
