@@ -18,6 +18,7 @@ NUMBERS = {
     "most_width": 1_024,
     "most_layers": 8,
     "most_batch": 2_048,
+    "most_length": 1_000,
     "most_replicas": 32,
     "most_text": 2_000,
     "most_corpus": 5_000_000,

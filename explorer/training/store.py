@@ -259,7 +259,7 @@ def load(folder: Path) -> StoredRun:
     return _open(folder, changed)
 
 
-@lru_cache(maxsize=128)  # more than ship: a page that looks through all of them opens each once
+@lru_cache(maxsize=256)  # more than ship: a page that looks through all of them opens each once
 def _open(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     damaged = f"The run in {folder.name} cannot be read"
     try:
