@@ -14,8 +14,9 @@ import typer
 
 from explorer.commands.common import Json, Run, own_text, print_metrics, say, stored_run
 from explorer.errors import DamagedRun, InvalidSetting, shortened
-from explorer.tasks.dates import DatesConfig
+from explorer.tasks.dates import DatesConfig, understood
 from explorer.tasks.digits import CopyConfig, ReverseConfig
+from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
 from explorer.tasks.translation import (
@@ -90,13 +91,17 @@ def predict(
     sentence: Annotated[str, typer.Argument(help="A sentence, or what is to be translated.")],
     as_json: Json = False,
 ) -> None:
-    """What a run's model says about a sentence (the mean over its seeds), or what each seed makes of a source."""
+    """What a run's model says about a sentence or the first of some symbols (the mean over its seeds), or what each
+    seed makes of a source."""
     from explorer.inspection.opening import open_model
     from explorer.inspection.sentences import sustain_probabilities, tokens_of
     from explorer.tasks.negation import VOCABULARY
 
-    if isinstance((stored := stored_run(run)).config.task, ReverseConfig | CopyConfig | DatesConfig):
-        return _translate(stored, stored.config.task, sentence, as_json)
+    task = (stored := stored_run(run)).config.task
+    if isinstance(task, ReverseConfig | CopyConfig | DatesConfig):
+        return _translate(stored, task, sentence, as_json)
+    if isinstance(task, RecallConfig):
+        return _recall(stored, task, sentence, as_json)
     stored = stored_run(run, "negation")
     words = VOCABULARY.split(sentence)
     sustain = float(sustain_probabilities(open_model(stored), words).mean())
@@ -104,8 +109,34 @@ def predict(
     if as_json:
         say({"sentence": sentence, "tokens": list(tokens_of(words)), "probabilities": probabilities})
         return
+    _print_bars(probabilities)
+
+
+def _print_bars(probabilities: Mapping[str, float]) -> None:
     for name, value in probabilities.items():
         print(f"{name:9} {value:.3f} {'█' * round(40 * value)}")
+
+
+def _recall(stored: store.StoredRun, task: RecallConfig, text: str, as_json: bool) -> None:
+    """Which symbol came first, says the mean over the seeds."""
+    import torch
+
+    from explorer.inspection.gates import ALPHABET, typed
+    from explorer.inspection.opening import open_model
+
+    ids = typed(text, task.symbols)
+    if not ids:
+        raise InvalidSetting(f"The sequence is empty. Write symbols, of {', '.join(ALPHABET[: task.symbols])}.")
+    asked = torch.tensor([ids])
+    if stored.config.replicas > 1:
+        asked = asked.expand(stored.config.replicas, *asked.shape)
+    with torch.inference_mode():
+        found = open_model(stored).stack(asked).softmax(dim=-1).view(stored.config.replicas, -1).mean(dim=0)
+    probabilities = {ALPHABET[i]: round(float(share), 6) for i, share in enumerate(found)}
+    if as_json:
+        say({"symbols": len(ids), "first": ALPHABET[ids[0]], "trained_at": task.length, "probabilities": probabilities})
+        return
+    _print_bars(probabilities)
 
 
 def _translate(stored: store.StoredRun, task: TranslationConfig, text: str, as_json: bool) -> None:
@@ -130,6 +161,8 @@ def _translate(stored: store.StoredRun, task: TranslationConfig, text: str, as_j
             }
         )
     right = right_answer(task, source)
+    if isinstance(task, DatesConfig) and (why := understood(text).why):
+        print(why, file=sys.stderr)
     if as_json:
         expected = None if right is None else said(task, right)
         say({"source": read_back(task, source), "answers": answers, "right": expected})
