@@ -18,9 +18,12 @@ from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.training_controls import Asked
 from explorer.ui.translation import Translation
+from explorer.ui.translation_alignment import alignment_section
+from explorer.ui.translation_answers import answers_section
 from explorer.ui.translation_copying import copying_section
 from explorer.ui.translation_findings import Translated
 from explorer.ui.translation_race import exact_part, outcomes, race_part, results
+from explorer.ui.translation_steps import steps_section
 from explorer.ui.translation_touch import touch_section
 
 TASKS = {"reverse": "Reverse", "copy": "Copy", "dates": "Dates"}
@@ -123,6 +126,7 @@ def page(session: PageSession[Translation]) -> None:
     lanes = runs.lanes(state.configs, asked.raced)
     problems(asked.problems)
     call_to_train(state, lanes, asked)
+    answers_section(session, lanes)
     found = outcomes(state, lanes)
     if found:
         st.subheader(plain(findings.verdict(found, state.task)), anchor=False)
@@ -134,6 +138,8 @@ def page(session: PageSession[Translation]) -> None:
         st.header("While they learn", anchor=False)
         training_controls.run_button(asked, state.configs.values(), lanes, "translation")
     race_part(state, lanes, asked)
+    alignment_section(session, lanes)
+    steps_section(session, lanes)
     touch_section(state, lanes)
     copying_section()
     why_part(state, found)

@@ -16,8 +16,8 @@ from explorer.training.translation_runs import CONTESTANTS, SEEDS, Contestant
 Task = Literal["reverse", "copy", "dates"]
 Look = Literal["source", "encoder", "decoder"]
 EXAMPLES: dict[str, tuple[str, ...]] = {
-    "reverse": ("314159", "2718281828", "00000000", "12345678901234567890", "9876543210987654321098765"),
-    "copy": ("314159", "2718281828", "00000000", "12345678901234567890", "9876543210987654321098765"),
+    "reverse": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
+    "copy": ("2718281828", "314159", "00000000", "12345678901234567890", "9876543210987654321098765"),
     "dates": ("3rd of march 1997", "12/10/2003", "tuesday 4 july 2028", "31 february 1999", "5-nov-55"),
 }
 
@@ -51,6 +51,7 @@ class Translation:
     head: int = field(default=0, metadata={"low": 0, "high": 15})
     at: int = field(default=-1, metadata={"low": -1, "high": 63})  # the step of the writing that is kept; -1: none
     width: int = field(default=3, metadata={"low": 1, "high": 8})  # of the beam
+    fed: int = field(default=0, metadata={"low": 0, "high": 50})  # digits of the sources of free running; 0: longest
 
     @property
     def contestants(self) -> dict[str, Contestant]:

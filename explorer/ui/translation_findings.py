@@ -114,7 +114,7 @@ def beyond(found: Mapping[str, Translated]) -> list[str]:
 def touched(means: Mapping[str, Mapping[str, float]]) -> str:
     """What looking evenly takes from those that can look, and a cut bridge from all."""
     looking = {words: each for words, each in means.items() if np.isfinite(each["uniform"])}
-    parts = [f"{words} from {each['none']:.2f} to {each['uniform']:.2f}" for words, each in looking.items()]
+    parts = [f"{words} goes from {each['none']:.2f} to {each['uniform']:.2f}" for words, each in looking.items()]
     if not parts:
         return ""
     return f"Made to look evenly at the whole source, {listed(parts)}."

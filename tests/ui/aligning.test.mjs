@@ -43,12 +43,12 @@ test("a point is in a cell, and beside all of them in the nearest", () => {
 });
 
 test("a line is level at its ends, half way up in the middle, and found by whoever points at it", () => {
-  const one = view([0, 0, 1, 1, 0, 0], 3), box = between(400, one, { top: 24, high: 20 }), middle = (box.left + box.right) / 2;
-  assert.ok(Math.abs(heightAt(box, 0, 2, box.left) - (box.top + 10)) < 0.01);
+  const one = view([0, 0, 1, 1, 0, 0], 3), box = between(400, one, { top: 24, high: 30 }), middle = (box.left + box.right) / 2;
+  assert.ok(Math.abs(heightAt(box, 0, 2, box.left) - (box.top + 15)) < 0.01);
   assert.ok(Math.abs(heightAt(box, 0, 2, box.right) - (box.top + 50)) < 0.01);
-  assert.ok(Math.abs(heightAt(box, 0, 2, middle) - (box.top + 30)) < 0.01);
+  assert.ok(Math.abs(heightAt(box, 0, 2, middle) - (box.top + 32.5)) < 0.01);
   const quarter = box.left + 0.274375 * (box.right - box.left); // where the cubic is at t = 1/4
-  assert.ok(Math.abs(heightAt(box, 0, 2, quarter) - (box.top + 10 + 40 * 0.15625)) < 0.01);
+  assert.ok(Math.abs(heightAt(box, 0, 2, quarter) - (box.top + 15 + 35 * 0.15625)) < 0.01);
   const wider = between(400, view([0, 0, 1], 3), { top: 24, high: 60 });
   assert.deepEqual([wider.step, wider.bottom], [20, 84]);
   assert.ok(Math.abs(heightAt(wider, 0, 2, wider.left) - 54) < 0.01 && Math.abs(heightAt(wider, 0, 2, wider.right) - 74) < 0.01);

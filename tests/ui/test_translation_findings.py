@@ -68,7 +68,7 @@ def test_a_touch_is_told_of_those_that_look() -> None:
             "the Transformer": {"none": 1.0, "uniform": 0.08},
         }
     )
-    assert told == "Made to look evenly at the whole source, the Transformer from 1.00 to 0.08."
+    assert told == "Made to look evenly at the whole source, the Transformer goes from 1.00 to 0.08."
     assert touched({"the model with one vector": {"none": 0.4, "uniform": np.nan}}) == ""
 
 

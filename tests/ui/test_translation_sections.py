@@ -64,12 +64,12 @@ def test_a_wrong_token_says_what_would_be_right() -> None:
 def test_a_row_is_right_only_with_its_end() -> None:
     from explorer.inspection.translating import Answer
 
-    whole, open_end = Answer((2, 1, 11), (0.5, 0.5, 0.5)), Answer((2, 1), (0.5, 0.5))
+    whole, open_end = Answer((2, 1, 11), (0.5, 0.5, 0.4)), Answer((2, 1), (0.5, 0.5))
     each = Answered(STATE.settings, (1, 2), (whole, open_end))
     rows = [translation_answers._row(CONTESTANTS["vector"], each, one, "21") for one in each.answers]
     assert [row["right"] for row in rows] == [True, False]
     assert {row["note"] for row in rows} == {"right in 1 of 2 seeds"}
-    assert [row["sure"] for row in rows] == ["0.12", "0.25"]
+    assert [row["sure"] for row in rows] == ["0.10", "0.25"]
     assert translation_answers._row(CONTESTANTS["vector"], each, whole, None)["right"] is None
 
 

@@ -15,7 +15,7 @@ import { saveMenu, svgOf, toCsv } from "./save.js";
 import { Shared } from "./shared.js";
 import { draw, instrument, node, tinted } from "./svg.js";
 
-const [BOX, GAP, ROW, HIGH, TOP] = [92, 34, 34, 28, 26]; // px: a node and what is between two, a row, a node's height, the head
+const [BOX, GAP, ROW, HIGH, TOP] = [100, 30, 34, 28, 26]; // px: a node and what is between two, a row, a node's height, the head
 const left = ({ step }) => 2 + (step - 1) * (BOX + GAP);
 
 /** The branch between two nodes, from the right of one to the left of the other. */
@@ -34,7 +34,7 @@ export default instrument((place) => {
   const widths = node("div", { class: "widths" });
   const head = node("div", { class: "head" }, node("span", { class: "dot" }), title, source);
   const caption = node("p", { class: "lineage-caption" },
-    "From above: the likeliest sequence of each step. Box: a token and the log-probability of the sequence that ends there, at width 1 the token’s probability; bar: the token’s probability. Dashed: dropped, the best of them only. Round: ended. Bold: the way to the best.");
+    "From above: the likeliest sequences of each step, of those that had not ended before. Box: a token and the log-probability of the sequence that ends there, at width 1 the token’s probability; bar: the token’s probability. Dashed: dropped, the best of them only. Round: ended. Bold: the way to the best.");
   place.replaceChildren(head, control, said, scroller, words, node("div", { class: "lists" }, ends, widths), caption);
 
   const width = new Shared();
@@ -98,6 +98,7 @@ export default instrument((place) => {
     list();
     [at, kept] = [null, false];
     point(null);
+    saveMenu(place, { svg: () => svgOf(tree), csv: table, file: `${data.file}-width-${here}` });
   }
 
   function paint() {
@@ -111,7 +112,7 @@ export default instrument((place) => {
     tree.replaceChildren(
       ...steps.map((_, i) => text({ x: left({ step: i + 1 }) + BOX / 2, y: 14, "text-anchor": "middle", class: "step" }, i + 1)),
       ...order.filter((one) => nodes[one].parent >= 0).map((one) => draw("path", {
-        d: branch(left(nodes[one]) - GAP, y.get(nodes[one].parent), y.get(one)), class: `branch ${state(one)}`, "data-to": one, "stroke-width": thickness(Math.exp(nodes[one].log)),
+        d: branch(left(nodes[one]) - GAP, y.get(nodes[one].parent), y.get(one)), class: `branch ${state(one)}`, "data-to": one, "stroke-width": nodes[one].kept ? thickness(Math.exp(nodes[one].log)) : 1,
       })),
       ...order.map((one) => box(one, y.get(one), state(one))));
     tree.setAttribute("aria-hidden", "true");
@@ -132,7 +133,7 @@ export default instrument((place) => {
     return draw("g", { class: `node ${state}`, "data-at": one },
       draw("rect", { class: "box", x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
       draw("rect", { class: "bar", x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
-      text({ x: x + 9, y: middle + 3, class: "token" }, data.tokens[token]),
+      text({ x: x + 9, y: middle + 3, class: data.tokens[token].length > 1 ? "token long" : "token" }, data.tokens[token]),
       text({ x: x + BOX - 9, y: middle + 3, "text-anchor": "end", class: "log" }, width.now === 1 ? share(p) : logarithm(score)));
   }
 
@@ -155,7 +156,7 @@ export default instrument((place) => {
     ends.replaceChildren(node("table", {}, node("caption", {}, "At the end, by log-probability"),
       node("tbody", {}, ...finals(nodes, best).map(({ at: one, pushed }, i) => {
         const written = sequence(nodes, one, data.tokens), open = nodes[one].ended ? "" : " …";
-        return row([i ? String(i + 1) : "best", `${written || "nothing"}${open}${pushed ? " (pushed out)" : ""}`, logarithm(nodes[one].score), verdict(written)],
+        return row([i ? String(i + 1) : "best", `${written || "nothing"}${open}`, logarithm(nodes[one].score), `${verdict(written)}${pushed ? ", pushed out" : ""}`.replace(/^, /, "")],
           { "data-at": one, class: i ? null : "best" });
       }))));
     widths.replaceChildren(node("table", {}, node("caption", {}, "The best of every width"),
@@ -182,7 +183,6 @@ export default instrument((place) => {
       tinted(place, data.colour);
       put(title, data.title);
       put(source, `reads ${data.source}`);
-      saveMenu(place, { svg: () => svgOf(tree), csv: table, file: `${data.file}-width-${width.now}` });
       if (same && all) return width.now === before ? undefined : present();
       arrays(data.address).then((arrived) => {
         if (data !== given) return;

@@ -1,0 +1,283 @@
+/*
+Where a translator looks while it writes: rows are what is written, columns what is read; as a heat map and as lines.
+
+data = { kind: "additive" | "transformer" | "vector", source: [tokens], target: [tokens, with <EOS>], right: [tokens] or null,
+         vocabulary: [tokens of targets], look: "source" | "encoder" | "decoder", open: [layer, head], at: row that is kept or -1,
+         address: packed F32 "probabilities" (target vocabulary); of a look NAME that there is "NAME" and "NAME_scores" (layers
+         heads rows columns); "contexts" (target annotation); "vector" (hidden), "moved" (source),
+         title, colour: "--m-additive", file }
+Triggers: "look", "open", "at". Hover shows, a click keeps, arrows move, Esc lets go.
+*/
+import { between, candidates, cellAt, cellWords, looksOf, marks, matrix, nearest, probability, reachOf, rowWords, sizes, stepWords, stripWords } from "./aligning.js";
+import { bars, heat, heatMark, lineMark, lines, strip } from "./alignmentpictures.js";
+import { headChoice } from "./alignmentheads.js";
+import { moved as shifted, number } from "./gating.js";
+import { put } from "./headtiles.js";
+import { arrays } from "./packed.js";
+import { readable } from "./readable.js";
+import { icon, saveMenu, toCsv } from "./save.js";
+import { Shared } from "./shared.js";
+import { draw, instrument, node, svgFile, tinted } from "./svg.js";
+import { Theme } from "./theme.js";
+
+const STRIP = 30, BARS = 170, TOLD = 300; // px; ms that the arrow keys rest before the page hears of it
+const TITLES = { source: "The writing looks at the source", encoder: "The source looks at itself", decoder: "The writing looks at itself" };
+const SCORES = { additive: "energy", transformer: "score" };
+
+export default instrument((place) => {
+  const heads = headChoice((layer, head) => say("open", [layer, head]));
+  const tabs = choice("What looks at what", (look) => { say("look", look); keep(-1); });
+  const raws = choice("What the cells show", (value) => { raw = value === "scores"; paint(); });
+  const bar = node("div", { class: "bar" }, tabs.root, raws.root);
+  const written = node("div", { class: "written", "aria-hidden": "true" });
+  const figure = () => { const base = draw("g"), mark = draw("g"); return { base, mark, root: draw("svg", { "aria-hidden": "true" }, base, mark) }; };
+  const map = figure(), web = figure(), own = figure(), change = figure();
+  const both = node("div", { class: "both" }, map.root, web.root);
+  const words = node("p", { class: "words", role: "status" }), likely = node("div", { class: "likely" });
+  const stripTitle = node("h4"), changeTitle = node("h4", {}, "How far the vector moves if this token were another");
+  const strips = node("div", { class: "strips" }, stripTitle, own.root, changeTitle, change.root);
+  const legend = node("div", { class: "legend" });
+  const group = node("div", { class: "parts", tabindex: 0, role: "group" }, written, both, strips);
+  const below = node("div", { class: "below" }, node("div", {}, words, legend), likely);
+  place.replaceChildren(bar, heads.root, group, below);
+  const theme = new Theme(place, () => paint());
+  const watch = new ResizeObserver(() => { if (place.clientWidth !== seen) paint(); });
+  watch.observe(place);
+
+  const said = { look: new Shared(), open: new Shared(), at: new Shared() };
+  let data = null, found = null, given = [], raw = false, trigger = () => {}, timer = 0, seen = 0;
+  let hover = null, column = null, view = null, boxes = null, look = null; // what the pointer is on; the column that is kept
+
+  const attends = () => data.kind !== "vector";
+  const now = () => {
+    const looks = looksOf(data.kind), kind = looks.includes(said.look.now) ? said.look.now : looks[0] ?? null;
+    const [layers, count] = kind ? found[kind].shape : [1, 1], [layer, head] = said.open.now ?? [0, 0];
+    return { look: kind, layer: Math.min(layer, layers - 1), head: Math.min(head, count - 1) };
+  };
+  const rows = () => (view ? view.rows : data.target.length);
+  const columns = () => (view ? view.columns : data.source.length);
+  const kept = () => (said.at.now >= 0 && said.at.now < rows() ? said.at.now : null);
+  /** The row that is shown: under the pointer, else the kept one, else the first. */
+  const here = () => hover ?? { row: kept() ?? 0, column: kept() === null && attends() ? null : column };
+  /** The step of the writing that it belongs to; the encoder writes nothing. */
+  const step = () => (now().look === "encoder" ? null : here().row);
+
+  function say(name, value) {
+    said[name].say(value);
+    trigger(name, value);
+    if (name !== "at") paint();
+  }
+  function keep(row, at = null) {
+    column = at;
+    if (row !== said.at.now) {
+      said.at.now = row;
+      clearTimeout(timer);
+      timer = setTimeout(() => say("at", said.at.now), TOLD);
+    }
+    show();
+  }
+
+  function choice(label, chosen) {
+    const root = node("div", { class: "choice", role: "group", "aria-label": label });
+    return {
+      root,
+      fill(options, value) {
+        root.hidden = options.length < 2;
+        if (root.children.length !== options.length || [...root.children].some((one, i) => one.value !== options[i][0] || one.textContent !== options[i][1])) {
+          root.replaceChildren(...options.map(([name, words]) => {
+            const one = node("button", { type: "button", value: name }, words);
+            one.onclick = () => chosen(name);
+            return one;
+          }));
+        }
+        for (const one of root.children) one.setAttribute("aria-pressed", one.value === value);
+      },
+    };
+  }
+
+  /* ---- gestures ---- */
+
+  const over = (figure, find) => {
+    const spot = (event) => { const box = figure.root.getBoundingClientRect(); return find(event.clientX - box.left, event.clientY - box.top); };
+    figure.root.onpointermove = (event) => { hover = spot(event); show(); };
+    figure.root.onclick = (event) => {
+      const at = spot(event), same = at.row === kept() && (at.column === column || !attends());
+      hover = null;
+      if (same) keep(-1); else keep(at.row, at.column);
+    };
+  };
+  over(map, (x, y) => cellAt(boxes.map, view, x, y));
+  over(web, (x, y) => ({ row: nearest(boxes.web, view, x, y), column: null }));
+  change.root.onpointermove = (event) => {
+    const box = change.root.getBoundingClientRect(), at = Math.floor(((event.clientX - box.left) / box.width) * data.source.length);
+    hover = { row: kept() ?? 0, column: Math.max(0, Math.min(data.source.length - 1, at)) };
+    show();
+  };
+  change.root.onclick = () => { column = column === hover?.column ? null : hover?.column ?? null; show(); };
+  own.root.onpointermove = (event) => {
+    const box = own.root.getBoundingClientRect(), values = numbers();
+    const i = Math.max(0, Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)));
+    put(words, `Number ${i + 1} of ${values.length}: ${number(values[i])}.`);
+  };
+  own.root.onpointerleave = () => show();
+  group.onpointerleave = () => { hover = null; show(); };
+  written.onpointerover = written.onclick = (event) => {
+    const chip = event.target.closest(".chip"), row = chip ? [...written.children].indexOf(chip) : -1;
+    if (row < 0 || now().look === "encoder") return;
+    hover = event.type === "click" ? null : { row, column: attends() ? null : column };
+    if (event.type === "click") keep(row === kept() ? -1 : row, attends() ? null : column); else show();
+  };
+  group.onkeydown = (event) => {
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    const at = here();
+    hover = null;
+    if (event.key === "Escape") keep(-1);
+    else if (event.key === "Enter" || event.key === " ") keep(kept() === null ? at.row : -1, at.column);
+    else {
+      const next = found && shifted({ row: at.row, time: at.column ?? 0 }, event.key, rows(), columns());
+      if (!next) return;
+      const across = next.time !== (at.column ?? 0) || at.column !== null || ["ArrowLeft", "ArrowRight"].includes(event.key);
+      keep(next.row, across ? next.time : null);
+    }
+    event.preventDefault();
+  };
+
+  /* ---- drawing ---- */
+
+  const numbers = () => {
+    if (!attends()) return found.vector.data;
+    const width = found.contexts.shape[1], row = here().row;
+    return found.contexts.data.subarray(row * width, (row + 1) * width);
+  };
+  const sized = ({ root }, width, height) => {
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) root.setAttribute(name, value);
+  };
+
+  /** All that does not follow the pointer. */
+  function paint() {
+    if (!found || !place.clientWidth) return;
+    seen = place.clientWidth;
+    const at = now();
+    view = at.look ? matrix(data, found, at) : null;
+    look = { colour: theme.colour, tint: data.colour, signed: raw && attends(), span: view ? reachOf(view) : 1, given, written: at.look !== "encoder" };
+    tabs.fill(looksOf(data.kind).map((name) => [name, TITLES[name]]), at.look);
+    raws.fill(attends() ? [["weights", "weights"], ["scores", data.kind === "additive" ? "energies before the softmax" : "scores before the softmax"]] : [], raw ? "scores" : "weights");
+    heads.show(at.look ? found[at.look] : null, at, theme.colour, at.look === "decoder");
+    both.hidden = !view;
+    strips.hidden = !(found.contexts || found.vector);
+    changeTitle.hidden = attends();
+    change.root.toggleAttribute("hidden", attends());
+    written.replaceChildren(...given.map(({ token, right, wanted }) => node("span", { class: `chip${right === false ? " wrong" : ""}` },
+      node("b", {}, readable(token)), right === null ? null : icon(right ? "check" : "close"), right === false ? node("small", {}, wanted === null ? "nothing" : readable(wanted)) : null)));
+    if (view) {
+      const twice = place.clientWidth >= 760, room = twice ? (place.clientWidth - 32) / 2 : place.clientWidth - 8;
+      const box = sizes(room, view, look.written && given.some(({ right }) => right === false));
+      boxes = { map: box, web: between(Math.min(room, 620), view, box) };
+      sized(map, box.left + box.cell * view.columns + 2, box.bottom + 4);
+      sized(web, boxes.web.width, boxes.web.bottom + 4);
+      map.base.replaceChildren(...heat(view, box, look));
+      web.base.replaceChildren(...lines(view, boxes.web, look));
+    }
+    const ramp = (name, low, high) => node("span", {}, low, node("i", { class: `ramp ${name}` }), high);
+    legend.replaceChildren(
+      view ? look.signed ? ramp("sign", `${SCORES[data.kind]} −${look.span}`, look.span) : ramp("amount", "weight 0", "1") : "",
+      strips.hidden ? "" : ramp("sign", "numbers −1", "1"),
+    );
+    show();
+  }
+
+  /** All that follows the pointer. */
+  function show() {
+    if (!found || !look) return;
+    const at = here(), { look: kind, layer, head } = now(), i = step(), held = kept() !== null && !hover;
+    if (view) {
+      map.mark.replaceChildren(...heatMark(view, boxes.map, look, at, held));
+      web.mark.replaceChildren(...lineMark(view, boxes.web, look, at));
+      web.base.setAttribute("opacity", 0.75);
+    }
+    [...written.children].forEach((chip, row) => chip.classList.toggle("here", row === i));
+    if (!strips.hidden) {
+      const wide = group.clientWidth - 8;
+      sized(own, wide, STRIP);
+      own.base.replaceChildren(...strip(numbers(), wide, STRIP, look));
+      put(stripTitle, stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", numbers()));
+      if (!view) {
+        sized(change, wide, BARS);
+        change.base.replaceChildren(...bars(data.source, found.moved.data, wide, BARS, look, at.column));
+      }
+    }
+    if (i === null) likely.replaceChildren(node("p", { class: "right" }, "The encoder reads and writes nothing: no candidates here."));
+    else candidatesOf(i);
+    const rest = kept() === null && !hover ? " Point at it, or use the arrow keys; a click keeps it." : held ? " Esc or a second click lets go." : "";
+    const text = view ? rowWords(view, kind, at, given) + cellWords(view, at, SCORES[data.kind]) : `${stepWords(given, at.row)}.${movedWords(at.column)}`;
+    put(words, text + rest);
+    group.ariaLabel = `${data.title}${kind && data.kind === "transformer" ? `, ${TITLES[kind].toLowerCase()}, layer ${layer + 1}, head ${head + 1}` : ""}: ${text} Arrow keys move, Escape lets go.`;
+  }
+  const movedWords = (at) => (at === null ? "" : ` Another symbol instead of “${readable(data.source[at])}” at place ${at + 1} moves the vector by ${found.moved.data[at].toFixed(2)} on average.`);
+
+  function candidatesOf(i) {
+    const title = node("h4", {}, `What could stand at step ${i + 1}`), best = candidates(found.probabilities, data.vocabulary, i), { wanted } = given[i];
+    likely.replaceChildren(title, ...best.map(({ token, p }) => {
+      const fill = node("i");
+      fill.style.width = `${100 * p}%`;
+      return node("div", { class: "candidate" }, node("b", {}, readable(token)), node("span", { class: "track" }, fill), node("span", { class: "value" }, probability(p)), node("span", { class: "right" }, token === wanted ? "right" : ""));
+    }));
+  }
+
+  /* ---- saving ---- */
+
+  function picture() {
+    const edge = 16, { look: kind, layer, head } = now(), groups = [];
+    const heading = (words, y) => { const made = draw("text", { x: 0, y, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") }); made.textContent = words; return made; };
+    const copy = (figure, x, y) => draw("g", { transform: `translate(${x} ${y})` }, figure.base.cloneNode(true), figure.mark.cloneNode(true));
+    let y = 16, wide = 320;
+    groups.push(heading(`${data.title}${view ? `: ${TITLES[kind].toLowerCase()}${data.kind === "transformer" ? `, layer ${layer + 1}, head ${head + 1}` : ""}; ${raw ? `${SCORES[data.kind]} from −${look.span} to ${look.span}` : "weights from 0 to 1"}` : ": the vector, numbers from −1 to 1"}`, y));
+    y += 16;
+    if (view) {
+      groups.push(copy(map, 0, y), copy(web, Number(map.root.getAttribute("width")) + 24, y));
+      wide = Number(map.root.getAttribute("width")) + 24 + boxes.web.width;
+      y += Math.max(boxes.map.bottom, boxes.web.bottom) + 12;
+    }
+    for (const [title, one, shown] of [[stripTitle, own, !strips.hidden], [changeTitle, change, !view]]) {
+      if (!shown) continue;
+      groups.push(heading(title.textContent, y + 14), copy(one, 0, y + 24));
+      wide = Math.max(wide, Number(one.root.getAttribute("width")));
+      y += 24 + Number(one.root.getAttribute("height")) + 12;
+    }
+    return svgFile(wide + 2 * edge, y + edge, theme.colour("--page"), draw("g", { transform: `translate(${edge} ${edge})` }, ...groups));
+  }
+  function table() {
+    const digits = (value) => Number(value.toPrecision(6)), { look: kind, layer, head } = now(), out = [];
+    if (view) {
+      view.asks.forEach((asks, r) => view.answers.slice(0, view.reach(r)).forEach((answers, c) => {
+        const at = r * view.columns + c;
+        out.push([`${kind}, layer ${layer + 1}, head ${head + 1}`, r + 1, asks, c + 1, answers, digits(view.weights[at]), digits(view.scores[at])]);
+      }));
+    }
+    given.forEach(({ token }, i) => data.vocabulary.forEach((name, id) => out.push(["probability", i + 1, token, id + 1, name, digits(found.probabilities.data[i * data.vocabulary.length + id]), null])));
+    if (found.contexts) given.forEach(({ token }, i) => { const { shape: [, size], data: all } = found.contexts; for (let k = 0; k < size; k++) out.push(["context", i + 1, token, k + 1, "", digits(all[i * size + k]), null]); });
+    found.vector?.data.forEach((value, k) => out.push(["vector", null, "", k + 1, "", digits(value), null]));
+    found.moved?.data.forEach((value, i) => out.push(["moved", null, "", i + 1, data.source[i], digits(value), null]));
+    return toCsv(["part", "row", "row token", "column", "column token", "value", "before softmax"], out);
+  }
+
+  return {
+    show(arrived, component) {
+      const same = data?.address === arrived.address;
+      data = arrived;
+      trigger = component.setTriggerValue;
+      for (const name of Object.keys(said)) said[name].hear(data[name]);
+      tinted(place, data.colour);
+      if (!same) [hover, column] = [null, null];
+      given = marks(data.target, data.right);
+      saveMenu(place, { svg: picture, csv: table, file: data.file });
+      if (same && found) return paint();
+      arrays(data.address).then((all) => {
+        if (data.address !== arrived.address) return;
+        found = all;
+        paint();
+      }, () => put(words, "The numbers of this source did not arrive. Reload the page to try again."));
+    },
+    close() { watch.disconnect(); clearTimeout(timer); },
+  };
+});
