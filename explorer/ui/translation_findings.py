@@ -73,8 +73,8 @@ def verdict(found: Mapping[str, Translated], task: str) -> str:
         return ""
     if task == "dates":
         worst = {each.contestant.words: float(each.exact.min()) for each in known.values()}
-        told = listed([f"{words} {share:.2f}" for words, share in worst.items()])
-        return f"Dates never seen in training, {VERBS[task]} without one wrong digit, worst seed: {told}."
+        told = listed([f"{words} {share:.3f}" for words, share in worst.items()])
+        return f"Of dates never seen in training these shares are {VERBS[task]} without a mistake, worst seed: {told}."
     parts = []
     for each in known.values():
         held, longest = holds_to(each), each.task.longest  # type: ignore[union-attr]  # digits

@@ -134,8 +134,9 @@ def results(state: Translation, found: Mapping[str, Translated], lanes: Mapping[
         rows,
         key="translation-results",
         label="Results, a row a model",
-        caption="Exact match over all that was trained, a dot for each seed; then at single lengths, mean of seeds. "
-        "Trained in: all seeds together.",
+        caption="Exact match over all that was trained, a dot for each seed. "
+        + ("At single lengths: mean of the seeds. " if lengths else "")
+        + "Trained in: all seeds together.",
     )
 
 

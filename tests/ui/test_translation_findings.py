@@ -58,7 +58,7 @@ def test_a_wider_vector_moves_the_cliff() -> None:
 def test_dates_are_told_by_their_worst_seed() -> None:
     parts = np.ones((2, len(WAYS)))
     found = Translated(CONTESTANTS["vector"], DatesConfig(), np.array([0.98, 1.0]), parts)
-    assert verdict({"vector": found}, "dates").endswith("worst seed: the model with one vector 0.98.")
+    assert verdict({"vector": found}, "dates").endswith("worst seed: the model with one vector 0.980.")
 
 
 def test_a_touch_is_told_of_those_that_look() -> None:

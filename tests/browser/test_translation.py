@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.browser.steps import Wire, calm, holds
+
+
+def test_a_typed_source_is_answered_by_every_model_and_stands_in_the_address(visit: Visit) -> None:
+    page = visit("/translation")
+    field = page.get_by_role("textbox", name="Digits")
+    field.fill("4711")
+    field.press("Enter")
+    expect(page.get_by_role("heading", name=re.compile("turn 4711 around"))).to_be_visible()
+    holds(page, say="4711")
+    field.fill("47x1")
+    field.press("Enter")
+    expect(page.get_by_text(re.compile("which the model never saw. Give digits from 0 to 9")).first).to_be_visible()
+    page.get_by_text("314159", exact=True).first.click()
+    expect(page.get_by_role("heading", name=re.compile("turn 314159 around"))).to_be_visible()
+
+
+def test_a_date_that_is_none_is_answered_all_the_same(visit: Visit) -> None:
+    page = visit("/translation?task=dates&say=31+february+1999")
+    expect(page.get_by_text(re.compile("There is no such date: february 1999 has 28 days")).first).to_be_visible()
+    expect(page.locator(".lineage-answers")).to_contain_text("end")
+
+
+def test_hovering_the_alignment_and_widening_the_beam_ask_nothing_of_the_server(visit: Visit) -> None:
+    page = visit("/translation?say=314159&who=additive")
+    alignment, beams = page.locator(".lineage-alignment"), page.locator(".lineage-beams")
+    expect(page.get_by_role("heading", name=re.compile("^In 6 of 6 steps"))).to_be_visible()
+    expect(alignment.get_by_text("What could stand at step 1")).to_be_visible()
+    calm(page)
+    wire = Wire(page)
+    spoken = wire.quiet()
+    picture = alignment.locator("canvas, svg").first
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6)
+    expect(alignment.get_by_text(re.compile("What could stand at step [2-7]"))).to_be_visible()
+    assert len(wire.frames) == spoken
+    slider = beams.locator("input[type=range]")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_text(re.compile("With width 4 beam search"))).to_be_visible()
+    holds(page, width="4")
