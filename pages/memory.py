@@ -110,7 +110,7 @@ def call_to_train(memory: Memory, lanes: Mapping[str, runs.Lane], asked: Asked) 
         if live:
             st.markdown("They are training: “While they learn” below shows it live, and their answers follow.")
         else:
-            named = findings.who([CONTESTANTS[name] for name in missing])
+            named = findings.who([memory.contestants[name] for name in missing])
             cost = training_controls.cost({name: lanes[name] for name in missing})
             st.markdown(f"No finished run of {plain(named)} with these settings yet. Training takes {cost}.")
         training_controls.run_button(asked, [lanes[name].config for name in missing], lanes, "missing")
@@ -159,7 +159,8 @@ def page(session: PageSession[Memory]) -> None:
 def settled(memory: Memory) -> Memory:
     """In order, and as this server allows it: an address may ask for more."""
     try:
-        return memory.with_who(memory.who)
+        asked = memory.with_run() if memory.run else memory
+        return asked.with_who(asked.who)
     except LineageError as error:
         session.problems = (*session.problems, str(error))
         return memory.reset().with_who(memory.who)

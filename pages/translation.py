@@ -82,7 +82,7 @@ def call_to_train(state: Translation, lanes: Mapping[str, Lane], asked: Asked) -
         if live:
             st.markdown("They are training: “While they learn” below shows it live, and their answers follow.")
         else:
-            named = listed([CONTESTANTS[name].words for name in missing])
+            named = listed([state.contestants[name].words for name in missing])
             cost = training_controls.cost({name: lanes[name] for name in missing})
             st.markdown(f"No finished run of {plain(named)} with these settings yet. Training takes {cost}.")
         training_controls.run_button(asked, [lanes[name].config for name in missing], lanes, "missing")
@@ -154,7 +154,8 @@ def page(session: PageSession[Translation]) -> None:
 def settled(state: Translation) -> Translation:
     """In order, and as this server allows it: an address may ask for more."""
     try:
-        return state.with_who(state.who)
+        asked = state.with_run() if state.run else state
+        return asked.with_who(asked.who)
     except LineageError as error:
         session.problems = (*session.problems, str(error))
         return state.reset().with_who(state.who)

@@ -69,6 +69,14 @@ CONTESTANTS = {
         *_each("transformer", "positions", _POSITIONS),
     )
 }
+
+
+def contestant_of(config: RunConfig) -> Contestant:
+    """Who a run on recall is, by its architecture and its start."""
+    each = (c for c in CONTESTANTS.values() if c.model == config.model_name)
+    return next(c for c in each if all(getattr(config.model, name) == value for name, value in c.settings.items()))
+
+
 # What a newcomer sees: each architecture as it usually starts, and what changes the outcome.
 USUAL = ("rnn-usual", "lstm-usual", "lstm-chrono", "gru-usual", "gru-chrono", "transformer-learned", "transformer-none")
 

@@ -98,6 +98,16 @@ CONTESTANTS = {
 }
 
 
+def contestant_of(config: RunConfig) -> Contestant:
+    """Who a run is; one with a vector of another width stands for the first."""
+    wide = getattr(config.model, "hidden", 0) == _WIDE["model.hidden"]
+    if config.model_name != "encoder_decoder":
+        return CONTESTANTS["transformer"]
+    if getattr(config.model, "attention", "none") == "additive":
+        return CONTESTANTS["additive"]
+    return CONTESTANTS["wide" if wide else "vector"]
+
+
 def recipes() -> dict[str, RunConfig]:
     """Every run that ships, by name."""
     return {f"{task}-{name}": each.config(task) for task in TASKS for name, each in CONTESTANTS.items()}

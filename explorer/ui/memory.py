@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
+from explorer.catalogue import page_title, task_row
 from explorer.errors import InvalidSetting, shortened
 from explorer.tasks.recall import RecallConfig
+from explorer.tasks.strings import StringConfig
 from explorer.training import limits
 from explorer.training.config import RunConfig
-from explorer.training.recall_runs import CONTESTANTS, SEEDS, USUAL, Contestant
+from explorer.training.recall_runs import CONTESTANTS, SEEDS, USUAL, Contestant, contestant_of
+from explorer.ui.known import config_of
 
 MOST_WHO = 8  # lines that one can still tell apart
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # how symbols are written
@@ -60,8 +63,14 @@ class Memory:
 
     @property
     def contestants(self) -> dict[str, Contestant]:
-        """Who races, by name."""
-        return {name: CONTESTANTS[name] for name in self.who}
+        """Who races, by name; a run that was asked for stands among them where it is none of theirs."""
+        found = {name: CONTESTANTS[name] for name in self.who}
+        if self.run:
+            each = contestant_of(config_of(self.run))
+            words, label = f"{each.words} (run {self.run})", "this run"
+            title = f"{each.title}, run {self.run}"
+            found[self.run] = replace(each, name=self.run, title=title, words=words, label=label, dash="1px,3px")
+        return found
 
     @property
     def shared(self) -> dict[str, object]:
@@ -78,7 +87,8 @@ class Memory:
     @property
     def configs(self) -> dict[str, RunConfig]:
         """The run of each who races. Raises InvalidSetting."""
-        return {name: each.config(**self.shared) for name, each in self.contestants.items()}
+        found = {name: CONTESTANTS[name].config(**self.shared) for name in self.who}
+        return found | {self.run: config_of(self.run)} if self.run else found
 
     @property
     def task(self) -> RecallConfig:
@@ -99,9 +109,31 @@ class Memory:
         _who(who)
         return replace(self, who=who, inside=self.inside if self.inside in who else "").checked()
 
-    def racing(self, **settings: object) -> Memory:
-        """Other settings of the race. Raises InvalidSetting."""
-        return replace(self, **settings).checked()  # type: ignore[arg-type]
+    def racing(self, **settings: Any) -> Memory:
+        """Other settings of the race, of which the run that was asked for is none. Raises InvalidSetting."""
+        return replace(self, **{"run": "", **settings}).checked()
+
+    def with_run(self) -> Memory:
+        """The race in which the run stands that was asked for, if it is not there yet. Raises LineageError."""
+        config = config_of(self.run)
+        learned, task, name = task_row(config.task), config.task, self.run
+        if isinstance(task, StringConfig):
+            return replace(self, run="", text=task.text, text_model=config.model_name)  # type: ignore[arg-type]
+        if not isinstance(task, RecallConfig):
+            raise InvalidSetting(
+                f"Run {shortened(name)} stands on another page: {page_title(learned.page)}, /{learned.page}?run={name}."
+            )
+        own: dict[str, Any] = {
+            "length": task.length,
+            "symbols": task.symbols,
+            "seeds": config.replicas,
+            "seed": config.seed,
+        }
+        here = replace(self if self.task == replace(task, sequences=0) else self.reset(), **own, run="")
+        racer = contestant_of(config)
+        if racer.config(**here.shared) == config:
+            return here.with_who((*here.who, racer.name))
+        return replace(here, run=name)
 
     def reset(self) -> Memory:
         """The race as a newcomer finds it."""

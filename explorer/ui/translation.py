@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from explorer.catalogue import TASKS
+from explorer.catalogue import TASKS, page_title, task_row
 from explorer.errors import InvalidSetting, shortened
+from explorer.tasks.dates import DatesConfig
+from explorer.tasks.digits import CopyConfig, ReverseConfig
 from explorer.tasks.translation import TranslationConfig
 from explorer.training import limits
 from explorer.training.config import RunConfig, validated
-from explorer.training.translation_runs import CONTESTANTS, SEEDS, Contestant
+from explorer.training.translation_runs import CONTESTANTS, SEEDS, Contestant, contestant_of
+from explorer.ui.known import config_of
 
 Task = Literal["reverse", "copy", "dates"]
 Look = Literal["source", "encoder", "decoder"]
@@ -55,8 +58,13 @@ class Translation:
 
     @property
     def contestants(self) -> dict[str, Contestant]:
-        """Who races, by name."""
-        return {name: CONTESTANTS[name] for name in self.who}
+        """Who races, by name; a run that was asked for stands among them where it is none of theirs."""
+        found = {name: CONTESTANTS[name] for name in self.who}
+        if self.run:
+            each = contestant_of(config_of(self.run))
+            title, words = f"{each.title}, run {self.run}", f"{each.words} (run {self.run})"
+            found[self.run] = replace(each, name=self.run, title=title, words=words, label="this run", dash="1px,3px")
+        return found
 
     @property
     def source(self) -> str:
@@ -77,7 +85,8 @@ class Translation:
     @property
     def configs(self) -> dict[str, RunConfig]:
         """The run of each who races. Raises InvalidSetting."""
-        return {name: each.config(self.task, **self.shared) for name, each in self.contestants.items()}
+        found = {name: CONTESTANTS[name].config(self.task, **self.shared) for name in self.who}
+        return found | {self.run: config_of(self.run)} if self.run else found
 
     @property
     def settings(self) -> TranslationConfig:
@@ -94,7 +103,8 @@ class Translation:
 
     def on(self, task: Task) -> Translation:
         """Another task: what was typed for the old one is none of it."""
-        return self if task == self.task else replace(self, task=task, say="", at=-1, steps=0, rate=0.0).checked()
+        fresh = replace(self, task=task, say="", at=-1, steps=0, rate=0.0, run="")
+        return self if task == self.task else fresh.checked()
 
     def with_who(self, names: Iterable[str]) -> Translation:
         """Others in the race, in the order of their years; with nobody nothing changes."""
@@ -107,8 +117,23 @@ class Translation:
         return replace(self, say="" if text == EXAMPLES[self.task][0] else text, at=-1)
 
     def racing(self, **settings: Any) -> Translation:
-        """Other settings of the race. Raises InvalidSetting."""
-        return replace(self, **settings).checked()
+        """Other settings of the race, of which the run that was asked for is none. Raises InvalidSetting."""
+        return replace(self, **{"run": "", **settings}).checked()
+
+    def with_run(self) -> Translation:
+        """The race in which the run stands that was asked for, if it is not there yet. Raises LineageError."""
+        config, name = config_of(self.run), self.run
+        learned = task_row(config.task)
+        if not isinstance(config.task, ReverseConfig | CopyConfig | DatesConfig):
+            raise InvalidSetting(
+                f"Run {shortened(name)} stands on another page: {page_title(learned.page)}, /{learned.page}?run={name}."
+            )
+        own = {"seeds": config.replicas, "seed": config.seed, "longest": getattr(config.task, "longest", self.longest)}
+        here = replace(self.on(learned.name), **own, run="")  # type: ignore[arg-type]  # one of the three tasks
+        racer = contestant_of(config)
+        if racer.config(here.task, **here.shared) == config:
+            return here.with_who((*here.who, racer.name))
+        return replace(here, run=name)
 
     def reset(self) -> Translation:
         """The race as a newcomer finds it, of the same task and source."""

@@ -105,3 +105,30 @@ def test_a_bad_address_is_said_and_the_rest_kept(bad: Mapping[str, str], words: 
 def test_one_symbol_is_no_trouble() -> None:
     at = memory({"length": "1", "who": "gru-usual"})
     assert told(at) == [] and "No finished run" in said(at)
+
+
+def test_a_run_that_is_one_of_the_race_is_shown_in_it() -> None:
+    at = memory({"run": store.find("recall-100-gru-forget-1").key})
+    assert told(at) == [] and address(at)["length"] == "100" and "run" not in address(at)
+    assert "gru-forget-1" in address(at)["who"].split(",")
+
+
+def test_a_run_of_other_settings_stands_beside_the_race_and_stays_while_others_come_and_go() -> None:
+    run = store.find("recall-trap-lstm")
+    at = memory({"run": run.key})
+    assert told(at) == [] and address(at)["run"] == run.key
+    rows = [row["name"]["text"] for row in table(at, "memory-results")]
+    assert rows[-1] == f"LSTM, usual start, run {run.key}" and len(rows) == len(USUAL) + 1
+    at = settled(calm(at.pills(key="memory.who-gru").set_value(["gru-chrono"]).run()))
+    assert len(table(at, "memory-results")) == len(USUAL) and address(at)["run"] == run.key
+    at = settled(calm(at.number_input(key="memory.length").set_value(10).run()))
+    assert "run" not in address(at)
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [("abcdefghijkl", "is not on this machine"), ("negation-single-rnn", "stands on another page: Negation")],
+)
+def test_a_run_that_stands_elsewhere_is_said_to(run: str, words: str) -> None:
+    at = memory({"run": run})
+    assert any(words in sentence for sentence in told(at)) and table(at, "memory-results")

@@ -10,6 +10,7 @@ from explorer.tasks.dates import WAYS
 from explorer.training import store
 from explorer.training.config import key
 from explorer.training.jobs import service
+from explorer.training.recorder import record_run
 from explorer.training.translation_runs import CONTESTANTS
 from explorer.ui.translation import Translation
 from tests.pages.screen import address, calm, frame, headings, page, said, settled, table, told
@@ -92,3 +93,18 @@ def test_a_bad_address_is_said_and_the_rest_kept(bad: Mapping[str, str], words: 
 def test_the_state_knows_its_own_examples() -> None:
     assert Translation().saying("2718281828") == Translation()
     assert Translation(at=3).saying("12").at == -1 and Translation(say="12").on("dates").say == ""
+
+
+def test_a_run_is_shown_on_its_task() -> None:
+    at = translation({"run": store.find("dates-additive").key})
+    assert told(at) == [] and address(at) == {"task": "dates"}
+
+
+def test_a_run_of_other_settings_stands_beside_the_race() -> None:
+    other = CONTESTANTS["vector"].config("copy", hidden=8, width=4, iterations=3, replicas=2)
+    run = store.save_run(record_run(other), store.place_of(other))
+    at = translation({"run": run.key})
+    assert told(at) == [] and address(at)["run"] == run.key and address(at)["task"] == "copy"
+    assert [row["name"]["text"] for row in table(at, "translation-results")] == [f"One vector, run {run.key}"]
+    at = translation({"run": "recall-50-gru-chrono"})
+    assert any("stands on another page: Memory, /memory?run=" in sentence for sentence in told(at))
