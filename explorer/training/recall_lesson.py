@@ -97,5 +97,6 @@ class RecallLesson(Lesson):
         return Layout(
             ("accuracy", "loss", *own),
             answers={"by_length": len(asked_lengths(task.length))},
+            at_end=True,
             signals=("gradient_norm",),
         )

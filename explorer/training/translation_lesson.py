@@ -88,7 +88,7 @@ class TranslationLesson(Lesson):
     @staticmethod
     def layout(config: RunConfig) -> Layout:
         name, parts, _ = _parts(_task(config))
-        return Layout(METRICS, answers={name: parts}, signals=("gradient_norm",))
+        return Layout(METRICS, answers={name: parts}, at_end=True, signals=("gradient_norm",))
 
 
 def _task(config: RunConfig) -> TranslationConfig:

@@ -334,7 +334,8 @@ def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Cu
         raise refused("its events hold losses that are not finite.")
     if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
         raise refused("its events hold metrics that are not finite.")
-    if not all((np.isnan(values) | ((values >= 0) & (values <= 1))).all() for values in curves.answers.values()):
+    unasked = fits.layout.at_end  # then there is nothing before the end
+    if not all(((v >= 0) & (v <= 1) | unasked & np.isnan(v)).all() for v in curves.answers.values()):
         raise refused("its events hold probabilities that are none.")
     _check_summary(card, curves)
     return curves

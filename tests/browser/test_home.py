@@ -10,7 +10,7 @@ def test_a_visitor_walks_from_home_into_the_lab_and_back_without_a_reload(visit:
     page = visit("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("From counting words to paying attention")
     expect(page.locator(".lineage-timeline li")).to_have_count(7)
-    expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(6)
+    expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(7)
     expect(page.locator(".lineage-verdicts .row")).to_have_count(4)
     page.evaluate("window.here = true")
     page.locator(".lineage-timeline a").first.click()

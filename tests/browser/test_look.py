@@ -27,7 +27,7 @@ COUNT_RERUNS = """() => {
 def settled(page: Page, name: str) -> None:
     """Until everything is drawn."""
     if name == "home":
-        expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(6)
+        expect(page.locator(".lineage-timeline li.drawn svg")).to_have_count(7)
         expect(page.locator(".lineage-verdicts .row")).to_have_count(4)
     elif name == "studio":
         expect(page.locator(".lineage-temperature .card .most")).to_have_count(2)

@@ -51,7 +51,7 @@ def test_what_came_of_a_run_stands_in_sight_beside_however_many_settings(visit: 
 def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
     page = visit("/runs")
     expect(rows(page).nth(3)).to_be_visible()
-    head = page.get_by_role("columnheader", name="exact accuracy")
+    head = page.get_by_role("columnheader", name="accuracy, or loss")
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     at_once = head.evaluate(
         """head => {
