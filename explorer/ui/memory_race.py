@@ -32,10 +32,14 @@ HEIGHT, NARROW = 230, 190
 
 
 def outcomes(who: Mapping[str, Contestant], lanes: Mapping[str, Lane]) -> dict[str, Recalled]:
-    """What became of each that has a run."""
+    """What became of each that was trained to its end: before it there is no verdict."""
     found = {}
     for name, lane in lanes.items():
-        if lane.result is not None and (made := _outcome(who[name], lane.config, Same(lane.result))):
+        if (
+            training_controls.finished(lane)
+            and lane.result is not None
+            and (made := _outcome(who[name], lane.config, Same(lane.result)))
+        ):
             found[name] = made
     return found
 

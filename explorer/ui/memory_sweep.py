@@ -143,8 +143,5 @@ def _told(sweep: Sweep, cells: Mapping[Cell, Recalled]) -> list[str]:
             findings.moves(of, f"the {MODELS['rnn'].title} {CONTESTANTS[name].words}") for name, of in every.items()
         ]
         return [each for each in told if each]
-    return (
-        [findings.ends({name: {n: e for (w, _, n), e in cells.items() if w == name} for name, _, _ in cells})]
-        if cells
-        else []
-    )
+    ended = findings.ends({name: {n: e for (w, _, n), e in cells.items() if w == name} for name, _, _ in cells})
+    return [ended] if ended else []

@@ -38,7 +38,7 @@ def trap_section() -> None:
         f"step, and after {NOTEBOOK_STEPS} steps scores them: 0.68 for the RNN, 0.57 for the LSTM. Here is its "
         "protocol, for eight seeds and ten times as long, asked twice: about its own sequences, and about fresh ones."
     )
-    ended = {model: lane.result for model, lane in lanes.items() if lane.result is not None}
+    ended = {model: lane.result for model, lane in lanes.items() if training_controls.finished(lane)}
     for sentence in findings.trapped({m: c for m, c in ended.items() if c is not None}):
         st.subheader(plain(sentence), anchor=False)
     problems(asked.problems)

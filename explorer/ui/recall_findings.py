@@ -12,7 +12,7 @@ from numpy import ndarray
 from explorer.catalogue import MODELS
 from explorer.tasks.recall import LONGEST_ASKED, RecallConfig, asked_lengths
 from explorer.training.config import RunConfig
-from explorer.training.recall_runs import SOLVED, Contestant
+from explorer.training.recall_runs import LENGTHS, SOLVED, Contestant
 from explorer.training.record import Curves
 from explorer.ui.findings import listed, number, seeds
 
@@ -82,7 +82,8 @@ def verdict(found: Mapping[str, Recalled], length: int) -> str:
     if never:
         parts.append(f"{who([e.contestant for e in never])} in none")
     told = "; ".join(parts)
-    return f"Who can name the first of {length:,} symbols? {told[0].upper()}{told[1:]}."
+    symbols = "symbol" if length == 1 else "symbols"
+    return f"Who can name the first of {length:,} {symbols}? {told[0].upper()}{told[1:]}."
 
 
 def elsewhere(found: Mapping[str, Recalled], length: int) -> list[str]:
@@ -94,13 +95,13 @@ def elsewhere(found: Mapping[str, Recalled], length: int) -> list[str]:
         kept = [e for e in solvers if e.at(far, True).min() >= SOLVED]
         lost = [e for e in solvers if e not in kept]
         if kept:
-            know = "knows" if len(kept) == 1 else "know"
-            told.append(f"Trained at {length:,}, asked at {far:,}: {who([e.contestant for e in kept])} still {know}.")
+            told.append(
+                f"Trained at {length:,}, asked at {far:,}: {listed([_solvers(each) for each in kept])} still know."
+            )
         for each in lost:
             values = each.at(far, True)
             told.append(
-                f"{_start(who([each.contestant]))} is right there in {_share(values)} of its answers "
-                f"({seeds(each.solved)} that had solved it)."
+                f"Asked at {far:,}, {_solvers(each)} {'is' if each.solved == 1 else 'are'} right in {_share(values)}."
             )
     for each in solvers:
         beside = each.at(length + 1, True)
@@ -111,9 +112,20 @@ def elsewhere(found: Mapping[str, Recalled], length: int) -> list[str]:
                 f"One symbol further, at {length + 1:,}, {number(clocks)} of the {seeds(each.solved)} of "
                 f"{who([each.contestant])} {'is' if clocks == 1 else 'are'} not lost but wrong: right in "
                 f"{_share(beside[beside <= chance - CLOCK])}. What such a net learned is a clock that is right at "
-                f"{length:,}."
+                f"{length:,}.{_rest(beside[beside > chance - CLOCK])}"
             )
     return told
+
+
+def _solvers(each: Recalled) -> str:
+    """The seeds of a run that solve it: all eight seeds of the GRU with open gates."""
+    many = len(each.accuracy)
+    some = f"all {seeds(many)}" if each.solved == many > 1 else f"{number(each.solved)} of {seeds(many)}"
+    return f"{some} of {who([each.contestant])}"
+
+
+def _rest(others: Float[ndarray, " seeds"]) -> str:
+    return f" The others are right in {_share(others)} there." if len(others) else ""
 
 
 def _share(values: Float[ndarray, " seeds"]) -> str:
@@ -145,6 +157,8 @@ def ends(found: Mapping[str, Mapping[int, Recalled]]) -> str:
     never: list[Contestant] = []
     luck: list[Contestant] = []
     for of in found.values():
+        if len(of) < len(LENGTHS):
+            continue  # nothing is said of a row with holes
         each = next(iter(of.values())).contestant
         solved = [(r.solved, len(r.accuracy)) for r in of.values()]
         group = whole if all(s == n for s, n in solved) else never if not any(s for s, _ in solved) else luck
@@ -155,7 +169,7 @@ def ends(found: Mapping[str, Mapping[int, Recalled]]) -> str:
     if never:
         parts.append(f"{_start(who(never))} solve{'s' * (len(never) == 1)} none.")
     if luck:
-        parts.append(f"For {who(luck)} the length decides, and within it the seed.")
+        parts.append(f"For {who(luck)} it depends on the length and on the seed.")
     return " ".join(parts)
 
 

@@ -31,10 +31,14 @@ _NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "trained in
 
 
 def outcomes(state: Translation, lanes: Mapping[str, Lane]) -> dict[str, Translated]:
-    """What became of each that has a run."""
+    """What became of each that was trained to its end: before it there is no verdict."""
     found = {}
     for name, lane in lanes.items():
-        if lane.result and (made := _outcome(state.contestants[name], state.settings, Same(lane.result))):
+        if (
+            training_controls.finished(lane)
+            and lane.result
+            and (made := _outcome(state.contestants[name], state.settings, Same(lane.result)))
+        ):
             found[name] = made
     return found
 

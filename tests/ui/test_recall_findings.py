@@ -6,6 +6,7 @@ import numpy as np
 
 from explorer.tasks.recall import asked_lengths
 from explorer.training.recall_runs import CONTESTANTS
+from explorer.training.recall_runs import LENGTHS as SWEPT
 from explorer.training.record import Curves
 from explorer.ui.recall_findings import Recalled, elsewhere, ends, moves, recalled, trapped, verdict, who
 
@@ -49,15 +50,20 @@ def test_the_verdict_counts_seeds() -> None:
 def test_who_still_knows_far_away_and_who_is_a_clock() -> None:
     found = {
         "gru-chrono": of("gru-chrono", [1, 1], n51=1, n1000=[1.0, 0.99]),
+        "lstm-forget-3": of("lstm-forget-3", [1, 0.5], n51=1, n1000=[1.0, 0.5]),
         "rnn-usual": of("rnn-usual", [1, 1, 0.5], n51=[0.01, 0.5, 0.5], n1000=[0.2, 0.4, 0.5]),
         "gru-usual": of("gru-usual", [0.5], n51=0.1),
     }
     told = elsewhere(found, 50)
-    assert told[0] == "Trained at 50, asked at 1,000: the GRU with open gates still knows."
-    assert told[1].startswith("The RNN with the usual start is right there in 0.20 to 0.40 of its answers (two seeds")
+    assert told[0] == (
+        "Trained at 50, asked at 1,000: all two seeds of the GRU with open gates and one of two seeds of the LSTM with "
+        "gates at bias 3 still know."
+    )
+    assert told[1] == "Asked at 1,000, two of three seeds of the RNN with the usual start are right in 0.20 to 0.40."
     assert told[2].startswith(
         "One symbol further, at 51, one of the two seeds of the RNN with the usual start is not lost"
     )
+    assert told[2].endswith("right at 50. The others are right in 0.50 there.")
     assert len(told) == 3
 
 
@@ -101,16 +107,19 @@ def test_the_end_moves_with_the_step_size() -> None:
     assert moves({(0.003, 10): of("rnn-usual", [1])}, "the RNN") == ""
 
 
-def test_a_sweep_says_where_luck_decides() -> None:
+def test_a_sweep_says_where_luck_decides_and_nothing_of_rows_with_holes() -> None:
+    every = lambda name, *accuracy: {n: of(name, list(accuracy)) for n in SWEPT}  # noqa: E731
     found = {
-        "gru-chrono": {10: of("gru-chrono", [1, 1]), 50: of("gru-chrono", [1, 1])},
-        "gru-usual": {10: of("gru-usual", [0.5, 0.5])},
-        "rnn-usual": {10: of("rnn-usual", [1, 1]), 50: of("rnn-usual", [1, 0.5])},
+        "gru-chrono": every("gru-chrono", 1, 1),
+        "gru-usual": every("gru-usual", 0.5, 0.5),
+        "rnn-usual": {**every("rnn-usual", 1, 1), 50: of("rnn-usual", [1, 0.5])},
+        "lstm-chrono": {10: of("lstm-chrono", [1, 1])},
     }
     assert ends(found) == (
         "The GRU with open gates solves every length here in every seed. The GRU with the usual start solves none. "
-        "For the RNN with the usual start the length decides, and within it the seed."
+        "For the RNN with the usual start it depends on the length and on the seed."
     )
+    assert ends({"lstm-chrono": found["lstm-chrono"]}) == ""
 
 
 def test_the_trap_is_told_by_its_two_scores() -> None:
