@@ -12,11 +12,11 @@ from explorer.errors import LineageError
 from explorer.training import estimate, index, limits, store
 from explorer.training.config import Optimiser, branched
 from explorer.training.config import key as run_key
+from explorer.training.estimate import duration
 from explorer.training.index import Query
 from explorer.training.jobs import service
 from explorer.ui import comparing, comparison_results, shelf
 from explorer.ui.comparing import AXES, MEASURES, MOST, Comparison, Entrant
-from explorer.ui.findings import duration
 from explorer.ui.page import empty_panel, explanation, lead, page_head, plain, problems
 from explorer.ui.session import PageSession, arrived, bound, focus, page_session, run_in_focus, write_address
 from explorer.ui.training_controls import crowd

@@ -12,10 +12,11 @@ from numpy import ndarray
 from explorer.errors import LineageError
 from explorer.inspection.comparing import Course, Difference, difference, over_seeds, paired, reached, same_start
 from explorer.training import store
+from explorer.training.estimate import duration
 from explorer.training.record import Axis
 from explorer.ui.comparing import AXES, UNITS, Comparison, Entrant, courses, differences
 from explorer.ui.components import table
-from explorer.ui.findings import duration, listed
+from explorer.ui.findings import listed
 
 
 @dataclass(frozen=True)

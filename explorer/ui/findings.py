@@ -15,7 +15,6 @@ from numpy import ndarray
 from explorer.errors import shortened
 from explorer.inspection.comparing import difference
 from explorer.tasks.negation import CLASSES
-from explorer.training.estimate import duration as duration
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 

@@ -16,11 +16,12 @@ from explorer.figures.recall import by_length, by_step
 from explorer.inspection.comparing import over_seeds
 from explorer.tasks.recall import LONGEST_ASKED, RecallConfig, asked_lengths
 from explorer.training.config import RunConfig
+from explorer.training.estimate import duration
 from explorer.training.recall_runs import SOLVED, Contestant
 from explorer.ui import recall_findings as findings
 from explorer.ui import runs, training_controls
 from explorer.ui.components import Panel, Playback, frame, pictured, table
-from explorer.ui.findings import duration, listed, seeds
+from explorer.ui.findings import listed, seeds
 from explorer.ui.live import offer
 from explorer.ui.memory import Memory
 from explorer.ui.recall_findings import Recalled

@@ -14,11 +14,12 @@ from explorer.errors import LineageError
 from explorer.figures.recall import solved
 from explorer.training import estimate
 from explorer.training.config import RunConfig
+from explorer.training.estimate import duration
 from explorer.training.recall_runs import CONTESTANTS, LENGTHS, OFTEN, at_rates, swept
 from explorer.ui import recall_findings as findings
 from explorer.ui import runs, training_controls
 from explorer.ui.components import Panel, frame
-from explorer.ui.findings import duration, listed, seeds
+from explorer.ui.findings import listed, seeds
 from explorer.ui.memory import Memory, Sweep
 from explorer.ui.memory_race import outcomes
 from explorer.ui.page import explanation, plain, problems

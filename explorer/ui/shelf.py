@@ -12,11 +12,11 @@ from explorer.catalogue import MODELS, TASKS, model_row
 from explorer.errors import LineageError
 from explorer.training import index, library, store
 from explorer.training.config import differing
+from explorer.training.estimate import duration
 from explorer.training.index import Entry, Query
 from explorer.training.packing import pack
 from explorer.training.unpacking import take_in
 from explorer.ui.components import table
-from explorer.ui.findings import duration
 from explorer.ui.session import PageSession
 from explorer.ui.visitors import Visitor, visitor, window
 

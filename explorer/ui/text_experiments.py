@@ -11,13 +11,14 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.training import estimate
 from explorer.training.config import RunConfig, key
+from explorer.training.estimate import duration
 from explorer.training.experiments import EXPERIMENTS, Experiment, Field, Trial
 from explorer.ui import experiment_findings as findings
 from explorer.ui import runs, training_controls, warmup
 from explorer.ui.components import Playback, frame, pictured
 from explorer.ui.experiment_findings import Outcome
 from explorer.ui.experiment_views import LOOKS, curve_panels, end_panels, results
-from explorer.ui.findings import duration, seeds
+from explorer.ui.findings import seeds
 from explorer.ui.live import offer
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from explorer.inspection.comparing import difference
-from explorer.ui.findings import duration, listed
+from explorer.training.estimate import duration
+from explorer.ui.findings import listed
 from explorer.ui.text_standings import Standing
 
 CLOSE = 0.001  # nats: a difference that nobody should make a sentence of

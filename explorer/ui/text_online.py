@@ -16,10 +16,11 @@ from explorer.figures import adapting as figures
 from explorer.figures.adapting import Course
 from explorer.figures.style import signed
 from explorer.tasks.text import TextConfig
+from explorer.training.estimate import duration
 from explorer.training.record import Record
 from explorer.training.store import StoredRun
 from explorer.ui.components import Panel, frame
-from explorer.ui.findings import duration, listed
+from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound

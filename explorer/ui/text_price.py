@@ -16,8 +16,9 @@ from explorer.figures.reach import Line
 from explorer.models.configs import TransformerTextConfig
 from explorer.tasks.text import TextConfig
 from explorer.training.config import RunConfig
+from explorer.training.estimate import duration
 from explorer.ui.components import Panel
-from explorer.ui.findings import duration, listed
+from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.slowly import eventually

@@ -11,11 +11,12 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.training import estimate
 from explorer.training.config import RunConfig, key
+from explorer.training.estimate import duration
 from explorer.training.jobs import service
 from explorer.training.record import Curves
 from explorer.ui import runs, warmup
 from explorer.ui.components import Playback
-from explorer.ui.findings import duration, listed, number, seeds
+from explorer.ui.findings import listed, number, seeds
 from explorer.ui.lab import AnyLab
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession

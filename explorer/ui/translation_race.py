@@ -15,11 +15,12 @@ from explorer.figures.translation import by_length, by_step, by_way
 from explorer.inspection.comparing import over_seeds
 from explorer.tasks.dates import WAYS
 from explorer.tasks.translation import TranslationConfig
+from explorer.training.estimate import duration
 from explorer.training.translation_runs import Contestant
 from explorer.ui import runs, training_controls
 from explorer.ui import translation_findings as findings
 from explorer.ui.components import Panel, Playback, frame, pictured, table
-from explorer.ui.findings import duration, listed, seeds
+from explorer.ui.findings import listed, seeds
 from explorer.ui.live import offer
 from explorer.ui.runs import Lane
 from explorer.ui.training_controls import Asked, Same
