@@ -2,7 +2,7 @@
 
 Where the token to be written is the one just read, as in the notebook this program grew from, each position can answer
 from itself. Where the source comes first, then a separator, then the copy, every token has to come from somewhere else.
-Trained here and now, as the notebook trains: the same sequences in every step, Adam, nothing clipped.
+Trained here and now, on fresh sequences in every step.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from explorer.training.config import Optimiser
 from explorer.training.optimisers import Stepper
 
 LENGTH, SYMBOLS = 12, 20  # as in the notebook
-SEQUENCES, FRESH = 128, 128
-STEPS, SEEDS = 150, 3
-ASKED = (0, 5, 10, 20, 35, 50, 75, 100, 150)  # steps
+SEQUENCES, FRESH = 24, 128  # in a step; in a test
+STEPS, SEEDS = 250, 3
+ASKED = (0, 5, 10, 20, 35, 50, 75, 100, 125, 150, 175, 200, 225, 250)  # steps
 _MODEL = TransformerTextConfig(
     width=32,
     heads=4,
@@ -61,8 +61,7 @@ def _trained(separated: bool, looking: bool) -> Float[ndarray, "steps replicas"]
     words, places = SYMBOLS + separated, LENGTH * (1 + separated) + separated
     seeds = range(SEEDS)
     model = stack([TransformerDecoder(_MODEL, words, places, generator(seed, "start")) for seed in seeds])
-    stepper = Stepper(model, Optimiser(learning_rate=3e-3), SEEDS, 0.0)
-    own = _pairs(separated, SEQUENCES, "copying/own")
+    stepper = Stepper(model, Optimiser(learning_rate=5e-3), SEEDS, 0.0)
     fresh = _pairs(separated, FRESH, "copying/fresh")
     found = []
     with nullcontext() if looking else intervene(model, _blind(model)):
@@ -70,7 +69,7 @@ def _trained(separated: bool, looking: bool) -> Float[ndarray, "steps replicas"]
             if step in ASKED:
                 with torch.inference_mode():
                     found.append(_right(model, *fresh))
-            ids, wanted = own
+            ids, wanted = _pairs(separated, SEQUENCES, f"copying/{step}")
             losses = _surprise(model(ids), wanted)
             stepper.zero_grad()
             losses.backward(torch.ones(SEEDS))  # type: ignore[no-untyped-call]

@@ -129,10 +129,11 @@ class Wire:
 
     def quiet(self) -> int:
         """Until the page looks for nothing any more; how often it has spoken by then."""
+        waiting = self.page.get_by_test_id("stMarkdown").filter(has_text=re.compile(r"\w …$"))
         for _ in range(90):
             before = len(self.frames)
             self.page.wait_for_timeout(1000)
-            if len(self.frames) == before:
+            if len(self.frames) == before and not waiting.count():  # a busy browser may look again late
                 calm(self.page)
                 return before
         raise AssertionError("it goes on asking")

@@ -17,7 +17,7 @@ def test_the_plain_copy_wants_what_is_read_and_the_other_what_stood_before() -> 
 
 
 def test_only_the_copy_after_a_separator_needs_attention(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"SYMBOLS": 4, "LENGTH": 3, "SEQUENCES": 64, "STEPS": 60, "ASKED": (0, 60)}.items():
+    for name, value in {"SYMBOLS": 4, "LENGTH": 3, "STEPS": 60, "ASKED": (0, 60)}.items():
         monkeypatch.setattr(copying, name, value)
     plain, separated = copied(False), copied(True)
     assert plain.by_looking[True][-1].min() > 0.95 and plain.by_looking[False][-1].min() > 0.95
