@@ -40,11 +40,13 @@ def comparison(
     end: float | None = None,
     mark: tuple[float, str, str] | None = None,
     room: int = 44,
+    apart: float = 0.07,
 ) -> go.Figure:
     """All runs in one frame. Ranges are in the units of the axis, also where it is logarithmic.
 
     `end`: where the axis ends from the start, so that lines grow into it. `mark`: a height that all are measured by,
-    what is written on it, and its colour. `room`: pixels for the labels at the right.
+    what is written on it, and its colour. `room`: pixels for the labels at the right. `apart`: two of
+    them at least, as a share of the height.
     """
     traces: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []
@@ -61,7 +63,7 @@ def comparison(
             {**edge, "y": [short(v) for v in line.high], "name": f"{name}, highest seed", "fill": "tonexty"},
             {**common, "y": [short(v) for v in line.mean], "name": f"{name}, mean", "line": mean},
         ]
-    for line, height in zip(lines, _apart(lines, y_range, log_y), strict=True):
+    for line, height in zip(lines, _apart(lines, y_range, log_y, apart), strict=True):
         if len(line.x):
             label = {"text": f"<b>{escape(line.label)}</b>", "x": 1.0, "xref": "paper", "xanchor": "left", "xshift": 14}
             label |= {"y": height, "yref": "paper", "yanchor": "middle", "showarrow": False}
@@ -93,20 +95,25 @@ def comparison(
     )
 
 
-def _apart(lines: Sequence[Line], span: tuple[float, float], log: bool) -> list[float]:
+def _apart(lines: Sequence[Line], span: tuple[float, float], log: bool, gap: float) -> list[float]:
     """Heights of the labels, 0 to 1: where the lines end, pushed apart where they would cover each other."""
     low, high = (_log(span[0]), _log(span[1])) if log else span
     ends = [next((float(v) for v in line.mean[::-1] if math.isfinite(v)), span[0]) for line in lines]
     wanted = [((_log(end) if log else end) - low) / (high - low) for end in ends]
-    order = sorted(range(len(lines)), key=lambda i: (-wanted[i], i))
-    gap, ceiling, floor, placed = 0.07, 1.0, 0.0, dict.fromkeys(order, 0.0)
+    return spread(wanted, gap)
+
+
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """The same heights in the same order, no two nearer than `gap`, none above 1."""
+    order = sorted(range(len(wanted)), key=lambda i: (-wanted[i], i))
+    ceiling, floor, placed = 1.0, 0.0, dict.fromkeys(order, 0.0)
     for i in order:
         placed[i] = min(wanted[i], ceiling)
         ceiling = placed[i] - gap
     for i in reversed(order):  # several at the bottom push each other up again
         placed[i] = max(placed[i], floor)
         floor = placed[i] + gap
-    return [placed[i] for i in range(len(lines))]
+    return [placed[i] for i in range(len(wanted))]
 
 
 def _log(value: float) -> float:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import Line, comparison
+from explorer.figures.comparison import Line, comparison, spread
 from explorer.figures.style import PAGE, SOFT, across, figure, paint, rounded, words
 
 _GAP, _LOW_GAP = 0.085, 0.15  # of the height, between two labels; in a low frame
@@ -117,11 +117,8 @@ def curves(
 ) -> go.Figure:
     """Runs by step, as on the Compare page, in a frame so low that labels have to stand further apart, and that a
     logarithmic axis has room for a few numbers only."""
-    drawn = comparison(lines, x_title, span, log_y=log_y, end=end, room=52)
-    labels = [note for note in drawn.layout.annotations if note.yref == "paper"]
-    gap = _LOW_GAP if len(labels) < 4 else _GAP
-    for note, height in zip(labels, spread([float(note.y) for note in labels], gap), strict=True):
-        note.y = height
+    apart = _LOW_GAP if len(lines) < 4 else _GAP
+    drawn = comparison(lines, x_title, span, log_y=log_y, end=end, room=52, apart=apart)
     drawn.layout.xaxis.update(nticks=4, tickangle=0)  # also where it is half a phone wide
     if log_y:
         heights = log_ticks(*span)
@@ -155,14 +152,3 @@ def _apart(lines: Sequence[Ends], span: tuple[float, float]) -> list[float]:
         last = [float(mean) for mean in line.values.mean(axis=1) if math.isfinite(mean)]
         wanted.append(min(max((last[-1] - low) / (high - low), 0.0), 1.0) if last else 1.0)
     return spread(wanted, _GAP)
-
-
-def spread(wanted: Sequence[float], gap: float) -> list[float]:
-    """The same heights in the same order, no two nearer than `gap`, none above 1."""
-    placed = dict.fromkeys(range(len(wanted)), 0.0)
-    floor = 0.0
-    for i in sorted(range(len(wanted)), key=lambda i: (wanted[i], i)):
-        placed[i] = max(wanted[i], floor)
-        floor = placed[i] + gap
-    over = max(0.0, max(placed.values(), default=0.0) - 1.0)
-    return [placed[i] - over for i in range(len(wanted))]

@@ -10,21 +10,20 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.comparison import Line, comparison
-from explorer.figures.experiments import spread
 from explorer.figures.style import INK, SOFT, across, figure, ticks, tiles, upright
 
 _LENGTHS = (1, 10, 100, 1_000)
-_GAP = 0.13  # of the height, between two labels
+_APART = 0.13  # of the height, two labels: several figures stand side by side, and are low
 
 
 def by_step(lines: Sequence[Line], last: int, chance: float) -> go.Figure:
     """Accuracy by step, from nothing to all, on the same frame for all architectures."""
-    return _framed(comparison(lines, "step", (0.0, 1.04), end=float(last), room=66), chance)
+    return _framed(comparison(lines, "step", (0.0, 1.04), end=float(last), room=66, apart=_APART), chance)
 
 
 def by_length(lines: Sequence[Line], trained: int, longest: int, chance: float) -> go.Figure:
     """Accuracy by the length asked (a logarithmic axis); an upright line at the length of the training."""
-    drawn = comparison(lines, "symbols", (0.0, 1.04), log_x=True, room=66)
+    drawn = comparison(lines, "symbols", (0.0, 1.04), log_x=True, room=66, apart=_APART)
     shown = [length for length in _LENGTHS if length <= longest]
     drawn.layout.xaxis.update(
         range=[-0.05, float(np.log10(longest)) + 0.02],
@@ -39,9 +38,6 @@ def by_length(lines: Sequence[Line], trained: int, longest: int, chance: float) 
 def _framed(drawn: go.Figure, chance: float) -> go.Figure:
     """As low as four of them side by side are, with a line at what guessing comes to."""
     drawn.layout.shapes = (*drawn.layout.shapes, across(chance, SOFT, 1.5, "5px,4px"))
-    labels = [note for note in drawn.layout.annotations if note.xref == "paper" and note.x == 1.0]
-    for note, height in zip(labels, spread([float(note.y) for note in labels], _GAP), strict=True):
-        note.y = height
     drawn.layout.yaxis.update(tickmode="array", tickvals=[0, chance, 1], ticktext=["0", f"{chance:.2g}", "1"])
     drawn.layout.xaxis.update(nticks=4, tickangle=0)
     return drawn
@@ -65,6 +61,6 @@ def solved(
 
 def own_and_fresh(lines: Sequence[Line], last: int, stops: int) -> go.Figure:
     """Accuracy by step on the sequences that were learned from and on fresh ones; upright, where somebody stopped."""
-    drawn = comparison(lines, "step", (0.0, 1.04), end=float(last), room=66)
+    drawn = comparison(lines, "step", (0.0, 1.04), end=float(last), room=66, apart=_APART)
     drawn.layout.shapes = (*drawn.layout.shapes, upright(float(stops), INK, 1.5, "3px,3px"))
     return _framed(drawn, 0.5)

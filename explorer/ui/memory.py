@@ -13,6 +13,7 @@ from explorer.tasks.strings import StringConfig
 from explorer.training import limits
 from explorer.training.config import RunConfig
 from explorer.training.recall_runs import CONTESTANTS, SEEDS, USUAL, Contestant, contestant_of
+from explorer.ui.findings import number
 from explorer.ui.known import config_of
 
 MOST_WHO = 8  # lines that one can still tell apart
@@ -27,8 +28,10 @@ def _who(given: object) -> None:
     for name in names:
         if name not in CONTESTANTS:
             raise InvalidSetting(f"There is no “{shortened(name)}” on this page. There is {', '.join(CONTESTANTS)}.")
-    if not 1 <= len(names) <= MOST_WHO:
-        raise InvalidSetting(f"who names {len(names)} models. Name one to {MOST_WHO}.")
+    if len(names) > MOST_WHO:
+        raise InvalidSetting(f"At most {number(MOST_WHO)} can race, and these are {len(names)}: take one away first.")
+    if not names:
+        raise InvalidSetting(f"Nobody races: name one to {MOST_WHO}.")
 
 
 def _typed(given: object) -> None:

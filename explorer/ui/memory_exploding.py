@@ -12,7 +12,8 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.figures.comparison import PER_RUN, Line, comparison
+from explorer.figures.comparison import PER_RUN, Line
+from explorer.figures.experiments import curves
 from explorer.figures.memory_gradients import Reach, reach_figure
 from explorer.inspection.comparing import thinned
 from explorer.training.config import RunConfig
@@ -250,7 +251,7 @@ def _panel(ground: Ground, look: str, drawn: tuple[tuple[str, Same], ...], span:
         )
     return Panel(
         f"clipping-{ground.name}-{look}",
-        comparison(lines, "step", span, log_y=True, end=steps),
+        curves(lines, "step", span, steps, log_y=True),
         alt=f"{ground.title}: {_LOOKS[look]} by step, without and with clipping.",
         title=f"{ground.title}: {'loss' if look == 'loss' else 'gradient'}",
         tracks=read,

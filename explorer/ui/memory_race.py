@@ -81,10 +81,13 @@ def lengths_part(memory: Memory, who: Mapping[str, Contestant], found: Mapping[s
         )
     frame(panels, key="memory-lengths", height=HEIGHT, narrow_height=NARROW)
     st.caption(
-        f"The share of 256 fresh sequences whose first symbol is named, by their length. Line: mean of "
-        f"{seeds(memory.seeds)}. Band: lowest to highest. Dashed line: guessing. Upright line: the trained length, "
-        f"{task.length:,}; nothing was trained at any other."
+        f"The share of 256 fresh sequences whose first symbol is named, by their length. {_line(memory)} "
+        f"Dashed line: guessing. Upright line: the trained length, {task.length:,}; nothing was trained at any other."
     )
+
+
+def _line(memory: Memory) -> str:
+    return f"Line: mean of {seeds(memory.seeds)}. Band: lowest to highest." if memory.seeds > 1 else "Line: one seed."
 
 
 def _over_lengths(each: Recalled) -> Line:
@@ -128,7 +131,8 @@ def results(
     beside = dict.fromkeys((length - 1, length + 1, 2 * length, LONGEST_ASKED))
     others = [n for n in beside if n in lengths and n != length]
     chance = 1 / memory.symbols
-    numbers = {"first": "solved after steps", **{str(n): f"at {n:,}" for n in others}, "seconds": "trained in"}
+    asked = {str(n): f"at {n:,}" for n in others}
+    numbers = {"steps": "steps", "first": "solved after", **asked, "seconds": "trained in"}
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "model", "kind": "model", "align": "left"},
         {"key": "solved", "label": f"right at {length:,}", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
@@ -139,9 +143,10 @@ def results(
         cells: dict[str, object] = {
             "name": {"text": who[name].title, "colour": MODELS[who[name].model].colour},
             "solved": {
-                "text": f"{each.solved} of {len(each.accuracy)} seeds",
+                "text": f"{each.solved} of {len(each.accuracy)} seed{'s' if len(each.accuracy) > 1 else ''}",
                 "values": [round(float(v), 4) for v in each.accuracy],
             },
+            "steps": {"text": f"{each.config.steps:,}"},
             "first": {"text": _steps(each)},
             "seconds": {"text": duration(lanes[name].seconds or 0.0)},
         }
@@ -154,7 +159,8 @@ def results(
             key="memory-results",
             label="Results on recall, a row a model",
             caption=f"A dot for each seed; solved: right in at least {SOLVED:.0%} of 256 fresh sequences. Elsewhere: "
-            f"mean of all seeds; guessing is right in {chance:.2f}. Trained in: all seeds together.",
+            f"{'mean of all seeds; ' if memory.seeds > 1 else ''}guessing is right in {chance:.2f}. Trained in: all "
+            "seeds together.",
         )
 
 
@@ -192,7 +198,10 @@ def race_part(memory: Memory, who: Mapping[str, Contestant], lanes: Mapping[str,
         live=offer("memory-race", again, 0.5 * training_controls.crowd()) if live else None,
     )
     outcome = training_controls.outcome(lanes)
-    st.caption(f"{outcome} Accuracy on 256 fresh sequences, asked every 20 steps. Dashed line: guessing.".strip())
+    st.caption(
+        f"{outcome} Accuracy on 256 fresh sequences, asked every 20 steps. Above, at its end, each is asked "
+        "about 256 others. Dashed line: guessing.".strip()
+    )
 
 
 def _race(

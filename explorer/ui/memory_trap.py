@@ -23,8 +23,8 @@ from explorer.ui.training_controls import Asked, Same
 from explorer.ui.visitors import visitor
 
 _KINDS = {
-    "train_accuracy": ("its own", "on the 256 sequences it learns from", "6px,4px"),
-    "accuracy": ("fresh", "on fresh sequences", "solid"),
+    "train_accuracy": ("its own", "its own sequences", "6px,4px"),
+    "accuracy": ("fresh", "fresh sequences", "solid"),
 }
 
 
@@ -38,9 +38,14 @@ def trap_section() -> None:
         f"step, and after {NOTEBOOK_STEPS} steps scores them: 0.68 for the RNN, 0.57 for the LSTM. Here is its "
         "protocol, for eight seeds and ten times as long, asked twice: about its own sequences, and about fresh ones."
     )
-    ended = {model: lane.result for model, lane in lanes.items() if training_controls.finished(lane)}
-    for sentence in findings.trapped({m: c for m, c in ended.items() if c is not None}):
+    ended = {
+        model: lane.result
+        for model, lane in lanes.items()
+        if lane.result is not None and training_controls.finished(lane)
+    }
+    for sentence in findings.trapped(ended):
         st.subheader(plain(sentence), anchor=False)
+    explanation(findings.stopped(ended, NOTEBOOK_STEPS))
     problems(asked.problems)
     training_controls.run_button(asked, configs.values(), lanes, "trap")
     raced, races, me = frozenset(asked.raced), asked.races, visitor().id

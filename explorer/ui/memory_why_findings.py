@@ -14,6 +14,7 @@ from explorer.training.exploding_runs import CLIP
 from explorer.training.recall_runs import SOLVED
 from explorer.ui.findings import listed, number, seeds
 
+ALONE = "With a single symbol there is nothing to carry: the first one is the last."
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -46,40 +47,51 @@ def within(title: str) -> str:
 
 @dataclass(frozen=True)
 class Reached:
-    """How much of the last symbol's gradient the first one has, in the middle of the seeds."""
+    """How much of the last symbol's gradient the first one has, in each seed."""
 
     title: str
     recurrent: bool
-    before: float
-    after: float
+    before: Float[ndarray, " replicas"]
+    after: Float[ndarray, " replicas"]
     steps: int  # of training
+
+    @property
+    def known(self) -> bool:
+        return bool(np.isfinite(self.before).all())
+
+    @property
+    def said(self) -> str:
+        """The middle seed's, and its neighbours' where there are several."""
+        low, high = power(float(self.before.min())), power(float(self.before.max()))
+        spread = f" ({low} to {high} over {seeds(len(self.before))})" if len(self.before) > 1 and low != high else ""
+        return f"{as_much(float(np.median(self.before)))} as the last{spread}"
 
 
 def reached(title: str, recurrent: bool, norms: Float[ndarray, "steps replicas time"], steps: int) -> Reached:
-    """The ratio before training and at its end; over seeds it is a median."""
+    """The ratio before training and at its end."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.median(norms[..., 0] / norms[..., -1], axis=1)
-    return Reached(title, recurrent, float(ratios[0]), float(ratios[-1]), steps)
+        ratios = norms[..., 0] / norms[..., -1]
+    return Reached(title, recurrent, ratios[0], ratios[-1], steps)
 
 
 def gradient_finding(models: Sequence[Reached], length: int) -> str:
     """Who reaches the first symbol before training, and who does not."""
     compared = [each for each in models if each.recurrent] or list(models)
-    known = sorted((each for each in compared if math.isfinite(each.before)), key=lambda each: each.before)
+    known = sorted((each for each in compared if each.known), key=lambda each: float(np.median(each.before)))
     if not known or length < 2:
-        return "With a single symbol there is nothing to carry: the first one is the last."
+        return ALONE
     least, most = known[0], known[-1]
-    said = f"Before training, the first of {length} symbols moves the loss of the {within(least.title)} "
-    said += f"{as_much(least.before)} as the last"
-    return f"{said}." if len(known) == 1 else f"{said}; of the {within(most.title)} {as_much(most.before)}."
+    said = f"Before training, the first of {length} symbols moves the loss of the {within(least.title)} {least.said}"
+    return f"{said}." if len(known) == 1 else f"{said}; of the {within(most.title)}, {most.said}."
 
 
 def trained_finding(models: Sequence[Reached]) -> str:
-    """The same at the end of training."""
-    known = [each for each in models if math.isfinite(each.after)]
+    """The same at the end of training, of the middle seed."""
+    known = [(each.title, float(np.median(each.after))) for each in models]
+    known = [(title, after) for title, after in known if math.isfinite(after)]
     return (
-        "The same ratio, first to last, at the end of training: "
-        + "; ".join(f"{within(each.title)} {power(each.after)}" for each in known)
+        "The same ratio, first to last, in the middle seed at the end of training: "
+        + "; ".join(f"{within(title)} {power(after)}" for title, after in known)
         + "."
         if known
         else ""
@@ -98,11 +110,12 @@ def straight_path(title: str, shares: Float[ndarray, "replicas units"], length: 
 
 def shrinking(title: str, radii: Float[ndarray, " replicas"], length: int) -> str:
     """What a product of one matrix with itself would leave, with its spectral radius."""
-    radius = float(np.median(radii))
+    radius = round(float(np.median(radii)), 3)  # as it is printed: a small difference grows with the power
+    spread = f" ({radii.min():.3f} to {radii.max():.3f} over {seeds(len(radii))})" if len(radii) > 1 else ""
     return (
-        f"{within(title)}: the spectral radius of U is {power(radius)} before training ({radii.min():.2f} to "
-        f"{radii.max():.2f} over {seeds(len(radii))}), and {power(radius)}{str(length - 1).translate(_RAISED)} is "
-        f"{power(radius ** (length - 1))}. The factors 1 − h², at most 1, take away the rest."
+        f"{within(title)}: the spectral radius of U is {radius:.3f} before training{spread}, and "
+        f"{radius:.3f}{str(length - 1).translate(_RAISED)} is {power(radius ** (length - 1))}. The factors 1 − h², at "
+        "most 1, take away the rest."
     )
 
 
@@ -115,7 +128,7 @@ def half_life_finding(lives: Mapping[str, Float[ndarray, "replicas units"]], whe
         return "A plain RNN has no gate: nothing in it says how much is kept, and every step rewrites the whole state."
     (title, first), *others = lives.items()
     said = f"{_upper(when)}, half of the units of the {within(title)} keep half of what they hold for "
-    said += f"{_symbols(float(np.median(first)))} or longer"
+    said += f"{_symbols(float(np.median(first)))} or longer, the longest for {_symbols(float(first.max()))}"
     for other, each in others:
         said += f"; those of the {within(other)} for {_symbols(float(np.median(each)))}"
     return f"{said}."
@@ -131,7 +144,8 @@ def _symbols(life: float) -> str:
 def answer_finding(title: str, symbol: str, probability: float, likeliest: str, length: int, chance: float) -> str:
     """What a model says of a sequence's first symbol at its end, beside what guessing comes to."""
     verdict = "right" if likeliest == symbol else f"wrong: it says “{likeliest}”"
-    said = f"After {length} symbols the {within(title)} gives the first one, “{symbol}”, {probability:.2f}"
+    read = f"After {length} symbol{'s' if length > 1 else ''}"
+    said = f"{read} the {within(title)} gives the first one, “{symbol}”, {probability:.2f}"
     if abs(probability - chance) < 0.1:
         return f"{said}: hardly more or less than guessing, which is {chance:.2f}."
     return f"{said}, and that is {verdict}."
@@ -142,6 +156,8 @@ def answer_finding(title: str, symbol: str, probability: float, likeliest: str, 
 
 def exploding_finding(gains: Sequence[float], norms: Float[ndarray, "gains replicas time"]) -> str:
     """From which radius on the first symbol's gradient is larger than the last one's."""
+    if norms.shape[-1] < 2:
+        return ALONE
     ratios = np.median(norms[..., 0] / norms[..., -1], axis=1)
     grows = [gain for gain, ratio in zip(gains, ratios, strict=True) if ratio > 1]
     low, high = f"{gains[0]:g}", f"{gains[-1]:g}"

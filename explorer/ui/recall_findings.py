@@ -86,6 +86,19 @@ def verdict(found: Mapping[str, Recalled], length: int) -> str:
     return f"Who can name the first of {length:,} {symbols}? {told[0].upper()}{told[1:]}."
 
 
+def budgets(found: Mapping[str, Recalled]) -> str:
+    """For how many steps each was trained: “in none” is said of these."""
+    by_steps: dict[int, list[str]] = {}
+    for each in found.values():
+        titles = by_steps.setdefault(each.config.steps, [])
+        if MODELS[each.contestant.model].title not in titles:
+            titles.append(MODELS[each.contestant.model].title)
+    if len(by_steps) == 1:
+        return f"All were trained for {next(iter(by_steps)):,} steps; with more, others may solve it."
+    told = [f"{listed(titles)} {steps:,}" for steps, titles in sorted(by_steps.items())]
+    return f"Steps of training: {'; '.join(told)}. With more of them others may solve it: Steps gives all the same."
+
+
 def elsewhere(found: Mapping[str, Recalled], length: int) -> list[str]:
     """What the solvers do at lengths that they were not trained at."""
     solvers = [each for each in found.values() if each.solved and not np.isnan(each.by_length).all()]
@@ -174,12 +187,32 @@ def ends(found: Mapping[str, Mapping[int, Recalled]]) -> str:
 
 
 def trapped(ended: Mapping[str, Curves]) -> list[str]:
-    """What training for longer makes of each net: of its own sequences, and of fresh ones."""
+    """What training for longer makes of each net: of its own sequences, and of fresh ones, seed by seed."""
     told = []
     for model, curves in ended.items():
         own, fresh = (curves.last(name) for name in ("train_accuracy", "accuracy"))
-        told.append(
-            f"After {curves.step:,} steps the {MODELS[model].title} is right in {own.mean():.2f} of its own sequences, "
-            f"and in {fresh.mean():.2f} of fresh ones."
-        )
+        learned = fresh >= SOLVED
+        said = f"After {curves.step:,} steps the {MODELS[model].title} is right in {_share(own)} of its own sequences. "
+        if learned.all():
+            said += f"On fresh ones too: {_share(fresh)}."
+        elif not learned.any():
+            said += f"On fresh ones, in {_share(fresh)}."
+        else:
+            few, rest = int(learned.sum()), int((~learned).sum())
+            said += (
+                f"On fresh ones {number(rest)} of {seeds(len(fresh))} {'is' if rest == 1 else 'are'} right in "
+                f"{_share(fresh[~learned])}; {number(few)} {'has' if few == 1 else 'have'} learned it."
+            )
+        told.append(said)
     return told
+
+
+def stopped(ended: Mapping[str, Curves], step: int) -> str:
+    """What the notebook would have seen here, at the step at which it stops: means over the seeds."""
+    told = []
+    for model, curves in ended.items():
+        at = int(np.searchsorted(curves.evaluated, step))
+        if at < len(curves.evaluated) and curves.evaluated[at] == step:
+            own, fresh = (float(curves.metrics[name][at].mean()) for name in ("train_accuracy", "accuracy"))
+            told.append(f"{MODELS[model].title} {own:.2f} and {fresh:.2f}")
+    return f"At step {step} here, on its own and on fresh sequences, mean: {'; '.join(told)}." if told else ""

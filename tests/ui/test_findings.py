@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy import ndarray
 
 from explorer.tasks.negation import CLASSES
+from explorer.training.estimate import duration
 from explorer.ui.findings import (
     Verdict,
     attention_finding,
     counting_finding,
-    duration,
     held_out_finding,
     listed,
     number,

@@ -26,18 +26,22 @@ def test_the_ratio_is_that_of_the_middle_seed_before_and_after() -> None:
     norms[0, :, 0] = [1e-18, 1e-17, 1e-3]
     norms[1, :, 0] = [2.0, 6.0, 7.0]
     found = findings.reached(RNN, True, norms, 300)
-    assert [found.before, found.after] == pytest.approx([1e-17, 6.0], rel=1e-6, abs=0.0)
+    assert found.before == pytest.approx([1e-18, 1e-17, 1e-3], rel=1e-6, abs=0.0)
+    assert found.after == pytest.approx([2.0, 6.0, 7.0])
+    said = findings.gradient_finding([found], 4)
+    assert said.endswith("(usual start) 10⁻¹⁷ times as much as the last (10⁻¹⁸ to 10⁻³ over three seeds).")
+    assert "RNN (usual start) 6." in findings.trained_finding([found])
 
 
 def test_the_finding_sets_the_least_against_the_most_of_the_recurrent_nets() -> None:
     models = [
-        Reached("Transformer, no positions", False, 1.0, 1.0, 300),
-        Reached(OPEN, True, 0.09, 6.0, 300),
-        Reached(RNN, True, 4e-17, 3e-9, 1000),
+        Reached("Transformer, no positions", False, np.array([1.0]), np.array([1.0]), 300),
+        Reached(OPEN, True, np.array([0.09]), np.array([6.0]), 300),
+        Reached(RNN, True, np.array([4e-17]), np.array([3e-9]), 1000),
     ]
     assert findings.gradient_finding(models, 50) == (
         "Before training, the first of 50 symbols moves the loss of the RNN (usual start) 4 × 10⁻¹⁷ times as much as "
-        "the last; of the GRU (gates open, chrono) 0.09 times as much."
+        "the last; of the GRU (gates open, chrono), 0.09 times as much as the last."
     )
     assert "Transformer" in findings.gradient_finding(models[:1], 50)
     assert "about as much as the last" in findings.gradient_finding(models[:1], 50)
@@ -53,14 +57,16 @@ def test_the_straight_path_is_the_share_to_the_power_of_the_steps() -> None:
 
 def test_a_matrix_is_raised_to_its_steps() -> None:
     said = findings.shrinking("RNN, usual start", np.array([0.6, 0.5, 0.7]), 50)
-    assert "0.6 before training (0.50 to 0.70 over three seeds), and 0.6⁴⁹ is 10⁻¹¹" in said
+    assert "0.600 before training (0.500 to 0.700 over three seeds), and 0.600⁴⁹ is 10⁻¹¹" in said
+    said = findings.shrinking("RNN, usual start", np.array([0.6371]), 50)
+    assert f"0.637⁴⁹ is {findings.power(0.637**49)}" in said, "computed from the number that is printed"
 
 
 def test_half_of_the_units_hold_for_the_median() -> None:
     lives = {OPEN: np.array([[1.0, 22.0, 60.0]]), "GRU, usual start": np.array([[0.8, 0.8, 1.0]])}
     assert findings.half_life_finding(lives, "before training") == (
         "Before training, half of the units of the GRU (gates open, chrono) keep half of what they hold for 22 symbols "
-        "or longer; those of the GRU (usual start) for 0.8 symbols."
+        "or longer, the longest for 60 symbols; those of the GRU (usual start) for 0.8 symbols."
     )
     assert "no gate" in findings.half_life_finding({}, "before training")
     assert "for ever or longer" not in findings.half_life_finding({OPEN: np.array([[1.0]])}, "after training")
@@ -79,6 +85,7 @@ def test_exploding_begins_where_the_first_has_more_than_the_last() -> None:
         "At a radius of 0.5 the first symbol has 10⁻⁹ of the last one’s gradient; from 1.5 on it has more than "
         "that one, and at 3 it has 2 × 10⁴ times as much as the last."
     )
+    assert "nothing to carry" in findings.exploding_finding((0.5, 1.5, 3.0), norms[..., :1])
     assert "nowhere explodes" in findings.exploding_finding((0.5, 1.5, 3.0), norms * [[[1e-9, 1.0]]])
 
 

@@ -8,7 +8,18 @@ from explorer.tasks.recall import asked_lengths
 from explorer.training.recall_runs import CONTESTANTS
 from explorer.training.recall_runs import LENGTHS as SWEPT
 from explorer.training.record import Curves
-from explorer.ui.recall_findings import Recalled, elsewhere, ends, moves, recalled, trapped, verdict, who
+from explorer.ui.recall_findings import (
+    Recalled,
+    budgets,
+    elsewhere,
+    ends,
+    moves,
+    recalled,
+    stopped,
+    trapped,
+    verdict,
+    who,
+)
 
 LENGTHS = asked_lengths(50)
 
@@ -122,6 +133,21 @@ def test_a_sweep_says_where_luck_decides_and_nothing_of_rows_with_holes() -> Non
     assert ends({"lstm-chrono": found["lstm-chrono"]}) == ""
 
 
-def test_the_trap_is_told_by_its_two_scores() -> None:
-    told = trapped({"lstm": curves(np.full((4, 2), 0.5), np.zeros((4, 2, 1)), train_accuracy=np.full((4, 2), 0.98))})
-    assert told == ["After 60 steps the LSTM is right in 0.98 of its own sequences, and in 0.50 of fresh ones."]
+def test_the_trap_is_told_by_its_two_scores_and_by_seeds() -> None:
+    own, none = np.full((4, 3), 0.98), np.zeros((4, 3, 1))
+    begins = "After 60 steps the LSTM is right in 0.98 of its own sequences. "
+    assert trapped({"lstm": curves(np.full((4, 3), 0.5), none, train_accuracy=own)}) == [
+        begins + "On fresh ones, in 0.50."
+    ]
+    some = curves(np.tile([0.44, 1.0, 0.54], (4, 1)), none, train_accuracy=own)
+    assert trapped({"lstm": some}) == [
+        begins + "On fresh ones two of three seeds are right in 0.44 to 0.54; one has learned it."
+    ]
+    assert trapped({"lstm": curves(np.ones((4, 3)), none, train_accuracy=own)}) == [begins + "On fresh ones too: 1.00."]
+    assert stopped({"lstm": some}, 20).endswith("mean: LSTM 0.98 and 0.66.") and stopped({"lstm": some}, 7) == ""
+
+
+def test_how_long_each_was_trained_is_said() -> None:
+    found = {name: of(name, [0.5, 1.0]) for name in ("rnn-usual", "gru-usual", "gru-chrono")}
+    assert budgets(found).startswith("Steps of training: GRU 300; RNN 1,000.")
+    assert budgets({"gru-usual": found["gru-usual"]}).startswith("All were trained for 300 steps;")
