@@ -134,7 +134,7 @@ def page(session: PageSession[Memory]) -> None:
     found = outcomes(who, lanes)
     if found:
         st.subheader(plain(findings.verdict(found, memory.length)), anchor=False)
-        explanation(findings.budgets(found))
+        explanation(plain(findings.budgets(found)))
         lengths_part(memory, who, found)
         for sentence in findings.elsewhere(found, memory.length):
             explanation(plain(sentence))

@@ -45,7 +45,8 @@ def trap_section() -> None:
     }
     for sentence in findings.trapped(ended):
         st.subheader(plain(sentence), anchor=False)
-    explanation(findings.stopped(ended, NOTEBOOK_STEPS))
+    if ended:
+        explanation(findings.stopped(ended, NOTEBOOK_STEPS))
     problems(asked.problems)
     training_controls.run_button(asked, configs.values(), lanes, "trap")
     raced, races, me = frozenset(asked.raced), asked.races, visitor().id

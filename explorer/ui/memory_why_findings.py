@@ -26,7 +26,7 @@ def power(value: float) -> str:
         return f"{float(f'{value:.2g}'):g}"
     digits, _, exponent = f"{value:.0e}".partition("e")
     raised = f"10{str(int(exponent)).translate(_RAISED)}"
-    return raised if digits == "1" else f"{digits} × {raised}"
+    return raised if digits == "1" else f"{digits}\u00a0×\u00a0{raised}"  # never on two lines
 
 
 def as_much(ratio: float) -> str:

@@ -96,7 +96,7 @@ def budgets(found: Mapping[str, Recalled]) -> str:
     if len(by_steps) == 1:
         return f"All were trained for {next(iter(by_steps)):,} steps; with more, others may solve it."
     told = [f"{listed(titles)} {steps:,}" for steps, titles in sorted(by_steps.items())]
-    return f"Steps of training: {'; '.join(told)}. With more of them others may solve it: Steps gives all the same."
+    return f"Steps of training: {'; '.join(told)}. With more, others may solve it."
 
 
 def elsewhere(found: Mapping[str, Recalled], length: int) -> list[str]:

@@ -165,8 +165,9 @@ def cost(lanes: Mapping[str, Lane]) -> str:
     taken *= 1 + others / len(lanes)  # everybody has turns
     text = f"about {duration(taken)}"
     if warmup.ready():
-        count = sum(estimate.parameters(lane.config) for lane in lanes.values())
-        text += f" ({count:,} parameters a seed)"
+        counts = [estimate.parameters(lane.config) for lane in lanes.values()]
+        low, high = min(counts), max(counts)
+        text += f" ({low:,}{f' to {high:,}' if high > low else ''} parameters a seed)"
     return text + (f", beside {number(others)} other training{'s' if others > 1 else ''}" if others else "")
 
 

@@ -50,8 +50,8 @@ class Translation:
     inside: str = ""  # the contestant that is looked into; empty: the first of those that attend, or the first
     replica: int = field(default=0, metadata={"low": 0, "high": 15})
     look: Look = "source"  # which of a Transformer's three kinds of attention
-    layer: int = field(default=0, metadata={"low": 0, "high": 7})
-    head: int = field(default=0, metadata={"low": 0, "high": 15})
+    layer: int = field(default=-1, metadata={"low": -1, "high": 7})  # -1: where the head is that looks best
+    head: int = field(default=-1, metadata={"low": -1, "high": 15})
     at: int = field(default=-1, metadata={"low": -1, "high": 63})  # the step of the writing that is kept; -1: none
     width: int = field(default=3, metadata={"low": 1, "high": 8})  # of the beam
     fed: int = field(default=0, metadata={"low": 0, "high": 50})  # digits of the sources of free running; 0: longest

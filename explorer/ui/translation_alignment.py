@@ -161,7 +161,10 @@ def _scores(taps: Mapping[str, ndarray], half: str) -> ndarray | None:
 
 def opened(state: Translation, found: Aligned) -> tuple[int, int]:
     """The layer and the head on the screen, within what there is."""
-    layers, heads = found.arrays["source"].shape[:2]
+    weights = found.arrays["source"]
+    if min(state.layer, state.head) < 0:
+        return findings.best(state.settings, "".join(found.source), found.target, weights)
+    layers, heads = weights.shape[:2]
     return min(state.layer, layers - 1), min(state.head, heads - 1)
 
 

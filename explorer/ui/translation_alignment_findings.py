@@ -52,6 +52,19 @@ def share(weights: Float[ndarray, "*batch target source"], steps: int, part: ran
     return found
 
 
+def best(
+    task: TranslationConfig, text: str, target: Sequence[str], weights: Float[ndarray, "layers heads target source"]
+) -> tuple[int, int]:
+    """Layer and head of what looks most often at the digit to write, or most at the year; else the first."""
+    if isinstance(task, DatesConfig):
+        year = year_in(text)
+        found = None if year is None else share(weights, YEAR, year)
+    else:
+        found = hits(weights, copied(task, weights.shape[-1], target))
+    at = 0 if found is None else int(found.argmax())
+    return at // weights.shape[1], at % weights.shape[1]
+
+
 def looking(
     task: TranslationConfig,
     words: str,
@@ -62,7 +75,7 @@ def looking(
 ) -> str:
     """Where a model with attention looks while it writes. `words` name it, `opened` is the head on the screen."""
     if isinstance(task, DatesConfig):
-        return _dated(words, text, target, weights, opened)
+        return _dated(task, words, text, target, weights, opened)
     places = copied(task, weights.shape[-1], target)
     if not places:
         return f"{upper(words)} writes nothing here, so it has nothing to look for."
@@ -73,11 +86,12 @@ def looking(
     said = f"In {here} {of} {head(*opened)} of {words}, in its look at the source, is strongest at the digit to write"
     if here == most:
         return f"{said}; none of its {found.size} heads is more often."
-    best = head(*map(int, np.unravel_index(found.argmax(), found.shape)))
-    return f"{said}; {best}, the best of its {found.size}, in {most}."
+    other = head(*best(task, text, target, weights))
+    return f"{said}; {other}, the best of its {found.size}, in {most}."
 
 
 def _dated(
+    task: TranslationConfig,
     words: str,
     text: str,
     target: Sequence[str],
@@ -95,11 +109,11 @@ def _dated(
     evenly = f"evenly spread it would be {even:.2f}"
     if found.size == 1:
         return f"While {words} writes the year, {found.max():.2f} of its weight is on “{typed}”; {evenly}."
-    best = tuple(map(int, np.unravel_index(found.argmax(), found.shape)))
+    most = best(task, text, target, weights)
     said = f"While {words} writes the year, {head(*opened)} of its look at the source has {found[opened]:.2f} of its "
-    if best == opened:
+    if most == opened:
         return f"{said}weight on “{typed}”, the most of {found.size} heads; {evenly}."
-    return f"{said}weight on “{typed}”; {head(*best)}, the one with most, {found[best]:.2f}; {evenly}."
+    return f"{said}weight on “{typed}”; {head(*most)}, the one with most, {found[most]:.2f}; {evenly}."
 
 
 def nothing_to_look_at(words: str, tokens: int, width: int) -> str:

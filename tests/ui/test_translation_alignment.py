@@ -73,6 +73,15 @@ def test_seeds_write_and_look_in_ways_of_their_own() -> None:
     assert not np.allclose(aligned("additive", 0).arrays["contexts"][0], aligned("additive", 1).arrays["contexts"][0])
 
 
+def test_it_opens_at_the_head_that_looks_best() -> None:
+    found = aligned("transformer")
+    weights = found.arrays["source"]
+    layer, head = view.opened(STATE, found)
+    places = range(weights.shape[-1] - 1, -1, -1)
+    rights = (weights[..., : len(places), :].argmax(axis=-1) == np.array(places)).sum(axis=-1)
+    assert rights[layer, head] == rights.max()
+
+
 def test_a_head_that_is_not_there_is_the_last_one() -> None:
     found = aligned("transformer")
     assert view.opened(replace(STATE, layer=1, head=2), found) == (1, 2)

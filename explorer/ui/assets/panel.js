@@ -63,6 +63,7 @@ export class Panel {
     this.caption.textContent = figure.caption ?? "";
     this.caption.hidden = !figure.caption;
     this.aim(figure.target);
+    this.readout.root.classList.toggle("is-wide", Boolean(figure.tracks?.some(({ digits }) => digits === "power")));
     this.readout.reserve(Math.max(figure.target?.lines.length ?? 0, figure.tracks?.length ?? 0));
     this.say();
   }
