@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
 from explorer.catalogue import MODELS
@@ -100,22 +98,6 @@ def settings_row(session: PageSession[Memory]) -> None:
         )
 
 
-def call_to_train(memory: Memory, lanes: Mapping[str, runs.Lane], asked: Asked) -> None:
-    """Where some have no run under these settings: say so, what it costs, and offer it."""
-    missing = [name for name, lane in lanes.items() if not training_controls.finished(lane)]
-    if not missing:
-        return
-    live = any(lane.live for lane in lanes.values())
-    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        if live:
-            st.markdown("They are training: “While they learn” below shows it live, and their answers follow.")
-        else:
-            named = findings.who([memory.contestants[name] for name in missing])
-            cost = training_controls.cost({name: lanes[name] for name in missing})
-            st.markdown(f"No finished run of {plain(named)} with these settings yet. Training takes {cost}.")
-        training_controls.run_button(asked, [lanes[name].config for name in missing], lanes, "missing")
-
-
 def page(session: PageSession[Memory]) -> None:
     """The whole screen, from the question to the papers."""
     page_head("How long does a net remember?")
@@ -130,7 +112,7 @@ def page(session: PageSession[Memory]) -> None:
     who, configs = memory.contestants, memory.configs
     lanes = runs.lanes(configs, asked.raced)
     problems(asked.problems)
-    call_to_train(memory, lanes, asked)
+    training_controls.offer_missing(lanes, asked, lambda names: findings.who([who[name] for name in names]))
     found = outcomes(who, lanes)
     if found:
         st.subheader(plain(findings.verdict(found, memory.length)), anchor=False)

@@ -14,7 +14,6 @@ from explorer.ui import runs, training_controls
 from explorer.ui import translation_findings as findings
 from explorer.ui.findings import listed
 from explorer.ui.page import code_section, explanation, lead, page_head, plain, problems
-from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound, page_session, write_address
 from explorer.ui.training_controls import Asked
 from explorer.ui.translation import Translation
@@ -72,22 +71,6 @@ def settings(session: PageSession[Translation]) -> None:
     st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda s: s.reset()))
 
 
-def call_to_train(state: Translation, lanes: Mapping[str, Lane], asked: Asked) -> None:
-    """Where some have no run under these settings: say so, what it costs, and offer it."""
-    missing = [name for name, lane in lanes.items() if not training_controls.finished(lane)]
-    if not missing:
-        return
-    live = any(lane.live for lane in lanes.values())
-    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        if live:
-            st.markdown("They are training: “While they learn” below shows it live, and their answers follow.")
-        else:
-            named = listed([state.contestants[name].words for name in missing])
-            cost = training_controls.cost({name: lanes[name] for name in missing})
-            st.markdown(f"No finished run of {plain(named)} with these settings yet. Training takes {cost}.")
-        training_controls.run_button(asked, [lanes[name].config for name in missing], lanes, "missing")
-
-
 def why_part(state: Translation, found: Mapping[str, Translated]) -> None:
     """What stands between the two halves, as formulas, with the numbers of this race."""
     st.header("Why: what stands between the two halves", anchor=False)
@@ -125,7 +108,8 @@ def page(session: PageSession[Translation]) -> None:
     state, asked = session.state, Asked.of(f"translation-{session.state.task}")
     lanes = runs.lanes(state.configs, asked.raced)
     problems(asked.problems)
-    call_to_train(state, lanes, asked)
+    words = {name: each.words for name, each in state.contestants.items()}
+    training_controls.offer_missing(lanes, asked, lambda names: listed([words[name] for name in names]))
     answers_section(session, lanes)
     found = outcomes(state, lanes)
     if found:

@@ -49,7 +49,7 @@ def _named(line: Line, level: float, before: bool) -> dict[str, object]:
 
 def by_step(lines: Sequence[Line], last: int) -> go.Figure:
     """Exact match by step."""
-    drawn = comparison(lines, "step", (0.0, 1.04), end=float(last), room=104)
+    drawn = comparison(lines, "step", (0.0, 1.04), end=float(last), room=104, apart=0.09)
     drawn.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
     return drawn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,7 @@ from explorer.ui import runs, warmup
 from explorer.ui.components import Playback
 from explorer.ui.findings import listed, number, seeds
 from explorer.ui.lab import AnyLab
+from explorer.ui.page import plain
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession
 from explorer.ui.visitors import visitor
@@ -66,6 +67,21 @@ def run_button(asked: Asked, configs: Iterable[RunConfig], lanes: Mapping[str, L
     if any(_stopped(lane) for lane in lanes.values()):
         label = "Go on"
     st.button(label, icon=":material/play_arrow:", on_click=asked.start, args=(tuple(configs),), key=f"{name}.run")
+
+
+def offer_missing(lanes: Mapping[str, Lane], asked: Asked, named: Callable[[Sequence[str]], str]) -> None:
+    """Where some have no finished run under these settings: say so, what it costs, and offer it. `named`: those of
+    these names, in a sentence."""
+    missing = {name: lane for name, lane in lanes.items() if not finished(lane)}
+    if not missing:
+        return
+    with st.container(border=True, horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        if any(lane.live for lane in lanes.values()):
+            st.markdown("They are training: “While they learn” below shows it live, and their answers follow.")
+        else:
+            who = plain(named(list(missing)))
+            st.markdown(f"No finished run of {who} with these settings yet. Training takes {cost(missing)}.")
+        run_button(asked, [lane.config for lane in missing.values()], lanes, "missing")
 
 
 def start(session: LabSession[AnyLab]) -> None:

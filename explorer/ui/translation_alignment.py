@@ -25,15 +25,14 @@ from explorer.training.translation_runs import Contestant
 from explorer.ui import packed
 from explorer.ui import translation_alignment_findings as findings
 from explorer.ui.components import ears, heard, register
-from explorer.ui.memory_why_findings import missing
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
-from explorer.ui.session import PageSession, bound, part, write_address
+from explorer.ui.session import PageSession, part, write_address
 from explorer.ui.slowly import Pool, latest
 from explorer.ui.translation import Look, Translation
+from explorer.ui.translation_choices import chosen, model_choice, replica_of, with_runs, without_runs
 
 HEIGHT, EMPTY = 720, 200
-PREFERRED = ("additive", "transformer")  # who is looked into until somebody asks for another
 LOOKS: tuple[Look, ...] = get_args(Look)
 ATTENDS = (
     "Each row asks, each column answers: the stronger the colour, the more of the look rests there. Point at a row, or "
@@ -67,20 +66,12 @@ def alignment_section(session: PageSession[Translation], lanes: Mapping[str, Lan
         return
     st.header("Where it looks", anchor=False)
     contestants = state.contestants
-    known = {name: lane for name, lane in lanes.items() if lane.kept and name in contestants}
+    known = with_runs(lanes, contestants)
     if not known:
         empty_panel("No run to look into yet: train above, and it stands here.", EMPTY)
         return
-    if without := [contestants[name].title for name in contestants if name in lanes and name not in known]:
-        st.caption(plain(missing(without)))
+    without_runs(lanes, contestants)
     part(session, _PART, lambda: _inside(session, known, contestants, ids))
-
-
-def chosen(state: Translation, known: Mapping[str, Lane]) -> str:
-    """Who is looked into: the one asked for, else the first that attends, else the first."""
-    if state.inside in known:
-        return state.inside
-    return next((name for name in PREFERRED if name in known), next(iter(known)))
 
 
 def _inside(
@@ -93,8 +84,8 @@ def _inside(
     lane = known[name]
     presses = getattr(lane.config.model, "attention", "") == "none"
     explanation(PRESSES if presses else ATTENDS)
-    _choices(session, known, contestants, name)
-    replica = min(session.state.replica, lane.config.replicas - 1)
+    model_choice(session, known, "translation")
+    replica = replica_of(session.state, lane)
     task, mine = session.state.settings, f"{session.state.task} {name}"  # nothing of another task may stay meanwhile
     key = (_KEY, *lane.stamp, replica, ids)
 
@@ -106,19 +97,6 @@ def _inside(
     # To know how far a vector moves, the source is read once for every symbol at every place.
     pool: Pool = "usual" if presses else "quick"
     latest(_KEY, lambda: wanted, draw, "The model reads the source and writes …", HEIGHT, pool=pool)
-
-
-def _choices(
-    session: PageSession[Translation], known: Mapping[str, Lane], contestants: Mapping[str, Contestant], name: str
-) -> None:
-    """Who, and which seed."""
-    seeds = known[name].config.seeds
-    with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bound(session, "translation.inside", name, lambda s, new: replace(s, inside=new, at=-1))
-        st.selectbox("Model", list(known), format_func=lambda one: contestants[one].title, width=260, **ties)
-        replica = min(session.state.replica, len(seeds) - 1)
-        ties = bound(session, "translation.replica", replica, lambda s, new: replace(s, replica=new))
-        st.selectbox("Seed", list(range(len(seeds))), format_func=lambda one: f"{seeds[one]}", width=110, **ties)
 
 
 def aligned(lane: Lane, task: TranslationConfig, replica: int, ids: tuple[int, ...]) -> Aligned:

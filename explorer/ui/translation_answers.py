@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -20,12 +20,12 @@ from explorer.training.translation_runs import Contestant
 from explorer.ui import runs
 from explorer.ui import translation_answers_findings as findings
 from explorer.ui.components import register
-from explorer.ui.findings import listed
 from explorer.ui.page import empty_panel, explanation, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound
 from explorer.ui.slowly import latest
 from explorer.ui.translation import EXAMPLES, Translation
+from explorer.ui.translation_choices import seed_choice, with_runs, without_runs
 
 if TYPE_CHECKING:
     from explorer.inspection.opening import OpenedModel
@@ -92,18 +92,6 @@ def _about_one(every: Mapping[str, Answered]) -> dict[str, Answered]:
     return {name: each for name, each in every.items() if each.source == sources[0]}
 
 
-def with_runs(lanes: Mapping[str, Lane], contestants: Mapping[str, Contestant]) -> dict[str, Lane]:
-    """Those that can be asked."""
-    return {name: lane for name, lane in lanes.items() if name in contestants and lane.kept}
-
-
-def without_runs(lanes: Mapping[str, Lane], contestants: Mapping[str, Contestant]) -> None:
-    """Say who has no run to ask, if others have."""
-    words = [contestants[name].words for name, lane in lanes.items() if name in contestants and not lane.kept]
-    if words and len(words) < len(lanes):
-        st.caption(plain(f"No run yet of {listed(words)}: train above, and the answer follows."))
-
-
 def opened(lane: Lane) -> OpenedModel:
     """The model of a lane that has weights. Raises DamagedRun."""
     from explorer.inspection.opening import open_model
@@ -130,14 +118,6 @@ def longest_trained(task: TranslationConfig) -> int:
     return _longest_date() if isinstance(task, DatesConfig) else task.longest
 
 
-def seed_choice(session: PageSession[Translation], known: Mapping[str, Lane], key: str) -> None:
-    """Which seed is asked."""
-    seeds = next(iter(known.values())).config.seeds
-    at = min(session.state.replica, len(seeds) - 1)
-    ties = bound(session, key, at, lambda s, new: replace(s, replica=new))
-    st.selectbox("Seed", list(range(len(seeds))), format_func=lambda one: f"{seeds[one]}", width=110, **ties)
-
-
 def _choices(session: PageSession[Translation], known: Mapping[str, Lane]) -> None:
     """The source, examples of one, and which seed writes."""
     state, examples = session.state, EXAMPLES[session.state.task]
@@ -150,7 +130,7 @@ def _choices(session: PageSession[Translation], known: Mapping[str, Lane]) -> No
             **bound(session, "translation.say", state.say, lambda s, new: s.saying((new or "").strip())),
         )
         if known:
-            seed_choice(session, known, "translation.answers-replica")
+            seed_choice(session, next(iter(known.values())), "translation.answers")
     picked = state.source if state.source in examples else None
     st.pills(
         "Take a source",

@@ -33,7 +33,8 @@ from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound, write_address
 from explorer.ui.slowly import eventually, latest
 from explorer.ui.translation import Translation
-from explorer.ui.translation_answers import opened, seed_choice, with_runs, without_runs
+from explorer.ui.translation_answers import opened
+from explorer.ui.translation_choices import model_choice, replica_of, with_runs, without_runs
 
 if TYPE_CHECKING:
     from explorer.inspection.translating import Exposed
@@ -70,26 +71,9 @@ def steps_section(session: PageSession[Translation], lanes: Mapping[str, Lane]) 
     if not known:
         empty_panel("No model with a run to look into: choose one above and train it.", HEIGHT)
         return
-    name = chosen(state, known)
-    with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bound(session, "translation.steps-inside", name, lambda s, new: replace(s, inside=new, at=-1))
-        titles = {one: state.contestants[one].title for one in known}
-        st.selectbox("Model", list(known), format_func=lambda one: titles[one], width=280, **ties)
-        seed_choice(session, {name: known[name]}, "translation.steps-replica")
+    name = model_choice(session, known, "translation.steps")
     _search_part(session, known[name], state.contestants[name])
     _exposure_part(session, known[name], state.contestants[name])
-
-
-def chosen(state: Translation, known: Mapping[str, Lane]) -> str:
-    """Who is looked into: the one asked for, else the first of those that attend, else the first."""
-    if state.inside in known:
-        return state.inside
-    return next((name for name in known if attends(state.contestants[name])), next(iter(known)))
-
-
-def attends(contestant: Contestant) -> bool:
-    """Whether its half that writes looks back at the source."""
-    return contestant.model != "encoder_decoder" or contestant.settings.get("attention", "none") != "none"
 
 
 # ---- beam search
@@ -102,7 +86,7 @@ def _search_part(session: PageSession[Translation], lane: Lane, contestant: Cont
     except InvalidSetting:  # said where it is typed
         empty_panel("There is no source to read: correct it above.", HEIGHT)
         return
-    replica = min(state.replica, lane.config.replicas - 1)
+    replica = replica_of(state, lane)
     key = ("translation-beams", *lane.stamp, replica, source)
     mine = f"{state.task} {contestant.name}"  # of these alone something old may stay meanwhile
     wanted = {mine: (key, partial(searched, lane, state.settings, source, replica))}

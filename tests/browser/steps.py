@@ -59,6 +59,11 @@ def calm(page: Page) -> None:
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
+def meanwhile(page: Page) -> Locator:
+    """What stands where something is still being worked out."""
+    return page.get_by_test_id("stMarkdown").filter(has_text=re.compile(r"\w …$"))
+
+
 def holds(page: Page, **wanted: str) -> None:
     """The address holds these parts; an empty one is none."""
     page.wait_for_function(
@@ -129,7 +134,7 @@ class Wire:
 
     def quiet(self) -> int:
         """Until the page looks for nothing any more; how often it has spoken by then."""
-        waiting = self.page.get_by_test_id("stMarkdown").filter(has_text=re.compile(r"\w …$"))
+        waiting = meanwhile(self.page)
         for _ in range(90):
             before = len(self.frames)
             self.page.wait_for_timeout(1000)

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-PAGES = {"home": "/", "negation": "/negation", "studio": "/studio?tokens=100", "attention": "/attention"}
+from tests.browser.steps import meanwhile
+
+PAGES = {
+    "home": "/",
+    "negation": "/negation",
+    "studio": "/studio?tokens=100",
+    "attention": "/attention",
+    "memory": "/memory",
+    "translation": "/translation",
+}
 SIZES = {"wide": (1440, 900), "narrow": (390, 844)}
 RNN_CURVE = ".lineage-frame:has(.frame-controls) figure:nth-child(3) .trace path.js-line"
 RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
@@ -40,12 +49,14 @@ def settled(page: Page, name: str) -> None:
         expect(page.locator(".lineage-frame .js-plotly-plot")).to_have_count(4)
         page.wait_for_function(WEIGHTS)
     else:
-        page.wait_for_function(
-            "document.querySelectorAll('.js-plotly-plot .main-svg').length"
-            " >= 3 * document.querySelectorAll('.frame-plot').length"
-            " && document.querySelectorAll('.frame-plot').length > 10"
-        )
         expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+        expect(meanwhile(page)).to_have_count(0, timeout=90_000)
+        page.wait_for_function(
+            "most => document.querySelectorAll('.js-plotly-plot .main-svg').length"
+            " >= 3 * document.querySelectorAll('.frame-plot').length"
+            " && document.querySelectorAll('.frame-plot').length > most",
+            arg=5 if name == "translation" else 10,
+        )
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.wait_for_timeout(300)
 

@@ -31,14 +31,6 @@ def aligned(name: str, replica: int = 1) -> Aligned:
     return view.aligned(lane(name), STATE.settings, replica, spelled(STATE.settings, STATE.say))
 
 
-def test_the_first_that_attends_is_looked_into_until_somebody_asks_for_another() -> None:
-    known = dict.fromkeys(CONTESTANTS, Lane(STATE.configs["vector"], None, None))
-    assert view.chosen(STATE, known) == "additive"
-    assert view.chosen(replace(STATE, inside="wide"), known) == "wide"
-    assert view.chosen(replace(STATE, inside="additive"), {"vector": known["vector"]}) == "vector"
-    assert view.chosen(STATE, {name: known[name] for name in ("vector", "transformer")}) == "transformer"
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_everything_of_one_seed_and_one_source_travels_at_once(name: str) -> None:
     found = aligned(name)

@@ -17,6 +17,7 @@ from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession
 from explorer.ui.translation import Translation
 from explorer.ui.translation_answers import Answered
+from explorer.ui.translation_choices import chosen
 from tests.pages.screen import calm, drawn, settled, told
 
 TINY: dict[str, object] = {"longest": 3, "iterations": 4, "replicas": 2}
@@ -97,10 +98,12 @@ def test_answers_about_different_sources_never_stand_together(lanes: Mapping[str
 
 def test_the_first_that_attends_is_looked_into_until_somebody_asks_for_another(lanes: Mapping[str, Lane]) -> None:
     known = {name: lanes[name] for name in ("vector", "additive")}
-    assert translation_steps.chosen(STATE, known) == "additive"
-    assert translation_steps.chosen(replace(STATE, inside="vector"), known) == "vector"
-    assert translation_steps.chosen(replace(STATE, inside="wide"), known) == "additive"
-    assert translation_steps.chosen(STATE, {"vector": lanes["vector"]}) == "vector"
+    assert chosen(STATE, known) == "additive"
+    assert chosen(replace(STATE, inside="vector"), known) == "vector"
+    assert chosen(replace(STATE, inside="wide"), known) == "additive"
+    assert chosen(replace(STATE, inside="additive"), {"vector": lanes["vector"]}) == "vector"
+    every = replace(STATE, who=tuple(CONTESTANTS))
+    assert chosen(every, {"vector": lanes["vector"], "transformer": lanes["transformer"]}) == "transformer"
 
 
 def test_lengths_are_trained_ones_and_a_few_beyond() -> None:
