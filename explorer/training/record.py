@@ -17,9 +17,10 @@ State: TypeAlias = Literal["running", "finished", "stopped", "diverged"]
 Axis: TypeAlias = Literal["step", "epoch", "tokens", "seconds"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Curves:
-    """What was measured while a run went on, over all replicas. A branch starts at its parent's step."""
+    """What was measured while a run went on, over all replicas. A branch starts at its parent's step. They never
+    change: as the key of a cache the same object is the same curves."""
 
     first: int  # steps taken before
     losses: Float[ndarray, "steps replicas"]  # of each batch before its step, in nats

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from explorer.catalogue import task_row
 from explorer.errors import LineageError
-from explorer.figures.comparison import PER_RUN, Line, comparison
+from explorer.figures.comparison import Line, comparison
 from explorer.inspection.comparing import (
     BATCH_LOSS,
     Course,
@@ -29,7 +29,7 @@ from explorer.training import store
 from explorer.training.config import RunConfig, to_json
 from explorer.training.record import Axis, Curves
 from explorer.ui import runs
-from explorer.ui.components import Panel, frame
+from explorer.ui.components import Panel, frame, tracks
 from explorer.ui.findings import listed
 from explorer.ui.known import config_of
 from explorer.ui.negation_lab import NegationLab
@@ -248,26 +248,23 @@ def draw(state: Comparison, entrants: Sequence[Entrant], target: float) -> float
     """The figure; returns where the visitor has put the target."""
     found = courses(state, entrants)
     lines: list[Line] = []
-    tracks: list[dict[str, object]] = []
     dashes = _dashes(entrants)
     for entrant, c in zip(entrants, found, strict=True):
         line = _line(entrant, c, dashes[entrant.key])
-        at = PER_RUN * len(lines)
-        shown = {"trace": at + 2, "title": entrant.title, "colour": entrant.lane.row.colour}
-        tracks.append({**shown, "low": at, "high": at + 1})
         lines.append(line)
+    read = tracks([(each.title, each.lane.row.colour) for each in entrants], 3)
     span = _span(state, found)
     panel = Panel(
         f"{state.y}-{state.x}",
         comparison(lines, _TITLES[state.x], span, log_x=state.log_x, log_y=state.log_y),
         alt=f"{MEASURES[state.y]} {AXES[state.x]}: {listed([e.title for e in entrants])}.",
-        tracks=tracks,
+        tracks=read,
         target={
             "value": min(max(target, span[0]), span[1]),
             "low": span[0],
             "high": span[1],
             "label": "target",
-            "lines": [{"trace": t["trace"], "title": t["title"], "colour": t["colour"]} for t in tracks],
+            "lines": [{"trace": t["trace"], "title": t["title"], "colour": t["colour"]} for t in read],
             "rising": state.rising,
             "unit": UNITS[state.x],
             "digits": 2 if state.x == "seconds" else 0,

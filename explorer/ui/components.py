@@ -8,7 +8,7 @@ draws. Visitors' text goes in as data and is shown as text, never as markup.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, cast
@@ -126,6 +126,15 @@ class Playback:
     stops: Sequence[str] = ()  # what stands where, if it counts the frames of panels: `end` is the last of them
     first: int | None = None  # where it stands at first; None: at the end
     tells: bool = False  # says where it was let go, as "stop", see `heard`
+
+
+def tracks(lines: Iterable[tuple[str, str]], digits: int | str = 2, per_line: int = 3) -> list[dict[str, object]]:
+    """What is read below a panel: title and colour of each line. Its first traces: lowest, highest, the line itself."""
+    found = []
+    for i, (title, colour) in enumerate(lines):
+        at = per_line * i
+        found.append({"trace": at + 2, "low": at, "high": at + 1, "title": title, "colour": colour, "digits": digits})
+    return found
 
 
 def frame(

@@ -12,17 +12,16 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.figures.comparison import PER_RUN
 from explorer.figures.comparison import Line as Curve
 from explorer.figures.experiments import Ends, curves, ends
 from explorer.inspection.comparing import over_seeds, thinned
 from explorer.training.experiments import BLIND, Experiment, Field, Trial
+from explorer.training.record import Curves
 from explorer.ui import experiment_findings as findings
-from explorer.ui.components import Panel, table
+from explorer.ui.components import Panel, table, tracks
 from explorer.ui.experiment_findings import Outcome
 from explorer.ui.findings import listed
 from explorer.ui.runs import Lane
-from explorer.ui.training_controls import Same
 
 _CEILING = BLIND + 0.4  # bits a character: who ends above stands on the edge of the figure
 _DASHES = ("6px,4px", "solid")  # without, with
@@ -104,7 +103,7 @@ def curve_panels(experiment: Experiment, lanes: Mapping[str, Lane], look: str) -
         _curve_panel(
             f"{experiment.name}-{look}-{name}",
             title,
-            tuple((trial, Same(lanes[trial.name].curves)) for trial in trials),
+            tuple((trial, lanes[trial.name].curves) for trial in trials),
             look,
             scale,
         )
@@ -121,33 +120,32 @@ class _Scale:
 
 
 @lru_cache(maxsize=64)
-def _curve_panel(name: str, title: str, drawn: tuple[tuple[Trial, Same], ...], look: str, scale: _Scale) -> Panel:
+def _curve_panel(
+    name: str, title: str, drawn: tuple[tuple[Trial, Curves | None], ...], look: str, scale: _Scale
+) -> Panel:
     """Drawn once for all visitors who look at the same runs."""
-    drawn_lines, tracks = [], []
-    for index, (trial, same) in enumerate(drawn):
+    drawn_lines = []
+    for index, (trial, found) in enumerate(drawn):
         row = MODELS[trial.config.model_name]
         alone = not trial.line.label
         label = f"{trial.value:g}" if alone else trial.line.label
         words = f"a window of {trial.value:g}" if alone else trial.line.words
-        x, values = _values(same, look)
+        x, values = _values(found, look)
         kept = thinned(values, most=150)
         drawn_lines.append(
             Curve(label, words, row.colour, "solid" if alone else _DASHES[index], x[kept], *values[kept].T)
         )
-        at = PER_RUN * index
-        tracks.append({"trace": at + 2, "low": at, "high": at + 1, "title": words, "colour": row.colour, "digits": 2})
     return Panel(
         name,
         curves(drawn_lines, "step", scale.span, float(drawn[0][0].config.steps), scale.log),
-        alt=f"{title}: {LOOKS[look]} by step, {listed([str(t['title']) for t in tracks])}.",
+        alt=f"{title}: {LOOKS[look]} by step, {listed([line.title for line in drawn_lines])}.",
         title=title,
-        tracks=tracks,
+        tracks=tracks([(line.title, line.colour) for line in drawn_lines]),
     )
 
 
-def _values(same: Same, look: str) -> tuple[Float[ndarray, " points"], Float[ndarray, "points 3"]]:
+def _values(known: Curves | None, look: str) -> tuple[Float[ndarray, " points"], Float[ndarray, "points 3"]]:
     """Steps, and mean, lowest and highest of the seeds there."""
-    known = same.curves
     if known is None:
         return np.zeros(0), np.zeros((0, 3))
     if look == "gradient":
@@ -162,7 +160,7 @@ def _values(same: Same, look: str) -> tuple[Float[ndarray, " points"], Float[nda
 def _scale(lanes: list[Lane], look: str) -> _Scale:
     """Low enough for the best and, where one breaks out, logarithmic and high enough for the worst. As high as the
     beginning while something trains; after it the beginning would flatten everything that matters."""
-    known = [spread for lane in lanes if len(spread := _values(Same(lane.curves), look)[1])]
+    known = [spread for lane in lanes if len(spread := _values(lane.curves, look)[1])]
     values = np.concatenate(known) if known else np.zeros((0, 3))
     some = values[np.isfinite(values) & (values > 0)]
     if look == "gradient":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -12,26 +12,23 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.figures.comparison import PER_RUN, Line
+from explorer.figures.comparison import Line
 from explorer.figures.experiments import curves
-from explorer.figures.memory_gradients import Reach, reach_figure
+from explorer.figures.memory_gradients import PER_LINE, Reach, reach_figure
 from explorer.inspection.comparing import thinned
 from explorer.training.config import RunConfig
 from explorer.training.exploding_runs import GAINS, GROUNDS, LENGTH, Ground
 from explorer.training.record import Curves
 from explorer.ui import memory_why_findings as findings
 from explorer.ui import runs, training_controls
-from explorer.ui.components import Panel, Playback, frame, heard, pictured
-from explorer.ui.live import offer
+from explorer.ui.components import Panel, Playback, frame, heard, tracks
 from explorer.ui.memory import Memory
-from explorer.ui.memory_why import tracks
 from explorer.ui.memory_why_findings import Clipped
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, write_address
 from explorer.ui.slowly import eventually
-from explorer.ui.training_controls import Asked, Same
-from explorer.ui.visitors import visitor
+from explorer.ui.training_controls import Asked
 
 HEIGHT = 360
 _ROW = MODELS["rnn"]
@@ -51,7 +48,7 @@ def exploding_section(session: PageSession[Memory]) -> None:
         "memory-exploding",
         ("memory-exploding", length),
         partial(_measured, length),
-        lambda norms: _gains(session, norms),
+        lambda measured: _gains(session, measured),
         f"Eight RNNs are scaled to {len(GAINS)} radii and asked for their gradients …",
         HEIGHT,
     )
@@ -63,27 +60,34 @@ def exploding_section(session: PageSession[Memory]) -> None:
 _LONGEST = 200  # symbols
 
 
-def _measured(length: int) -> Float[ndarray, "gains replicas time"]:
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The gradient at each symbol. As the key of a cache the same object is the same measurement."""
+
+    norms: Float[ndarray, "gains replicas time"]
+
+
+def _measured(length: int) -> Measured:
     from explorer.inspection.exploding import by_gain
 
-    return by_gain(GAINS, length)
+    return Measured(by_gain(GAINS, length))
 
 
 def _nearest(gain: float) -> int:
     return int(np.abs(np.array(GAINS) - gain).argmin())
 
 
-def _gains(session: PageSession[Memory], norms: Float[ndarray, "gains replicas time"]) -> None:
+def _gains(session: PageSession[Memory], measured: Measured) -> None:
     said = heard("memory-gains", "stop")
     if isinstance(said, int) and 0 <= said < len(GAINS):
         session.change(lambda state: replace(state, gain=GAINS[said]))
         write_address(session)
-    st.subheader(plain(findings.exploding_finding(GAINS, norms)), anchor=False)
+    st.subheader(plain(findings.exploding_finding(GAINS, measured.norms)), anchor=False)
     last = len(GAINS) - 1
     words = tuple(f"spectral radius {gain:g}" for gain in GAINS)
-    run = f"gains/{norms.shape[-1]}"
+    run = f"gains/{measured.norms.shape[-1]}"
     frame(
-        [_gain_panel(_Array(norms))],
+        [_gain_panel(measured)],
         key="memory-gains",
         height=HEIGHT,
         playback=Playback(
@@ -97,33 +101,20 @@ def _gains(session: PageSession[Memory], norms: Float[ndarray, "gains replicas t
     )
 
 
-class _Array:
-    """An array as the key of a cache: the same object is the same array."""
-
-    def __init__(self, values: ndarray) -> None:
-        self.values = values
-
-    def __hash__(self) -> int:
-        return id(self.values)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Array) and self.values is other.values
-
-
 @lru_cache(maxsize=16)
-def _gain_panel(norms: _Array) -> Panel:
+def _gain_panel(measured: Measured) -> Panel:
     from explorer.inspection.exploding import linear
 
     lines = [
-        Reach("RNN", "RNN, measured", _ROW.colour, "solid", norms.values),
-        Reach("linear net", "a linear net", "--soft", "2px,4px", linear(norms.values, GAINS)),
+        Reach("RNN", "RNN, measured", _ROW.colour, "solid", measured.norms),
+        Reach("linear net", "a linear net", "--soft", "2px,4px", linear(measured.norms, GAINS)),
     ]
     figure, frames = reach_figure(lines)
     return Panel(
         "gains",
         figure,
         alt=f"The gradient at each symbol of untrained RNNs, at spectral radii from {GAINS[0]:g} to {GAINS[-1]:g}.",
-        tracks=tracks(lines),
+        tracks=tracks([(line.title, line.colour) for line in lines], "power", PER_LINE),
         rest=1.0,
         frames=frames,
     )
@@ -148,22 +139,16 @@ def _clipping() -> None:
     )
     st.latex(r"g \leftarrow g \cdot \min\!\left(1, \tfrac{1}{\lVert g \rVert}\right)")
     _controls(lanes, asked)
-    shown, wanted, me, races = lanes, frozenset(asked.raced), visitor().id, asked.races
-
-    def again() -> dict[str, object] | None:
-        now = runs.lanes(_configs(), wanted, me)
-        live = any(lane.live for lane in now.values())
-        return pictured(_panels(now), _playback(now, races)) if live else None
-
-    live = any(lane.live for lane in shown.values())
-    frame(
-        _panels(shown),
-        key="memory-clipping",
+    races = asked.races
+    training_controls.live_frame(
+        "memory-clipping",
+        _configs(),
+        asked.raced,
+        lanes,
+        lambda now: (_panels(now), _playback(now, races)),
         height=220,
         narrow_height=180,
         columns=3,
-        playback=_playback(shown, races),
-        live=offer("memory-clipping", again, 0.5 * training_controls.crowd()) if live else None,
     )
     st.caption(
         "Above the loss of each batch, in nats, below the length of the gradient before it is clipped; both axes are "
@@ -203,7 +188,7 @@ def _panels(lanes: Mapping[str, Lane]) -> list[Panel]:
         _panel(
             ground,
             look,
-            tuple((which, Same(lanes[f"{ground.name}-{which}"].curves)) for which in _LINES),
+            tuple((which, lanes[f"{ground.name}-{which}"].curves) for which in _LINES),
             spans[look],
         )
         for look in _LOOKS
@@ -228,33 +213,28 @@ def _span(lanes: Mapping[str, Lane], look: str) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=64)
-def _panel(ground: Ground, look: str, drawn: tuple[tuple[str, Same], ...], span: tuple[float, float]) -> Panel:
+def _panel(ground: Ground, look: str, drawn: tuple[tuple[str, Curves | None], ...], span: tuple[float, float]) -> Panel:
     """Drawn once for all visitors who look at the same runs."""
     lines: list[Line] = []
-    read: list[dict[str, object]] = []
     steps = 0.0
-    for which, same in drawn:
+    for which, found in drawn:
         label, words, dash = _LINES[which]
         config = ground.runs()[which]
         steps = float(config.steps)
-        if same.curves is None or not len(same.curves.losses):
+        if found is None or not len(found.losses):
             x, parts = np.zeros(0), np.zeros((0, 3))
         else:
-            values = _values(same.curves, look)
+            values = _values(found, look)
             parts = np.stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)], axis=1)
             kept = thinned(parts, most=150)
             x, parts = (kept + 1).astype(float), parts[kept]
-        at = PER_RUN * len(lines)
         lines.append(Line(label, words, _ROW.colour, dash, x, *parts.T))
-        read.append(
-            {"trace": at + 2, "low": at, "high": at + 1, "title": words, "colour": _ROW.colour, "digits": "power"}
-        )
     return Panel(
         f"clipping-{ground.name}-{look}",
         curves(lines, "step", span, steps, log_y=True),
         alt=f"{ground.title}: {_LOOKS[look]} by step, without and with clipping.",
         title=f"{ground.title}: {'loss' if look == 'loss' else 'gradient'}",
-        tracks=read,
+        tracks=tracks([(line.title, line.colour) for line in lines], "power"),
     )
 
 

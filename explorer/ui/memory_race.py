@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -18,16 +18,15 @@ from explorer.tasks.recall import LONGEST_ASKED, RecallConfig, asked_lengths
 from explorer.training.config import RunConfig
 from explorer.training.estimate import duration
 from explorer.training.recall_runs import SOLVED, Contestant
+from explorer.training.record import Curves
 from explorer.ui import recall_findings as findings
-from explorer.ui import runs, training_controls
-from explorer.ui.components import Panel, Playback, frame, pictured, table
+from explorer.ui import training_controls
+from explorer.ui.components import Panel, Playback, frame, table, tracks
 from explorer.ui.findings import listed, seeds
-from explorer.ui.live import offer
 from explorer.ui.memory import Memory
 from explorer.ui.recall_findings import Recalled
 from explorer.ui.runs import Lane
-from explorer.ui.training_controls import Asked, Same
-from explorer.ui.visitors import visitor
+from explorer.ui.training_controls import Asked
 
 HEIGHT, NARROW = 230, 190
 
@@ -39,16 +38,15 @@ def outcomes(who: Mapping[str, Contestant], lanes: Mapping[str, Lane]) -> dict[s
         if (
             training_controls.finished(lane)
             and lane.result is not None
-            and (made := _outcome(who[name], lane.config, Same(lane.result)))
+            and (made := _outcome(who[name], lane.config, lane.result))
         ):
             found[name] = made
     return found
 
 
 @lru_cache(maxsize=512)
-def _outcome(contestant: Contestant, config: RunConfig, same: Same) -> Recalled | None:
-    assert same.curves is not None
-    return findings.recalled(contestant, config, same.curves)
+def _outcome(contestant: Contestant, config: RunConfig, curves: Curves) -> Recalled | None:
+    return findings.recalled(contestant, config, curves)
 
 
 def by_architecture(who: Mapping[str, Contestant]) -> dict[str, list[str]]:
@@ -97,19 +95,8 @@ def _over_lengths(each: Recalled) -> Line:
     return Line(each.contestant.label, each.contestant.words, row.colour, each.contestant.dash, lengths, *values.T)
 
 
-def _tracks(drawn: list[Contestant]) -> list[dict[str, object]]:
-    """What is read below a panel: a line each."""
-    return [
-        {
-            "trace": 3 * i + 2,
-            "low": 3 * i,
-            "high": 3 * i + 1,
-            "title": each.label,
-            "colour": MODELS[each.model].colour,
-            "digits": 2,
-        }
-        for i, each in enumerate(drawn)
-    ]
+def _tracks(drawn: Iterable[Contestant]) -> list[dict[str, object]]:
+    return tracks([(each.label, MODELS[each.model].colour) for each in drawn])
 
 
 def _said(title: str, found: list[Recalled]) -> str:
@@ -181,21 +168,15 @@ def _mean(values: Float[ndarray, " replicas"]) -> str:
 
 def race_part(memory: Memory, who: Mapping[str, Contestant], lanes: Mapping[str, Lane], asked: Asked) -> None:
     """Accuracy by step, a panel an architecture; while any trains the browser asks for them by itself."""
-    configs, raced, races, me = memory.configs, frozenset(asked.raced), asked.races, visitor().id
-
-    def again() -> dict[str, object] | None:
-        now = runs.lanes(configs, raced, me)
-        return pictured(*_race(memory, who, now, races)) if any(lane.live for lane in now.values()) else None
-
-    live = any(lane.live for lane in lanes.values())
-    panels, playback = _race(memory, who, lanes, races)
-    frame(
-        panels,
-        key="memory-race",
+    races = asked.races
+    training_controls.live_frame(
+        "memory-race",
+        memory.configs,
+        asked.raced,
+        lanes,
+        lambda now: _race(memory, who, now, races),
         height=HEIGHT,
         narrow_height=NARROW,
-        playback=playback,
-        live=offer("memory-race", again, 0.5 * training_controls.crowd()) if live else None,
     )
     outcome = training_controls.outcome(lanes)
     st.caption(
@@ -209,7 +190,7 @@ def _race(
 ) -> tuple[list[Panel], Playback]:
     last = max(lane.config.steps for lane in lanes.values())
     panels = [
-        _learning(model, tuple((who[n], Same(lanes[n].curves)) for n in names), last, 1 / memory.symbols)
+        _learning(model, tuple((who[n], lanes[n].curves) for n in names), last, 1 / memory.symbols)
         for model, names in by_architecture({name: who[name] for name in lanes}).items()
     ]
     reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
@@ -218,11 +199,10 @@ def _race(
 
 
 @lru_cache(maxsize=64)
-def _learning(model: str, drawn: tuple[tuple[Contestant, Same], ...], last: int, chance: float) -> Panel:
+def _learning(model: str, drawn: tuple[tuple[Contestant, Curves | None], ...], last: int, chance: float) -> Panel:
     """Drawn once for all visitors who look at the same runs."""
     row, lines = MODELS[model], []
-    for each, same in drawn:
-        curves = same.curves
+    for each, curves in drawn:
         values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics["accuracy"])
         steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
         lines.append(Line(each.label, each.words, row.colour, each.dash, steps, *values.T))

@@ -14,13 +14,13 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.errors import LineageError
-from explorer.figures.comparison import PER_RUN, Line
+from explorer.figures.comparison import Line
 from explorer.figures.memory_string import string_losses
 from explorer.tasks.strings import LONGEST, Slip, ambiguous, check, floor, slips
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.record import Curves
 from explorer.ui import memory_string_findings as findings
-from explorer.ui.components import Panel, frame, register, table
+from explorer.ui.components import Panel, frame, register, table, tracks
 from explorer.ui.memory import Memory, Speller
 from explorer.ui.page import empty_panel, explanation, plain, problems
 from explorer.ui.session import PageSession, bound
@@ -145,17 +145,13 @@ def _losses(learned: Learned, low: float) -> Panel:
     """Both losses over the steps, and the floor."""
     row = MODELS[learned.model]
     lines: list[Line] = []
-    tracks: list[dict[str, object]] = []
     for label, name, dash, curves in (
         ("kept", "state fed back", "solid", learned.kept),
         ("cut", "state cut", "2px,4px", learned.cut),
     ):
         steps, losses = curves.evaluated[1:], curves.metrics["loss"][1:]  # a logarithmic axis has no step 0
-        at = PER_RUN * len(lines)
-        title = f"{row.title}, {name}"
-        tracks.append({"trace": at + 2, "low": at, "high": at + 1, "title": title, "colour": row.colour})
         means = losses.mean(axis=1), losses.min(axis=1), losses.max(axis=1)
-        lines.append(Line(label, title, row.colour, dash, np.asarray(steps, float), *means))
+        lines.append(Line(label, f"{row.title}, {name}", row.colour, dash, np.asarray(steps, float), *means))
     last = int(learned.kept.evaluated[-1])
     return Panel(
         "string-losses",
@@ -165,7 +161,7 @@ def _losses(learned: Learned, low: float) -> Panel:
         f"The floor without memory is {low:.3f}.",
         title="Loss",
         caption="The line is the mean of eight seeds, the band reaches from the lowest to the highest.",
-        tracks=tracks,
+        tracks=tracks([(line.title, line.colour) for line in lines], 3),
     )
 
 

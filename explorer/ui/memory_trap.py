@@ -13,14 +13,13 @@ from explorer.figures.comparison import Line
 from explorer.figures.recall import own_and_fresh
 from explorer.inspection.comparing import over_seeds
 from explorer.training.recall_runs import NOTEBOOK_STEPS, trap
+from explorer.training.record import Curves
 from explorer.ui import recall_findings as findings
 from explorer.ui import runs, training_controls
-from explorer.ui.components import Panel, Playback, frame, pictured
-from explorer.ui.live import offer
+from explorer.ui.components import Panel, Playback, tracks
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
-from explorer.ui.training_controls import Asked, Same
-from explorer.ui.visitors import visitor
+from explorer.ui.training_controls import Asked
 
 _KINDS = {
     "train_accuracy": ("its own", "its own sequences", "6px,4px"),
@@ -49,22 +48,16 @@ def trap_section() -> None:
         explanation(findings.stopped(ended, NOTEBOOK_STEPS))
     problems(asked.problems)
     training_controls.run_button(asked, configs.values(), lanes, "trap")
-    raced, races, me = frozenset(asked.raced), asked.races, visitor().id
-
-    def again() -> dict[str, object] | None:
-        now = runs.lanes(configs, raced, me)
-        return pictured(*_pictures(now, races)) if any(lane.live for lane in now.values()) else None
-
-    live = any(lane.live for lane in lanes.values())
-    panels, playback = _pictures(lanes, races)
-    frame(
-        panels,
-        key="memory-trap",
+    races = asked.races
+    training_controls.live_frame(
+        "memory-trap",
+        configs,
+        asked.raced,
+        lanes,
+        lambda now: _pictures(now, races),
         height=260,
         narrow_height=210,
         columns=2,
-        playback=playback,
-        live=offer("memory-trap", again, 0.5 * training_controls.crowd()) if live else None,
     )
     st.caption(
         f"{training_controls.outcome(lanes)} Line: mean of eight seeds. Band: lowest to highest. "
@@ -74,26 +67,23 @@ def trap_section() -> None:
 
 def _pictures(lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
     last = max(lane.config.steps for lane in lanes.values())
-    panels = [_panel(model, Same(lane.curves), last) for model, lane in lanes.items()]
+    panels = [_panel(model, lane.curves, last) for model, lane in lanes.items()]
     reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
     return panels, training_controls.playback(lanes, races, "trap", last, reached, unit="step", step=5.0)
 
 
 @lru_cache(maxsize=16)
-def _panel(model: str, same: Same, last: int) -> Panel:
-    row, curves, lines, tracks = MODELS[model], same.curves, [], []
-    for i, (name, (label, words, dash)) in enumerate(_KINDS.items()):
+def _panel(model: str, curves: Curves | None, last: int) -> Panel:
+    row, lines = MODELS[model], []
+    for name, (label, words, dash) in _KINDS.items():
         values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics[name])
         steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
         lines.append(Line(label, words, row.colour, dash, steps, *values.T))
-        tracks.append(
-            {"trace": 3 * i + 2, "low": 3 * i, "high": 3 * i + 1, "title": words, "colour": row.colour, "digits": 2}
-        )
     return Panel(
         f"trap-{model}",
         own_and_fresh(lines, last, NOTEBOOK_STEPS),
         alt=f"{row.title}: accuracy on its own 256 sequences and on fresh ones, by step.",
         title=row.title,
         colour=row.colour,
-        tracks=tracks,
+        tracks=tracks([(words, row.colour) for _, words, _ in _KINDS.values()]),
     )

@@ -17,7 +17,7 @@ from explorer.training.recall_runs import Contestant
 from explorer.training.record import Record
 from explorer.training.store import StoredRun
 from explorer.ui import memory_why_findings as findings
-from explorer.ui.components import Panel, Playback, frame
+from explorer.ui.components import Panel, Playback, frame, tracks
 from explorer.ui.memory import Memory
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
@@ -119,7 +119,7 @@ def _draw(found: Mapping[str, Through], contestants: Mapping[str, Contestant], l
     ]
     st.subheader(plain(findings.gradient_finding(reached, length)), anchor=False)
     stops = stops_of(found)
-    panel = _panel(tuple((contestants[name], _Same(each)) for name, each in found.items()), tuple(stops))
+    panel = _panel(tuple((contestants[name], each) for name, each in found.items()), tuple(stops))
     words = tuple(map(step_words, stops))
     run = "/".join(str(lanes[name].stamp) for name in found)
     last = len(stops) - 1
@@ -159,47 +159,19 @@ def _formulas(found: Mapping[str, Through], contestants: Mapping[str, Contestant
             explanation(plain(findings.straight_path(contestants[name].title, each.shares, length)))
 
 
-class _Same:
-    """A result as the key of a cache: the same object is the same result."""
-
-    def __init__(self, through: Through) -> None:
-        self.through = through
-
-    def __hash__(self) -> int:
-        return id(self.through)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.through is other.through
-
-
 @lru_cache(maxsize=32)
-def _panel(drawn: tuple[tuple[Contestant, _Same], ...], stops: tuple[int, ...]) -> Panel:
+def _panel(drawn: tuple[tuple[Contestant, Through], ...], stops: tuple[int, ...]) -> Panel:
     """Drawn once for all visitors who look at the same runs."""
     lines = [
-        Reach(each.short, each.title, MODELS[each.model].colour, each.dash, at_stops(same.through, list(stops)))
-        for each, same in drawn
+        Reach(each.short, each.title, MODELS[each.model].colour, each.dash, at_stops(one, list(stops)))
+        for each, one in drawn
     ]
     figure, frames = reach_figure(lines)
     return Panel(
         "gradients",
         figure,
         alt=f"The gradient at each symbol, from before training to its end: {', '.join(line.title for line in lines)}.",
-        tracks=tracks(lines),
+        tracks=tracks([(line.title, line.colour) for line in lines], "power", PER_LINE),
         rest=1.0,
         frames=frames,
     )
-
-
-def tracks(lines: list[Reach]) -> list[dict[str, object]]:
-    """Which numbers are read below the figure."""
-    return [
-        {
-            "trace": PER_LINE * i + 2,
-            "low": PER_LINE * i,
-            "high": PER_LINE * i + 1,
-            "title": line.title,
-            "colour": line.colour,
-            "digits": "power",
-        }
-        for i, line in enumerate(lines)
-    ]

@@ -16,14 +16,13 @@ from explorer.inspection.comparing import thinned
 from explorer.tasks.ceiling import ceiling
 from explorer.tasks.negation import Negation
 from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves
 from explorer.ui import runs, training_controls
-from explorer.ui.components import Panel, Playback, frame, pictured
+from explorer.ui.components import Panel, Playback
 from explorer.ui.findings import seeds
-from explorer.ui.live import offer
 from explorer.ui.negation_lab import NegationLab
 from explorer.ui.runs import Lane
 from explorer.ui.session import NegationSession
-from explorer.ui.visitors import visitor
 
 _LABELS = {
     "width": "Width of the embeddings",
@@ -42,22 +41,16 @@ OWN_LABELS = {
 
 def live_panel(session: NegationSession) -> None:
     """The curves; while a training runs the browser asks for them twice a second."""
-    lab, raced, races, me = session.lab, frozenset(session.raced), session.races, visitor().id
-    lanes = runs.lanes(lab.configs, raced, me)
-
-    def again() -> dict[str, object] | None:
-        now = runs.lanes(lab.configs, raced, me)
-        return pictured(*_picture(lab, now, races)) if any(lane.live for lane in now.values()) else None
-
-    live = any(lane.live for lane in lanes.values())
-    panels, playback = _picture(lab, lanes, races)
-    frame(
-        panels,
-        key="negation-race",
+    lab, races = session.lab, session.races
+    lanes = runs.lanes(lab.configs, session.raced)
+    training_controls.live_frame(
+        "negation-race",
+        lab.configs,
+        session.raced,
+        lanes,
+        lambda now: _picture(lab, now, races),
         height=220,
         narrow_height=160,
-        playback=playback,
-        live=offer("race", again, 0.5 * training_controls.crowd()) if live else None,
     )
     many = lab.value("replicas") > 1
     band = (
@@ -81,7 +74,7 @@ def _picture(lab: NegationLab, lanes: Mapping[str, Lane], races: int) -> tuple[l
     span = _span(list(known.values()), accuracy)
     marks = [(best, "ceiling" if i == 0 else "") if accuracy else None for i in range(len(lanes))]
     panels = [
-        _panel(training_controls.Same(lane.curves), lane.config, lab.metric, last_epoch, span, mark)
+        _panel(lane.curves, lane.config, lab.metric, last_epoch, span, mark)
         for lane, mark in zip(lanes.values(), marks, strict=True)
     ]
     return panels, _playback(races, lanes, last_epoch)
@@ -89,7 +82,7 @@ def _picture(lab: NegationLab, lanes: Mapping[str, Lane], races: int) -> tuple[l
 
 @lru_cache(maxsize=256)
 def _panel(
-    same: training_controls.Same,
+    curves: Curves | None,
     config: RunConfig,
     metric: str,
     last_epoch: int,
@@ -97,7 +90,7 @@ def _panel(
     mark: tuple[float, str] | None,
 ) -> Panel:
     """One model's curve: drawn once for all visitors who follow the same training."""
-    row, curves = model_row(config.model), same.curves
+    row = model_row(config.model)
     measure = "test_accuracy" if metric == "accuracy" else "train_loss"
     values, epochs = np.zeros((0, config.replicas)), np.zeros(0)
     if curves is not None:

@@ -13,17 +13,16 @@ from explorer.training import estimate
 from explorer.training.config import RunConfig, key
 from explorer.training.estimate import duration
 from explorer.training.experiments import EXPERIMENTS, Experiment, Field, Trial
+from explorer.training.record import Curves
 from explorer.ui import experiment_findings as findings
 from explorer.ui import runs, training_controls, warmup
-from explorer.ui.components import Playback, frame, pictured
+from explorer.ui.components import Playback, frame
 from explorer.ui.experiment_findings import Outcome
 from explorer.ui.experiment_views import LOOKS, curve_panels, end_panels, results
 from explorer.ui.findings import seeds
-from explorer.ui.live import offer
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
-from explorer.ui.training_controls import Asked, Same
-from explorer.ui.visitors import visitor
+from explorer.ui.training_controls import Asked
 
 
 def experiments_section(chosen: str, choose: Callable[[str], None]) -> None:
@@ -62,15 +61,14 @@ def outcomes(experiment: Experiment, lanes: Mapping[str, Lane]) -> dict[str, Out
     found = {}
     for trial in experiment.trials:
         lane = lanes[trial.name]
-        if lane.result is not None and (made := _outcome(Same(lane.result), trial, _diverged(lane))):
+        if lane.result is not None and (made := _outcome(lane.result, trial, _diverged(lane))):
             found[trial.name] = made
     return found
 
 
 @lru_cache(maxsize=256)
-def _outcome(same: Same, trial: Trial, diverged: bool) -> Outcome | None:
-    assert same.curves is not None
-    return findings.outcome(trial, same.curves, diverged)
+def _outcome(curves: Curves, trial: Trial, diverged: bool) -> Outcome | None:
+    return findings.outcome(trial, curves, diverged)
 
 
 def _diverged(lane: Lane) -> bool:
@@ -162,23 +160,16 @@ def _curves(experiment: Experiment, lanes: Mapping[str, Lane], asked: Asked) -> 
             key="experiment.look",
             label_visibility="collapsed",
         )
-    shown, wanted, me = look or "bits", frozenset(asked.raced), visitor().id
-    races = asked.races
-
-    def again() -> dict[str, object] | None:
-        now = runs.lanes(configs(experiment), wanted, me)
-        live = any(lane.live for lane in now.values())
-        return pictured(curve_panels(experiment, now, shown), _playback(experiment, now, races)) if live else None
-
-    live = any(lane.live for lane in lanes.values())
-    frame(
-        curve_panels(experiment, lanes, shown),
-        key="experiment-curves",
+    shown, races = look or "bits", asked.races
+    training_controls.live_frame(
+        "experiment-curves",
+        configs(experiment),
+        asked.raced,
+        lanes,
+        lambda now: (curve_panels(experiment, now, shown), _playback(experiment, now, races)),
         height=210 if len(experiment.lines) > 1 else 320,
         narrow_height=170 if len(experiment.lines) > 1 else 260,
         columns=None if len(experiment.fields) == 1 else 3,
-        playback=_playback(experiment, lanes, races),
-        live=offer("experiment", again, 0.5 * training_controls.crowd()) if live else None,
     )
     size = experiment.trials[0].config.evaluation_size
     what = (

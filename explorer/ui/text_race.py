@@ -27,7 +27,6 @@ from explorer.ui.samples import Written, pictured_samples, samples
 from explorer.ui.session import LabSession
 from explorer.ui.text_lab import UNITS, Along, TextLab, Unit
 from explorer.ui.text_standings import characters_per_token, gradient_norm, in_unit, standing, steps_of
-from explorer.ui.training_controls import Same
 from explorer.ui.visitors import visitor
 
 TITLES: dict[Along, str] = {
@@ -133,7 +132,7 @@ def line(lane: Lane, along: Along, unit: Unit, characters: float | None) -> Line
     none, row = np.zeros(0), lane.row
     if lane.curves is None or not len(lane.curves.evaluated):
         return Line(row.title, row.title, row.colour, row.dash, none, none, none, none)
-    return _drawn(_line, lane)(Same(lane.curves), lane.config, along, unit, characters)
+    return _drawn(_line, lane)(lane.curves, lane.config, along, unit, characters)
 
 
 def _drawn(cached: _lru_cache_wrapper[Made], lane: Lane) -> Callable[..., Made]:
@@ -142,9 +141,7 @@ def _drawn(cached: _lru_cache_wrapper[Made], lane: Lane) -> Callable[..., Made]:
 
 
 @lru_cache(maxsize=_CACHED)
-def _line(same: Same, config: RunConfig, along: Along, unit: Unit, characters: float | None) -> Line:
-    curves = same.curves
-    assert curves is not None
+def _line(curves: Curves, config: RunConfig, along: Along, unit: Unit, characters: float | None) -> Line:
     values = in_unit(curves.metrics["val_loss_part"], unit, characters)
     values = np.where(np.isfinite(values), values, np.nan)
     x = curves.along(along, curves.evaluated, 0)
@@ -194,9 +191,9 @@ def each(lab: TextLab, lanes: Mapping[str, Lane]) -> list[Panel]:
     last = max((steps_of(lane.config) for lane in trained.values()), default=1)
     found = []
     for lane in trained.values():
-        found.append(_drawn(_each, lane)(Same(lane.curves), lane.config, unit, characters, last, span, lane.live))
+        found.append(_drawn(_each, lane)(lane.curves, lane.config, unit, characters, last, span, lane.live))
     norms = {
-        lane.row.title: (lane.row.colour, lane.row.dash, _drawn(_smooth, lane)(Same(lane.curves)))
+        lane.row.title: (lane.row.colour, lane.row.dash, _drawn(_smooth, lane)(lane.curves))
         for lane in trained.values()
         if lane.curves is not None and len(gradient_norm(lane.curves))
     }
@@ -215,7 +212,7 @@ def each(lab: TextLab, lanes: Mapping[str, Lane]) -> list[Panel]:
 
 @lru_cache(maxsize=_CACHED)
 def _each(
-    same: Same,
+    curves: Curves | None,
     config: RunConfig,
     unit: Unit,
     characters: float | None,
@@ -223,7 +220,7 @@ def _each(
     span: tuple[float, float],
     live: bool,
 ) -> Panel:
-    row, curves = model_row(config.model), same.curves
+    row = model_row(config.model)
     none = np.zeros(0)
     steps, held_out, trained, value, best = none, none, none, "–", None
     said = "waiting for its turn" if live else "not trained yet"
@@ -251,13 +248,12 @@ def _each(
 
 
 @lru_cache(maxsize=_CACHED)
-def _smooth(same: Same) -> tuple[Float[ndarray, " points"], Float[ndarray, " points"]]:
+def _smooth(curves: Curves) -> tuple[Float[ndarray, " points"], Float[ndarray, " points"]]:
     """Steps and the mean length of the gradient, a point for each of some hundred stretches."""
-    assert same.curves is not None
-    norms = over_seeds(gradient_norm(same.curves))[:, 0]
+    norms = over_seeds(gradient_norm(curves))[:, 0]
     long = max(1, len(norms) // 100)
     kept = norms[: len(norms) // long * long].reshape(-1, long)
-    return (np.arange(len(kept)) + 0.5) * long + same.curves.first, np.nanmean(kept, axis=1)
+    return (np.arange(len(kept)) + 0.5) * long + curves.first, np.nanmean(kept, axis=1)
 
 
 def caption(lab: TextLab, lanes: Mapping[str, Lane]) -> str:

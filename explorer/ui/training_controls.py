@@ -13,11 +13,11 @@ from explorer.training import estimate
 from explorer.training.config import RunConfig, key
 from explorer.training.estimate import duration
 from explorer.training.jobs import service
-from explorer.training.record import Curves
 from explorer.ui import runs, warmup
-from explorer.ui.components import Playback
+from explorer.ui.components import Panel, Playback, frame, pictured
 from explorer.ui.findings import listed, number, seeds
 from explorer.ui.lab import AnyLab
+from explorer.ui.live import offer
 from explorer.ui.page import plain
 from explorer.ui.runs import Lane
 from explorer.ui.session import LabSession
@@ -193,19 +193,6 @@ def crowd() -> int:
     return -(-max(len(following), 1) // 8)
 
 
-class Same:
-    """Curves as the key of a cache: they never change, so the same object is the same curve."""
-
-    def __init__(self, curves: Curves | None) -> None:
-        self.curves = curves
-
-    def __hash__(self) -> int:
-        return id(self.curves)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.curves is other.curves
-
-
 def playback(lanes: Mapping[str, Lane], races: int, name: str, end: int, available: int, **more: Any) -> Playback:
     """A training's playback, with how far it is or how long it took. `name`: of what is shown; `races`: how often
     Train was pressed."""
@@ -219,6 +206,27 @@ def _told(lanes: Mapping[str, Lane]) -> str:
     now = any(lane.job for lane in lanes.values())
     took = sum(lane.seconds or 0.0 for lane in lanes.values())
     return f"trained in {duration(took)}" if now else f"trained earlier, in {duration(took)}"
+
+
+def live_frame(
+    key: str,
+    configs: Mapping[str, RunConfig],
+    raced: Iterable[str],
+    lanes: Mapping[str, Lane],
+    picture: Callable[[Mapping[str, Lane]], tuple[list[Panel], Playback]],
+    **layout: Any,
+) -> None:
+    """A frame about trainings. While any of them goes on the browser asks for it again by itself; what `picture`
+    draws it is then asked for outside of any page. `raced`: the keys of what was asked for in this window."""
+    mine, me = frozenset(raced), visitor().id
+
+    def again() -> dict[str, object] | None:
+        now = runs.lanes(configs, mine, me)
+        return pictured(*picture(now)) if any(lane.live for lane in now.values()) else None
+
+    panels, shown = picture(lanes)
+    live = offer(key, again, 0.5 * crowd()) if any(lane.live for lane in lanes.values()) else None
+    frame(panels, key=key, playback=shown, live=live, **layout)
 
 
 def progress(lanes: Mapping[str, Lane]) -> str:

@@ -14,7 +14,7 @@ from explorer.figures.comparison import Line
 from explorer.figures.translation import copying
 from explorer.inspection.comparing import over_seeds
 from explorer.ui import translation_findings as findings
-from explorer.ui.components import Panel, frame
+from explorer.ui.components import Panel, frame, tracks
 from explorer.ui.page import explanation, plain
 from explorer.ui.slowly import each_eventually
 
@@ -68,17 +68,15 @@ def _draw(found: Mapping[str, Copied]) -> None:
 
 
 def _panel(name: str, found: Copied) -> Panel:
-    row, lines, tracks = MODELS["transformer"], [], []
-    for i, (looking, (label, words, dash)) in enumerate(_KINDS.items()):
+    row, lines = MODELS["transformer"], []
+    for looking, (label, words, dash) in _KINDS.items():
         steps = np.array(found.steps, float)
         lines.append(Line(label, words, row.colour, dash, steps, *over_seeds(found.by_looking[looking]).T))
-        at = {"trace": 3 * i + 2, "low": 3 * i, "high": 3 * i + 1}
-        tracks.append({**at, "title": words, "colour": row.colour, "digits": 2})
     ends = {looking: float(values[-1].mean()) for looking, values in found.by_looking.items()}
     return Panel(
         f"copying-{name}",
         copying(lines, found.steps[-1], 1 / 20),
         alt=f"{_TITLES[name]}: at the end {ends[True]:.2f} right with attention, {ends[False]:.2f} without.",
         title=_TITLES[name],
-        tracks=tracks,
+        tracks=tracks([(words, row.colour) for _, words, _ in _KINDS.values()]),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -10,23 +10,22 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import PER_RUN, Line
+from explorer.figures.comparison import Line
 from explorer.figures.translation import by_length, by_step, by_way
 from explorer.inspection.comparing import over_seeds
 from explorer.tasks.dates import WAYS
 from explorer.tasks.translation import TranslationConfig
 from explorer.training.estimate import duration
+from explorer.training.record import Curves
 from explorer.training.translation_runs import Contestant
-from explorer.ui import runs, training_controls
+from explorer.ui import training_controls
 from explorer.ui import translation_findings as findings
-from explorer.ui.components import Panel, Playback, frame, pictured, table
+from explorer.ui.components import Panel, Playback, frame, table, tracks
 from explorer.ui.findings import listed, seeds
-from explorer.ui.live import offer
 from explorer.ui.runs import Lane
-from explorer.ui.training_controls import Asked, Same
+from explorer.ui.training_controls import Asked
 from explorer.ui.translation import Translation
 from explorer.ui.translation_findings import Translated
-from explorer.ui.visitors import visitor
 
 _NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "trained in"}
 
@@ -38,16 +37,15 @@ def outcomes(state: Translation, lanes: Mapping[str, Lane]) -> dict[str, Transla
         if (
             training_controls.finished(lane)
             and lane.result
-            and (made := _outcome(state.contestants[name], state.settings, Same(lane.result)))
+            and (made := _outcome(state.contestants[name], state.settings, lane.result))
         ):
             found[name] = made
     return found
 
 
 @lru_cache(maxsize=256)
-def _outcome(contestant: Contestant, task: TranslationConfig, same: Same) -> Translated | None:
-    assert same.curves is not None
-    return findings.translated(contestant, task, same.curves)
+def _outcome(contestant: Contestant, task: TranslationConfig, curves: Curves) -> Translated | None:
+    return findings.translated(contestant, task, curves)
 
 
 def exact_part(state: Translation, found: Mapping[str, Translated]) -> None:
@@ -92,18 +90,8 @@ def _line(each: Translated, x: Float[ndarray, " points"], values: Float[ndarray,
     return Line(contestant.label, contestant.words, contestant.colour, contestant.dash, x, *values.T)
 
 
-def _tracks(drawn: list[Contestant]) -> list[dict[str, object]]:
-    return [
-        {
-            "trace": PER_RUN * i + 2,
-            "low": PER_RUN * i,
-            "high": PER_RUN * i + 1,
-            "title": each.title,
-            "colour": each.colour,
-            "digits": 2,
-        }
-        for i, each in enumerate(drawn)
-    ]
+def _tracks(drawn: Iterable[Contestant]) -> list[dict[str, object]]:
+    return tracks([(each.title, each.colour) for each in drawn])
 
 
 def results(state: Translation, found: Mapping[str, Translated], lanes: Mapping[str, Lane]) -> None:
@@ -150,22 +138,16 @@ def results(state: Translation, found: Mapping[str, Translated], lanes: Mapping[
 
 def race_part(state: Translation, lanes: Mapping[str, Lane], asked: Asked) -> None:
     """Exact match by step; while any trains the browser asks for it by itself."""
-    configs, raced, races, me = state.configs, frozenset(asked.raced), asked.races, visitor().id
-
-    def again() -> dict[str, object] | None:
-        now = runs.lanes(configs, raced, me)
-        return pictured(*_race(state, now, races)) if any(lane.live for lane in now.values()) else None
-
-    live = any(lane.live for lane in lanes.values())
-    panels, playback = _race(state, lanes, races)
-    frame(
-        panels,
-        key="translation-race",
+    races = asked.races
+    training_controls.live_frame(
+        "translation-race",
+        state.configs,
+        asked.raced,
+        lanes,
+        lambda now: _race(state, now, races),
         height=320,
         narrow_height=260,
         columns=1,
-        playback=playback,
-        live=offer("translation-race", again, 0.5 * training_controls.crowd()) if live else None,
     )
     outcome = training_controls.outcome(lanes)
     what = "sources of every trained length" if state.task != "dates" else "dates in every way of writing"
@@ -174,7 +156,7 @@ def race_part(state: Translation, lanes: Mapping[str, Lane], asked: Asked) -> No
 
 def _race(state: Translation, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
     last = max(lane.config.steps for lane in lanes.values())
-    drawn = tuple((state.contestants[name], Same(lane.curves)) for name, lane in lanes.items())
+    drawn = tuple((state.contestants[name], lane.curves) for name, lane in lanes.items())
     reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
     name, by = f"translation-{state.task}", float(max(last // 50, 1))
     playback = training_controls.playback(lanes, races, name, last, reached, unit="step", step=by)
@@ -182,11 +164,10 @@ def _race(state: Translation, lanes: Mapping[str, Lane], races: int) -> tuple[li
 
 
 @lru_cache(maxsize=64)
-def _learning(task: str, drawn: tuple[tuple[Contestant, Same], ...], last: int) -> Panel:
+def _learning(task: str, drawn: tuple[tuple[Contestant, Curves | None], ...], last: int) -> Panel:
     """Drawn once for all visitors who look at the same runs."""
     lines = []
-    for each, same in drawn:
-        curves = same.curves
+    for each, curves in drawn:
         values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics["exact"])
         steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
         lines.append(Line(each.label, each.words, each.colour, each.dash, steps, *values.T))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.errors import InvalidSetting
-from explorer.figures.comparison import PER_RUN
 from explorer.figures.translation_steps import both, by_place
 from explorer.tasks.dates import WAYS
 from explorer.tasks.translation import (
@@ -26,7 +25,7 @@ from explorer.tasks.translation import (
 from explorer.training.translation_runs import Contestant
 from explorer.ui import packed
 from explorer.ui import translation_answers_findings as findings
-from explorer.ui.components import Panel, ears, frame, heard, register
+from explorer.ui.components import Panel, ears, frame, heard, register, tracks
 from explorer.ui.findings import seeds
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
@@ -43,6 +42,7 @@ WIDEST = 8
 COUNT, PER_WAY = 200, 20  # fresh sources of a length, or in each way of writing a date
 HEIGHT = 320
 _KEY = "translation-beams"
+_FED = ("after the right tokens", "after its own")
 _MARKS = {BOS: "begin", EOS: "end"}
 _beams = register("beams")
 
@@ -191,17 +191,7 @@ def _show_exposure(state: Translation, contestant: Contestant, length: int, foun
             by_place(lines, loss=name == "loss"),
             alt=f"{title}, by place in the target. {finding}",
             title=title,
-            tracks=[
-                {
-                    "trace": PER_RUN * i + 2,
-                    "low": PER_RUN * i,
-                    "high": PER_RUN * i + 1,
-                    "title": words,
-                    "colour": contestant.colour,
-                    "digits": 3 if name == "loss" else 2,
-                }
-                for i, words in enumerate(("after the right tokens", "after its own"))
-            ],
+            tracks=tracks([(words, contestant.colour) for words in _FED], 3 if name == "loss" else 2),
         )
         for name, title, lines in (("accuracy", "Accuracy", accuracy), ("loss", "Loss, nats", loss))
     ]

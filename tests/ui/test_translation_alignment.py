@@ -135,7 +135,7 @@ def test_the_section_shows_the_one_who_is_asked_for(name: str) -> None:
     assert (data["kind"], data["title"], data["colour"]) == (name, CONTESTANTS[name].title, CONTESTANTS[name].colour)
     assert (data["target"], data["at"]) == (list(aligned(name).target), 0)
     assert CONTESTANTS[name].words in headings(at)[1]
-    assert "One vector, twice as wide has no run" in said(at).replace("\\", "")
+    assert "No run yet of the one whose vector is twice as wide: train above" in said(at).replace("\\", "")
     assert at.latex
 
 
