@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+
+from jaxtyping import Float
+from numpy import ndarray
 
 from explorer.errors import DamagedRun
 from explorer.tasks.digits import ReverseConfig, asked_lengths
@@ -115,17 +118,11 @@ def _weights(run: StoredRun) -> Station:
 def _doors() -> Station | None:
     """How often the LSTM knows the first of 50 symbols, with its gates as they usually start and open."""
     found = lanes({name: CONTESTANTS[name].config() for name in ("lstm-usual", "lstm-forget-3", "lstm-chrono")})
-    right = {name: lane.stored.curves.last("accuracy") for name, lane in found.items() if lane.stored}
-    if not right:
-        return None
-    rows = [{"label": CONTESTANTS[n].label, "value": round(float(values.mean()), 3)} for n, values in right.items()]
-    said = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
-    return {
-        "kind": "shares",
-        "rows": rows,
-        "alt": f"Share of sequences whose first of 50 symbols the LSTM names, by the start of its gates: {said}.",
-        "caption": "names the first of 50 symbols, by the start of its gates",
-    }
+    return _shares(
+        {CONTESTANTS[n].label: lane.stored.curves.last("accuracy") for n, lane in found.items() if lane.stored},
+        "Share of sequences whose first of 50 symbols the LSTM names, by the start of its gates",
+        "names the first of 50 symbols, by the start of its gates",
+    )
 
 
 def _vectors() -> Station | None:
@@ -133,16 +130,20 @@ def _vectors() -> Station | None:
     found = lanes({name: TRANSLATORS[name].config("reverse") for name in ("vector", "wide", "additive")})
     at = asked_lengths(ReverseConfig()).index(_DIGITS)
     right = {n: lane.stored.curves.answers["by_length"][-1][:, at] for n, lane in found.items() if lane.stored}
+    return _shares(
+        {TRANSLATORS[n].label: values for n, values in right.items()},
+        f"Share of sources of {_DIGITS} digits that come out turned around",
+        f"{_DIGITS} digits turned around without a mistake",
+    )
+
+
+def _shares(right: Mapping[str, Float[ndarray, " seeds"]], what: str, caption: str) -> Station | None:
+    """A bar each: the mean over the seeds. `what` they are, in words."""
     if not right:
         return None
-    rows = [{"label": TRANSLATORS[n].label, "value": round(float(v.mean()), 3)} for n, v in right.items()]
+    rows = [{"label": label, "value": round(float(values.mean()), 3)} for label, values in right.items()]
     said = ", ".join(f"{row['label']} {row['value']:.2f}" for row in rows)
-    return {
-        "kind": "shares",
-        "rows": rows,
-        "alt": f"Share of sources of {_DIGITS} digits that come out turned around: {said}.",
-        "caption": f"{_DIGITS} digits turned around without a mistake",
-    }
+    return {"kind": "shares", "rows": rows, "alt": f"{what}: {said}.", "caption": caption}
 
 
 def _writing(run: StoredRun) -> Station:
