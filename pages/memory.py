@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.errors import LineageError
 from explorer.training.recall_runs import CONTESTANTS, RATES
 from explorer.ui import recall_findings as findings
 from explorer.ui import runs, training_controls
@@ -18,7 +17,7 @@ from explorer.ui.memory_sweep import sweep_section
 from explorer.ui.memory_trap import trap_section
 from explorer.ui.memory_why import why_section
 from explorer.ui.page import code_section, explanation, lead, page_head, papers, plain, problems
-from explorer.ui.session import PageSession, bound, page_session, write_address
+from explorer.ui.session import PageSession, bound, race_session, write_address
 from explorer.ui.training_controls import Asked
 
 PAPERS = (
@@ -139,17 +138,6 @@ def page(session: PageSession[Memory]) -> None:
         st.markdown(f"**{name}** · [{paper}]({link})")
 
 
-def settled(memory: Memory) -> Memory:
-    """In order, and as this server allows it: an address may ask for more."""
-    try:
-        asked = memory.with_run() if memory.run else memory
-        return asked.with_who(asked.who)
-    except LineageError as error:
-        session.problems = (*session.problems, str(error))
-        return memory.reset().with_who(memory.who)
-
-
-session = page_session("memory", Memory)
-session.state = settled(session.state)
+session = race_session("memory", Memory)
 page(session)
 write_address(session)

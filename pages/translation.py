@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import streamlit as st
 
-from explorer.errors import LineageError
 from explorer.tasks.dates import WAYS
 from explorer.training.translation_runs import CONTESTANTS
 from explorer.ui import runs, training_controls
 from explorer.ui import translation_findings as findings
 from explorer.ui.findings import listed
 from explorer.ui.page import code_section, explanation, lead, page_head, plain, problems
-from explorer.ui.session import PageSession, bound, page_session, write_address
+from explorer.ui.session import PageSession, bound, race_session, write_address
 from explorer.ui.training_controls import Asked
 from explorer.ui.translation import Translation
 from explorer.ui.translation_alignment import alignment_section
+from explorer.ui.translation_alignment_findings import additive_formula, vector_formula
 from explorer.ui.translation_answers import answers_section
 from explorer.ui.translation_copying import copying_section
 from explorer.ui.translation_findings import Translated
@@ -75,25 +74,12 @@ def why_part(state: Translation, found: Mapping[str, Translated]) -> None:
     """What stands between the two halves, as formulas, with the numbers of this race."""
     st.header("Why: what stands between the two halves", anchor=False)
     explanation("With one vector the half that writes knows the source only by the last state of the half that reads:")
-    st.latex(r"c = \tanh(V h_S), \qquad s_i = \mathrm{GRU}([y_{i-1}; c],\, s_{i-1})")
+    st.latex(vector_formula())
     explanation("With attention it asks at every step, and gets a sum of all states, weighted by how well each fits:")
-    st.latex(
-        r"e_{ij} = v \cdot \tanh(W s_{i-1} + U h_j), \qquad \alpha_{ij} = \frac{e^{e_{ij}}}{\sum_k e^{e_{ik}}}, \qquad "
-        r"c_i = \sum_j \alpha_{ij} h_j"
-    )
-    if state.task == "dates":
-        explanation(
-            f"A date is one of some 36,500, no more than {np.log2(36_525):.0f} bits, and fits into a vector with room "
-            "to spare. So dates show how alignment looks, and not what it is for."
-        )
-        return
-    bits = state.longest * np.log2(10)
-    explanation(
-        f"{state.longest} random digits are {bits:.0f} bits. A vector of 64 numbers of 32 bits could hold them thirty "
-        "times over: what is missing is not room but a way, found by gradient descent in this time, to lay so many "
-        "digits side by side and take each out again. With attention there is nothing to lay down: each digit stays "
-        "where it was read."
-    )
+    st.latex(additive_formula())
+    one = found.get("vector")
+    width = getattr(state.configs["vector"].model, "hidden", 0) if one else 0
+    explanation(plain(findings.room(state.settings, one, width)))
 
 
 def page(session: PageSession[Translation]) -> None:
@@ -135,17 +121,6 @@ def page(session: PageSession[Translation]) -> None:
         st.markdown(f"**{title}** · [{paper}]({link})")
 
 
-def settled(state: Translation) -> Translation:
-    """In order, and as this server allows it: an address may ask for more."""
-    try:
-        asked = state.with_run() if state.run else state
-        return asked.with_who(asked.who)
-    except LineageError as error:
-        session.problems = (*session.problems, str(error))
-        return state.reset().with_who(state.who)
-
-
-session = page_session("translation", Translation)
-session.state = settled(session.state)
+session = race_session("translation", Translation)
 page(session)
 write_address(session)

@@ -30,9 +30,11 @@ def _work(config: RunConfig, learned: int) -> float:
 
 def seconds(config: RunConfig) -> float:
     """About how long the training takes by itself, by the time a step of a shipped run took; 0 where none is there."""
+    task = task_row(config.task).name
     of = {"text": _of_text, "recall": _of_recall, "negation": _of_negation}
+    of |= dict.fromkeys(("reverse", "copy", "dates"), _of_translation)
     try:
-        return of.get(task_row(config.task).name, _of_translation)(config) * (config.steps - config.first_step)
+        return of[task](config) * (config.steps - config.first_step) if task in of else 0.0
     except LineageError:
         return 0.0
 

@@ -15,7 +15,7 @@ from numpy import ndarray
 from explorer.inspection.comparing import Difference, difference, paired
 from explorer.training.experiments import BLIND, CLAIMED, Experiment, Field, Line, Trial
 from explorer.training.record import Curves
-from explorer.ui.findings import listed, number, seeds
+from explorer.ui.findings import capital, listed, number, seeds
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Verdict = Literal["lower", "higher", "luck", "same", "unknown"]
@@ -176,7 +176,7 @@ _OPEN: dict[Verdict, str] = {
 
 def with_and_without(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     """Where with ends lower or higher than without, and where nobody can tell."""
-    words = _start(experiment.lines[1].words)
+    words = capital(experiment.lines[1].words)
     every = [(part, each) for part in experiment.fields for each in against_without(experiment, part, found)]
     told = []
     for verdict in ("lower", "higher"):
@@ -201,10 +201,6 @@ def with_and_without(experiment: Experiment, found: Mapping[str, Outcome]) -> st
         for meaning, places in open_.items()
     ]
     return f"{first}; {', '.join(where)}."
-
-
-def _start(words: str) -> str:
-    return words[0].upper() + words[1:]
 
 
 def _place(part: Field, value: int | float) -> str:
@@ -233,7 +229,7 @@ def spreads(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
 def breaking_out(experiment: Experiment, found: Mapping[str, Outcome]) -> str:
     """In which runs a net that had learned something came to know less than nothing."""
     without, with_it = (_broken(experiment, line, found) for line in experiment.lines[:2])
-    words = [_start(line.words) for line in experiment.lines[:2]]
+    words = [capital(line.words) for line in experiment.lines[:2]]
     if not without and not with_it:
         return f"{words[0]} nothing diverges: no batch comes to cost more than blind guessing."
     if not without:

@@ -34,6 +34,11 @@ def seeds(count: int) -> str:
     return f"{number(count)} seed{'' if count == 1 else 's'}"
 
 
+def capital(words: str) -> str:
+    """The same at the beginning of a sentence."""
+    return words[:1].upper() + words[1:]
+
+
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
     return "".join(names) if len(names) < 2 else ", ".join(names[:-1]) + " and " + names[-1]

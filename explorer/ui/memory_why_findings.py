@@ -12,7 +12,7 @@ from numpy import ndarray
 
 from explorer.training.exploding_runs import CLIP
 from explorer.training.recall_runs import SOLVED
-from explorer.ui.findings import listed, number, seeds
+from explorer.ui.findings import capital, listed, number, seeds
 
 ALONE = "With a single symbol there is nothing to carry: the first one is the last."
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -127,7 +127,7 @@ def half_life_finding(lives: Mapping[str, Float[ndarray, "replicas units"]], whe
     if not lives:
         return "A plain RNN has no gate: nothing in it says how much is kept, and every step rewrites the whole state."
     (title, first), *others = lives.items()
-    said = f"{_upper(when)}, half of the units of the {within(title)} keep half of what they hold for "
+    said = f"{capital(when)}, half of the units of the {within(title)} keep half of what they hold for "
     said += f"{_symbols(float(np.median(first)))} or longer, the longest for {_symbols(float(first.max()))}"
     for other, each in others:
         said += f"; those of the {within(other)} for {_symbols(float(np.median(each)))}"
@@ -191,11 +191,11 @@ def _clipped(each: Clipped) -> str:
     right, helped, all_seeds = _right(each.none), _right(each.clip), seeds(len(each.none))
     if each.same:
         return (
-            f"{_upper(each.words)} no gradient is longer than {power(each.longest)}: clipping at {CLIP:g} never acts, "
+            f"{capital(each.words)} no gradient is longer than {power(each.longest)}: clipping at {CLIP:g} never acts, "
             f"both trainings are the same to the last digit, and {_count(right)} of {all_seeds} learn{_s(right)} it."
         )
     return (
-        f"{_upper(each.words)} {_count(right)} of {all_seeds} learn{_s(right)} it without clipping, {_count(helped)} "
+        f"{capital(each.words)} {_count(right)} of {all_seeds} learn{_s(right)} it without clipping, {_count(helped)} "
         "with it."
     )
 
@@ -212,13 +212,9 @@ def _s(count: int) -> str:
     return "s" if count == 1 else ""
 
 
-def _upper(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
 def missing(titles: Sequence[str]) -> str:
     """Who has no run to look into."""
     if not titles:
         return ""
     have = "has" if len(titles) == 1 else "have"
-    return f"{_upper(listed(titles))} {have} no run with these settings yet: train above, and they stand here too."
+    return f"{capital(listed(titles))} {have} no run with these settings yet: train above, and they stand here too."

@@ -14,8 +14,9 @@ from explorer.tasks.recall import LONGEST_ASKED, RecallConfig, asked_lengths
 from explorer.training.config import RunConfig
 from explorer.training.recall_runs import LENGTHS, SOLVED, Contestant
 from explorer.training.record import Curves
-from explorer.ui.findings import listed, number, seeds
+from explorer.ui.findings import capital, listed, number, seeds
 
+_MORE = " With more, others may solve it."
 CLOCK = 0.25  # below chance by so much, one symbol further: not lost, but wrong
 
 
@@ -83,20 +84,21 @@ def verdict(found: Mapping[str, Recalled], length: int) -> str:
         parts.append(f"{who([e.contestant for e in never])} in none")
     told = "; ".join(parts)
     symbols = "symbol" if length == 1 else "symbols"
-    return f"Who can name the first of {length:,} {symbols}? {told[0].upper()}{told[1:]}."
+    return f"Who can name the first of {length:,} {symbols}? {capital(told)}."
 
 
 def budgets(found: Mapping[str, Recalled]) -> str:
     """For how many steps each was trained: “in none” is said of these."""
+    more = "" if all(each.solved == len(each.accuracy) for each in found.values()) else _MORE
     by_steps: dict[int, list[str]] = {}
     for each in found.values():
         titles = by_steps.setdefault(each.config.steps, [])
         if MODELS[each.contestant.model].title not in titles:
             titles.append(MODELS[each.contestant.model].title)
     if len(by_steps) == 1:
-        return f"All were trained for {next(iter(by_steps)):,} steps; with more, others may solve it."
+        return f"All were trained for {next(iter(by_steps)):,} steps.{more}"
     told = [f"{listed(titles)} {steps:,}" for steps, titles in sorted(by_steps.items())]
-    return f"Steps of training: {'; '.join(told)}. With more, others may solve it."
+    return f"Steps of training: {'; '.join(told)}.{more}"
 
 
 def elsewhere(found: Mapping[str, Recalled], length: int) -> list[str]:
@@ -146,10 +148,6 @@ def _share(values: Float[ndarray, " seeds"]) -> str:
     return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
 
 
-def _start(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 def moves(found: Mapping[tuple[float, int], Recalled], names: str) -> str:
     """Where a net ends at each step size: no length is the end, it moves."""
     ends: dict[float, int] = {}
@@ -178,9 +176,9 @@ def ends(found: Mapping[str, Mapping[int, Recalled]]) -> str:
         group.append(each)
     parts = []
     if whole:
-        parts.append(f"{_start(who(whole))} solve{'s' * (len(whole) == 1)} every length here in every seed.")
+        parts.append(f"{capital(who(whole))} solve{'s' * (len(whole) == 1)} every length here in every seed.")
     if never:
-        parts.append(f"{_start(who(never))} solve{'s' * (len(never) == 1)} none.")
+        parts.append(f"{capital(who(never))} solve{'s' * (len(never) == 1)} none.")
     if luck:
         parts.append(f"For {who(luck)} it depends on the length and on the seed.")
     return " ".join(parts)

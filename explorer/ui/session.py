@@ -138,6 +138,20 @@ def page_session(name: str, kind: type[State]) -> PageSession[State]:
     return session
 
 
+def race_session(name: str, kind: type[State]) -> PageSession[State]:
+    """`page_session` of chosen models (`who`) and a run that an address names (`run`), in order and as this server
+    allows it: an address may ask for more."""
+    session = page_session(name, kind)
+    state: Any = session.state
+    try:
+        asked = state.with_run() if state.run else state
+        session.state = asked.with_who(asked.who)
+    except LineageError as error:
+        session.problems = (*session.problems, str(error))
+        session.state = state.reset().with_who(state.who)
+    return session
+
+
 def address_of(name: str, kind: type[State]) -> dict[str, str]:
     """The address of another page as this visitor left it."""
     return dict(st.session_state.setdefault(f"lineage.{name}", PageSession(kind())).write())

@@ -20,7 +20,7 @@ from explorer.training.estimate import duration
 from explorer.training.record import Record
 from explorer.training.store import StoredRun
 from explorer.ui.components import Panel, frame
-from explorer.ui.findings import listed
+from explorer.ui.findings import capital, listed
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound
@@ -156,7 +156,7 @@ def _controls(session: PageSession[Online], readers: Mapping[str, Lane], chosen:
             disabled=not missing,
         )
         if missing:
-            who = _capital(listed([_called(readers[name].row.title) for name in missing]))
+            who = capital(listed([_called(readers[name].row.title) for name in missing]))
             st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice; that takes a few seconds.")
 
 
@@ -174,7 +174,7 @@ def _readings(readers: Mapping[str, Lane], rate: float, ngram: Lane | None) -> N
     def draw(made: Mapping[str, Any]) -> None:
         _draw({name: (lane, made[name], made.get(f"{name}/ngram")) for name, lane in readers.items() if name in made})
 
-    meanwhile = f"{_capital(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
+    meanwhile = f"{capital(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
     each_eventually("text-online", works, draw, meanwhile, _HEIGHT)
 
 
@@ -279,10 +279,6 @@ def _called(title: str) -> str:
     return "the feedforward net" if title == "Feedforward" else f"the {title}"
 
 
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 def finding(ends: Sequence[End]) -> str:
     """Whom learning on helped, whom it harmed, and whom it did neither."""
     lost = [end for end in ends if end.lost]
@@ -349,7 +345,7 @@ def steps(title: str, read: Adapting, unit: str) -> str:
     length = f"{np.median(read.norms):.2f}" if len(read.norms) else "–"
     moved = f"{read.moved:.1%}" if math.isfinite(read.moved) else "more than can be said"
     return (
-        f"{_capital(_called(title))} took {len(read.norms):,} steps of η = {read.rate:g}, each on "
+        f"{capital(_called(title))} took {len(read.norms):,} steps of η = {read.rate:g}, each on "
         f"n = {read.tokens / max(1, len(read.still.tokens)):.0f} {unit}; the gradient was longer than 1, and cut, "
         f"before {cut:,} of them (median length {length}). All steps together moved its {read.parameters:,} weights "
         f"by {moved} of their length."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import get_args
 
 import numpy as np
@@ -55,6 +55,11 @@ class Aligned:
     target: tuple[str, ...]  # with <EOS>, where the model came to it
     right: tuple[str, ...] | None  # with <EOS>
     arrays: Mapping[str, ndarray]
+
+    @cached_property
+    def content(self) -> bytes:
+        """The arrays as they travel: put together once for all who look at it."""
+        return packed.pack(self.arrays)
 
 
 def alignment_section(session: PageSession[Translation], lanes: Mapping[str, Lane]) -> None:
@@ -182,7 +187,7 @@ def _show(session: PageSession[Translation], found: Aligned, contestant: Contest
             "target": list(found.target),
             "right": None if found.right is None else list(found.right),
             "vocabulary": list(target_tokens(state.settings)),
-            "address": packed.offer(packed.pack(found.arrays)),
+            "address": packed.offer(found.content),
             "look": look,
             "open": list(place),
             "at": state.at,

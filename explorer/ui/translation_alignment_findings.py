@@ -16,7 +16,7 @@ from explorer.tasks import dates
 from explorer.tasks.dates import DatesConfig
 from explorer.tasks.digits import ReverseConfig
 from explorer.tasks.translation import EOS, TranslationConfig
-from explorer.ui.findings import visible
+from explorer.ui.findings import capital, visible
 
 YEAR = 4  # tokens of a target that write the year: ISO 8601 begins with it
 _TERMS = 3  # of the context that a formula writes out: more do not fit on a phone
@@ -78,7 +78,7 @@ def looking(
         return _dated(task, words, text, target, weights, opened)
     places = copied(task, weights.shape[-1], target)
     if not places:
-        return f"{upper(words)} writes nothing here, so it has nothing to look for."
+        return f"{capital(words)} writes nothing here, so it has nothing to look for."
     found, of = hits(weights, places), f"of {_steps(len(places))}"
     if found.size == 1:
         return f"In {found.max()} {of} {words} looks most at the digit it has to write."
@@ -101,9 +101,9 @@ def _dated(
     year = year_in(text)
     written = "".join(token for token in target if token != EOS)
     if year is None:
-        return f"{dates.understood(text).why} {upper(words)} writes “{written}” all the same."
+        return f"{dates.understood(text).why} {capital(words)} writes “{written}” all the same."
     if len(written) < YEAR:
-        return f"{upper(words)} writes “{written}”, and so not even a year."
+        return f"{capital(words)} writes “{written}”, and so not even a year."
     found, even = share(weights, YEAR, year), len(year) / weights.shape[-1]
     typed = " ".join(text.lower().split())[year.start : year.stop]
     evenly = f"evenly spread it would be {even:.2f}"
@@ -204,11 +204,6 @@ def vector_formula() -> str:
 def head(layer: int, number: int) -> str:
     """A head in the middle of a sentence; both count from 1 there."""
     return f"layer {layer + 1}, head {number + 1}"
-
-
-def upper(words: str) -> str:
-    """With a capital letter."""
-    return words[:1].upper() + words[1:]
 
 
 def _steps(count: int) -> str:

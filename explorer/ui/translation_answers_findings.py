@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.ui.findings import everybody, listed, number
+from explorer.ui.findings import capital, everybody, listed, number
 
 SHORT = 14  # tokens up to which an answer is written out in a sentence
 LITTLE = 0.02  # accuracy that is too little to speak of
@@ -41,7 +41,7 @@ def answered(task: str, source: str, every: Sequence[Said], wanted: str | None) 
     good = [each for each in every if each.right(wanted)]
     slips = "; ".join(_together([(each.words, *_slip(each, wanted)) for each in every if not each.right(wanted)]))
     if count == 1:
-        return f"{_capital(every[0].words)} {one}." if good else f"{_capital(slips)}; it is wrong."
+        return f"{capital(every[0].words)} {one}." if good else f"{capital(slips)}; it is wrong."
     if not slips:
         return f"{everybody(count)} models {many}."
     if not good:
@@ -49,7 +49,7 @@ def answered(task: str, source: str, every: Sequence[Said], wanted: str | None) 
         return f"{nobody} {one}: {slips}."
     if len(good) == 1:
         return f"Of {number(count)} models only {good[0].words} {one}; {slips}."
-    return f"{_capital(number(len(good)))} of {number(count)} models {many}; {slips}."
+    return f"{capital(number(len(good)))} of {number(count)} models {many}; {slips}."
 
 
 def _deed(task: str, source: str, wanted: str) -> tuple[str, str]:
@@ -93,7 +93,7 @@ def _all_the_same(every: Sequence[Said]) -> str:
         return f"They answer all the same: {'; '.join(parts)}."
     verb, rest = _writes(every[0])
     if len(every) == 1:
-        return f"{_capital(every[0].words)} {verb} {rest} all the same."
+        return f"{capital(every[0].words)} {verb} {rest} all the same."
     return f"{everybody(len(every))} models {_PLURAL[verb]} {rest} all the same."
 
 
@@ -129,7 +129,7 @@ def exposed(
     if not len(over):
         if float(-gap.min()) >= LITTLE:
             return (
-                f"{_capital(words)} does not suffer from its own writing: over all places it is right in "
+                f"{capital(words)} does not suffer from its own writing: over all places it is right in "
                 f"{alone.mean():.2f} with it, in {taught.mean():.2f} with the right tokens put before it. {rises}"
             )
         return (
@@ -153,7 +153,3 @@ def exposed(
 def _nats(losses: Float[ndarray, "replicas places"]) -> str:
     mean = float(np.nanmean(losses))
     return f"{mean:.2f}" if mean >= 0.01 else f"{mean:.3f}"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -9,14 +9,16 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.tasks.dates import WAYS, DatesConfig
+from explorer.tasks.dates import FIRST, LAST, WAYS, DatesConfig
 from explorer.tasks.digits import DigitsConfig, asked_lengths
 from explorer.tasks.translation import TranslationConfig
 from explorer.training.record import Curves
 from explorer.training.translation_runs import Contestant
-from explorer.ui.findings import listed
+from explorer.ui.findings import capital, listed
 
 WHOLE = 0.95  # exact match from which on a length counts as held
+LITTLE = 0.02  # exact match that is too little to speak of
+_BEYOND = (1, 2, 5, 10)  # digits past the longest trained source
 VERBS = {"reverse": "turned around", "copy": "copied", "dates": "read"}
 
 
@@ -86,7 +88,7 @@ def verdict(found: Mapping[str, Translated], task: str) -> str:
             else f"{each.contestant.words} not even one"
         )
     told = "; ".join(parts)
-    return f"How many digits come out {VERBS[task]} without a mistake, in every seed? {told[0].upper()}{told[1:]}."
+    return f"How many digits come out {VERBS[task]} without a mistake, in every seed? {capital(told)}."
 
 
 def beyond(found: Mapping[str, Translated]) -> list[str]:
@@ -96,9 +98,11 @@ def beyond(found: Mapping[str, Translated]) -> list[str]:
     whole = [each for each in known.values() if holds_to(each) == each.task.longest]  # type: ignore[union-attr]
     for each in whole:
         longest = each.task.longest  # type: ignore[union-attr]
-        shares = [f"{float(each.at(longest + more).mean()):.2f} at {longest + more}" for more in (1, 2, 5, 10)]
+        shares = [f"{float(each.at(longest + more).mean()):.2f} at {longest + more}" for more in _BEYOND]
+        falls = min(float(each.at(longest + more).mean()) for more in _BEYOND) < WHOLE
         told.append(
-            f"Past the trained {longest} digits {each.contestant.words} falls as well: right in {listed(shares)}."
+            f"Past the trained {longest} digits {each.contestant.words} {'falls as well' if falls else 'still holds'}: "
+            f"right in {listed(shares)}."
         )
     if {"vector", "wide"} <= set(known):
         one, two = known["vector"], known["wide"]
@@ -107,8 +111,39 @@ def beyond(found: Mapping[str, Translated]) -> list[str]:
         pairs = [
             f"{float(one.at(n).mean()):.2f} to {float(two.at(n).mean()):.2f} at {n}" for n in dict.fromkeys(lengths)
         ]
-        told.append(f"A vector twice as wide moves the cliff: from {listed(pairs)}.")
+        trained = [n for n in range(1, longest + 1) if n in asked_lengths(one.task)]  # type: ignore[arg-type]
+        gains = [float(two.at(n).mean() - one.at(n).mean()) for n in trained]
+        moves = "moves the cliff" if float(np.mean(gains)) > LITTLE else "does not move the cliff here"
+        told.append(f"A vector twice as wide {moves}: from {listed(pairs)}.")
     return told
+
+
+def room(task: TranslationConfig, one: Translated | None, width: int) -> str:
+    """How much there is to hold, how much a vector of so many numbers could, and what came of it in this race."""
+    if isinstance(task, DatesConfig):
+        days = (LAST - FIRST).days + 1
+        said = f"A date is one of {days:,}, no more than {np.log2(days):.0f} bits."
+    else:
+        said = f"{task.longest} random digits are {task.longest * np.log2(10):.0f} bits."
+    if one is None or not one.asked:
+        return said
+    words = one.contestant.words
+    if isinstance(task, DatesConfig):
+        said += f" {capital(words)} reads {one.exact.min():.3f} of them without a mistake in its worst seed"
+        return (
+            f"{said}: dates show how alignment looks, and not what it is for."
+            if one.exact.min() >= WHOLE
+            else said + "."
+        )
+    times, held = 32 * width / (task.longest * np.log2(10)), holds_to(one)
+    said += f" A vector of {width} numbers of 32 bits could hold them {times:.0f} times over"
+    if held == task.longest:
+        return f"{said}, and in this race it does hold all."
+    return (
+        f"{said}; in this race it holds {held}. What is missing is not room but a way, found by gradient descent in "
+        "this time, to lay so many digits side by side and take each out again. With attention there is nothing to "
+        "lay down: each digit stays where it was read."
+    )
 
 
 def touched(means: Mapping[str, Mapping[str, float]]) -> str:

@@ -38,7 +38,6 @@ from explorer.ui.translation_choices import model_choice, replica_of, with_runs,
 if TYPE_CHECKING:
     from explorer.inspection.translating import Exposed
 
-WIDEST = 8
 COUNT, PER_WAY = 200, 20  # fresh sources of a length, or in each way of writing a date
 HEIGHT = 320
 _KEY = "translation-beams"
@@ -92,8 +91,8 @@ def _search_part(session: PageSession[Translation], lane: Lane, contestant: Cont
     wanted = {mine: (key, partial(searched, lane, state.settings, source, replica))}
 
     def draw(found: Mapping[str, Searched], old: frozenset[str]) -> None:
-        _hear_width(session)
         if mine in found:
+            _hear_width(session, len(found[mine].best))
             _show_search(session.state, contestant, found[mine])
 
     latest(_KEY, lambda: wanted, draw, "The model writes with every width …", 640)
@@ -108,10 +107,10 @@ def searched(lane: Lane, task: TranslationConfig, source: tuple[int, ...], repli
     return Searched(task, source, found.starts, found.best, content)
 
 
-def _hear_width(session: PageSession[Translation]) -> None:
+def _hear_width(session: PageSession[Translation], widest: int) -> None:
     """The width that the visitor chose in the browser is a part of the address."""
     told = heard(_KEY, "width")
-    if type(told) is int and 1 <= told <= WIDEST and told != session.state.width:
+    if type(told) is int and 1 <= told <= widest and told != session.state.width:
         session.state = replace(session.state, width=told)
         write_address(session)
 

@@ -150,4 +150,4 @@ def test_the_trap_is_told_by_its_two_scores_and_by_seeds() -> None:
 def test_how_long_each_was_trained_is_said() -> None:
     found = {name: of(name, [0.5, 1.0]) for name in ("rnn-usual", "gru-usual", "gru-chrono")}
     assert budgets(found).startswith("Steps of training: GRU 300; RNN 1,000.")
-    assert budgets({"gru-usual": found["gru-usual"]}).startswith("All were trained for 300 steps;")
+    assert budgets({"gru-usual": found["gru-usual"]}).startswith("All were trained for 300 steps.")

@@ -5,7 +5,7 @@ import numpy as np
 from explorer.tasks.dates import WAYS, DatesConfig
 from explorer.tasks.digits import ReverseConfig, asked_lengths
 from explorer.training.translation_runs import CONTESTANTS
-from explorer.ui.translation_findings import Translated, beyond, copies, holds_to, touched, verdict
+from explorer.ui.translation_findings import Translated, beyond, copies, holds_to, room, touched, verdict
 
 TASK = ReverseConfig(longest=20)
 
@@ -53,6 +53,28 @@ def test_a_wider_vector_moves_the_cliff() -> None:
         "A vector twice as wide moves the cliff: from 1.00 to 1.00 at 8, 0.00 to 1.00 at 11, 0.00 to 0.00 at 14 and "
         "0.00 to 0.00 at 20."
     ]
+
+
+def test_nothing_falls_and_no_cliff_moves_where_the_numbers_say_otherwise() -> None:
+    held = to("additive", 30)
+    assert beyond({"additive": held})[0].startswith(
+        "Past the trained 20 digits the model with additive attention still"
+    )
+    told = beyond({"vector": to("vector", 8), "wide": to("wide", 8)})
+    assert told[-1].startswith("A vector twice as wide does not move the cliff here: from 1.00 to 1.00 at 8,")
+
+
+def test_room_is_computed_from_the_task_the_vector_and_what_came_of_it() -> None:
+    assert room(TASK, None, 0) == "20 random digits are 66 bits."
+    lost = room(TASK, to("vector", 6), 64)
+    assert "A vector of 64 numbers of 32 bits could hold them 31 times over; in this race it holds 6." in lost
+    assert room(TASK, to("vector", 20), 128).endswith("62 times over, and in this race it does hold all.")
+    parts = np.ones((2, len(WAYS)))
+    read = Translated(CONTESTANTS["vector"], DatesConfig(), np.array([0.98, 1.0]), parts)
+    assert room(DatesConfig(), read, 64).startswith("A date is one of 36,525, no more than 15 bits. The model with one")
+    assert "reads 0.980 of them" in room(DatesConfig(), read, 64) and "what it is for" in room(DatesConfig(), read, 64)
+    weak = Translated(CONTESTANTS["vector"], DatesConfig(), np.array([0.3, 1.0]), parts)
+    assert "what it is for" not in room(DatesConfig(), weak, 64)
 
 
 def test_dates_are_told_by_their_worst_seed() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.generation.translating import WIDEST
 from explorer.tasks.translation import EOS, spelled
 from explorer.training.recorder import record_run
 from explorer.training.translation_runs import CONTESTANTS
@@ -120,7 +121,7 @@ def test_every_width_travels_and_another_seed_writes_otherwise(lanes: Mapping[st
     first, second = (
         translation_steps.searched(lanes["additive"], STATE.settings, source, replica) for replica in (0, 1)
     )
-    assert len(first.best) == len(first.starts) - 1 == translation_steps.WIDEST
+    assert len(first.best) == len(first.starts) - 1 == WIDEST
     assert first.content != second.content
 
 
