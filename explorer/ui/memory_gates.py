@@ -88,7 +88,6 @@ def _inside(session: PageSession[Memory], known: Mapping[str, Lane], contestants
     _choices(session, known, contestants, name, steps)
     state = session.state
     step, replica = step_of(state, steps), min(state.replica, lane.config.replicas - 1)
-    problems(session.problems)
     try:
         ids = _read(state.say, lane.config.on(RecallConfig))
     except InvalidSetting as error:
