@@ -22,7 +22,7 @@ from explorer.training.job import View
 from explorer.training.jobs import service
 from explorer.training.record import Record
 from explorer.training.store import StoredRun
-from explorer.ui.session import arrived, run_in_focus
+from explorer.ui.session import arrived, page_address, run_in_focus
 from explorer.ui.visitors import visitor
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def find(name: str) -> AtHand:
 def wanted(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> str:
     """The run that somebody who has just come here looked at on another page, if it is of these tasks and models."""
     name = run_in_focus()
-    if not (name and arrived()) or st.query_params:
+    if not (name and arrived()) or page_address():
         return ""
     try:
         hand = find(name)

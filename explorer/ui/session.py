@@ -30,6 +30,7 @@ from explorer.ui.negation_lab import NegationLab
 State = TypeVar("State")
 _ECHO = 1.0  # seconds; nobody types the old value again in that time
 _PAGE, _STAYED, _RUN, _DRAWN = "lineage.page", "lineage.stayed", "lineage.run", "lineage.drawn"
+AROUND = ("lesson", "step", "class", "lock", "screen")  # parts of an address that are of no page, but around them all
 _ECHOES = "lineage.echoes"  # by widget: an old value, and until when it is no wish
 
 
@@ -110,12 +111,22 @@ def focus(run: str) -> None:
 Session = TypeVar("Session", bound=LabSession[Any])
 
 
+def page_address() -> dict[str, str]:
+    """The part of the address that is the page's own."""
+    return {name: text for name, text in st.query_params.to_dict().items() if name not in AROUND}
+
+
+def around() -> dict[str, str]:
+    """The part of the address that is of no page: the lesson it is shown in, and how it is shown."""
+    return {name: text for name, text in st.query_params.to_dict().items() if name in AROUND}
+
+
 def lab_session(kind: Callable[[], Session]) -> Session:
     """This visitor's state of a lab; the run that was asked for on another page is shown here too."""
     fresh = kind()
     session: Session = st.session_state.setdefault(f"lineage.{fresh.lab.TASK}", fresh)
     wanted = run_in_focus()
-    if arrived() and not st.query_params and wanted not in ("", session.lab.run) and _learned(wanted, session.lab.TASK):
+    if arrived() and not page_address() and wanted not in ("", session.lab.run) and _learned(wanted, session.lab.TASK):
         session.read({"run": wanted, **({"say": session.lab.say} if isinstance(session, NegationSession) else {})})
     follow_address(session)
     if session.lab.shows_asked or _learned(wanted, session.lab.TASK):
@@ -164,7 +175,7 @@ def follow_address(session: PageSession[Any]) -> None:
     address emptied on this page (the browser's back button) means the defaults. A gesture made before the
     browser has shown the address of the last one brings an older address: that is an echo, and no wish.
     """
-    here = st.query_params.to_dict()
+    here = page_address()
     if here == session.written:
         session.stale.clear()
     elif not (here in session.stale and _unheard(session)) and (here or not arrived()):
@@ -193,9 +204,9 @@ def _echoes() -> dict[str, tuple[object, float]]:
 
 def write_address(session: PageSession[Any]) -> None:
     """Let the address hold what is on the screen."""
-    wanted, here = session.write(), st.query_params.to_dict()
+    wanted, here = session.write(), page_address()
     if here != wanted:
-        st.query_params.from_dict(wanted)
+        st.query_params.from_dict(wanted | around())
         session.stale = [*session.stale, here][-8:]
         session.moved = time.monotonic()
     session.written = wanted
