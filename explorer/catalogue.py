@@ -17,6 +17,7 @@ from explorer.models.configs import (
     GRUConfig,
     GRURecallConfig,
     GRUStringConfig,
+    GRUTaggerConfig,
     GRUTextConfig,
     LSTMConfig,
     LSTMRecallConfig,
@@ -26,15 +27,23 @@ from explorer.models.configs import (
     RNNConfig,
     RNNRecallConfig,
     RNNStringConfig,
+    RNNTaggerConfig,
     RNNTextConfig,
     TransformerEncoderConfig,
     TransformerEncoderDecoderConfig,
     TransformerRecallConfig,
+    TransformerTaggerConfig,
     TransformerTextConfig,
 )
+from explorer.tasks.agreement import AgreementConfig
 from explorer.tasks.dates import DatesConfig
 from explorer.tasks.digits import CopyConfig, ReverseConfig
+from explorer.tasks.echo import EchoConfig
+from explorer.tasks.gist import GistConfig
+from explorer.tasks.gloss import GlossConfig
 from explorer.tasks.negation import NegationConfig
+from explorer.tasks.noise import NoiseConfig
+from explorer.tasks.place import PlaceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
@@ -61,9 +70,24 @@ ModelConfig: TypeAlias = (
     | GRUStringConfig
     | EncoderDecoderConfig
     | TransformerEncoderDecoderConfig
+    | TransformerTaggerConfig
+    | RNNTaggerConfig
+    | GRUTaggerConfig
 )
 TaskConfig: TypeAlias = (
-    NegationConfig | TextConfig | RecallConfig | StringConfig | ReverseConfig | CopyConfig | DatesConfig
+    NegationConfig
+    | TextConfig
+    | RecallConfig
+    | StringConfig
+    | ReverseConfig
+    | CopyConfig
+    | DatesConfig
+    | NoiseConfig
+    | EchoConfig
+    | GlossConfig
+    | GistConfig
+    | PlaceConfig
+    | AgreementConfig
 )
 
 
@@ -162,6 +186,37 @@ _RECURRENT_DATES = {**_TRANSLATION, "iterations": 1_600, "learning_rate": 1e-2, 
 _TRANSFORMER_DIGITS = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
 _TRANSFORMER_DATES = {**_TRANSLATION, "iterations": 1_000, "learning_rate": 3e-3, "warmup": 100}
 
+# What answers at every place of a row. On noise there is nothing to learn, but a leak to find.
+_LABELLING: dict[str, object] = {
+    "batch_size": 32,
+    "learning_rate": 5e-3,
+    "clip": 1.0,
+    "evaluate_every": 20,
+    "snapshots": 4,
+}
+_OF_LABELLING: dict[str, dict[str, object]] = {
+    "noise": {**_LABELLING, "iterations": 200},
+    "echo": {
+        **_LABELLING,
+        "iterations": 600,
+        "learning_rate": 1e-2,
+        "schedule": "linear",
+        "warmup": 50,
+        "beta2": 0.98,
+        "evaluate_every": 50,
+    },
+    "gloss": {**_LABELLING, "iterations": 200},
+    "gist": {**_LABELLING, "iterations": 400, "evaluate_every": 40},
+    "place": {**_LABELLING, "iterations": 500, "evaluate_every": 50},
+    "agreement": {**_LABELLING, "iterations": 250, "evaluate_every": 50},
+}
+
+
+def _tagger(config: type[ModelConfig], place: str) -> dict[str, Variant]:
+    """What answers at every place, on each labelling task."""
+    return {task: Variant(config, place, recipe) for task, recipe in _OF_LABELLING.items()}
+
+
 MODELS = {
     row.name: row
     for row in (
@@ -226,6 +281,7 @@ MODELS = {
                 ),
                 "recall": Variant(RNNRecallConfig, "explorer.models.rnn:RNNRecall", {**_RECALL, "iterations": 1_000}),
                 "string": Variant(RNNStringConfig, "explorer.models.rnn:RNNString", _STRING),
+                **_tagger(RNNTaggerConfig, "explorer.models.recurrent_tagger:RNNTagger"),
             },
         ),
         ModelRow(
@@ -264,6 +320,7 @@ MODELS = {
                 ),
                 "recall": Variant(GRURecallConfig, "explorer.models.gru:GRURecall", _RECALL),
                 "string": Variant(GRUStringConfig, "explorer.models.gru:GRUString", _STRING),
+                **_tagger(GRUTaggerConfig, "explorer.models.recurrent_tagger:GRUTagger"),
             },
         ),
         ModelRow(
@@ -290,6 +347,7 @@ MODELS = {
                     "explorer.models.transformer_encoder:TransformerRecall",
                     {**_RECALL, "iterations": 400, "learning_rate": 5e-3},
                 ),
+                **_tagger(TransformerTaggerConfig, "explorer.models.transformer_tagger:TransformerTagger"),
             },
         ),
         ModelRow(
@@ -348,11 +406,20 @@ TASKS = {
         ),
         TaskRow("copy", "Copy", CopyConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
         TaskRow("dates", "Dates", DatesConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
+        TaskRow("noise", "Noise", NoiseConfig, "explorer.training.labelling_lesson:LabellingLesson", "masks"),
+        TaskRow("echo", "Echo", EchoConfig, "explorer.training.labelling_lesson:LabellingLesson", "positions"),
+        TaskRow("gloss", "Gloss", GlossConfig, "explorer.training.labelling_lesson:LabellingLesson", "sentences"),
+        TaskRow("gist", "Gist", GistConfig, "explorer.training.labelling_lesson:LabellingLesson", "sentences"),
+        TaskRow("place", "Place", PlaceConfig, "explorer.training.labelling_lesson:LabellingLesson", "shapes"),
+        TaskRow(
+            "agreement", "Agreement", AgreementConfig, "explorer.training.labelling_lesson:LabellingLesson", "shapes"
+        ),
     )
 }
 SENTENCES = ("negation", "text")  # tasks whose models read what somebody types
 PAGES = (
     PageRow("home.py", "", "Lineage"),
+    PageRow("lessons.py", "lessons", "Lessons"),
     PageRow("negation.py", "negation", "Negation"),
     PageRow("tokens.py", "tokens", "Text and tokens"),
     PageRow("text.py", "text", "Language models"),
@@ -360,6 +427,15 @@ PAGES = (
     PageRow("attention.py", "attention", "Attention"),
     PageRow("memory.py", "memory", "Memory"),
     PageRow("translation.py", "translation", "Translation"),
+    PageRow("shapes.py", "shapes", "Shapes of tasks", "Mechanisms"),
+    PageRow("gates.py", "gates", "Gates", "Mechanisms"),
+    PageRow("scaled_attention.py", "scaled-attention", "Scaled dot-product", "Mechanisms"),
+    PageRow("depth.py", "depth", "Heads, residuals, norms", "Mechanisms"),
+    PageRow("positions.py", "positions", "Positions", "Mechanisms"),
+    PageRow("masks.py", "masks", "Masks", "Mechanisms"),
+    PageRow("block.py", "block", "The block", "Mechanisms"),
+    PageRow("sentences.py", "sentences", "Sentence encoder", "Mechanisms"),
+    PageRow("cost.py", "cost", "What it costs", "Mechanisms"),
     PageRow("compare.py", "compare", "Compare"),
     PageRow("runs.py", "runs", "Runs"),
 )

@@ -270,3 +270,52 @@ class LSTMStringConfig(RecurrentStringConfig):
 @dataclass(frozen=True)
 class GRUStringConfig(RecurrentStringConfig):
     """Sizes of the gated recurrent unit."""
+
+
+# On labelling tasks every model answers at every place of a row.
+
+
+@dataclass(frozen=True)
+class TransformerTaggerConfig:
+    """A small Transformer of which each part can be taken out."""
+
+    width: int = setting(48, "Numbers in each token's vector.", 1, 512)
+    heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
+    layers: int = setting(2, "Blocks, one above the other.", 1, 8)
+    hidden: int = setting(96, "Units in each block's feedforward layer.", 1, 2_048)
+    positions: Literal["learned", "sinusoidal", "rotary", "none"] = setting(
+        "sinusoidal",
+        "How it knows where a token stands: a learned vector, sines, turned queries and keys, or not at all.",
+    )
+    causal: bool = setting(False, "Whether a token sees only itself and those before it.")
+    attention: bool = setting(True, "Whether tokens see each other at all.")
+    scaled: bool = setting(True, "Whether scores are divided by the root of a head's width.")
+    spread: float = setting(
+        1.0, "How large queries and keys start, as a multiple of PyTorch's usual start.", 0.001, 100.0
+    )
+    norm: Literal["layer", "rms", "none"] = setting("layer", "LayerNorm, RMSNorm, or none.")
+    norm_place: Literal["post", "pre"] = setting(
+        "post", "Norm after each part's residual (2017), or before each part of a block."
+    )
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise ValueError(f"rotary positions need an even width for each head, not {self.width // self.heads}")
+
+
+@dataclass(frozen=True)
+class RNNTaggerConfig:
+    """Sizes of the plain recurrent network."""
+
+    width: int = setting(16, "Numbers in each token's embedding.", 1, 128)
+    hidden: int = setting(32, "Units in the hidden state.", 1, 256)
+
+
+@dataclass(frozen=True)
+class GRUTaggerConfig:
+    """Sizes of the gated recurrent unit."""
+
+    width: int = setting(16, "Numbers in each token's embedding.", 1, 128)
+    hidden: int = setting(32, "Units in the hidden state.", 1, 256)

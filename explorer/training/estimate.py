@@ -23,6 +23,10 @@ def parameters(config: RunConfig) -> int:
     return sum(p.numel() for p in build(changed(config, {"replicas": 1})).parameters())
 
 
+# The shipped run of a labelling task by which its trainings are estimated, where it is not the encoder of two blocks.
+_LIKE = {"noise": "noise-causal", "echo": "echo-learned", "place": "place-turns-rnn", "agreement": "agreement-heads"}
+
+
 def _work(config: RunConfig, learned: int) -> float:
     """Tokens in a batch, times numbers to be learned."""
     return 1.0 * config.batch_size * config.on(TextConfig).context * config.replicas * learned
@@ -33,6 +37,7 @@ def seconds(config: RunConfig) -> float:
     task = task_row(config.task).name
     of = {"text": _of_text, "recall": _of_recall, "negation": _of_negation}
     of |= dict.fromkeys(("reverse", "copy", "dates"), _of_translation)
+    of |= dict.fromkeys(("noise", "echo", "gloss", "gist", "place", "agreement"), _of_labelling)
     try:
         return of[task](config) * (config.steps - config.first_step) if task in of else 0.0
     except LineageError:
@@ -64,6 +69,15 @@ def _of_translation(config: RunConfig) -> float:
     wider = parameters(config) / max(shipped.card.parameters, 1)
     longer = getattr(config.task, "longest", 1) / getattr(shipped.config.task, "longest", 1)
     return shipped.card.seconds / shipped.card.step * longer * (0.3 + 0.7 * rows * wider)
+
+
+def _of_labelling(config: RunConfig) -> float:
+    """About half calls, half products, of as many rows and as many numbers as there are."""
+    task = task_row(config.task).name
+    shipped = store.find(_LIKE.get(task, f"{task}-two"))
+    rows = config.batch_size * config.replicas / (shipped.config.batch_size * shipped.config.replicas)
+    wider = parameters(config) / max(shipped.card.parameters, 1)
+    return shipped.card.seconds / shipped.card.step * (0.5 + 0.5 * rows * wider)
 
 
 def _of_negation(config: RunConfig) -> float:

@@ -14,12 +14,14 @@ import json
 import re
 import textwrap
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from explorer.catalogue import ModelConfig, TaskConfig, variant
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig, RecurrentTextConfig
 from explorer.tasks.corpora import TINYSHAKESPEARE_ADDRESS
 from explorer.tasks.dates import DatesConfig
 from explorer.tasks.digits import CopyConfig, ReverseConfig
+from explorer.tasks.labelling import LabellingConfig
 from explorer.tasks.negation import NegationConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
@@ -39,6 +41,7 @@ _GIVEN = {  # texts that are not made by a rule
     "own": "the text that the run was trained on (SHA-256 {sha})",
 }
 _TRANSLATION = ("explorer.training.translation_script", "EncoderDecoder", "EncoderDecoderConfig")
+_LABELLING = "explorer.training.labelling_script"
 # By task: the script, and the model and settings that it is written for.
 _SCRIPTS: dict[type[TaskConfig], tuple[str, str, str]] = {
     NegationConfig: ("explorer.training.negation_script", "RNN", "RNNConfig"),
@@ -49,11 +52,29 @@ _SCRIPTS: dict[type[TaskConfig], tuple[str, str, str]] = {
 _METHODS = {"adam": "Adam", "sgd": "SGD", "rmsprop": "RMSProp", "muon": "Muon"}  # classes of training/optimisers.py
 
 
+class Parts(NamedTuple):
+    """What one file for a run is put together from, in this order."""
+
+    imports: str
+    sections: list[tuple[str, str, str]]  # of each file: its title, what it says about itself, its code
+    # The last section is the training; it begins with the settings of the run.
+
+
 def as_python(config: RunConfig) -> str:
     """One file that trains this run again, to the same losses. A branch is exported as if it had no parent.
 
     It holds no text: where the run's is not made by a rule, the file asks for it, and knows it by its SHA-256.
     """
+    parts = parts_of(config)
+    found = []
+    for title, about, code in parts.sections:
+        found += [f"{_rule(title)}\n{about}".rstrip(), code]
+    body = "\n\n\n".join([*found, 'if __name__ == "__main__":\n    main()\n'])
+    return "\n\n".join([_head(config), parts.imports, body])
+
+
+def parts_of(config: RunConfig) -> Parts:
+    """Everything that trains this run again, cut where the files of this program end."""
     alone = dataclasses.replace(config, branch=None)
     name, renamed = _script(alone)
     text = re.sub(rf"\b({'|'.join(map(re.escape, renamed))})\b", lambda old: renamed[old[0]], text_of(name))
@@ -66,12 +87,11 @@ def as_python(config: RunConfig) -> str:
         stand_ins={"train", "Tokenizer", "TaskConfig", "ModelConfig"},
         left_out=set(_METHODS.values()) - used,
     )
-    parts = []
+    sections = []
     for module, about, code in found.sections():
         title = "the training" if module == name else module.removeprefix("explorer.").replace(".", "/") + ".py"
-        parts += [f"{_rule(title)}\n{about}".rstrip(), code]
-    body = "\n\n\n".join([*parts, 'if __name__ == "__main__":\n    main()\n'])
-    return "\n\n".join([_head(config), found.import_lines(), body])
+        sections.append((title, about, code))
+    return Parts(found.import_lines(), sections)
 
 
 def needs(config: RunConfig) -> str:
@@ -85,6 +105,16 @@ def _script(config: RunConfig) -> tuple[str, dict[str, str]]:
     """The module that the file ends with, and which names take the place of which."""
     place, _, model = variant(config.model).place.partition(":")
     settings = type(config.model).__name__
+    if isinstance(config.task, LabellingConfig):
+        home = type(config.task).__module__
+        return _LABELLING, {
+            "explorer.models.transformer_tagger": place,
+            "TransformerTagger": model,
+            "TransformerTaggerConfig": settings,
+            "explorer.tasks.noise": home,
+            "explorer.tasks.noise_rows": f"{home}_rows",
+            "NoiseConfig": type(config.task).__name__,
+        }
     if not isinstance(config.task, TextConfig):
         script, own_model, own_settings = _SCRIPTS[type(config.task)]
         own_place = "explorer.models.encoder_decoder" if own_model == "EncoderDecoder" else "explorer.models.rnn"
@@ -112,7 +142,7 @@ def _facts(config: RunConfig) -> Facts:
     optimiser, alone = config.optimiser, config.replicas == 1
     of_script = {"RUN.replicas > 1": not alone, "RUN.average": config.average > 0}
     facts: dict[str, dict[str, bool]] = {
-        **{script: of_script for script, *_ in _SCRIPTS.values()},
+        **{script: of_script for script in (*(script for script, *_ in _SCRIPTS.values()), _LABELLING)},
         "explorer.training.optimisers": {
             **{f"settings.method == '{name}'": optimiser.method == name for name in _METHODS},
             "self.settings.clip": optimiser.clip > 0,
@@ -193,21 +223,32 @@ def _with(text: str, definitions: Mapping[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _head(config: RunConfig) -> str:
+def about(config: RunConfig) -> tuple[str, list[str]]:
+    """Which run it is, in a line, and what is to be known before it is run, in paragraphs."""
     task = config.task
     paragraphs = [
         f"It needs {needs(config)}, and trains to the same losses as the run it was made from. A shape in a signature, "
         'as Float[Tensor, "batch time"], is there for the reader: it is never evaluated.'
     ]
-    given = isinstance(task, TextConfig) and task.corpus in _GIVEN
-    if isinstance(task, TextConfig) and given:
+    if asks_for_text(config):
+        assert isinstance(task, TextConfig)
         text = _GIVEN[task.corpus].format(sha=task.text)
         paragraphs.append(f"The text is not in this file: it is read from input.txt, which has to be {text}.")
+    task_name = type(task).__name__.removesuffix("Config").lower()
+    return f"{config.title} on the {task_name} task, run {key(config)} of Lineage", paragraphs
+
+
+def asks_for_text(config: RunConfig) -> bool:
+    """Whether the file must be given the text that the run learned from."""
+    return isinstance(config.task, TextConfig) and config.task.corpus in _GIVEN
+
+
+def _head(config: RunConfig) -> str:
+    which, paragraphs = about(config)
     told = "\n\n".join(textwrap.fill(each, 110, break_long_words=False, break_on_hyphens=False) for each in paragraphs)
     return (
-        f'"""{config.title} on the {type(task).__name__.removesuffix("Config").lower()} task, '
-        f"run {key(config)} of Lineage, as one file.\n\n"
-        f"    python FILE{' input.txt' if given else ''}\n\n"
+        f'"""{which}, as one file.\n\n'
+        f"    python FILE{' input.txt' if asks_for_text(config) else ''}\n\n"
         f'{told}\n"""\n\nfrom __future__ import annotations'
     )
 

@@ -24,6 +24,7 @@ class Layout:
 
     metrics: tuple[str, ...]
     answers: dict[str, int] = field(default_factory=dict)  # with the number of parts of each
+    highest: float = 1.0  # that an answer may be: most are probabilities, some are losses
     at_end: bool = False  # whether answers are asked for at the end only; before it they are NaN
     signals: tuple[str, ...] = ()
     samples: bool = False

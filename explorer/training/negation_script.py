@@ -58,12 +58,15 @@ def train() -> Iterator[list[float]]:
         yield losses.detach().view(-1).tolist()
 
 
-def main() -> None:
-    """Print the last loss of each epoch."""
+def main() -> list[list[float]]:
+    """Print the last loss of each epoch; returns the losses of all batches."""
+    curve = []
     for step, losses in enumerate(train(), start=1):
+        curve.append(losses)
         epoch, rest = divmod(step, RUN.steps_per_epoch)
         if rest == 0:
             print(f"epoch {epoch}  loss", *losses)
+    return curve
 
 
 if __name__ == "__main__":

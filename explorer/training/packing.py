@@ -17,6 +17,8 @@ from explorer.catalogue import model_row, task_row, variant
 from explorer.errors import DamagedRun
 from explorer.tasks.dates import WAYS, DatesConfig
 from explorer.tasks.digits import DigitsConfig
+from explorer.tasks.labelling import LabellingConfig
+from explorer.tasks.noise import NoiseConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
@@ -133,6 +135,10 @@ def known_limits(config: RunConfig) -> list[str]:
             else "At other lengths it may be right, wrong, or right by turns; its events say which."
         )
         return [f"It was taught one thing, to name the first of {task.length:,} random symbols.", told]
+    if isinstance(task, NoiseConfig):
+        return ["It was taught symbols drawn at random: what it says of any is a guess, or a leak."]
+    if isinstance(task, LabellingConfig):
+        return [f"It knows {len(task.vocabulary) - 1} tokens, in rows as its task draws them, and nothing else."]
     if not isinstance(task, TextConfig):
         return [
             "It knows the few words of one small grammar, and was never asked anything else.",

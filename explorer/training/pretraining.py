@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from explorer.catalogue import models_of
-from explorer.training import experiments, exploding_runs, recall_runs, translation_runs
+from explorer.training import experiments, exploding_runs, labelling_runs, recall_runs, shapes_runs, translation_runs
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.presets import preset
 from explorer.training.record import Record, Weights
@@ -51,6 +51,7 @@ def recipes() -> dict[str, RunConfig]:
     for model in models_of("text"):
         runs[f"text-{model}"] = changed(default("text", model), TEXT[model])
     runs |= experiments.recipes() | recall_runs.recipes() | exploding_runs.recipes() | translation_runs.recipes()
+    runs |= labelling_runs.recipes() | shapes_runs.recipes()
     runs["text-best"] = preset("characters-transformer").config()
     runs["text-assignment"] = preset("assignment").config()
     runs["text-through-training"] = changed(default("text", "transformer"), THROUGH_TRAINING)

@@ -49,11 +49,14 @@ def train() -> Iterator[list[float]]:
         yield losses.detach().view(-1).tolist()
 
 
-def main() -> None:
-    """Print some twenty of the losses, and the last."""
+def main() -> list[list[float]]:
+    """Print some twenty of the losses, and the last; returns them all."""
+    curve = []
     for step, losses in enumerate(train(), start=1):
+        curve.append(losses)
         if step % max(1, RUN.steps // 20) == 0 or step == RUN.steps:
             print(f"step {step}  loss", *losses)
+    return curve
 
 
 if __name__ == "__main__":

@@ -174,19 +174,23 @@ def write(model: nn.Module, data: TextData, seed: int) -> str:
     return data.tokenizer.decode(ids[start:].tolist())
 
 
-def main() -> None:
-    """Train, and say what came of it."""
+def main() -> list[list[float]]:
+    """Train, and say what came of it; returns the losses of all batches."""
     torch.set_num_threads(RUN.threads)
     data = cut(read())
     model = build(data)
+    curve = []
     for step, what, numbers in learn(model, data):
         print(f"step {step}  {what}", *numbers)
+        if what == "loss":
+            curve.append(numbers)
     losses = validation(model, data)
     bits = losses / data.characters_per_token / math.log(2)
     for i, seed in enumerate(RUN.seeds):
         print(f"seed {seed}  validation loss {losses[i]}  perplexity {losses[i].exp()}  bits a character {bits[i]}")
         alone = replica(model, i) if RUN.replicas > 1 else model
         print(write(alone, data, seed))
+    return curve
 
 
 if __name__ == "__main__":

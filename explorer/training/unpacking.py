@@ -335,8 +335,9 @@ def _curves(content: bytes, config: RunConfig, card: Card, fits: _Fitting) -> Cu
     if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
         raise refused("its events hold metrics that are not finite.")
     unasked = fits.layout.at_end  # then there is nothing before the end
-    if not all(((v >= 0) & (v <= 1) | unasked & np.isnan(v)).all() for v in curves.answers.values()):
-        raise refused("its events hold probabilities that are none.")
+    most = fits.layout.highest
+    if not all(((v >= 0) & (v <= most) | unasked & np.isnan(v)).all() for v in curves.answers.values()):
+        raise refused(f"its events hold {'probabilities' if most == 1 else 'answers'} that are none.")
     _check_summary(card, curves)
     return curves
 

@@ -43,6 +43,8 @@ MEASURES = {
     "test_loss": "loss on the test sentences, in nats",
     "accuracy": "accuracy on fresh sequences",
     "exact": "exact match on fresh sources",
+    "sense": "senses told apart on fresh sentences",
+    "synonym": "homographs nearer to the right synonym",
     "loss": "loss on fresh sequences, in nats",
     "val_loss_part": "loss on held-out text, in nats a token",
     "train_loss": "loss on the training sentences, in nats",
@@ -53,7 +55,12 @@ OF_TASK = {
     "text": ("val_loss_part", "train_loss", BATCH_LOSS),
     "recall": ("accuracy", "loss", BATCH_LOSS),
     "string": ("accuracy", "loss", BATCH_LOSS),
-    **dict.fromkeys(("reverse", "copy", "dates"), ("exact", "loss", BATCH_LOSS)),
+    **dict.fromkeys(("reverse", "copy", "dates", "echo"), ("exact", "loss", BATCH_LOSS)),
+    "noise": ("loss", BATCH_LOSS),
+    "gloss": ("sense", "loss", BATCH_LOSS),
+    "gist": ("synonym", "loss", BATCH_LOSS),
+    "place": ("accuracy", "loss", BATCH_LOSS),
+    "agreement": ("verb", "pronoun", "loss", BATCH_LOSS),
 }
 AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds": "by seconds"}
 UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
@@ -78,6 +85,8 @@ class Comparison:
         "test_loss",
         "accuracy",
         "exact",
+        "sense",
+        "synonym",
         "loss",
         "train_loss",
         "val_loss_part",

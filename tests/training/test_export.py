@@ -59,6 +59,16 @@ CONFIGS |= {
     task: changed(default(task, model), {"width": 8, "hidden": 8, "iterations": 4, "batch_size": 6, **changes})
     for task, (model, changes) in TRANSLATION.items()
 }
+LABELLING: dict[str, tuple[str, dict[str, object]]] = {
+    "noise": ("transformer", {"replicas": 2, "causal": True}),
+    "echo": ("transformer", {"positions": "rotary", "attention": True, "longest": 4}),
+    "gloss": ("gru", {"replicas": 2}),
+    "gist": ("transformer", {"positions": "learned", "norm": "rms", "norm_place": "pre"}),
+}
+CONFIGS |= {
+    task: changed(default(task, model), {"iterations": 4, "batch_size": 6, **changes})
+    for task, (model, changes) in LABELLING.items()
+}
 RUN_ALL = """
 import json, runpy, sys
 from pathlib import Path
