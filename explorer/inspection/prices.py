@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Final
@@ -128,6 +128,11 @@ def rows(vocabulary: int, length: int) -> Batch:
 
 
 def kept_bytes(model: nn.Module, config: RunConfig, batch: Batch, explicit: bool = False) -> int:
+    """What a training step's forward keeps for its backward."""
+    return saved_bytes(model, lambda: _loss(model, config, batch, explicit))
+
+
+def saved_bytes(model: nn.Module, forward: Callable[[], Tensor]) -> int:
     """What autograd saves in a forward for the backward: each storage once, those of parameters not."""
     own = {value.untyped_storage().data_ptr() for value in (*model.parameters(), *model.buffers())}
     saved: dict[int, Tensor] = {}  # kept alive, so that no storage gets the place of another
@@ -137,8 +142,8 @@ def kept_bytes(model: nn.Module, config: RunConfig, batch: Batch, explicit: bool
         return value
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda value: value):
-        loss = _loss(model, config, batch, explicit)
-    assert loss.requires_grad
+        result = forward()
+    assert result.requires_grad
     return sum(value.untyped_storage().nbytes() for place, value in saved.items() if place not in own)
 
 

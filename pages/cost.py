@@ -1,0 +1,109 @@
+"""What it costs: time, memory and parameters of the parts that networks are made of."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.ui.cost import Cost, controls, sweep_section
+from explorer.ui.cost_parameters import parameters_section
+from explorer.ui.page import explanation, lead, page_head, problems, source
+from explorer.ui.session import PageSession, page_session, write_address
+
+FILES = {
+    "Formulas and fits": "inspection/cost.py",
+    "Measuring": "inspection/cost_measuring.py",
+    "Counting parameters": "inspection/cost_parameters.py",
+    "Attention, feedforward": "models/transformer_decoder.py",
+    "GRU": "models/gru.py",
+}
+PAPERS = (
+    (
+        "What each layer costs",
+        "Vaswani et al. 2017, Attention is all you need, table 1",
+        "https://arxiv.org/abs/1706.03762",
+    ),
+    (
+        "Fused attention",
+        "Dao, Fu, Ermon, Rudra and Ré 2022, FlashAttention: fast and memory-efficient exact attention with "
+        "IO-awareness",
+        "https://arxiv.org/abs/2205.14135",
+    ),
+    (
+        "Memory of the way back",
+        "Korthikanti et al. 2022, Reducing activation recomputation in large transformer models",
+        "https://arxiv.org/abs/2205.05198",
+    ),
+    (
+        "Operations and parameters",
+        "Kaplan et al. 2020, Scaling laws for neural language models, section 2.1",
+        "https://arxiv.org/abs/2001.08361",
+    ),
+)
+
+
+def why(state: Cost) -> None:
+    """The formulas, with the sizes of this page in them."""
+    d, heads = state.width, state.heads
+    st.header("Why", anchor=False)
+    explanation(
+        "Multiplications of a forward through one layer, for a sequence of T vectors of d numbers. Attention makes "
+        "queries, keys, values and its output, and compares each token with each; the feedforward part is four times "
+        "as wide inside:"
+    )
+    st.latex(
+        r"\begin{gathered} \underbrace{4\,T d^2 + 2\,T^2 d}_{\text{attention}} > "
+        r"\underbrace{8\,T d^2}_{\text{feedforward}} \\ "
+        rf"\Leftrightarrow\quad T > 2d = {2 * d} \end{{gathered}}"
+    )
+    explanation(
+        "A recurrent cell multiplies its state and what it reads with a matrix for each gate and its candidate, one "
+        "step after the other: 2, 6 or 8 times T d² for RNN, GRU and LSTM. What the way back needs of attention is a "
+        "number for each pair of tokens in each head, and five vectors for each token:"
+    )
+    st.latex(
+        rf"\begin{{gathered}} 4\,\text{{bytes}} \cdot (H\,T^2 + 5\,T d) \\ = 4 \cdot ({heads}\, T^2 + {5 * d}\, T) \\ "
+        rf"\xrightarrow{{T = 2048}}\quad {4 * (heads * 2048**2 + 5 * d * 2048) / 1e6:.0f}\,\text{{MB}} \end{{gathered}}"
+    )
+    explanation(
+        "A fused kernel never stores the pairs: it goes over them in blocks, keeps one number for each token and head, "
+        "and computes the weights again on the way back."
+    )
+
+
+def page(session: PageSession[Cost]) -> None:
+    """The whole screen, from the question to the papers."""
+    page_head("What does each part cost, in time and memory?")
+    lead(
+        "Each part is run on this server while you wait, and its formula is drawn beside it. Where the two part, "
+        "something else than multiplying takes the time."
+    )
+    controls(session)
+    problems(session.problems)
+    state = session.state
+    st.header("Longer sequences", anchor=False)
+    sweep_section(state, "length")
+    st.caption(
+        "Dots are measured, dotted lines the formula, moved through the middle dot; both axes are logarithmic. One "
+        "sequence, one layer, one thread; processor time, the quickest of up to seven runs. These are figures of this "
+        "machine at this hour: another one, or other work on it, gives others. Bytes do not depend on it. What is "
+        "missing would have taken too much memory."
+    )
+    st.header("Wider vectors", anchor=False)
+    sweep_section(state, "width")
+    st.header("More layers", anchor=False)
+    sweep_section(state, "layers")
+    why(state)
+    parameters_section(session)
+    st.header("The code", anchor=False)
+    name = st.pills("File", list(FILES), default="Formulas and fits", key="cost.code", label_visibility="collapsed")
+    file = FILES[name or "Formulas and fits"]
+    st.caption(f"explorer/{file}")
+    st.code(source(file), language="python", height=420)
+    st.header("The papers", anchor=False)
+    for name, paper, link in PAPERS:
+        st.markdown(f"**{name}** · [{paper}]({link})")
+
+
+session = page_session("cost", Cost)
+page(session)
+write_address(session)

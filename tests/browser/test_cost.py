@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.browser.steps import holds
+
+
+def test_parts_are_measured_and_sizes_by_hand_are_counted(visit: Visit) -> None:
+    page = visit("/cost?who=text-gru")
+    expect(page.get_by_role("heading", name=re.compile("^GRU, Text: 201,001 parameters"))).to_be_visible()
+    field = page.get_by_label("Layers", exact=True)
+    field.fill("2")
+    field.press("Enter")
+    holds(page, layers="2")
+    expect(page.get_by_role("heading", name=re.compile(r"^GRU, Text: 482,233 parameters"))).to_be_visible()
+    rows = page.get_by_role("table", name="How cost grows with length").get_by_role("row")
+    expect(rows.filter(has_text="GRU")).to_contain_text("6 T d²")
+    expect(page.get_by_role("heading", name=re.compile("^Attention.* the formula says from 128 on"))).to_be_visible()
