@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.browser.steps import Wire, calm, holds
+
+
+def test_heads_and_stacks_follow_the_hand_and_then_stand_in_the_address(visit: Visit) -> None:
+    page = visit("/depth")
+    heads, stacks = page.locator(".lineage-cutheads"), page.locator(".lineage-stacks")
+    expect(heads.locator("figure")).to_have_count(4, timeout=20_000)
+    expect(stacks.locator(".mine")).to_have_count(4, timeout=60_000)
+    calm(page)
+    wire = Wire(page)
+    spoken = wire.quiet()
+
+    heads.locator("canvas").first.hover(position={"x": 20, "y": 100})
+    expect(heads.locator(".words")).to_contain_text("looks at")
+    slider = stacks.get_by_label("Blocks in the stack")
+    finding = stacks.locator(".finding")
+    expect(finding).to_contain_text(re.compile("^24 blocks, residual, norm before"))
+    stacks.locator(".touch").first.hover(position={"x": 60, "y": 60})
+    expect(stacks.locator(".read")).to_contain_text("After block")
+    assert len(wire.frames) == spoken, "the pointer asks nothing of the server"
+
+    stacks.get_by_label("without").check()
+    expect(finding).to_contain_text("all tokens have become the same")
+    stacks.get_by_label("none", exact=True).check()
+    expect(finding).to_contain_text("shrinks from")
+    expect(stacks.get_by_label("RMSNorm")).to_be_disabled()
+    holds(page, residual="false", norm="none")
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    expect(finding).to_contain_text("23 blocks")
+    holds(page, residual="false", norm="none", layers="23")
+
+    heads.get_by_role("slider", name="Heads").focus()
+    page.keyboard.press("ArrowRight")
+    expect(heads.locator("figure")).to_have_count(8)
+    expect(heads.locator(".finding")).to_contain_text("Eight heads")
+    holds(page, residual="false", norm="none", layers="23", cut="8")
+    heads.locator(".stage").press("ArrowUp")
+    expect(heads.locator(".words")).to_contain_text("at place 20 looks at")

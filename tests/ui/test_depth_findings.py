@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.ui import depth_findings as findings
+from explorer.ui.depth_findings import Ended
+
+
+def test_heads_that_come_to_differ_by_training() -> None:
+    text = findings.heads_finding(4, [0.4, 0.37, 0.43], [0.03, 0.03, 0.04])
+    assert text == (
+        "Four heads hardly differ before training, 0.03 (0.03 to 0.04) of at most 1 bit apart; training brings them to "
+        "0.40 (0.37 to 0.43)."
+    )
+    assert "differ less before training" in findings.heads_finding(4, [0.4, 0.5], [0.2, 0.3])
+
+
+def test_heads_that_do_not_and_those_that_come_to_look_alike() -> None:
+    assert "Training does not tell two heads apart here" in findings.heads_finding(2, [0.1, 0.4], [0.2, 0.3])
+    assert "and only 0.15 (0.10 to 0.20) after it" in findings.heads_finding(2, [0.1, 0.2], [0.5, 0.6])
+    assert "nobody to differ from" in findings.heads_finding(1, [np.nan], [np.nan])
+
+
+def test_what_stays_the_same_and_what_a_head_is_limited_to() -> None:
+    text = findings.heads_words(8, 4, 16_384, 64, [8] * 8, 21, 0.57)
+    assert "learned with 4 heads: cut like this, nobody trained it" in text
+    assert "16,384" in text and "rank 8, as the 8 numbers of a head allow (8)" in text and "57%" in text
+    assert "as it was learned" in findings.heads_words(4, 4, 16_384, 64, [16] * 4, 21, 0.5)
+    few = findings.heads_words(2, None, 16_384, 64, [5, 6], 6, 0.5)
+    assert few.startswith("The matrices") and "rank 5 and 6, and at most the 6 tokens allow (6)" in few
+
+
+def test_the_formula_says_where_the_measurement_is_outside() -> None:
+    measured = {"pre": 3.5, "none": 60.0, "post": 1.0}
+    text = findings.formula_words("usual", 1 / 3, 24, (2.33, 5.0), (3.66, 45.9), measured)
+    assert "s² = 0.111 and l = 24" in text
+    assert "between 2.33 and 5, measured 3.5." in text
+    assert "between 3.66 and 45.9, measured 60, which is outside." in text
+
+
+def test_whether_the_gradient_fades() -> None:
+    def said(*ratios: float) -> str:
+        return findings.fading_words(np.array(ratios), 24).rsplit(": ", 1)[1]
+
+    assert said(0.01, 0.05) == "it vanishes."
+    assert said(0.5, 0.9) == "it gets shorter, and is far from vanishing."
+    assert said(0.5, 1.4) == "it neither clearly grows nor fades."
+    assert said(1.2, 1.4) == "it grows."
+
+
+def test_what_the_topmost_weights_are_told() -> None:
+    text = findings.top_words((0.9, 1.08), (0.88, 0.58), (2, 24), 3.0)
+    assert "length 0.90 with the norm after each part, in one of 24 1.08" in text
+    assert "gets shorter: 0.88 and 0.58. That stream is 1.73 times as large" in text
+    assert "stays about as long: 0.88 and 0.87." in findings.top_words((0.9, 1.08), (0.88, 0.87), (2, 24), 3.0)
+
+
+def test_whether_the_kind_of_norm_matters() -> None:
+    assert "the seeds overlap" in findings.kinds_words(np.array([3.0, 4.0]), np.array([3.5, 5.0]), 24)
+    assert "no seed of one is within" in findings.kinds_words(np.array([3.0, 4.0]), np.array([4.5, 5.0]), 24)
+
+
+def test_which_norm_ends_lower() -> None:
+    clear = Ended("at 0.1", np.array([4.8, 4.9]), np.array([3.6, 3.8]))
+    luck = Ended("at 0.01", np.array([3.5, 3.9]), np.array([3.6, 3.6]))
+    other = Ended("at 1", np.array([3.0, 3.1]), np.array([3.6, 3.6]))
+    broken = Ended("at 9", np.array([np.nan, np.nan]), np.array([3.6, 3.6]))
+    assert findings.learning_finding([clear, luck]) == (
+        "The norm before each part ends lower in every seed at 0.1, by 1.15 bits a character. In the other one the "
+        "seeds overlap."
+    )
+    assert "decides nothing here: in all two" in findings.learning_finding([luck, luck])
+    both = findings.learning_finding([clear, other])
+    assert "norm before each part ends lower" in both and "norm after each part ends lower" in both
+    assert "overlap" not in both
+    assert "None of these runs" in findings.learning_finding([])
+    assert "ended without numbers" in findings.learning_finding([clear, broken])
