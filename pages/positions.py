@@ -1,0 +1,129 @@
+"""Positions: how does a model know where a word stands?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.ui import positions
+from explorer.ui.page import explanation, lead, page_head, papers, problems, source
+from explorer.ui.positions import Positions
+from explorer.ui.positions_order import order_section
+from explorer.ui.positions_race import race_section
+from explorer.ui.session import PageSession, race_session, write_address
+
+FILES = {
+    "Sines and turns": ("models/transformer_decoder.py", "python"),
+    "The model that echoes": ("models/transformer_tagger.py", "python"),
+    "The two sentences": ("inspection/positions.py", "python"),
+    "This page’s arithmetic": ("ui/assets/placing.js", "javascript"),
+}
+PAPERS = (
+    (
+        "Learned positions",
+        "Gehring et al. 2017, Convolutional sequence to sequence learning",
+        "https://arxiv.org/abs/1705.03122",
+    ),
+    (
+        "Rotary positions",
+        "Su et al. 2021, RoFormer: Enhanced transformer with rotary position embedding",
+        "https://arxiv.org/abs/2104.09864",
+    ),
+    (
+        "No positions",
+        "Haviv et al. 2022, Transformer language models without positional encodings still learn positional "
+        "information",
+        "https://arxiv.org/abs/2203.16634",
+    ),
+    (
+        "Longer than trained",
+        "Kazemnejad et al. 2023, The impact of positional encoding on length generalization in transformers",
+        "https://arxiv.org/abs/2305.19466",
+    ),
+)
+
+
+def pictures(session: PageSession[Positions]) -> None:
+    """The instrument, and the way back."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("What stands at each place", anchor=False)
+        st.button(
+            "Back to the defaults",
+            icon=":material/undo:",
+            on_click=lambda: session.change(lambda s: s.fresh()),
+            disabled=session.state == session.state.fresh(),
+            key="positions.fresh",
+        )
+    positions.instrument(session.state)
+    st.caption(
+        f"{positions.PLACES} places. The learned vectors are those of the model that echoes digits, further below, its "
+        "first seed. Rotary: our models turn with a base of 1,000, as their texts are short; the paper’s is 10,000."
+    )
+
+
+def notice() -> None:
+    """What is worth trying."""
+    st.header("What to notice", anchor=False)
+    explanation(
+        "- Drag the place: the cosine under the sines keeps its shape and only moves along. So does the "
+        "score under the rotary ones, however query and key are drawn.\n"
+        "- Lower the base: the slow pairs on the right begin to turn, and places far apart become similar again.\n"
+        "- Switch the learned vectors to before training: they were drawn at random. The bars say how far each has "
+        "moved since; those behind the longest training row had no gradient to move by.\n"
+        "- In the race, compare the last trained length with the next one: what a model learned at places that it "
+        "knows need not hold at places it never met."
+    )
+
+
+def why(state: Positions) -> None:
+    """The formulas, with the numbers of the pictures."""
+    st.header("Why", anchor=False)
+    width, base = int(str(state.set_here["width"])), state.base
+    explanation("A pair of sines turns at its own speed:")
+    st.latex(r"\mathrm{PE}_{t,2j} = \sin(\omega_j t), \quad \mathrm{PE}_{t,2j+1} = \cos(\omega_j t)")
+    st.latex(rf"\omega_j = {base:g}^{{-2j/{width}}}")
+    explanation("The product of two places has only their distance in it:")
+    st.latex(
+        rf"\mathrm{{PE}}_s \cdot \mathrm{{PE}}_t = \sum_{{j=0}}^{{{width // 2 - 1}}} \cos\big(\omega_j (s - t)\big)"
+    )
+    explanation(
+        "Rotary positions put the same into the score itself: query and key are turned by their places, and a product "
+        "of two turned vectors knows only the angle between them:"
+    )
+    distance = state.place - state.other
+    st.latex(r"(R_s q) \cdot (R_t k) = q \cdot R_{t-s}\, k")
+    st.latex(rf"s - t = {state.place} - {state.other} = {distance}")
+    explanation(
+        "That a score knows the distance does not mean that a model knows what to do with one it never met: at a "
+        "length beyond training there are distances, or learned vectors, without any training."
+    )
+
+
+def page(session: PageSession[Positions]) -> None:
+    """The whole screen, from the question to the papers."""
+    page_head("How does a model know where a word stands?")
+    lead(
+        "Attention sums over a set, and a set has no order. So something has to say where each token stands: sines "
+        "that are added, vectors that are learned, or queries and keys that are turned."
+    )
+    problems(session.problems)
+    pictures(session)
+    order_section(session)
+    race_section(session)
+    notice()
+    why(session.state)
+    st.header("The code", anchor=False)
+    name = st.pills("File", list(FILES), default=next(iter(FILES)), key="positions.code", label_visibility="collapsed")
+    file, language = FILES[name or next(iter(FILES))]
+    st.caption(f"explorer/{file}")
+    st.code(source(file), language=language, height=420)
+    st.header("The papers", anchor=False)
+    papers([MODELS["transformer"]])
+    for title, paper, link in PAPERS:
+        st.markdown(f"**{title}** · [{paper}]({link})")
+
+
+session = race_session("positions", Positions)
+session.state = positions.hear(session.state)
+page(session)
+write_address(session)

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.browser.steps import calm, holds
+
+
+def test_padding_on_the_left_leaves_rows_with_nothing_and_a_pair_says_why(visit: Visit) -> None:
+    page = visit("/masks")
+    masks = page.locator(".lineage-masks")
+    expect(masks.locator("h3")).to_have_text("18 of 36 pairs may look; the mask hides 18.")
+    calm(page)
+    masks.get_by_label("padding stands").select_option("left")
+    expect(masks.locator("h3")).to_contain_text("softmax gives NaN. A second layer makes it 6 of 6")
+    masks.locator(".weights td[data-r='0'][data-c='0']").click()
+    expect(masks.locator(".words")).to_have_text(re.compile(r"it is padding and says nothing.*0 / 0 is NaN\.$"))
+    masks.get_by_label("hidden scores become").select_option("self")
+    expect(masks.locator("h3")).to_have_text("12 of 36 pairs may look; the mask hides 24.")
+    holds(page, side="left", fill="self", shown="")

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.figures.positions import LOWEST, ROUNDING, order
+
+
+def test_every_seed_is_a_dot_and_what_is_zero_stands_at_the_edge() -> None:
+    apart = np.array([[0.0, 2e-7, 1e-7], [0.1, 0.2, 0.3]])
+    drawn = order(["none", "sines, causal"], [False, True], apart, "--m-transformer")
+    assert list(drawn.data[0].x) == [LOWEST, 2e-7, 1e-7] and list(drawn.data[1].y) == [1, 1, 1]
+    assert drawn.data[0].marker.symbol == "circle" and drawn.data[1].marker.symbol == "diamond"
+    assert list(drawn.layout.yaxis.ticktext) == ["none", "sines, causal"]
+    assert drawn.layout.shapes[0].x0 == ROUNDING
+
+
+def test_the_ticks_are_where_they_say() -> None:
+    axis = order(["none"], [False], np.array([[0.1]]), "--m-transformer").layout.xaxis
+    told = dict(zip(axis.tickvals, axis.ticktext, strict=True))
+    assert told[LOWEST] == "0" and told[10.0**-7] == "10<sup>-7</sup>" and told[0.1] == "0.1"
+    assert told[10.0**-3] == "10<sup>-3</sup>" and told[10.0**-5] == "10<sup>-5</sup>"
