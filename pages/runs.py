@@ -14,7 +14,7 @@ from explorer.errors import LineageError
 from explorer.training import index, library, store
 from explorer.ui import findings, shelf
 from explorer.ui.comparing import MOST, Comparison
-from explorer.ui.page import empty_panel, lead, page_head, plain, problems
+from explorer.ui.page import empty_panel, lead, page_head, plain, problems, take_away
 from explorer.ui.session import (
     PageSession,
     address_of,
@@ -185,6 +185,7 @@ def details(key: str) -> None:
             on_click="ignore",
             key="export-open",
         )
+        take_away(run.config, "code-open")
         if mine and st.button("Delete", icon=":material/delete:", key="delete-open"):
             shelf.delete(session, (key,))
             focus("")

@@ -39,20 +39,39 @@ def list_everything(as_json: Json = False) -> None:
 
 
 def export_run(
-    run: Run, file: Annotated[Path, typer.Argument(help="The zip to write.")], as_json: Json = False
+    run: Run,
+    file: Annotated[
+        Path,
+        typer.Argument(help="What to write: a zip, or, where its name ends so, one .py file or an .ipynb notebook."),
+    ],
+    as_json: Json = False,
 ) -> None:
-    """A run as one zip: configuration, metrics as CSV, weights as safetensors, model card."""
-    from explorer.training.packing import pack
-
+    """A run as one zip (configuration, metrics as CSV, weights as safetensors, model card), or as code that trains it
+    again: one plain Python file, or a notebook."""
     stored = stored_run(run)
+    content = _as_file(stored, file.suffix.lower())
     try:
-        file.write_bytes(pack(stored))
+        file.write_bytes(content)
     except OSError as error:
         raise InvalidSetting(f"{file} cannot be written: {error.strerror}. Give another file.") from error
     if as_json:
-        say({"kind": "exported", "run": stored.key, "file": str(file), "bytes": file.stat().st_size})
+        say({"kind": "exported", "run": stored.key, "file": str(file), "bytes": len(content)})
         return
-    print(f"{file}, {file.stat().st_size:,} bytes")
+    print(f"{file}, {len(content):,} bytes")
+
+
+def _as_file(stored: store.StoredRun, suffix: str) -> bytes:
+    if suffix == ".py":
+        from explorer.training.export import as_python
+
+        return as_python(stored.config).encode()
+    if suffix == ".ipynb":
+        from explorer.training.notebook import as_notebook
+
+        return as_notebook(stored.config, stored.curves.losses).encode()
+    from explorer.training.packing import pack
+
+    return pack(stored)
 
 
 def import_run(file: Annotated[Path, typer.Argument(help="A zip from export.")], as_json: Json = False) -> None:

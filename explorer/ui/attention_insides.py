@@ -155,6 +155,10 @@ def layers_part(gaze: Gaze, hand: AtHand, found: Layered) -> None:
     )
     first = max(0, min(row - AROUND // 2, found.best.shape[1] - AROUND))
     places = range(first, min(first + AROUND, found.best.shape[1]))
+    said = "; ".join(
+        f"{depth} “{outcome(hand, found.looked, int(best[row]))}” {sure:.2f}"
+        for depth, best, sure in zip(depths, found.best, found.sure[:, row], strict=True)
+    )
     frame(
         [
             Panel(
@@ -165,7 +169,7 @@ def layers_part(gaze: Gaze, hand: AtHand, found: Layered) -> None:
                     [[outcome(hand, found.looked, int(best[i])) for i in places] for best in found.best],
                     found.sure[:, list(places)],
                 ),
-                alt="The likeliest answer at each place after each layer.",
+                alt=f"The likeliest answer at each place after each layer. At the place that asks: {said}.",
                 caption="Columns: the token that was read last." if hand.tokenizer else "Read off at <BOS>.",
             )
         ],
@@ -189,12 +193,15 @@ def rollout_part(found: Layered) -> None:
     )
     tokens = found.looked.read.tokens
     labels = [visible(token) for token in tokens] if len(tokens) <= NAMED else [""] * len(tokens)
+    last = found.rollout[-1]
+    most = sorted(range(len(tokens)), key=lambda i: -last[i])[:3]
+    said = ", ".join(f"“{visible(tokens[i])}” at place {i + 1} {last[i]:.2f}" for i in most)
     frame(
         [
             Panel(
                 "gaze-rollout",
                 attention_map(found.rollout, labels),
-                alt="Attention rollout: rows ask, columns answer.",
+                alt=f"Attention rollout: rows ask, columns answer. At the last place the most comes from {said}.",
                 caption="Rows ask at the last layer, columns: the tokens that were read.",
             )
         ],

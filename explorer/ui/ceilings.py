@@ -61,10 +61,11 @@ def ceiling_panel(task: NegationConfig, best: float, led: float, reached: tuple[
 @lru_cache(maxsize=64)
 def finish_panel(ends: tuple[tuple[str, str, tuple[float, ...]], ...], best: float, led: float) -> Panel:
     """The exact accuracy of every seed (of title, colour, values) against the ceiling of counting."""
+    said = "; ".join(f"{title} {', '.join(f'{value:.3f}' for value in values)}" for title, _, values in ends)
     return Panel(
         "exact-accuracy",
         counting.finish_line([counting.Finisher(*end) for end in ends], best, led),
-        alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}.",
+        alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}: {said}.",
         title="Exact accuracy, every seed",
         caption="Every sentence of the grammar, weighted by its probability: no luck of a sampled test set "
         "in it. A dot a seed.",

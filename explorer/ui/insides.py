@@ -7,6 +7,7 @@ import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.figures import insides
+from explorer.figures.style import signed
 from explorer.tasks.negation import CLASSES
 from explorer.training.store import StoredRun
 from explorer.ui import findings, runs
@@ -95,10 +96,12 @@ def look_panel(model: str, lane: Lane, look: int) -> Panel:
 def _look(stamp: tuple[str, str], model: str, look: int, _run: StoredRun) -> Panel:
     if model == "bag_of_words":
         view = runs.word_weights(_run, look)
+        gaps = zip(view.tokens, view.weights[1] - view.weights[0], strict=True)
+        said = ", ".join(f"{token} {signed(float(gap))}" for token, gap in gaps)
         return Panel(
             "word-weights",
             insides.word_weights(view.tokens, view.weights, CLASSES),
-            alt="Bag of words: the weight of each token for collapse and for sustain.",
+            alt=f"Bag of words: by how much each token’s weight for sustain is above that for collapse: {said}.",
             title="Bag of words: weights",
             caption="Brown is collapse, teal is sustain. Words that stand in every sentence act as a bias.",
         )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
 import streamlit as st
 
 from explorer.catalogue import ModelRow, model_row, variant
+from explorer.training import store
 from explorer.training.config import RunConfig
 from explorer.training.config import key as run_key
 from explorer.training.export import as_python, needs
+from explorer.training.notebook import as_notebook
+from explorer.ui.visitors import visitor
 
 LEAD, EXPLANATION = 860, 760  # widths of text in pixels
 _PACKAGE = Path(__file__).parents[1]
@@ -53,21 +56,41 @@ def code_section(configs: Iterable[RunConfig], key: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         chosen = st.pills("Model", titles, default=titles[0], key=key, label_visibility="collapsed")
         config = by_title.get(chosen or "", by_title[titles[0]])
-        st.download_button(
-            f"{config.title}: this run as one file",
-            lambda: _one_file(config),  # made on demand: it is put together from two dozen files
-            file_name=f"{model_row(config.model).name}_{run_key(config)}.py",
-            mime="text/x-python",
-            icon=":material/download:",
-            on_click="ignore",
-            help=f"Model, data and training in plain Python. It needs {needs(config)}, and trains to the same curve.",
-        )
+        take_away(config, key, f"{config.title}: this run as one file")
     file = variant(config.model).file
     st.caption(f"explorer/{file}")
     st.code(source(file), language="python", height=420)
 
 
+def take_away(config: RunConfig, key: str, label: str = "As one file") -> None:
+    """A run as code that trains it again: one plain file, or a notebook."""
+    name, ask = f"{model_row(config.model).name}_{run_key(config)}", visitor().id
+    kinds: tuple[tuple[str, str, str, Callable[[], str]], ...] = (
+        (label, "py", "text/x-python", lambda: _one_file(config)),
+        ("As a notebook", "ipynb", "application/x-ipynb+json", lambda: _notebook(config, ask)),
+    )
+    with st.container(horizontal=True, width="content"):
+        for title, ending, kind, make in kinds:
+            st.download_button(
+                title,
+                make,  # made on demand: it is put together from two dozen files
+                file_name=f"{name}.{ending}",
+                mime=kind,
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"{key}.{ending}",
+                help="Model, data and training in plain Python, "
+                + ("in the cells of a Jupyter notebook. " if ending == "ipynb" else "in one file. ")
+                + f"It needs {needs(config)}, and trains to the same curve.",
+            )
+
+
 _one_file = lru_cache(maxsize=256)(as_python)
+
+
+def _notebook(config: RunConfig, me: str) -> str:
+    stored = store.find_config(config, visitor=me)
+    return as_notebook(config, stored.curves.losses if stored else None)
 
 
 def papers(rows: Iterable[ModelRow]) -> None:

@@ -198,11 +198,12 @@ def each(lab: TextLab, lanes: Mapping[str, Lane]) -> list[Panel]:
         if lane.curves is not None and len(gradient_norm(lane.curves))
     }
     if norms:
+        ends = [f"{title} {means[0]:.2f} to {means[-1]:.2f}" for title, (_, _, (_, means)) in norms.items()]
         found.append(
             Panel(
                 "gradient-norm",
                 gradients(norms, last),
-                alt=f"Length of the gradient at each step, all models: {listed(list(norms))}.",
+                alt=f"Length of the gradient from the first steps to the last: {listed(ends)}.",
                 title="Length of the gradient",
                 caption="Before it is clipped; mean of the seeds.",
             )

@@ -17,6 +17,7 @@ import { arrays } from "./packed.js";
 import { readable } from "./readable.js";
 import { icon, saveMenu, toCsv } from "./save.js";
 import { Shared } from "./shared.js";
+import { spot } from "./spot.js";
 import { draw, instrument, node, svgFile, tinted } from "./svg.js";
 import { Theme } from "./theme.js";
 
@@ -98,10 +99,10 @@ export default instrument((place) => {
   /* ---- gestures ---- */
 
   const over = (figure, find) => {
-    const spot = (event) => { const box = figure.root.getBoundingClientRect(); return find(event.clientX - box.left, event.clientY - box.top); };
-    figure.root.onpointermove = (event) => { hover = spot(event); show(); };
+    const found = (event) => { const { x, y } = spot(event, figure.root); return find(x, y); };
+    figure.root.onpointermove = (event) => { hover = found(event); show(); };
     figure.root.onclick = (event) => {
-      const at = spot(event), same = at.row === kept() && (at.column === column || !attends());
+      const at = found(event), same = at.row === kept() && (at.column === column || !attends());
       hover = null;
       if (same) keep(-1); else keep(at.row, at.column);
     };

@@ -63,6 +63,7 @@ class Frame {
     this.place.replaceChildren(this.grid);
     this.theme = new Theme(this.place, () => this.draw());
     this.size = new ResizeObserver(() => this.ready && this.fit());
+    this.place.addEventListener("lineage:height", () => this.ready && this.fit());
     window.addEventListener("keydown", this.onKey);
     window.addEventListener("lineage:token", this.onToken);
     // Before our sheet is there, the colours' names mean nothing.
@@ -108,7 +109,9 @@ class Frame {
   /* Sizes first, then everything at once: reading one panel's width after drawing another costs a layout each. */
   fit() {
     const narrow = this.place.clientWidth < NARROW;
-    const height = narrow ? (this.data.narrow_height ?? this.data.height) : this.data.height;
+    const usual = narrow ? (this.data.narrow_height ?? this.data.height) : this.data.height;
+    this.place.dataset.usual = usual;
+    const height = Number(this.place.dataset.height) || usual; // the projector gives it what room there is
     for (const panel of this.panels) panel.height = height;
     const row = this.panels[0]?.root.offsetTop;
     const corner = this.playback ? null : this.panels.findLast((panel) => panel.root.offsetTop === row);
@@ -145,6 +148,7 @@ class Frame {
 
   onKey = (event) => {
     if (event.key !== "Escape" || !this.kept) return;
+    event.preventDefault(); // it is no wish to leave the projector
     this.keep(null);
     this.read(null);
   };

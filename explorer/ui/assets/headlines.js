@@ -3,6 +3,7 @@
 import { glance, strongest } from "./attention.js";
 import { fullest, paintHead, put } from "./headtiles.js";
 import { readable } from "./readable.js";
+import { spot } from "./spot.js";
 import { node } from "./svg.js";
 
 export const TALLEST = 768, SEEN = 0.02; // px of a long text; the weakest line that is drawn
@@ -259,7 +260,7 @@ export function gaze(does) {
   const soon = () => { frame ||= requestAnimationFrame(draw); };
   function point(event) {
     if (!state || !box) return;
-    const frame = stage.getBoundingClientRect(), x = event.clientX - frame.left, y = event.clientY - frame.top;
+    const { x, y } = spot(event, stage);
     const at = Math.floor((y - box.top) / box.cell);
     let next = null;
     if (state.kind === "matrix") {

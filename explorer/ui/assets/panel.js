@@ -3,6 +3,7 @@
 import { power } from "./numbers.js";
 import { cut, fluid, framed, nearest, pageAt, valueAt } from "./playback.js";
 import { element } from "./save.js";
+import { spot } from "./spot.js";
 import { reaches, Readout, spots, Target, withUnit } from "./target.js";
 
 const config = ({ dragmode }) => ({ displayModeBar: false, scrollZoom: false, doubleClick: dragmode ? "reset" : false, showTips: false, responsive: false });
@@ -156,7 +157,7 @@ export class Panel {
   point(event) {
     const { xaxis } = this.axes;
     if (!this.tracked || !xaxis || this.frame.kept) return;
-    const pixel = event.clientX - this.plot.getBoundingClientRect().left - xaxis._offset;
+    const pixel = spot(event, this.plot).x - xaxis._offset;
     this.frame.read(xaxis.p2d(Math.min(Math.max(pixel, 0), xaxis._length)));
   }
 

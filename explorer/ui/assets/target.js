@@ -3,6 +3,7 @@
 
 import { element } from "./save.js";
 import { Shared } from "./shared.js";
+import { spot } from "./spot.js";
 
 /* Where the line first is at `value` or beyond, straight between its points; null where it never is. */
 export function firstReach({ x, y }, value, rising) {
@@ -94,10 +95,10 @@ export class Target {
     this.grip.focus({ preventScroll: true });
     this.grip.setPointerCapture(event.pointerId);
     this.hold();
-    this.from = event.clientY - this.axis.d2p(this.value); // the grip keeps its place under the finger
+    this.from = spot(event, this.grip.parentElement).y - this.axis.d2p(this.value); // the grip keeps its place under the finger
   }
 
-  drag(event) { this.go(this.axis.p2d(event.clientY - this.from)); }
+  drag(event) { this.go(this.axis.p2d(spot(event, this.grip.parentElement).y - this.from)); }
 
   key(event) {
     const share = KEYS[event.key];

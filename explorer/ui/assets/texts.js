@@ -76,6 +76,7 @@ export class Text {
     this.note.textContent = model.note;
     this.prompt.textContent = model.prompt;
     this.surpriseWords.textContent = `surprise, bits a ${unit}`;
+    this.names = model.pieces.map((piece) => (piece.trim() ? null : readable(piece)));
     this.kinds = Uint16Array.from(model.pieces, (piece) => (piece === "" ? NOTHING : piece.startsWith("\n") ? LINE : 0));
     if (!other) { this.pieces.fill(-1); return; } // the place one reads at, and the token under the keys, stay
     const tokens = arrays.ids.shape[1];
@@ -109,11 +110,15 @@ export class Text {
 
   /** `kept`: the token whose choice is shown, `parted`: the first that another text does not have; -1: none. */
   show(row, kept, parted) {
-    const { spans, letters, pieces, states, kinds, arrays, model, full, cursor } = this;
+    const { spans, letters, pieces, states, kinds, names, arrays, model, full, cursor } = this;
     const tokens = spans.length, piece = arrays.piece.data, surprise = arrays.surprise.data, { most } = this.measures(row);
     for (let i = 0, cell = row * tokens; i < tokens; i++, cell++) {
       const what = piece[cell];
-      if (pieces[i] !== what) { pieces[i] = what; letters[i].data = model.pieces[what]; }
+      if (pieces[i] !== what) {
+        if (names[what] || names[pieces[i]]) spans[i].ariaLabel = names[what]; // white space says nothing aloud
+        pieces[i] = what;
+        letters[i].data = model.pieces[what];
+      }
       const marked = (i === kept && KEPT) | (i === cursor && CURSOR) | (i === parted && PARTED) | (i === most && MOST);
       const state = level(surprise[cell], full) | kinds[what] | marked;
       if (states[i] === state) continue;

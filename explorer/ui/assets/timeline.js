@@ -112,7 +112,6 @@ function makeStation(station, open) {
     node("span", { class: "question" }, station.question),
     box, caption,
     node("span", { class: "link" }, station.link));
-  card.setAttribute("aria-label", `${station.year}, ${station.name}. ${station.question} ${station.link}`);
   card.addEventListener("click", (event) => {
     if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
@@ -125,7 +124,7 @@ function makeStation(station, open) {
     const width = box.clientWidth;
     const make = FIGURES[figure?.kind];
     if (!make || width < 80) return box.replaceChildren();
-    box.replaceChildren(draw("svg", { width, height: HEIGHT, "font-size": SIZE, role: "img", "aria-label": figure.alt }, ...make(figure, width)));
+    box.replaceChildren(draw("svg", { width, height: HEIGHT, "font-size": SIZE, "aria-hidden": "true" }, ...make(figure, width)));
   }
   return {
     element, box, paint,

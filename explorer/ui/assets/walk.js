@@ -17,6 +17,7 @@ import { arrays } from "./packed.js";
 import { readable } from "./readable.js";
 import { icon, saveMenu, toCsv } from "./save.js";
 import { Shared } from "./shared.js";
+import { spot as inside } from "./spot.js";
 import { instrument, node, tinted } from "./svg.js";
 import { Theme } from "./theme.js";
 import { drawing } from "./walkfile.js";
@@ -237,8 +238,8 @@ export default instrument((place) => {
   function spotted(event) {
     const at = step();
     if (!walk || at === SCALE || at === MASK || at === SOFTMAX) return null;
-    const box = canvas.getBoundingClientRect(), spot = placeAt(grid(walk.width, size.lens, size.room), walk.width, event.clientX - box.left, event.clientY - box.top);
-    return spot < 0 ? null : spot;
+    const { x, y } = inside(event, canvas), place = placeAt(grid(walk.width, size.lens, size.room), walk.width, x, y);
+    return place < 0 ? null : place;
   }
   function spot(at) {
     canvas.style.cursor = at === null ? "" : "pointer";

@@ -4,6 +4,7 @@
    A scene is { given: the data of walk.js, walk: see headwalk.js, step, scale, arrays, look: the palette, size }. */
 import { MASK, QUERY, SCALE, SCORES, SOFTMAX, VALUES, compared, digitsOf, fixed, parted, quoted, share, strongest } from "./headwalk.js";
 import { readable } from "./readable.js";
+import { spot } from "./spot.js";
 import { fit, node } from "./svg.js";
 import { paint, takenScale } from "./walkpictures.js";
 
@@ -65,7 +66,7 @@ export class Keys {
   }
 
   #under(event) {
-    const at = Math.floor((event.clientY - this.list.getBoundingClientRect().top) / this.high);
+    const at = Math.floor(spot(event, this.list).y / this.high);
     return at >= 0 && at < this.rows.length ? at : null;
   }
 

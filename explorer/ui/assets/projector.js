@@ -1,0 +1,253 @@
+/*
+A page on a wall: larger, one figure a screen, the arrow keys for next and back.
+
+data = { page: the address of the page }
+Nothing is drawn anew: the page's own elements are shown stop by stop, scaled as a whole, so that every instrument works
+as it does elsewhere, and leaving gives them back. Whether it is on is known here and stands in the address as
+screen=projector, without a word to the server: it stays on from page to page.
+*/
+import { addressed, columnsOf, filling, lowest, moved, scaleOf, stopsOf, viewsOf, wish } from "./projecting.js";
+import { unitsOf } from "./projected.js";
+import { reachable } from "./reachable.js";
+import { icon } from "./save.js";
+import { instrument, node } from "./svg.js";
+
+const MAIN = '[data-testid="stMainBlockContainer"]';
+// Whoever is in one of these means it with their keys.
+const FIELDS = "input, select, textarea, [contenteditable=true], [role=slider], [role=listbox], [role=combobox], [role=menu], [role=grid], [role=radiogroup], [role=tablist]";
+const PRESSED = "button, a[href], summary, [role=button], [role=option]"; // the space bar presses these
+const BAR = 44; // px at the foot, times the size of the screen
+const EDGE = 20; // px around the stop, in its own
+
+class Projector {
+  on = false;
+  at = { stop: 0, view: 0 };
+  stops = [];
+  views = [{ from: 0, to: 0 }];
+  alone = new WeakSet(); // figures that did not fit on one screen with what stands before them
+  place = ""; // the page and the step of the lesson that are shown
+  page = "";
+
+  constructor(bar, changed) {
+    Object.assign(this, { bar, changed });
+    this.watch = new MutationObserver((records) => records.some(({ target }) => !target.closest?.(".lineage")) && this.read());
+    this.size = new ResizeObserver(() => this.fit(true));
+    window.addEventListener("resize", () => this.on && this.fit());
+    window.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("popstate", () => this.say());
+    reachable(document.querySelector('[data-testid="stApp"]'));
+  }
+
+  get main() { return document.querySelector(MAIN); }
+  get block() { return this.main?.querySelector(':scope > [data-testid="stVerticalBlock"]'); }
+
+  turn(on) {
+    if (this.on === on) return;
+    this.on = on;
+    this.changed(on);
+    document.body.classList.toggle("lineage-projected", on);
+    this.say();
+    clearInterval(this.saying);
+    if (!on) return this.leave();
+    this.saying = setInterval(() => this.say(), 500); // a page writes its own address, now and then without this part
+    this.at = { stop: 0, view: 0 };
+    this.watch.observe(document.querySelector('[data-testid="stApp"]'), { childList: true, subtree: true });
+    this.read();
+  }
+
+  say() {
+    const search = addressed(location.search, this.on);
+    if (search !== location.search) history.replaceState(history.state, "", location.pathname + search + location.hash);
+  }
+
+  leave() {
+    this.watch.disconnect();
+    this.size.disconnect();
+    for (const frame of document.querySelectorAll(".lineage-frame[data-height]")) stretch(frame, "", true);
+    for (const each of document.querySelectorAll("[data-stop]")) delete each.dataset.stop;
+    this.main?.scrollTo(0, 0);
+    this.stops = [];
+    this.bar.hidden = true;
+    dispatchEvent(new Event("resize"));
+  }
+
+  /* What is on the page now; where the visitor is stays, as long as it is there. */
+  read() {
+    if (!this.on || !this.block) return;
+    const units = unitsOf(this.block).map((each) => ({ ...each, alone: this.alone.has(each.node) }));
+    const stops = stopsOf(units).map(({ title, shown }) => ({ title, nodes: shown.map((i) => units[i].node) }));
+    const parts = new URLSearchParams(location.search), place = [this.page, location.pathname, parts.get("lesson"), parts.get("step")].join();
+    const same = place === this.place && stops.length === this.stops.length
+      && stops.every(({ nodes }, i) => nodes.length === this.stops[i].nodes.length && nodes.every((each, n) => each === this.stops[i].nodes[n]));
+    if (same && this.units === units.length) return;
+    if (place !== this.place) this.at = { stop: 0, view: 0 };
+    else if (this.at.stop > 0) { // who has not begun stays at the beginning, whatever comes before it
+      const held = this.stops[this.at.stop]?.nodes ?? [], next = stops.findIndex(({ nodes }) => nodes.some((each) => held.includes(each)));
+      this.at = { ...this.at, stop: next < 0 ? Math.max(0, Math.min(this.at.stop, stops.length - 1)) : next };
+    }
+    Object.assign(this, { stops, place, units: units.length });
+    this.all = units.map((each) => each.node);
+    this.kinds = new Map(units.map((each) => [each.node, each.kind]));
+    this.show();
+  }
+
+  show() {
+    const shown = new Set(this.stops[this.at.stop]?.nodes ?? []), block = this.block;
+    for (const each of block.querySelectorAll("[data-stop]")) delete each.dataset.stop;
+    for (const each of this.all) each.dataset.stop = shown.has(each) ? "shown" : "off";
+    // What holds nothing but what is off takes no room either.
+    for (const each of this.all) {
+      for (let up = each.parentElement; up && up !== block; up = up.parentElement) {
+        if (shown.has(each)) up.dataset.stop = "shown";
+        else up.dataset.stop ??= "off";
+      }
+    }
+    this.size.disconnect();
+    this.bar.hidden = !this.stops.length;
+    this.fit();
+    this.size.observe(block);
+    this.tell();
+  }
+
+  /* As large as fits; `smaller`: something on the stop has grown, and only that is answered. */
+  fit(smaller = false) {
+    const { main, block } = this;
+    if (!this.on || !block || !this.stops.length) return;
+    const { innerWidth: width, innerHeight: height } = window, base = Math.min(width / 1280, height / 720);
+    document.body.style.setProperty("--base", base);
+    const room = height - BAR * base, tall = () => block.offsetHeight + 2 * EDGE;
+    if (smaller && this.scale && this.views.length === 1 && tall() <= room / this.scale + 1) return;
+    const frame = [...block.querySelectorAll(".lineage-frame")].find(seen);
+    const alone = this.stops[this.at.stop].nodes.some((each) => this.alone.has(each)), low = frame && lowest(Number(frame.dataset.usual), alone);
+    if (frame) stretch(frame, low);
+    const lay = (inner) => {
+      main.style.setProperty("--room", `${inner}px`);
+      return [...block.querySelectorAll("table")].some(cutOff) ? Infinity : tall();
+    };
+    this.scale = scaleOf(width, room, lay, { grows: Boolean(frame), card: this.stops[this.at.stop].nodes.some((each) => this.kinds.get(each) === "card") });
+    const high = lay(width / this.scale);
+    if (high > room / this.scale && this.part()) return;
+    if (high === Infinity) { // a table that is cut off says less than a small one
+      this.scale = Math.max(0.7 * this.scale, width / (widest(block) + 2 * EDGE + 10));
+      lay(width / this.scale);
+    }
+    if (frame) stretch(frame, filling(low, room / this.scale - tall(), rowsOf(frame), frame.clientWidth), true);
+    main.style.setProperty("--scale", this.scale);
+    main.style.setProperty("--high", `${room / this.scale}px`);
+    this.views = viewsOf(tall(), room / this.scale, tall() > room / this.scale + 1 ? rowsAndPictures(main, this.scale) : []);
+    this.at.view = Math.min(this.at.view, this.views.length - 1);
+    this.look();
+  }
+
+  /* The view of the stop. What is below it begins the next one, and is not seen yet. */
+  look() {
+    const { from, to } = this.views[this.at.view], { style } = this.main;
+    style.setProperty("--from", `${-from}px`);
+    style.setProperty("--below", this.views.length > 1 ? `max(0px, 100% - ${to - from}px)` : "0px");
+    this.main.scrollTop = 0;
+    this.tell();
+  }
+
+  /* The figure of a stop that is too high goes on a screen of its own, after what leads to it; whether there is one. */
+  part() {
+    const { nodes } = this.stops[this.at.stop], figure = nodes.findIndex((each) => this.kinds.get(each) === "figure");
+    if (figure < 1 || this.alone.has(nodes[figure])) return false;
+    this.alone.add(nodes[figure]);
+    this.read();
+    return true;
+  }
+
+  go(to) {
+    if (to === "leave") return this.turn(false);
+    const before = this.at.stop;
+    this.at = moved(this.at, to, { stops: this.stops.length, views: this.views.length });
+    if (this.at.stop !== before) return this.show();
+    this.look();
+  }
+
+  tell() {
+    const { title } = this.stops[this.at.stop] ?? { title: "" }, many = this.views.length > 1;
+    this.bar.tell({
+      place: `${this.at.stop + 1} / ${this.stops.length}${many ? `, part ${this.at.view + 1} of ${this.views.length}` : ""}`,
+      title,
+      first: this.at.stop === 0 && this.at.view === 0,
+      last: this.at.stop === this.stops.length - 1 && this.at.view === this.views.length - 1,
+    });
+  }
+
+  key(event) {
+    const { target } = event, inField = target.closest?.(FIELDS);
+    if (event.defaultPrevented || inField || event.isComposing) return;
+    if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey) return this.turn(!this.on);
+    const to = this.on ? wish(event) : null;
+    if (!to || (event.key === " " && target.closest?.(PRESSED))) return;
+    if (to === "leave") { // unless somebody else has a use for it: a menu that is open, a readout that is kept
+      setTimeout(() => event.defaultPrevented || document.querySelector('[data-baseweb="popover"], [role=dialog]') || this.turn(false));
+      return;
+    }
+    event.preventDefault();
+    this.go(to);
+  }
+}
+
+const seen = (element) => element.getClientRects().length > 0;
+const cutOff = (table) => seen(table) && table.offsetWidth > table.parentElement.clientWidth + 1;
+const WHOLE = "svg, canvas, p, h1, h2, h3, h4, li, tr, button, label, input, .katex-display";
+const rowsAndPictures = (main, scale) => {
+  const { top } = main.querySelector('[data-testid="stVerticalBlock"]').getBoundingClientRect();
+  return [...main.querySelectorAll(WHOLE)].filter(seen).map((each) => each.getBoundingClientRect())
+    .map((box) => [(box.top - top) / scale + EDGE, (box.bottom - top) / scale + EDGE]);
+};
+const widest = (block) => Math.max(...[...block.querySelectorAll("table")].filter(seen).map((table) => table.offsetWidth));
+const rowsOf = (frame) => new Set([...frame.querySelectorAll(".frame-panel")].map((panel) => panel.offsetTop)).size || 1;
+
+/* The height of a frame's panels; at once, and drawn so if it stays. */
+function stretch(frame, px, stays = false) {
+  const areas = [...frame.querySelectorAll(".frame-area")], most = Number(frame.querySelector(".frame-fixed")?.style.getPropertyValue("--columns"));
+  frame.style.setProperty("--multiples", columnsOf(areas.length, most || Infinity));
+  for (const area of areas) area.style.height = `${px || frame.dataset.usual}px`;
+  if (!stays) return;
+  if (px) frame.dataset.height = px;
+  else delete frame.dataset.height;
+  frame.dispatchEvent(new Event("lineage:height"));
+}
+
+function makeBar(go) {
+  const button = (name, word, to) => {
+    const made = node("button", { type: "button", class: "lineage-button", title: word, "aria-label": word }, icon(name));
+    made.onclick = () => go(to);
+    return made;
+  };
+  const back = button("arrow_back", "Back", "back"), next = button("arrow_forward", "Next", "next"), leave = button("close", "Leave", "leave");
+  const place = node("b"), title = node("span", { class: "title" });
+  const bar = node("nav", { class: "lineage lineage-projector-bar", "aria-label": "Projector", hidden: "" },
+    back, node("span", { class: "place", role: "status" }, place, title), next, leave);
+  bar.tell = (now) => {
+    if (place.textContent !== now.place) place.textContent = now.place;
+    if (title.textContent !== now.title) title.textContent = now.title;
+    [back.disabled, next.disabled] = [now.first, now.last];
+  };
+  document.body.append(bar);
+  return bar;
+}
+
+let projector; // one for the window: pages come and go
+
+export default instrument((place) => {
+  const button = node("button", { type: "button", class: "lineage-button lineage-projector-button", "aria-pressed": "false", title: "Large, for a projector (key p)" },
+    icon("slideshow"), node("span", {}, "Projector"));
+  place.replaceChildren(button);
+  projector ??= new Projector(makeBar((to) => projector.go(to)), () => {});
+  const shown = (on) => { button.ariaPressed = String(on); };
+  projector.changed = shown;
+  button.onclick = () => projector.turn(!projector.on);
+  shown(projector.on);
+  return {
+    show({ page }) {
+      projector.page = page;
+      if (new URLSearchParams(location.search).get("screen") === "projector") projector.turn(true);
+      projector.say();
+      projector.read();
+    },
+  };
+});

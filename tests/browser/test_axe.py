@@ -1,0 +1,79 @@
+"""Every page of the app through axe-core: nothing serious may stand between a page and whoever reads it otherwise."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from explorer.catalogue import PAGES
+from tests.browser.steps import calm
+
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+NOT_READ = [
+    # Streamlit's own drawer of pages on a phone: its list holds <div>s around the <li>s.
+    ['[data-testid="stSidebarNavItems"]'],
+    # Streamlit's own colours of code, each word an element of its own.
+    ['[data-testid="stCode"] code'],
+    # What plotly draws is hidden from readers: the figure's label says it in words. Thousands of elements.
+    [".frame-plot"],
+]
+EVERYTHING = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+OF_THE_SCREEN = [  # what another width or another scheme may change
+    "aria-hidden-focus",
+    "aria-toggle-field-name",
+    "button-name",
+    "color-contrast",
+    "label-content-name-mismatch",
+    "link-name",
+    "scrollable-region-focusable",
+]
+RUN = """([exclude, values, type]) =>
+    axe.run({ exclude }, { runOnly: { type, values }, resultTypes: ["violations"] })"""
+# Our instruments are there, and the button that every page has; its style sheet is that of captions, too.
+DRAWN = """() => document.querySelector(".lineage-projector-button")
+    && [...document.querySelectorAll(".lineage")].every((place) => place.childElementCount)
+    && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)"""
+
+
+@pytest.fixture
+def troubles() -> Any:
+    """What is serious on a page, each with its rule and its place."""
+    if not AXE.is_file():
+        missing = "axe-core is not installed: `npm install` in this folder, to test what a page is to a screen reader"
+        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
+
+    def found(page: Page, name: str, again: bool = False) -> list[str]:
+        calm(page)
+        page.wait_for_function(DRAWN)
+        page.wait_for_timeout(150)  # what fades in has its colour by then
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE.read_text())
+        asked = [NOT_READ, OF_THE_SCREEN, "rule"] if again else [NOT_READ, EVERYTHING, "tag"]
+        return [
+            f"{name}: {rule['impact']}, {rule['id']} ({rule['help']}) at {node['target']}: {node['html'][:200]}"
+            for rule in page.evaluate(RUN, asked)["violations"]
+            if rule["impact"] in ("serious", "critical")
+            for node in rule["nodes"]
+        ]
+
+    return found
+
+
+@pytest.mark.parametrize("address", [row.address for row in PAGES])
+def test_a_page_has_no_serious_violation(troubles: Any, visit: Any, address: str) -> None:
+    page = visit(f"/{address}")
+    found = troubles(page, "light, 1440")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    assert found + troubles(page, "dark, 390", again=True) == []
+
+
+def test_a_page_on_a_projector_has_none_either(troubles: Any, visit: Any) -> None:
+    page = visit("/negation?screen=projector", 1280, 720)
+    expect(page.get_by_role("navigation", name="Projector")).to_be_visible()
+    page.keyboard.press("ArrowRight")
+    assert troubles(page, "projector") == []

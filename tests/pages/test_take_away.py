@@ -1,0 +1,24 @@
+"""A run as code, wherever it is offered."""
+
+from __future__ import annotations
+
+import json
+
+from explorer.training import store
+from explorer.ui.page import _notebook
+from tests.pages.screen import page
+
+
+def offered(file: str, address: dict[str, str]) -> list[str]:
+    return [element.proto.label for element in page(file, address).get("download_button")]
+
+
+def test_a_lab_and_an_open_run_offer_the_file_and_the_notebook() -> None:
+    assert offered("negation.py", {})[-2:] == ["Bag of words: this run as one file", "As a notebook"]
+    assert offered("runs.py", {"run": "negation-half-gru"})[-2:] == ["As one file", "As a notebook"]
+
+
+def test_a_notebook_says_what_came_of_the_run_that_is_kept() -> None:
+    stored = store.find("negation-half-gru")
+    head = json.loads(_notebook(stored.config, "ada"))["cells"][0]["source"]
+    assert f"{stored.curves.losses[-1][0]:.6g} (seed {stored.config.seed})" in head
