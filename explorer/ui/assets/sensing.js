@@ -1,0 +1,50 @@
+/* The arithmetic of the map of senses: places on the page, what is near, what is written. No DOM, so that node can test it. */
+
+export const EDGE = 26; // px around the points
+
+/** Every layer's points inside a box: one scale for both directions of a layer, so that distances are true. */
+export function placed(layers, others, width, height) {
+  return layers.map((points, l) => {
+    const all = [...points, ...others[l]], spread = (axis) => [Math.min(...all.map((p) => p[axis])), Math.max(...all.map((p) => p[axis]))];
+    const [[left, right], [low, high]] = [spread(0), spread(1)];
+    const scale = Math.min((width - 2 * EDGE) / (right - left || 1), (height - 2 * EDGE) / (high - low || 1));
+    const put = ([x, y]) => [width / 2 + scale * (x - (left + right) / 2), height / 2 - scale * (y - (low + high) / 2)];
+    return { points: points.map(put), own: others[l].map(put) };
+  });
+}
+
+/** Part of the way from one list of places to another. */
+export const between = (from, to, share) => from.map(([x, y], i) => [x + share * (to[i][0] - x), y + share * (to[i][1] - y)]);
+
+/** The middle of some places. */
+export function middle(points) {
+  const sum = points.reduce(([a, b], [x, y]) => [a + x, b + y], [0, 0]);
+  return sum.map((each) => each / (points.length || 1));
+}
+
+/** Where two labels go that belong to two groups: at their middles, and at least `apart` px from each other. */
+export function labels(one, other, apart) {
+  const [[x1, y1], [x2, y2]] = [one, other], gap = Math.abs(y1 - y2);
+  if (gap >= apart || Math.abs(x1 - x2) > 3 * apart) return [one, other];
+  const push = (apart - gap) / 2, up = y1 <= y2 ? 1 : -1;
+  return [[x1, y1 - up * push], [x2, y2 + up * push]];
+}
+
+/** The place that is nearest to the pointer, or -1. */
+export function nearest(points, x, y, most = 18) {
+  let best = -1, closest = most * most;
+  points.forEach(([a, b], i) => {
+    const distance = (a - x) ** 2 + (b - y) ** 2;
+    if (distance < closest) [best, closest] = [i, distance];
+  });
+  return best;
+}
+
+/** A number as it is written: two digits, a true minus, no minus zero. */
+export function written(value, digits = 2) {
+  const text = value.toFixed(digits);
+  return Number(text) === 0 ? (0).toFixed(digits) : text.replace("-", "−");
+}
+
+/** The likeness of an occurrence to each of the others, or null where the words have nothing to do with each other. */
+export const likenesses = (cosines, words, at) => words.map((word, i) => (at < 0 || i === at || word !== words[at] ? null : cosines[at][i]));

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { EDGE, between, labels, likenesses, middle, nearest, placed, written } from "../../explorer/ui/assets/sensing.js";
+
+test("points fill the box, upright, with one scale for both directions", () => {
+  const [{ points, own }] = placed([[[0, 0], [2, 1]]], [[[1, 0.5]]], 200, 400);
+  assert.deepEqual(points[0], [EDGE, 200 + (200 - 2 * EDGE) / 4]);
+  assert.deepEqual(points[1], [200 - EDGE, 200 - (200 - 2 * EDGE) / 4]);
+  assert.deepEqual(own, [[100, 200]]);
+  assert.deepEqual(placed([[[3, 3], [3, 3]]], [[]], 100, 100)[0].points, [[50, 50], [50, 50]]);
+});
+
+test("half the way is half the way", () => {
+  assert.deepEqual(between([[0, 0]], [[4, -2]], 0.5), [[2, -1]]);
+  assert.deepEqual(middle([[0, 0], [4, 2]]), [2, 1]);
+  assert.deepEqual(middle([]), [0, 0]);
+});
+
+test("labels of one place are pushed apart, others stay", () => {
+  assert.deepEqual(labels([10, 100], [12, 104], 22), [[10, 91], [12, 113]]);
+  assert.deepEqual(labels([10, 104], [12, 100], 22), [[10, 113], [12, 91]]);
+  assert.deepEqual(labels([10, 100], [12, 180], 22), [[10, 100], [12, 180]]);
+  assert.deepEqual(labels([10, 100], [300, 100], 22), [[10, 100], [300, 100]]);
+});
+
+test("the nearest place, if one is near enough", () => {
+  assert.equal(nearest([[0, 0], [10, 0]], 8, 1), 1);
+  assert.equal(nearest([[0, 0], [10, 0]], 80, 1), -1);
+});
+
+test("numbers have two digits and a true minus", () => {
+  assert.equal(written(-0.126), "−0.13");
+  assert.equal(written(-0.001), "0.00");
+  assert.equal(written(2, 1), "2.0");
+});
+
+test("a word is likened to itself in other sentences only", () => {
+  const cosines = [[1, 0.4, 0.1], [0.4, 1, 0.2], [0.1, 0.2, 1]];
+  assert.deepEqual(likenesses(cosines, ["bank", "bank", "bat"], 0), [null, 0.4, null]);
+  assert.deepEqual(likenesses(cosines, ["bank", "bank", "bat"], -1), [null, null, null]);
+});
