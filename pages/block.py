@@ -1,0 +1,65 @@
+"""The block: what goes along every arrow of a Transformer?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.ui.block import KINDS, Block
+from explorer.ui.block_model import HEIGHT, choices, chosen, model_part
+from explorer.ui.page import empty_panel, lead, page_head, problems, source
+from explorer.ui.session import PageSession, page_session, write_address
+
+FILES = {
+    "encoder": "models/transformer_encoder.py",
+    "decoder": "models/transformer_decoder.py",
+    "both": "models/transformer_encoder_decoder.py",
+    "norms": "models/layers.py",
+    "opened": "inspection/block.py",
+}
+TITLES = {**KINDS, "norms": "Layers and norms", "opened": "How it is opened"}
+PAPERS = (
+    ("The block", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
+    ("Residuals", "He et al. 2016, Deep residual learning for image recognition", "https://arxiv.org/abs/1512.03385"),
+    ("LayerNorm", "Ba, Kiros and Hinton 2016, Layer normalization", "https://arxiv.org/abs/1607.06450"),
+    (
+        "Norm before or after",
+        "Xiong et al. 2020, On layer normalization in the Transformer architecture",
+        "https://arxiv.org/abs/2002.04745",
+    ),
+    (
+        "Turned positions",
+        "Su et al. 2021, RoFormer: enhanced Transformer with rotary position embedding",
+        "https://arxiv.org/abs/2104.09864",
+    ),
+)
+
+
+def page(session: PageSession[Block]) -> None:
+    """The whole screen, from the question to the papers."""
+    page_head("What goes along every arrow of a Transformer?")
+    lead(
+        "A trained model reads what you type. Open any arrow to see the tensor that went along it, any box to see what "
+        "it has learned, and point at a number to see how it was made."
+    )
+    hand = chosen(session)
+    choices(session, hand)
+    problems(session.problems)
+    if hand is None:
+        empty_panel("Choose a model above, and its block is opened here.", HEIGHT)
+    else:
+        model_part(session, hand)
+    kind = session.state.kind
+    st.header("The code", anchor=False)
+    name = st.pills("File", list(FILES), default=kind, format_func=TITLES.__getitem__, key=f"block.code.{kind}",
+                    label_visibility="collapsed")  # fmt: skip
+    file = FILES[name or kind]
+    st.caption(f"explorer/{file}")
+    st.code(source(file), language="python", height=420)
+    st.header("The papers", anchor=False)
+    for title, paper, link in PAPERS:
+        st.markdown(f"**{title}** · [{paper}]({link})")
+
+
+session = page_session("block", Block)
+page(session)
+write_address(session)
