@@ -22,7 +22,7 @@ from starlette.types import Scope
 
 from explorer.environment import environment
 from explorer.training.jobs import service
-from explorer.ui import live, packed, streams, trainings, visitors, warmup
+from explorer.ui import class_routes, lessons, live, packed, streams, trainings, visitors, warmup
 
 log = logging.getLogger("lineage")
 OURS = Path(__file__).parent / "explorer" / "ui" / "assets"
@@ -45,6 +45,7 @@ class Assets(StaticFiles):
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     environment()  # a setting that is not possible is said now, not to the first visitor
+    lessons.every()  # and so is a lesson, not to a class
     service.restore()
     warmup.start()
     yield {}
@@ -68,6 +69,7 @@ app = st.App(
         *live.ROUTES,
         *streams.ROUTES,
         *packed.ROUTES,
+        *class_routes.ROUTES,
     ],
     middleware=[Middleware(visitors.Visitors), Middleware(GZipMiddleware, minimum_size=10_000)],
     on_script_error=log_error,

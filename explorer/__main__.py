@@ -11,6 +11,7 @@ import sys
 import typer
 
 from explorer.commands import asking, keeping, training
+from explorer.commands import lessons as teaching
 from explorer.errors import LineageError, NeedsText
 
 app = typer.Typer(help=__doc__.splitlines()[0] if __doc__ else None, no_args_is_help=True, add_completion=False)
@@ -25,6 +26,7 @@ app.command("export")(keeping.export_run)
 app.command("import")(keeping.import_run)
 app.command()(keeping.delete)
 app.command()(keeping.reindex)
+app.command()(teaching.lessons)
 
 
 def main() -> None:

@@ -9,7 +9,9 @@ import streamlit as st
 from explorer.catalogue import PAGES
 from explorer.training.jobs import service
 from explorer.ui.components import jobs_panel
+from explorer.ui.projector import projector
 from explorer.ui.session import arrived, focus, page_drawn, remember_page, run_in_focus
+from explorer.ui.surroundings import page_with_its_surroundings
 from explorer.ui.visitors import forget_deleted, window
 
 # A file of ours: Streamlit fetches emoji and icons for the tab from elsewhere.
@@ -29,5 +31,6 @@ here = window()
 if arrived():
     forget_deleted(here)
 jobs_panel(key="jobs", here=run_in_focus(), news=service.news)
-chosen.run()
+projector(chosen.url_path)
+page_with_its_surroundings(chosen.url_path, chosen.run)
 page_drawn()

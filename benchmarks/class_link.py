@@ -1,0 +1,130 @@
+"""A class that answers: how soon thirty predictions stand on the teacher's screen, and whether each counts once.
+
+    python -m benchmarks.class_link [--students 30] [--seconds 10] [--rounds 3]
+
+The server is started as it is really served. Every student's browser asks each second, as the page does, answers at a
+random moment of the ten seconds, and sends its answer twice as if the first acknowledgement had been lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import random
+import re
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from benchmarks.visitors import Visitor, visiting
+from tests.serving import Server
+
+EVERY = 1.0  # seconds between two questions of a browser
+OURS = {"X-Lineage": "1"}
+
+
+async def measured(address: str, students: int, seconds: float, number: int) -> None:
+    """Begin a class with a step of a lesson, and let it answer."""
+    async with visiting(address, "models=bag_of_words&lesson=counting&step=1") as teacher:
+        await teacher.press("lesson.class")
+        code = await _code(teacher)
+        browsers = [httpx.AsyncClient(base_url=address, timeout=30, trust_env=False) for _ in range(students)]
+        try:
+            await asyncio.gather(*(browser.get("/", headers={"Accept": "text/html"}) for browser in browsers))
+            await _round(teacher, browsers, code, seconds, number)
+        finally:
+            await asyncio.gather(*(browser.aclose() for browser in browsers))
+
+
+async def _code(teacher: Visitor) -> str:
+    """The code of the class, once the address has it."""
+    for _ in range(100):
+        if found := re.search("class=([A-Z]+)", teacher.query):
+            return found[1]
+        await asyncio.sleep(0.1)
+    raise TimeoutError("the class did not begin")
+
+
+async def _round(teacher: Visitor, browsers: list[httpx.AsyncClient], code: str, seconds: float, number: int) -> None:
+    moments = random.Random(number)
+    sent: list[float] = []
+    counted: list[tuple[float, int]] = []
+    over = asyncio.Event()
+    watching = asyncio.create_task(_watch(teacher.browser, code, counted, over))
+    said = [("sustain", "collapse")[(i + number) % 2] for i in range(len(browsers))]
+    await asyncio.gather(
+        *(
+            _student(browser, code, moments.uniform(0, seconds), given, sent)
+            for browser, given in zip(browsers, said, strict=True)
+        )
+    )
+    await asyncio.sleep(3 * EVERY)
+    over.set()
+    await watching
+    sent.sort()
+    delays = [next((when for when, count in counted if count > i), float("inf")) - at for i, at in enumerate(sent)]
+    final: dict[str, Any] = (await teacher.browser.get(f"/class/{code}")).json()
+    lost = sum(max(0, said.count(each) - final["given"].count(each)) for each in set(said))
+    begun = time.perf_counter()
+    await teacher.browser.post(f"/class/{code}/reveal", headers=OURS, json={"number": 1})
+    revealed = await asyncio.gather(*(_revealed(browser, code, begun) for browser in browsers))
+    print(f"round {number}: {len(browsers)} students answer within {seconds:.0f} s, each twice")
+    print(f"  on the teacher's screen after   p50 {statistics.median(delays):.2f} s, max {max(delays):.2f} s")
+    print(f"  counted                         {final['answered']} of {len(browsers)}")
+    print(f"  lost, counted twice             {lost}, {max(0, len(final['given']) - len(browsers))}")
+    print(f"  the answer is with all after    p50 {statistics.median(revealed):.2f} s, max {max(revealed):.2f} s")
+
+
+async def _student(browser: httpx.AsyncClient, code: str, wait: float, given: str, sent: list[float]) -> None:
+    """Ask each second until it is time, then answer; and answer again."""
+    until = time.perf_counter() + wait
+    while (left := until - time.perf_counter()) > 0:
+        await browser.get(f"/class/{code}")
+        await asyncio.sleep(min(EVERY, left))
+    sent.append(time.perf_counter())
+    for _ in range(2):
+        answer = await browser.post(f"/class/{code}/answer", headers=OURS, json={"number": 1, "given": given})
+        answer.raise_for_status()
+
+
+async def _watch(browser: httpx.AsyncClient, code: str, counted: list[tuple[float, int]], over: asyncio.Event) -> None:
+    """What the teacher's screen shows, and since when."""
+    while not over.is_set():
+        found = (await browser.get(f"/class/{code}")).json()
+        counted.append((time.perf_counter(), len(found["given"])))
+        await asyncio.sleep(EVERY)
+
+
+async def _revealed(browser: httpx.AsyncClient, code: str, begun: float) -> float:
+    """Seconds until a student's browser, which asks each second at a moment of its own, has the answer."""
+    await asyncio.sleep(random.uniform(0, EVERY))
+    while "answer" not in (await browser.get(f"/class/{code}")).json():
+        await asyncio.sleep(EVERY)
+    return time.perf_counter() - begun
+
+
+def main(
+    students: Annotated[int, typer.Option(help="How many answer.")] = 30,
+    seconds: Annotated[float, typer.Option(help="Within which they answer.")] = 10,
+    rounds: Annotated[int, typer.Option(help="How often.")] = 3,
+) -> None:
+    """Measure a class that answers at once."""
+    print(f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} before")
+    for number in range(1, rounds + 1):
+        with tempfile.TemporaryDirectory(prefix="lineage-link-") as home:
+            server = Server(Path(home))
+            try:
+                server.start()
+                asyncio.run(measured(server.address, students, seconds, number))
+            finally:
+                server.stop()
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,1 @@
+"""Lessons: short sequences of predictions over the pages, written as data and answered by measurements."""

@@ -1,0 +1,74 @@
+/*
+The measured answer of a question as nodes, for lesson.js and classroom.js.
+
+answer = { verdict, opinion, why, right: [names of choices], value: number | null, over: "seeds", scale: { low, high, unit } | null,
+           rows: [{ title, values: [numbers], labels: [words] }], runs: [keys] }
+question = { text, choices: [{ name, text }], scale }; said = what this visitor predicted, or null
+*/
+import { icon } from "./save.js";
+import { axis, read, stacked } from "./strips.js";
+import { draw, node } from "./svg.js";
+
+const WIDTH = 420, DOT = 11, ROW = 34; // px
+
+/** Everything there is to say and to draw of an answer; in a class a histogram lists the choices already. */
+export function answered(question, answer, said, listed = true) {
+  const root = node("div", { class: "answer" });
+  root.append(node("p", { class: "verdict", role: "status" }, answer.verdict));
+  if (listed && question.choices.length) root.append(choices(question, answer, said));
+  root.append(strips(answer, question.scale ? said : null));
+  if (answer.opinion) root.append(node("p", { class: "opinion" }, icon("report"), node("span", {}, answer.opinion)));
+  root.append(node("p", { class: "why" }, node("b", {}, "Why: "), answer.why));
+  root.append(node("p", { class: "lineage-caption" }, `Measured now, from ${answer.runs.length === 1 ? "the run" : "the runs"} ${answer.runs.join(", ")}.`));
+  return root;
+}
+
+/** The choices; which of them is measured and which was said stands beside them in words. */
+function choices(question, answer, said) {
+  const list = node("ul", { class: "choices" });
+  for (const { name, text } of question.choices) {
+    const right = answer.right.includes(name), own = said === name;
+    const mark = right ? icon("check_circle") : icon(own ? "radio_button_checked" : "radio_button_unchecked");
+    const words = [right && "measured", own && "your prediction"].filter(Boolean).join(", ");
+    list.append(node("li", { class: right ? "right" : null }, mark, node("span", {}, text), words ? node("em", {}, words) : null));
+  }
+  return list;
+}
+
+/** A line for each subject, with a dot for each seed; labels are counted. */
+function strips(answer, said) {
+  const root = node("div", { class: "strips" });
+  const labelled = answer.rows.filter((row) => row.labels.length), drawn = answer.rows.filter((row) => row.values.length);
+  for (const row of labelled) {
+    const counts = new Map();
+    for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+    const words = [...counts].map(([label, count]) => `${label}: ${count} of ${row.labels.length} ${answer.over}`).join(", ");
+    root.append(node("p", { class: "counted" }, row.title ? `${row.title}: ${words}` : words));
+  }
+  if (!drawn.length) return root;
+  const scale = answer.scale, guess = typeof said === "number" ? [said] : [];
+  const line = axis([...drawn.flatMap((row) => row.values), ...guess], scale?.low ?? null, scale?.high ?? null);
+  for (const row of drawn) root.append(strip(row, line, said, answer, drawn.length > 1));
+  const unit = scale?.unit ? ` ${scale.unit}` : "";
+  root.append(node("div", { class: "ends", "aria-hidden": "true" }, node("span", {}, read(line.low) + unit), node("span", {}, read(line.high) + unit)));
+  return root;
+}
+
+function strip(row, line, said, answer, titled) {
+  const places = row.values.map((value) => 10 + (WIDTH - 20) * line.at(value));
+  const up = stacked(places, DOT), tall = ROW + DOT * Math.max(0, Math.max(...up) - 1);
+  const picture = draw("svg", { viewBox: `0 0 ${WIDTH} ${tall}`, class: "strip", role: "img", "aria-label": told(row, answer) });
+  picture.append(draw("line", { x1: 0, x2: WIDTH, y1: tall - 6, y2: tall - 6, class: "ground" }));
+  if (typeof said === "number") {
+    const at = 10 + (WIDTH - 20) * line.at(said);
+    picture.append(draw("path", { d: `M${at} ${tall - 2}V4`, class: "said" }));
+  }
+  row.values.forEach((value, i) => picture.append(draw("circle", { cx: places[i], cy: tall - 6 - DOT / 2 - DOT * up[i], r: DOT / 2 - 0.5, class: "seed" })));
+  const middle = [...row.values].sort((a, b) => a - b);
+  const text = read((middle[(middle.length - 1) >> 1] + middle[middle.length >> 1]) / 2);
+  return node("div", { class: "line" }, titled ? node("span", { class: "title" }, row.title) : null, picture, node("b", {}, text));
+}
+
+function told(row, answer) {
+  return `${row.title || "measured"}: ${row.values.map(read).join(", ")}${row.values.length > 1 ? `, one for each of ${row.values.length} ${answer.over}` : ""}`;
+}

@@ -1,0 +1,90 @@
+"""What lessons measure is what the pages show, and every lesson is as its author expects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.inspection.gradients import along_sequence
+from explorer.inspection.opening import open_model
+from explorer.lessons import measuring
+from explorer.lessons.answers import answer
+from explorer.lessons.lesson import Lesson
+from explorer.lessons.measuring import measured
+from explorer.lessons.reading import lessons
+from explorer.lessons.registry import MEASURES, measure
+from explorer.tasks.recall import asked_lengths
+from explorer.training import store
+
+EVERY = lessons()
+
+
+def asked(name: str, **given: object) -> list[float] | list[str]:
+    return measured(name, measure(name).read({key: str(value) for key, value in given.items()}))
+
+
+def test_every_measure_can_be_measured() -> None:
+    assert set(measuring._FUNCTIONS) == set(MEASURES)
+
+
+@pytest.mark.parametrize("lesson", EVERY, ids=lambda lesson: lesson.name)
+def test_every_lesson_is_as_its_author_expects(lesson: Lesson) -> None:
+    for step in lesson.steps:
+        found = answer(step, measured)
+        assert found.agrees, (step.title, found.right, found.value)
+        assert all(row.count for row in found.rows) and "{" not in found.why
+        assert len(found.right) <= 1, "a question with several right answers is none"
+
+
+def test_what_stands_on_the_card_is_taken_from_it() -> None:
+    run = store.find("recall-50-rnn-usual")
+    accuracy = run.card.metrics["accuracy"].values
+    assert asked("score", run="recall-50-rnn-usual", metric="accuracy") == accuracy
+    assert asked("solved", run="recall-50-rnn-usual") == [sum(value >= 0.95 for value in accuracy)]
+    place = asked_lengths(50).index(1_000)
+    found = asked("at_length", run="recall-50-rnn-usual", length=1_000)
+    assert found == pytest.approx(run.curves.answers["by_length"][-1][:, place])
+    one, two = (np.array(asked("score", run=f"text-window-{width}", metric="perplexity")) for width in (1, 2))
+    fall = asked("fall", run="text-window-2", other="text-window-1", metric="perplexity")
+    assert fall == pytest.approx(one - two) and min(fall) > 0
+
+
+def test_sentences_are_answered_by_the_model() -> None:
+    says = asked("says", run="negation-single-rnn", sentence="human not preserve nature")
+    shares = asked("sustain", run="negation-single-rnn", sentence="human not preserve nature")
+    assert says == ["sustain" if share > 0.5 else "collapse" for share in shares] == ["collapse"] * 8
+    pair = {"sentence": "human not preserve nature", "other": "human preserve nature"}
+    other = asked("sustain", run="negation-single-rnn", sentence=pair["other"])
+    assert asked("apart", run="negation-single-rnn", **pair) == pytest.approx(np.abs(np.subtract(shares, other)))
+
+
+def test_gradients_and_gates() -> None:
+    along = along_sequence(open_model(store.find("recall-50-gru-chrono"), 0))
+    found = asked("gradient", run="recall-50-gru-chrono", step=0)
+    assert found == pytest.approx(along[:, 0] / along[:, -1])
+    assert found != asked("gradient", run="recall-50-gru-chrono")
+    usual, chrono = (asked("kept", run=f"recall-50-lstm-{start}") for start in ("usual", "chrono"))
+    assert max(usual) < min(chrono) <= 1
+
+
+def test_attention() -> None:
+    text = {"run": "text-through-training", "text": "First Citizen", "layer": 1, "head": 2}
+    assert [asked("visible", **text, place=place) for place in (1, 5)] == [[1.0], [5.0]]
+    (spread,), (before,) = (asked("habit", **text, habit="spread", step=step) for step in (-1, 0))
+    assert 1 <= spread < before <= 13
+    (looks,) = asked("mirror", run="reverse-additive", digits="2718281828")[:1]
+    assert 0.5 < looks <= 1
+    assert asked("touched", run="reverse-additive", touch="none", length=5) == [1.0, 1.0, 1.0]
+
+
+def test_writing() -> None:
+    prompt = {"run": "text-transformer", "prompt": "Romeo"}
+    cold, usual = (asked("likeliest", **prompt, temperature=t) for t in (0, 1))
+    assert cold == [1.0] * 3 and all(0 < share < 1 for share in usual)
+    half = np.array(asked("likeliest", **prompt, temperature=0.5))
+    assert asked("grows", **prompt, temperature=0.5, other=1) == pytest.approx(half / usual)
+    assert asked("choices_left", **prompt, top_p=1) == [65.0] * 3
+    assert asked("choices_left", **prompt, top_p=0.01) == [1.0] * 3
+    few = {**prompt, "tokens": 40}
+    assert asked("in_common", **few, temperature=0.7, other=0.7) == [40.0] * measuring.DICE
+    assert asked("repeats", **few, temperature=0) == [asked("repeats", **few, temperature=0)[0]] * measuring.DICE

@@ -1,0 +1,109 @@
+"""Every lesson names states that its pages take; predictions are a visitor's own; an address may hide controls."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from explorer.catalogue import PAGES
+from explorer.errors import InvalidSetting
+from explorer.lessons.parts import LessonError
+from explorer.lessons.reading import FOLDER, read
+from explorer.ui import lessons, lock, predictions, states
+
+
+def test_every_lesson_stands_on_pages_as_they_are() -> None:
+    found = lessons.every()
+    assert len(found) >= 6 and all(4 <= len(each.steps) <= 6 for each in found.values())
+    titles = [each.title for each in found.values()]
+    assert titles[:6] == [
+        "What counting cannot know",
+        "A window is not a memory",
+        "Why gradients vanish, and what an open gate does",
+        "The bottleneck and the look back",
+        "Attention from the inside",
+        "Temperature and taste",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "state", "words"),
+    [
+        ("memory", {"who": "gru-cronho"}, "There is no “gru-cronho”"),
+        ("memory", {"lenght": "10"}, "This page has no “lenght”"),
+        ("negation", {"models": "perceptron"}, "perceptron"),
+        ("studio", {"t": "7"}, "Give a number from 0 to 2"),
+        ("attention", {"off": "zero"}, "names no heads"),
+        ("runs", {"order": "size"}, "it has no row in explorer/ui/states.py"),
+    ],
+)
+def test_a_state_that_a_page_does_not_take_is_said(page: str, state: dict[str, str], words: str) -> None:
+    (said,) = states.problems(page, state)
+    assert words in said
+    assert states.problems(page, {}) == ()
+
+
+def test_a_bad_state_in_a_lesson_has_its_line(tmp_path: object) -> None:
+    text = (FOLDER / "3-gradients.yaml").read_text()
+    path = tmp_path / "3-gradients.yaml"  # type: ignore[operator]
+    path.write_text(text.replace("who: lstm-usual,lstm-chrono", "who: lstm-usual,lstm-cronho"))
+    line = text[: text.index("who: lstm-usual,lstm-chrono")].count("\n") + 1
+    with pytest.raises(LessonError, match=f"3-gradients.yaml, line {line}: There is no “lstm-cronho” on this page"):
+        read(path, states.problems)
+
+
+def test_every_page_with_a_row_is_one() -> None:
+    assert set(states.STATES) <= {row.address for row in PAGES}
+
+
+def test_a_step_that_is_not_there_is_said() -> None:
+    for name, place, words in (("windows", 1, "no lesson “windows”"), ("window", 9, "has no step 9. It has 1 to 5")):
+        with pytest.raises(InvalidSetting, match=words):
+            lessons.step_of(name, place)
+
+
+def test_predictions_are_a_visitors_own_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(predictions, "_said", type(predictions._said)())
+    monkeypatch.setattr(predictions, "_MOST", 2)
+    predictions.say("ada", "window", 1, 12)
+    predictions.say("bob", "window", 1, predictions.NONE)
+    assert predictions.said("ada", "window", 1) == 12 and predictions.said("eve", "window", 1) is None
+    predictions.say("eve", "window", 1, 3)
+    assert predictions.said("ada", "window", 1) is None, "the oldest makes room"
+    predictions.unsay("eve", "window", 1)
+    predictions.unsay("eve", "window", 1)
+    assert predictions.said("eve", "window", 1) is None
+
+
+def test_hidden_controls_are_named_as_the_page_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    address = {"lock": "memory-length,nonsense,a b,<b>,memory-symbols"}
+    monkeypatch.setattr(lock, "around", lambda: address)
+    monkeypatch.setattr(lock.st, "session_state", {"memory.length": 1, "memory.symbols": 2, "lineage.page": ""})
+    locked = lock.names()
+    assert locked == ("memory-length", "nonsense", "memory-symbols")
+    said = lock.unknown(locked)
+    assert len(said) == 3 and all(f"“{name}”" in " ".join(said) for name in ("nonsense", "a b", "<b>"))
+    shown: list[str] = []
+    monkeypatch.setattr(lock.st, "html", shown.append)
+    lock.hide(locked)
+    lock.hide(())
+    assert shown == [
+        "<style>.st-key-memory-length, .st-key-nonsense, .st-key-memory-symbols { display: none !important; }</style>"
+    ]
+
+
+def test_a_bad_lesson_stops_the_start_with_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    import app
+
+    def bad() -> None:
+        raise LessonError("lessons/1-counting.yaml, line 7: there is no page “negatoin”.")
+
+    async def start() -> None:
+        async with app.lifespan(app.app):
+            raise AssertionError("it started")
+
+    monkeypatch.setattr(app.lessons, "every", bad)
+    monkeypatch.setattr(app.service, "restore", lambda: pytest.fail("it went on"))
+    with pytest.raises(LessonError, match="line 7"):
+        asyncio.run(start())
