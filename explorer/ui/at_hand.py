@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from explorer.catalogue import MODELS, ModelRow, model_row, task_row
 from explorer.errors import DamagedRun, LineageError, StoreError, UnknownRun, shortened
 from explorer.tasks.text import TextConfig
