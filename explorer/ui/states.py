@@ -19,6 +19,15 @@ STATES = {
     "attention": "explorer.ui.gaze:Gaze",
     "memory": "explorer.ui.memory:Memory",
     "translation": "explorer.ui.translation:Translation",
+    "shapes": "explorer.ui.shapes:Shapes",
+    "gates": "explorer.ui.cell:Cell",
+    "scaled-attention": "explorer.ui.scaled:Scaled",
+    "depth": "explorer.ui.depth:Depth",
+    "positions": "explorer.ui.positions:Positions",
+    "masks": "explorer.ui.masks:Masks",
+    "block": "explorer.ui.block:Block",
+    "sentences": "explorer.ui.sentences:Sentences",
+    "cost": "explorer.ui.cost:Cost",
     "compare": "explorer.ui.comparing:Comparison",
 }
 
