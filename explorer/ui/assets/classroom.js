@@ -77,7 +77,7 @@ export default instrument((place) => {
     paint();
   }
 
-  const counted = () => `${told.answered} of ${told.present} ${told.present === 1 ? "has" : "have"} answered`;
+  const counted = () => told.present === 0 ? "Nobody is here yet. The class comes by the address, or with the code." : `${told.answered} of ${told.present} ${told.present === 1 ? "has" : "have"} answered`;
 
   function status() {
     if (!data.question) return data.teaches ? `${told.present} here` : "Your teacher shows you this page.";
