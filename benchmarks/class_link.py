@@ -31,7 +31,7 @@ OURS = {"X-Lineage": "1"}
 
 async def measured(address: str, students: int, seconds: float, number: int) -> None:
     """Begin a class with a step of a lesson, and let it answer."""
-    async with visiting(address, "models=bag_of_words&lesson=counting&step=1") as teacher:
+    async with visiting(address, "models=bag_of_words&lesson=counting&part=1") as teacher:
         await teacher.press("lesson.class")
         code = await _code(teacher)
         browsers = [httpx.AsyncClient(base_url=address, timeout=30, trust_env=False) for _ in range(students)]

@@ -8,9 +8,11 @@ from explorer.ui.page import lead, page_head, problems, source
 from explorer.ui.session import PageSession, page_session, write_address
 from explorer.ui.shapes import Shapes
 from explorer.ui.shapes_claims import claims_section
+from explorer.ui.shapes_net import net_section
 from explorer.ui.shapes_sum import sum_section
 
 FILES = {
+    "Four shapes": "inspection/shapes.py",
     "The net that is unrolled": "models/recurrence.py",
     "One gradient, step by step": "inspection/unrolling.py",
     "What heads do": "inspection/agreeing.py",
@@ -52,6 +54,7 @@ def page(session: PageSession[Shapes]) -> None:
         "is only which of its inputs and answers are used."
     )
     problems(session.problems)
+    net_section(session)
     sum_section(session)
     claims_section(session)
     st.header("The code", anchor=False)

@@ -1,4 +1,7 @@
-"""The runs behind three popular claims: of clipping, of shared weights, and of heads. Needs no torch."""
+"""The runs behind three popular claims: of clipping, of shared weights, and of heads; and one that tags words.
+
+Needs no torch.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,17 @@ def clipping(clip: float, **shared: object) -> RunConfig:
     return CONTESTANTS["rnn-usual"].config(clip=clip, **shared)
 
 
+def senses(**shared: object) -> RunConfig:
+    """A gated net that says of every word what it means, for the net that is unrolled. Raises InvalidSetting.
+
+    It has to carry a noun over several words before it finds out that it pays, hence the width and the time.
+    """
+    given = {"model.hidden": 64, "learning_rate": 2e-2, "iterations": 800}
+    return changed(default("gloss", "gru"), {"replicas": SEEDS, **given, **shared})
+
+
 def recipes() -> dict[str, RunConfig]:
     """Every run that ships for them by its name; the clipped one ships with the memory lab."""
     runs = {f"place-{rule.name}-{model}": place(rule, model) for rule in RULES for model in COUNTERS}
-    return {**runs, "agreement-heads": agreement(), "recall-50-rnn-unclipped": clipping(0.0)}
+    claims = {"agreement-heads": agreement(), "recall-50-rnn-unclipped": clipping(0.0)}
+    return {**runs, **claims, "gloss-gru": senses()}

@@ -29,10 +29,10 @@ _ECHO = 1.0  # seconds after the new step is drawn; nobody goes back in that tim
 def open_step(name: str, place: int, **beside: str) -> None:
     """Go to a step of a lesson, and its page in its state. `beside` are further parts of the address around it."""
     _, step = lessons.step_of(name, place)
-    here, opened = (around().get("lesson"), around().get("step")), (name, str(place))
+    here, opened = (around().get("lesson"), around().get("part")), (name, str(place))
     if here != opened:
         st.session_state[_MOVED] = here, opened, math.inf
-    go(step.page, {**step.state, "lesson": name, "step": str(place), **_kept(), **beside})
+    go(step.page, {**step.state, "lesson": name, "part": str(place), **_kept(), **beside})
 
 
 def go(page: str, address: Mapping[str, str]) -> None:
@@ -49,9 +49,9 @@ def here() -> tuple[Lesson, int] | None:
     asked = around()
     if "lesson" not in asked:
         return None
-    _no_echo((asked["lesson"], asked.get("step")))
+    _no_echo((asked["lesson"], asked.get("part")))
     try:
-        place = asked.get("step", "1")
+        place = asked.get("part", "1")
         if not place.isdecimal() or len(place) > 4:
             raise InvalidSetting("The step of a lesson is a whole number from 1 on; the lesson was left out.")
         lesson, _ = lessons.step_of(asked["lesson"], int(place))

@@ -30,7 +30,7 @@ from explorer.ui.negation_lab import NegationLab
 State = TypeVar("State")
 _ECHO = 1.0  # seconds; nobody types the old value again in that time
 _PAGE, _STAYED, _RUN, _DRAWN = "lineage.page", "lineage.stayed", "lineage.run", "lineage.drawn"
-AROUND = ("lesson", "step", "class", "lock", "screen")  # parts of an address that are of no page, but around them all
+AROUND = ("lesson", "part", "class", "lock", "screen")  # parts of an address that are of no page, but around them all
 _ECHOES = "lineage.echoes"  # by widget: an old value, and until when it is no wish
 
 

@@ -57,7 +57,7 @@ def test_a_newcomer_walks_every_lesson(visit: Any) -> None:
 
 
 def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
-    teacher = visit("/memory?who=rnn-usual&lesson=gradients&step=1")
+    teacher = visit("/memory?who=rnn-usual&lesson=gradients&part=1")
     teacher.get_by_role("button", name="Give it to a class").click()
     teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
     code = teacher.url.split("class=")[1][:5]

@@ -15,7 +15,7 @@ from tests.pages.screen import address, calm, drawn, headings, page, said, settl
 
 def lesson(name: str, step: int, file: str = "negation.py", **more: str) -> AppTest:
     found = every()[name].steps[step - 1]
-    return settled(page(file, {**found.state, "lesson": name, "step": str(step), **more}, me="ada"))
+    return settled(page(file, {**found.state, "lesson": name, "part": str(step), **more}, me="ada"))
 
 
 def press(at: AppTest, label: str) -> AppTest:
@@ -43,7 +43,7 @@ def test_all_lessons_are_offered_and_one_begins() -> None:
     at = page("lessons.py", me="ada")
     assert all(each.title in said(at) for each in every().values()) and told(at) == []
     at = calm(at.button(key="lessons.start.counting").click().run())
-    assert address(at)["lesson"] == "counting" and address(at)["step"] == "1"
+    assert address(at)["lesson"] == "counting" and address(at)["part"] == "1"
     assert question(at) and "The page opens here once you have predicted" in said(at)
     assert not drawn(at, "verdicts"), "the page would give the answer away"
 
@@ -72,7 +72,7 @@ def test_a_number_and_no_guess() -> None:
     at = press(at, "That is my prediction")
     assert str(revealed(at)["verdict"]).endswith("You said 70 %, 18.3 points too little.")
     at = press(at, "Next step")
-    assert address(at)["step"] == "3" and question(at)
+    assert address(at)["part"] == "3" and question(at)
     at = press(at, "Show me without a guess")
     assert revealed(at)["said"] is None and str(revealed(at)["verdict"]).endswith("You did not guess.")
     at = press(at, "Step before")
@@ -91,8 +91,8 @@ def test_the_last_step_leads_back_to_all_lessons() -> None:
     [
         ({"lesson": "countng"}, "There is no lesson “countng”"),
         ({"lesson": "<b>"}, "There is no lesson “<b>”"),
-        ({"lesson": "counting", "step": "99"}, "has no step 99. It has 1 to 5"),
-        ({"lesson": "counting", "step": "two"}, "The step of a lesson is a whole number"),
+        ({"lesson": "counting", "part": "99"}, "has no step 99. It has 1 to 5"),
+        ({"lesson": "counting", "part": "two"}, "The step of a lesson is a whole number"),
         ({"class": "ABCDE"}, "There is no class “ABCDE” here"),
         ({"lock": "nonsense"}, "There is no control “nonsense” on this page"),
     ],
@@ -104,7 +104,7 @@ def test_a_bad_address_is_said_and_the_page_stands(bad: Mapping[str, str], words
 
 
 def test_a_lesson_on_another_page_leads_to_its_own() -> None:
-    at = settled(page("runs.py", {"lesson": "counting", "step": "1"}, me="ada"))
+    at = settled(page("runs.py", {"lesson": "counting", "part": "1"}, me="ada"))
     assert not question(at)
     at = press(at, "Go to the page of this step")
     assert question(at) and address(at)["models"] == "bag_of_words"
@@ -162,10 +162,10 @@ def test_an_echo_of_the_step_that_was_left_does_not_lead_back(monkeypatch: pytes
     for name, value in old.items():
         at.query_params[name] = value
     at = settled(calm(at.run()))
-    assert address(at)["step"] == "2" and question(at)
+    assert address(at)["part"] == "2" and question(at)
     monkeypatch.setattr(lesson_card, "_ECHO", -1.0)
     at = settled(calm(at.run()))
     for name, value in old.items():
         at.query_params[name] = value
     at = settled(calm(at.run()))
-    assert address(at)["step"] == "1", "the browser's back button is a wish"
+    assert address(at)["part"] == "1", "the browser's back button is a wish"

@@ -74,7 +74,7 @@ export default instrument((place) => {
   function boxed(box, layout) {
     const { x, y, w, h } = layout.boxes[box.name], round = box.kind === "sum", size = w < 118 ? LETTERS.small : LETTERS.usual;
     const words = round ? "+" : fit(box.title, w - 10, size, 600), part = box.count && !round ? `, ${box.count.toLocaleString("en")} parameters` : "";
-    const shape = draw("g", { class: `box ${box.kind}`, role: "button", "aria-label": `${box.title}${part}` },
+    const shape = draw("g", { class: `box ${box.kind}`, role: "button", "aria-label": `${round ? "+, " : ""}${box.title}${part}` },
       draw("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: round ? h / 2 : 6 }),
       draw("text", { x, y, "font-size": round ? 18 : size, "text-anchor": "middle", "dominant-baseline": "central" }, words));
     return { box, shape, key: `box ${box.name}`, opens: box.flows.find((flow) => data.flows[flow].made === "weights") ?? box.flows.at(-1) };
@@ -82,7 +82,7 @@ export default instrument((place) => {
 
   function arrowed(arrow, route, head) {
     const flow = model.flows[arrow.flow], label = flow.shape.join("×"), title = { up: flow.title, residual: `Residual: ${flow.title}`, cross: `From the encoder: ${flow.title}` }[arrow.way];
-    const shape = draw("g", { class: `arrow ${arrow.way}`, role: "button", "aria-label": `Arrow. ${title}: ${shapeWords(flow)}` },
+    const shape = draw("g", { class: `arrow ${arrow.way}`, role: "button", "aria-label": `${label}, an arrow. ${title}: ${shapeWords(flow)}` },
       draw("path", { class: "touch", d: route.d }), draw("path", { class: "line", d: route.d, "marker-end": `url(#${head})` }),
       route.anchor ? draw("text", { x: route.x, y: route.y, "font-size": LETTERS.small, "text-anchor": route.anchor, "dominant-baseline": "central" }, label) : null);
     return { arrow, shape, key: `arrow ${arrow.flow} ${arrow.end} ${arrow.way}`, opens: arrow.flow };
