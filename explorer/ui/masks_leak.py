@@ -17,7 +17,7 @@ from explorer.tasks.noise import NoiseConfig
 from explorer.training.labelling_runs import Contestant
 from explorer.training.record import Curves
 from explorer.ui import masks_findings as findings
-from explorer.ui import runs, training_controls
+from explorer.ui import runs, tagged, training_controls
 from explorer.ui.components import Panel, Playback, frame, tracks
 from explorer.ui.findings import listed, seeds
 from explorer.ui.masks import Masks
@@ -67,19 +67,7 @@ def _settings(session: PageSession[Masks]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         ties = bound(session, "masks.symbols", state.symbols, lambda s, v: s.racing(symbols=v))
         st.number_input("Different symbols", 2, 26, step=1, width=150, **ties)
-        ties = bound(session, "masks.seeds", state.seeds, lambda s, v: s.racing(seeds=v))
-        st.number_input("Seeds", 1, 16, step=1, width=110, **ties)
-        ties = bound(session, "masks.steps", state.steps, lambda s, v: s.racing(steps=v))
-        st.number_input("Steps (0: as usual)", 0, 1_000_000, step=50, width=170, **ties)
-        ties = bound(session, "masks.seed", state.seed, lambda s, v: s.racing(seed=v))
-        st.number_input("First seed", 0, 2**31 - 1, step=1, width=120, **ties)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.reset()),
-            disabled=state == state.reset(),
-            key="masks.reset",
-        )
+        tagged.settings(session, "masks", by=50)
 
 
 def outcomes(lanes: Mapping[str, Lane]) -> dict[str, Leaked]:

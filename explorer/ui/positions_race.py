@@ -72,19 +72,7 @@ def _settings(session: PageSession[Positions]) -> None:
         st.selectbox("Digits are said again", list(_AGAIN), format_func=_AGAIN.__getitem__, width=230, **ties)
         ties = bound(session, "positions.longest", state.longest, lambda s, v: s.racing(longest=v))
         st.number_input("Digits, at most", 1, 24, step=1, width=140, **ties)
-        ties = bound(session, "positions.seeds", state.seeds, lambda s, v: s.racing(seeds=v))
-        st.number_input("Seeds", 1, 16, step=1, width=110, **ties)
-        ties = bound(session, "positions.steps", state.steps, lambda s, v: s.racing(steps=v))
-        st.number_input("Steps (0: as usual)", 0, 1_000_000, step=100, width=170, **ties)
-        ties = bound(session, "positions.seed", state.seed, lambda s, v: s.racing(seed=v))
-        st.number_input("First seed", 0, 2**31 - 1, step=1, width=120, **ties)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.reset()),
-            disabled=state == state.reset(),
-            key="positions.reset",
-        )
+        tagged.settings(session, "positions", by=100)
 
 
 def outcomes(state: Positions, lanes: Mapping[str, Lane]) -> dict[str, Echoed]:

@@ -13,7 +13,7 @@ from explorer.tasks.echo import EchoConfig
 from explorer.training.config import RunConfig
 from explorer.training.labelling_runs import Contestant
 from explorer.training.record import Curves
-from explorer.ui import runs, training_controls
+from explorer.ui import runs, tagged, training_controls
 from explorer.ui import scaled_findings as findings
 from explorer.ui.components import Panel, Playback, tracks
 from explorer.ui.findings import listed, seeds
@@ -21,7 +21,7 @@ from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.scaled import Scaled
 from explorer.ui.scaled_findings import LEARNED, Learning
-from explorer.ui.session import PageSession, bound
+from explorer.ui.session import PageSession
 from explorer.ui.tagged import by_step
 from explorer.ui.training_controls import Asked
 
@@ -71,21 +71,8 @@ def width_of(config: RunConfig) -> int:
 
 
 def _settings(session: PageSession[Scaled]) -> None:
-    state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bound(session, "scaled.seeds", state.seeds, lambda s, v: s.racing(seeds=v))
-        st.number_input("Seeds", 1, 16, step=1, width=110, **ties)
-        ties = bound(session, "scaled.steps", state.steps, lambda s, v: s.racing(steps=v))
-        st.number_input("Steps (0: as usual)", 0, 1_000_000, step=50, width=170, **ties)
-        ties = bound(session, "scaled.seed", state.seed, lambda s, v: s.racing(seed=v))
-        st.number_input("First seed", 0, 2**31 - 1, step=1, width=120, **ties)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.reset()),
-            disabled=state == state.reset(),
-            key="scaled.reset",
-        )
+        tagged.settings(session, "scaled", by=50)
 
 
 def outcomes(lanes: Mapping[str, Lane]) -> dict[str, Learning]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import streamlit as st
 
 from explorer.catalogue import MODELS, page_title, task_row
 from explorer.errors import InvalidSetting, shortened
@@ -17,6 +18,7 @@ from explorer.training.config import RunConfig
 from explorer.training.labelling_runs import CONTESTANTS, Contestant
 from explorer.training.record import Curves
 from explorer.ui.known import config_of
+from explorer.ui.session import PageSession, bound
 
 COLOUR = MODELS["transformer"].colour  # they are all Transformers: a dash and a label tell them apart
 
@@ -117,3 +119,21 @@ def parts(curves: Curves | None, name: str) -> np.ndarray | None:
         return None
     values: np.ndarray = curves.answers[name][-1]
     return None if np.isnan(values).all() else values
+
+
+def settings(session: PageSession[AnyRaced], page: str, by: int) -> None:
+    """How many seeds are trained, for how long (in steps of `by`), and the way back, in a row of the caller's."""
+    state = session.state
+    ties = bound(session, f"{page}.seeds", state.seeds, lambda s, v: s.racing(seeds=v))
+    st.number_input("Seeds", 1, 16, step=1, width=110, **ties)
+    ties = bound(session, f"{page}.steps", state.steps, lambda s, v: s.racing(steps=v))
+    st.number_input("Steps (0: as usual)", 0, 1_000_000, step=by, width=170, **ties)
+    ties = bound(session, f"{page}.seed", state.seed, lambda s, v: s.racing(seed=v))
+    st.number_input("First seed", 0, 2**31 - 1, step=1, width=120, **ties)
+    st.button(
+        "Back to the defaults",
+        icon=":material/undo:",
+        on_click=lambda: session.change(lambda s: s.reset()),
+        disabled=state == state.reset(),
+        key=f"{page}.reset",
+    )
