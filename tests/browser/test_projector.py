@@ -69,7 +69,7 @@ def test_a_page_goes_by_screen_by_screen_and_comes_back_whole(visit: Any) -> Non
     holds(page, screen="")
     page.go_back()
     calm(page)
-    page.wait_for_function("document.querySelector('h1').textContent.startsWith('Can a model')")
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Can a model"))
     expect(bar(page)).to_be_hidden()
     assert page.locator("[data-stop]").count() == 0
     expect(page.get_by_role("heading", name="The papers")).to_be_visible()

@@ -31,7 +31,7 @@ export default instrument((place) => {
     const out = best
       ? node("span", { class: step.used ? "out" : "out unused" }, node("span", {}, best[0]), node("small", {}, percent(best[1])))
       : node("span", { class: "out none" });
-    const button = node("button", { class: "step", type: "button", "aria-label": sentence(step, i + 1), "aria-pressed": "false", tabindex: i ? -1 : 0 },
+    const button = node("button", { class: "step", type: "button", "aria-description": sentence(step, i + 1), "aria-pressed": "false", tabindex: i ? -1 : 0 },
       out, node("i", { class: best ? "up" : "up none" }), canvas, node("i", { class: "up" }), node("span", { class: step.fed_back ? "in fed" : "in" }, step.input));
     button.onpointerenter = () => { if (!kept) look(i); };
     button.onfocus = () => { if (!kept) look(i); };
