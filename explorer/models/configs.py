@@ -12,6 +12,20 @@ from typing import Literal
 from explorer.models.settings import setting
 
 
+class Attending:
+    """What the sizes of every model with attention must keep: its heads share the width. Raises ValueError."""
+
+    width: int
+    heads: int
+    positions: str = "learned"
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
+        if self.positions == "rotary" and self.width // self.heads % 2:
+            raise ValueError(f"rotary positions need an even width for each head, not {self.width // self.heads}")
+
+
 @dataclass(frozen=True)
 class BagOfWordsConfig:
     """Softmax regression on counts has nothing to choose: the vocabulary decides its size."""
@@ -51,7 +65,7 @@ class GRUConfig:
 
 
 @dataclass(frozen=True)
-class TransformerEncoderConfig:
+class TransformerEncoderConfig(Attending):
     """Sizes of the Transformer encoder, and how far from zero its embeddings start."""
 
     width: int = setting(16, "Numbers in each token's vector.", 1, 128)
@@ -66,10 +80,6 @@ class TransformerEncoderConfig:
         0.001,
         2.0,
     )
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
 
 
 # On text every model is a language model: at each position it says what the next token may be.
@@ -130,7 +140,7 @@ class GRUTextConfig(RecurrentTextConfig):
 
 
 @dataclass(frozen=True)
-class TransformerTextConfig:
+class TransformerTextConfig(Attending):
     """The Transformer decoder, as Vaswani et al. (2017) built it, as it is built now, or anything between."""
 
     width: int = setting(64, "Numbers in each token's vector.", 1, 512)
@@ -150,12 +160,6 @@ class TransformerTextConfig:
     start: Literal["usual", "zero"] = setting(
         "zero", "Whether the last layer of each part and the answer start as usual, or at zero."
     )
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
-        if self.positions == "rotary" and self.width // self.heads % 2:
-            raise ValueError(f"rotary positions need an even width for each head, not {self.width // self.heads}")
 
 
 # On recall every model reads a sequence of symbols and is asked at its end which one was the first.
@@ -227,7 +231,7 @@ class EncoderDecoderConfig:
 
 
 @dataclass(frozen=True)
-class TransformerEncoderDecoderConfig:
+class TransformerEncoderDecoderConfig(Attending):
     """The Transformer with both its halves."""
 
     width: int = setting(64, "Numbers in each token's vector.", 1, 512)
@@ -239,10 +243,6 @@ class TransformerEncoderDecoderConfig:
     norm_place: Literal["pre", "post"] = setting("post", "Norm after each part's residual (2017), or before the part.")
     activation: Literal["relu", "gelu", "relu2"] = setting("relu", "ReLU, GELU, or ReLU squared.")
     start: Literal["usual", "zero"] = setting("usual", "How the last layer of each part starts.")
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
 
 
 # On a string each model says every character from those before it.
@@ -276,7 +276,7 @@ class GRUStringConfig(RecurrentStringConfig):
 
 
 @dataclass(frozen=True)
-class TransformerTaggerConfig:
+class TransformerTaggerConfig(Attending):
     """A small Transformer of which each part can be taken out."""
 
     width: int = setting(48, "Numbers in each token's vector.", 1, 512)
@@ -297,12 +297,6 @@ class TransformerTaggerConfig:
     norm_place: Literal["post", "pre"] = setting(
         "post", "Norm after each part's residual (2017), or before each part of a block."
     )
-
-    def __post_init__(self) -> None:
-        if self.width % self.heads:
-            raise ValueError(f"heads = {self.heads} does not divide width = {self.width}")
-        if self.positions == "rotary" and self.width // self.heads % 2:
-            raise ValueError(f"rotary positions need an even width for each head, not {self.width // self.heads}")
 
 
 @dataclass(frozen=True)
