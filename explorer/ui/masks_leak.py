@@ -26,6 +26,7 @@ from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound
 from explorer.ui.slowly import each_eventually
+from explorer.ui.stepwise import last_step, playback
 from explorer.ui.tagged import COLOUR, by_step, parts
 from explorer.ui.training_controls import Asked
 
@@ -108,12 +109,10 @@ def _line(count: int) -> str:
 
 
 def _racing(state: Masks, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     drawn = tuple((state.contestants[name], lane.curves) for name, lane in lanes.items())
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
     panels = [_learning(metric, drawn, last, _top(drawn, state.symbols), state.symbols) for metric in _READ]
-    by = float(max(last // 50, 1))
-    return panels, training_controls.playback(lanes, races, "noise", last, reached, unit="step", step=by)
+    return panels, playback(lanes, races, "noise")
 
 
 def _top(drawn: tuple[tuple[Contestant, Curves | None], ...], symbols: int) -> float:

@@ -26,6 +26,7 @@ from explorer.ui.findings import listed, seeds
 from explorer.ui.memory import Memory
 from explorer.ui.recall_findings import Recalled
 from explorer.ui.runs import Lane
+from explorer.ui.stepwise import last_step, measured, playback
 from explorer.ui.training_controls import Asked
 
 HEIGHT, NARROW = 230, 190
@@ -188,14 +189,12 @@ def race_part(memory: Memory, who: Mapping[str, Contestant], lanes: Mapping[str,
 def _race(
     memory: Memory, who: Mapping[str, Contestant], lanes: Mapping[str, Lane], races: int
 ) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     panels = [
         _learning(model, tuple((who[n], lanes[n].curves) for n in names), last, 1 / memory.symbols)
         for model, names in by_architecture({name: who[name] for name in lanes}).items()
     ]
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
-    by = float(max(last // 50, 1))
-    return panels, training_controls.playback(lanes, races, "recall", last, reached, unit="step", step=by)
+    return panels, playback(lanes, races, "recall")
 
 
 @lru_cache(maxsize=64)
@@ -203,9 +202,7 @@ def _learning(model: str, drawn: tuple[tuple[Contestant, Curves | None], ...], l
     """Drawn once for all visitors who look at the same runs."""
     row, lines = MODELS[model], []
     for each, curves in drawn:
-        values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics["accuracy"])
-        steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
-        lines.append(Line(each.label, each.words, row.colour, each.dash, steps, *values.T))
+        lines.append(Line(each.label, each.words, row.colour, each.dash, *measured(curves, "accuracy")))
     return Panel(
         f"learning-{model}",
         by_step(lines, last, chance),

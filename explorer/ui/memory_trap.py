@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.figures.comparison import Line
 from explorer.figures.recall import own_and_fresh
-from explorer.inspection.comparing import over_seeds
 from explorer.training.recall_runs import NOTEBOOK_STEPS, trap
 from explorer.training.record import Curves
 from explorer.ui import recall_findings as findings
@@ -19,6 +17,7 @@ from explorer.ui import runs, training_controls
 from explorer.ui.components import Panel, Playback, tracks
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
+from explorer.ui.stepwise import last_step, measured, playback
 from explorer.ui.training_controls import Asked
 
 _KINDS = {
@@ -66,19 +65,16 @@ def trap_section() -> None:
 
 
 def _pictures(lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     panels = [_panel(model, lane.curves, last) for model, lane in lanes.items()]
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
-    return panels, training_controls.playback(lanes, races, "trap", last, reached, unit="step", step=5.0)
+    return panels, playback(lanes, races, "trap", by=5.0)
 
 
 @lru_cache(maxsize=16)
 def _panel(model: str, curves: Curves | None, last: int) -> Panel:
     row, lines = MODELS[model], []
     for name, (label, words, dash) in _KINDS.items():
-        values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics[name])
-        steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
-        lines.append(Line(label, words, row.colour, dash, steps, *values.T))
+        lines.append(Line(label, words, row.colour, dash, *measured(curves, name)))
     return Panel(
         f"trap-{model}",
         own_and_fresh(lines, last, NOTEBOOK_STEPS),

@@ -23,6 +23,7 @@ from explorer.ui.positions import Positions
 from explorer.ui.positions_findings import Echoed
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound
+from explorer.ui.stepwise import last_step, playback
 from explorer.ui.tagged import COLOUR
 from explorer.ui.training_controls import Asked
 
@@ -133,13 +134,9 @@ def _race(state: Positions, lanes: Mapping[str, Lane], asked: Asked) -> None:
 
 
 def _racing(state: Positions, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     drawn = tuple((state.contestants[name], lane.curves) for name, lane in lanes.items())
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
-    by = float(max(last // 50, 1))
-    return [_learning(drawn, last)], training_controls.playback(
-        lanes, races, "echo", last, reached, unit="step", step=by
-    )
+    return [_learning(drawn, last)], playback(lanes, races, "echo")
 
 
 @lru_cache(maxsize=64)

@@ -22,6 +22,7 @@ from explorer.ui.runs import Lane
 from explorer.ui.scaled import Scaled
 from explorer.ui.scaled_findings import LEARNED, Learning
 from explorer.ui.session import PageSession
+from explorer.ui.stepwise import last_step, playback
 from explorer.ui.tagged import by_step
 from explorer.ui.training_controls import Asked
 
@@ -87,12 +88,10 @@ def outcomes(lanes: Mapping[str, Lane]) -> dict[str, Learning]:
 
 
 def _racing(state: Scaled, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     drawn = tuple((state.contestants[name], lane.curves) for name, lane in lanes.items())
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
     panels = [_panel(metric, drawn, last) for metric in _READ]
-    by = float(max(last // 50, 1))
-    return panels, training_controls.playback(lanes, races, "scaled", last, reached, unit="step", step=by)
+    return panels, playback(lanes, races, "scaled")
 
 
 @lru_cache(maxsize=64)

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import streamlit as st
 
 from explorer.figures.comparison import Line
 from explorer.figures.senses import OTHER, SAME, by_layer
 from explorer.figures.translation import by_step
-from explorer.inspection.comparing import over_seeds
 from explorer.training.config import RunConfig, key
 from explorer.training.labelling_runs import Contestant
 from explorer.training.record import Curves
@@ -24,6 +22,7 @@ from explorer.ui.page import explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.sentences import Sentences
 from explorer.ui.slowly import each_eventually
+from explorer.ui.stepwise import last_step, measured, playback
 from explorer.ui.training_controls import Asked
 
 if TYPE_CHECKING:
@@ -139,12 +138,9 @@ def race_part(state: Sentences, lanes: Mapping[str, Lane], asked: Asked) -> None
 
 
 def _race(state: Sentences, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     drawn = tuple((state.contestants[name], lane.curves) for name, lane in lanes.items())
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
-    name, by = f"sentences-{state.task}", float(max(last // 50, 1))
-    playback = training_controls.playback(lanes, races, name, last, reached, unit="step", step=by)
-    return [_learning(state.task, drawn, last)], playback
+    return [_learning(state.task, drawn, last)], playback(lanes, races, f"sentences-{state.task}")
 
 
 @lru_cache(maxsize=64)
@@ -152,9 +148,7 @@ def _learning(task: str, drawn: tuple[tuple[Contestant, Curves | None], ...], la
     """Drawn once for all visitors who look at the same runs."""
     lines = []
     for each, curves in drawn:
-        values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics[FIRST[task]])
-        steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
-        lines.append(Line(each.label, each.words, COLOUR, each.dash, steps, *values.T))
+        lines.append(Line(each.label, each.words, COLOUR, each.dash, *measured(curves, FIRST[task])))
     return Panel(
         f"learning-{task}",
         by_step(lines, last),

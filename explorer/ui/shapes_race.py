@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
 import streamlit as st
 
 from explorer.figures.comparison import PER_RUN, Line
 from explorer.figures.translation import by_step
-from explorer.inspection.comparing import over_seeds
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui import runs, training_controls
 from explorer.ui.components import Panel, Playback, tracks
 from explorer.ui.page import problems
 from explorer.ui.runs import Lane
+from explorer.ui.stepwise import last_step, measured, playback
 from explorer.ui.training_controls import Asked
 
 HEIGHT = 220
@@ -71,14 +70,12 @@ def race_part(race: Race, lanes: Mapping[str, Lane]) -> None:
 
 
 def _pictures(race: Race, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     panels = [
         _panel(race.name, title, tuple((each, lanes[each.run].curves) for each in racers), last)
         for title, racers in race.panels.items()
     ]
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
-    by = float(max(last // 50, 1))
-    return panels, training_controls.playback(lanes, races, race.name, last, reached, unit="step", step=by)
+    return panels, playback(lanes, races, race.name)
 
 
 @lru_cache(maxsize=32)
@@ -86,10 +83,9 @@ def _panel(name: str, title: str, drawn: tuple[tuple[Racer, Curves | None], ...]
     """Drawn once for all visitors who look at the same runs."""
     lines, told = [], []
     for each, curves in drawn:
-        values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics[each.metric])
-        steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
-        lines.append(Line(each.label, each.words, each.colour, each.dash, steps, *values.T))
-        told.append(f"{each.words} {values[-1, 0]:.2f}" if len(values) else f"{each.words} not yet")
+        line = Line(each.label, each.words, each.colour, each.dash, *measured(curves, each.metric))
+        lines.append(line)
+        told.append(f"{each.words} {line.mean[-1]:.2f}" if len(line.mean) else f"{each.words} not yet")
     return Panel(
         f"shapes-{name}-{title}",
         by_step(lines, last),

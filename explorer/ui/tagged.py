@@ -12,13 +12,13 @@ import streamlit as st
 from explorer.catalogue import MODELS, page_title, task_row
 from explorer.errors import InvalidSetting, shortened
 from explorer.figures.comparison import Line
-from explorer.inspection.comparing import over_seeds
 from explorer.training import limits
 from explorer.training.config import RunConfig
 from explorer.training.labelling_runs import CONTESTANTS, Contestant
 from explorer.training.record import Curves
 from explorer.ui.known import config_of
 from explorer.ui.session import PageSession, bound
+from explorer.ui.stepwise import measured
 
 COLOUR = MODELS["transformer"].colour  # they are all Transformers: a dash and a label tell them apart
 
@@ -108,9 +108,7 @@ def _config(state: Raced, name: str) -> RunConfig:
 
 def by_step(each: Contestant, curves: Curves | None, metric: str) -> Line:
     """What was measured on the way, over the seeds."""
-    values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics[metric])
-    steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
-    return Line(each.label, each.words, COLOUR, each.dash, steps, *values.T)
+    return Line(each.label, each.words, COLOUR, each.dash, *measured(curves, metric))
 
 
 def parts(curves: Curves | None, name: str) -> np.ndarray | None:

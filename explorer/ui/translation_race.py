@@ -23,6 +23,7 @@ from explorer.ui import translation_findings as findings
 from explorer.ui.components import Panel, Playback, frame, table, tracks
 from explorer.ui.findings import listed, seeds
 from explorer.ui.runs import Lane
+from explorer.ui.stepwise import last_step, measured, playback
 from explorer.ui.training_controls import Asked
 from explorer.ui.translation import Translation
 from explorer.ui.translation_findings import Translated
@@ -155,12 +156,9 @@ def race_part(state: Translation, lanes: Mapping[str, Lane], asked: Asked) -> No
 
 
 def _race(state: Translation, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:
-    last = max(lane.config.steps for lane in lanes.values())
+    last = last_step(lanes)
     drawn = tuple((state.contestants[name], lane.curves) for name, lane in lanes.items())
-    reached = max((lane.curves.step for lane in lanes.values() if lane.curves), default=0)
-    name, by = f"translation-{state.task}", float(max(last // 50, 1))
-    playback = training_controls.playback(lanes, races, name, last, reached, unit="step", step=by)
-    return [_learning(state.task, drawn, last)], playback
+    return [_learning(state.task, drawn, last)], playback(lanes, races, f"translation-{state.task}")
 
 
 @lru_cache(maxsize=64)
@@ -168,9 +166,7 @@ def _learning(task: str, drawn: tuple[tuple[Contestant, Curves | None], ...], la
     """Drawn once for all visitors who look at the same runs."""
     lines = []
     for each, curves in drawn:
-        values = np.zeros((0, 3)) if curves is None else over_seeds(curves.metrics["exact"])
-        steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
-        lines.append(Line(each.label, each.words, each.colour, each.dash, steps, *values.T))
+        lines.append(Line(each.label, each.words, each.colour, each.dash, *measured(curves, "exact")))
     contestants = [each for each, _ in drawn]
     return Panel(
         f"learning-{task}",
