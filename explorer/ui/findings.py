@@ -5,6 +5,7 @@ Pure functions, so that a test can hold every word against the numbers it was ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ from explorer.errors import shortened
 from explorer.inspection.comparing import difference
 from explorer.tasks.negation import CLASSES
 
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")  # digits of a power
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -27,6 +29,17 @@ def number(count: int) -> str:
 def visible(token: str) -> str:
     """A token with its white space made visible."""
     return token.translate({ord(" "): "␣", ord("\n"): "↵", ord("\t"): "⇥"})
+
+
+def power(value: float) -> str:
+    """A positive number of any size with one or two digits: 0.076, 1.3, 4 × 10⁻¹⁷."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "infinitely many"
+    if 0.01 <= value < 1_000:
+        return f"{float(f'{value:.2g}'):g}"
+    digits, _, exponent = f"{value:.0e}".partition("e")
+    raised = f"10{str(int(exponent)).translate(RAISED)}"
+    return raised if digits == "1" else f"{digits}\u00a0×\u00a0{raised}"  # never on two lines
 
 
 def seeds(count: int) -> str:

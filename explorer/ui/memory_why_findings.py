@@ -12,21 +12,9 @@ from numpy import ndarray
 
 from explorer.training.exploding_runs import CLIP
 from explorer.training.recall_runs import SOLVED
-from explorer.ui.findings import capital, listed, number, seeds
+from explorer.ui.findings import RAISED, capital, listed, number, power, seeds
 
 ALONE = "With a single symbol there is nothing to carry: the first one is the last."
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def power(value: float) -> str:
-    """A positive number of any size with one or two digits: 0.076, 1.3, 4 × 10⁻¹⁷."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "infinitely many"
-    if 0.01 <= value < 1_000:
-        return f"{float(f'{value:.2g}'):g}"
-    digits, _, exponent = f"{value:.0e}".partition("e")
-    raised = f"10{str(int(exponent)).translate(_RAISED)}"
-    return raised if digits == "1" else f"{digits}\u00a0×\u00a0{raised}"  # never on two lines
 
 
 def as_much(ratio: float) -> str:
@@ -114,7 +102,7 @@ def shrinking(title: str, radii: Float[ndarray, " replicas"], length: int) -> st
     spread = f" ({radii.min():.3f} to {radii.max():.3f} over {seeds(len(radii))})" if len(radii) > 1 else ""
     return (
         f"{within(title)}: the spectral radius of U is {radius:.3f} before training{spread}, and "
-        f"{radius:.3f}{str(length - 1).translate(_RAISED)} is {power(radius ** (length - 1))}. The factors 1 − h², at "
+        f"{radius:.3f}{str(length - 1).translate(RAISED)} is {power(radius ** (length - 1))}. The factors 1 − h², at "
         "most 1, take away the rest."
     )
 

@@ -21,6 +21,7 @@ from explorer.training.store import StoredRun
 from explorer.ui import shapes_findings as findings
 from explorer.ui import tagged, training_controls
 from explorer.ui.components import Panel, frame, table, tracks
+from explorer.ui.findings import power
 from explorer.ui.page import empty_panel, explanation, plain
 from explorer.ui.runs import Lane
 from explorer.ui.session import PageSession, bound
@@ -118,7 +119,7 @@ def _clipping_table(found: Mapping[str, Kept]) -> None:
                     "text": f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds learn it",
                     "values": [round(float(v), 4) for v in each.accuracy],
                 },
-                "reach": {"text": f"{np.median(each.reach):.0e}"},
+                "reach": {"text": power(float(np.median(each.reach)))},
             }
         }
         for name, each in found.items()

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.ui.findings import capital, listed, number, seeds
+from explorer.ui.findings import capital, listed, number, power, seeds
 
 FEW = 2  # the last steps, whose share of a gradient is told
 LEARNED = 0.95  # accuracy
@@ -34,7 +34,7 @@ def proof(off: float, seeds_asked: int, steps: int) -> str:
     """That the terms are the terms."""
     return (
         f"Added up, the {steps} terms of {seeds(seeds_asked)} differ from the gradient that PyTorch finds by at most "
-        f"{off:.0e}, in double precision."
+        f"{power(off)}, in double precision."
     )
 
 
@@ -55,18 +55,13 @@ def clipping_verdict(clipped: Kept, free: Kept) -> str:
     ends = [float(np.median(each.reach)) for each in (clipped, free)]
     told = (
         f"With clipping {solved[0]} of {len(clipped.accuracy)} seeds learn to recall, without it {solved[1]}; at the "
-        f"end the first symbol gets {_power(ends[0])} and {_power(ends[1])} of the last one’s gradient."
+        f"end the first symbol gets {power(ends[0])} and {power(ends[1])} of the last one’s gradient."
     )
     if max(ends) < _NOTHING and abs(solved[0] - solved[1]) <= 1:
         return f"False. {told}"
     if ends[0] > _NOTHING > ends[1]:
         return f"These runs speak for it. {told}"
     return f"Not so: it is no cure for what has vanished, though the runs differ. {told}"
-
-
-def _power(value: float) -> str:
-    first, power = f"{value:.0e}".split("e")
-    return f"{first}·10^{int(power)}".replace("^-", "^−") if value < _NOTHING else f"{value:.2g}"
 
 
 # ---- places

@@ -25,7 +25,7 @@ def test_where_a_gradient_comes_from() -> None:
 def test_clipping_is_no_cure_where_nothing_comes_back() -> None:
     said = findings.clipping_verdict(kept([1.0, 0.5, 0.5], 1e-9), kept([1.0, 0.5, 0.5], 3e-9))
     assert said.startswith("False. With clipping 1 of 3 seeds learn to recall, without it 1;")
-    assert "1·10^−9 and 3·10^−9" in said
+    assert "10⁻⁹ and 3\u00a0×\u00a010⁻⁹" in said
 
 
 def test_clipping_is_believed_where_the_runs_say_so() -> None:
