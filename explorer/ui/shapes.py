@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 # Nets whose shared weights are looked at, as the memory lab calls them, and the runs of theirs that ship.
 NETS = {name: f"recall-50-{name}" for name in ("rnn-usual", "lstm-chrono", "gru-chrono")}
 LONGEST = 40  # characters of a text that is read letter by letter
 SEEDS = 8  # in the run with the most of them
+
+
+_OF_THE_NET = ("shape", "answers", "ends", "senses", "letters", "date", "first", "replica")
 
 
 @dataclass(frozen=True)
@@ -25,3 +28,8 @@ class Shapes:
     replica: int = field(default=0, metadata={"low": 0, "high": SEEDS - 1})  # of the net that is unrolled
     trained: bool = False  # the terms of the gradient after training; otherwise before it
     agreeing: Literal["verb", "pronoun"] = "verb"  # what the heads are asked about
+
+    def fresh(self) -> Shapes:
+        """The unrolled net as a newcomer finds it."""
+        usual = Shapes()
+        return replace(self, **{name: getattr(usual, name) for name in _OF_THE_NET})

@@ -103,6 +103,13 @@ def _choices(session: PageSession[Shapes], live: Live, config: RunConfig, replic
         ties = bound(session, "shapes.replica", replica, lambda s, v: replace(s, replica=v), (_PART,))
         seeds = config.seeds
         st.selectbox("Seed", list(range(len(seeds))), format_func=lambda one: f"{seeds[one]}", width=110, **ties)
+        st.button(
+            "Back to the defaults",
+            icon=":material/undo:",
+            on_click=lambda: session.change(lambda s: s.fresh()),
+            disabled=state == state.fresh(),
+            key="shapes.fresh",
+        )
 
 
 def _show(live: Live, net: Unrolled, text: str, config: RunConfig, replica: int) -> None:

@@ -42,3 +42,10 @@ def test_a_bad_address_is_said(part: dict[str, str], sentence: str) -> None:
     at = shapes(part)
     assert any(sentence in each.replace("\\", "") for each in told(at)) and address(at) == {}
     assert Shapes().agreeing == "verb"
+
+
+def test_the_unrolled_net_goes_back_to_how_a_newcomer_finds_it() -> None:
+    at = shapes({"shape": "from-one", "first": "h", "replica": "1", "agreeing": "pronoun"})
+    at = settled(calm(at.button(key="shapes.fresh").click().run()))
+    assert address(at) == {"agreeing": "pronoun"}, "what other sections show stays"
+    assert at.button(key="shapes.fresh").disabled

@@ -26,13 +26,23 @@ export default instrument((place) => {
   const theme = new Theme(place, () => paint());
   let data = null, columns = [], at = null, kept = false;
 
+  /** The matrix that leads along an arrow of this step, by its letter: the same one at every step of its half. */
+  function shared(step, level) {
+    const mine = data.weights.find((each) => each.level === level && (!each.half || each.half === (step.top.length ? "writes" : "reads")));
+    return mine ? matrix(mine) : { letter: "", index: "" };
+  }
+  function lettered(step, level) {
+    const { letter, index } = shared(step, level);
+    return node("span", { class: "by", "aria-hidden": "true" }, letter, node("sub", {}, index));
+  }
+
   function column(step, i) {
     const canvas = node("canvas"), [best] = step.top;
     const out = best
       ? node("span", { class: step.used ? "out" : "out unused" }, node("span", {}, best[0]), node("small", {}, percent(best[1])))
       : node("span", { class: "out none" });
     const button = node("button", { class: "step", type: "button", "aria-description": sentence(step, i + 1), "aria-pressed": "false", tabindex: i ? -1 : 0 },
-      out, node("i", { class: best ? "up" : "up none" }), canvas, node("i", { class: "up" }), node("span", { class: step.fed_back ? "in fed" : "in" }, step.input));
+      out, node("i", { class: best ? "up" : "up none" }, best && lettered(step, "out")), canvas, node("i", { class: "up" }, lettered(step, "in")), node("span", { class: step.fed_back ? "in fed" : "in" }, step.input));
     button.onpointerenter = () => { if (!kept) look(i); };
     button.onfocus = () => { if (!kept) look(i); };
     button.onclick = () => { kept = !(kept && at === i); look(i); };
@@ -43,7 +53,11 @@ export default instrument((place) => {
   function link(next) {
     const lines = [draw("path", { d: `M0 100H${LINK - 4}m-5 -4l5 4l-5 4` })];
     if (next.fed_back) lines.push(draw("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
-    return draw("svg", { class: "link", width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines);
+    const { letter, index } = shared(next, "state"), name = draw("text", { class: "by", x: LINK / 2, y: 90 }), below = draw("tspan", { dy: 3 });
+    name.textContent = letter;
+    below.textContent = index;
+    name.append(below);
+    return draw("svg", { class: "link", width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines, name);
   }
 
   function level(name, title) {
@@ -119,9 +133,15 @@ export default instrument((place) => {
       text(step.input, x, inside.y + inside.height / 2, ink);
       shapes.push(draw("image", { ...state, href: canvas.toDataURL(), preserveAspectRatio: "none", style: "image-rendering:pixelated" }));
       shapes.push(draw("path", { d: `M${x} ${inside.y}V${state.y + state.height}`, stroke: soft }));
-      if (i) shapes.push(draw("path", { d: `M${state.x - LINK} ${state.y + state.height / 2}H${state.x}`, stroke: theme.colour(data.colour), "stroke-width": 2 }));
+      const beside = (level, left, y, anchor) => { const { letter, index } = shared(step, level); text(index ? `${letter}_${index}` : letter, left, y, soft, 11, anchor); };
+      beside("in", x + 5, inside.y - 12, "start");
+      if (i) {
+        shapes.push(draw("path", { d: `M${state.x - LINK} ${state.y + state.height / 2}H${state.x}`, stroke: theme.colour(data.colour), "stroke-width": 2 }));
+        beside("state", state.x - LINK / 2, state.y + state.height / 2 - 12, "middle");
+      }
       if (!step.top.length) return;
       shapes.push(draw("path", { d: `M${x} ${state.y}V${out.y + out.height}`, stroke: soft }));
+      beside("out", x + 5, state.y - 12, "start");
       text(step.top[0][0], x, out.y + 12, step.used ? ink : soft);
       text(percent(step.top[0][1]), x, out.y + 32, soft, 12);
     });
@@ -137,7 +157,7 @@ export default instrument((place) => {
       at = kept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
       steps.replaceChildren(...columns.flatMap(({ step, button }, i) => (i ? [link(step), button] : [button])));
       steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
-      weights.replaceChildren(node("b", {}, data.title), level("out", "state → answer"), level("state", "state → next state"), level("in", "input → state"), node("small", { class: "title" }, "the same at every step"));
+      weights.replaceChildren(node("b", {}, data.title), level("out", "state → answer"), level("state", "state → next state"), level("in", "input → state"), node("small", { class: "title" }, data.weights.some(({ half }) => half) ? "the same at every step of a half" : "the same at every step"));
       paint();
       const { offsetLeft, offsetWidth } = columns[at].button; // what is told of is seen: the box moves, the page does not
       scroll.scrollLeft = offsetLeft + offsetWidth > scroll.clientWidth ? offsetLeft - scroll.clientWidth / 2 : 0;
