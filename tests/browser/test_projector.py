@@ -54,6 +54,12 @@ def test_a_page_goes_by_screen_by_screen_and_comes_back_whole(visit: Any) -> Non
     at(page, r"^1 / ")
     page.keyboard.press("PageDown")
     at(page, r"^2 / ")
+    page.evaluate("""() => {
+        history.replaceState(history.state, "", location.search + "&step=3");  // as a page does
+        document.querySelector('[data-testid="stApp"]').append(document.createElement("i"));
+    }""")
+    page.wait_for_timeout(200)
+    at(page, r"^2 / ")
     page.get_by_label("Type a sentence").click()  # a field keeps its keys
     page.keyboard.press("ArrowLeft")
     page.keyboard.type("p")

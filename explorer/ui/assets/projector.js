@@ -76,7 +76,7 @@ class Projector {
     if (!this.on || !this.block) return;
     const units = unitsOf(this.block).map((each) => ({ ...each, alone: this.alone.has(each.node) }));
     const stops = stopsOf(units).map(({ title, shown }) => ({ title, nodes: shown.map((i) => units[i].node) }));
-    const parts = new URLSearchParams(location.search), place = [this.page, location.pathname, parts.get("lesson"), parts.get("step")].join();
+    const parts = new URLSearchParams(location.search), place = [this.page, location.pathname, parts.get("lesson"), parts.get("part")].join();
     const same = place === this.place && stops.length === this.stops.length
       && stops.every(({ nodes }, i) => nodes.length === this.stops[i].nodes.length && nodes.every((each, n) => each === this.stops[i].nodes[n]));
     if (same && this.units === units.length) return;
