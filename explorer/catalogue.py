@@ -46,6 +46,7 @@ from explorer.tasks.noise import NoiseConfig
 from explorer.tasks.place import PlaceConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
+from explorer.tasks.tale import TaleConfig
 from explorer.tasks.text import TextConfig
 
 ModelConfig: TypeAlias = (
@@ -83,6 +84,7 @@ TaskConfig: TypeAlias = (
     | CopyConfig
     | DatesConfig
     | NoiseConfig
+    | TaleConfig
     | EchoConfig
     | GlossConfig
     | GistConfig
@@ -186,7 +188,7 @@ _RECURRENT_DATES = {**_TRANSLATION, "iterations": 1_600, "learning_rate": 1e-2, 
 _TRANSFORMER_DIGITS = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
 _TRANSFORMER_DATES = {**_TRANSLATION, "iterations": 1_000, "learning_rate": 3e-3, "warmup": 100}
 
-# What answers at every place of a row. On noise there is nothing to learn, but a leak to find.
+# What answers at every place of a row. On noise there is nothing to learn, but a leak to find; in a tale both.
 _LABELLING: dict[str, object] = {
     "batch_size": 32,
     "learning_rate": 5e-3,
@@ -196,6 +198,16 @@ _LABELLING: dict[str, object] = {
 }
 _OF_LABELLING: dict[str, dict[str, object]] = {
     "noise": {**_LABELLING, "iterations": 200},
+    "tale": {
+        **_LABELLING,
+        "iterations": 500,
+        "batch_size": 16,
+        "learning_rate": 1e-2,
+        "schedule": "linear",
+        "warmup": 30,
+        "beta2": 0.98,
+        "evaluate_every": 50,
+    },
     "echo": {
         **_LABELLING,
         "iterations": 600,
@@ -407,6 +419,7 @@ TASKS = {
         TaskRow("copy", "Copy", CopyConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
         TaskRow("dates", "Dates", DatesConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
         TaskRow("noise", "Noise", NoiseConfig, "explorer.training.labelling_lesson:LabellingLesson", "masks"),
+        TaskRow("tale", "Tale", TaleConfig, "explorer.training.labelling_lesson:LabellingLesson", "masks"),
         TaskRow("echo", "Echo", EchoConfig, "explorer.training.labelling_lesson:LabellingLesson", "positions"),
         TaskRow("gloss", "Gloss", GlossConfig, "explorer.training.labelling_lesson:LabellingLesson", "sentences"),
         TaskRow("gist", "Gist", GistConfig, "explorer.training.labelling_lesson:LabellingLesson", "sentences"),

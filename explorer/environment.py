@@ -36,7 +36,7 @@ class Environment(pydantic_settings.BaseSettings):
         5_000_000  # sentences seen; their order is drawn at once, in memory
     )
     most_width: Annotated[int, pydantic.Field(ge=1)] = 1_024  # of any layer
-    most_layers: Annotated[int, pydantic.Field(ge=1)] = 8
+    most_layers: Annotated[int, pydantic.Field(ge=1)] = 24
     most_batch: Annotated[int, pydantic.Field(ge=1)] = 2_048
     most_tokens: Annotated[int, pydantic.Field(ge=1)] = 65_536  # of text in a batch: rows times context
     most_length: Annotated[int, pydantic.Field(ge=1)] = 1_000  # symbols in a sequence to recall

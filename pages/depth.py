@@ -13,6 +13,7 @@ from explorer.ui.session import PageSession, page_session, write_address
 
 FILES = {
     "The block": "models/transformer_decoder.py",
+    "The stacks that learn": "models/transformer_tagger.py",
     "Layers and norms": "models/layers.py",
     "Measuring a stack": "inspection/depth.py",
     "Cutting heads": "inspection/depth_heads.py",
@@ -58,7 +59,7 @@ def page(session: PageSession[Depth]) -> None:
     heads_section(session)
     heads_why()
     stacks_section(session)
-    learning_section()
+    learning_section(session)
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default="The block", key="depth.code", label_visibility="collapsed")
     file = FILES[name or "The block"]

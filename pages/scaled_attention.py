@@ -54,8 +54,8 @@ def notice() -> None:
     """What is worth trying."""
     st.header("What to notice", anchor=False)
     explanation(
-        "- A score is large where query and key point the same way **and** are long. Double one key: everybody looks "
-        "there harder, or not at all, whatever the angle.\n"
+        "- A score is large where query and key point the same way **and** are long. Double one key: who looked its "
+        "way (a score above 0) looks harder, who looked away looks less.\n"
         "- The value has no say in who is looked at. Change V: the weights stay as they are.\n"
         "- Add a dimension in which queries and keys are large, and one weight of each row takes nearly all. Dividing "
         "does not change who wins, only by how much.\n"

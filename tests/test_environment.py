@@ -16,7 +16,7 @@ NUMBERS = {
     "most_steps": 50_000,
     "most_draws": 5_000_000,
     "most_width": 1_024,
-    "most_layers": 8,
+    "most_layers": 24,
     "most_batch": 2_048,
     "most_length": 1_000,
     "most_replicas": 32,

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import across, escape, figure, paint, short, words
+from explorer.figures.style import across, escape, figure, paint, short, spread, words
 
 PER_RUN = 3  # traces: lowest seed, highest seed, mean
 
@@ -101,19 +101,6 @@ def _apart(lines: Sequence[Line], span: tuple[float, float], log: bool, gap: flo
     ends = [next((float(v) for v in line.mean[::-1] if math.isfinite(v)), span[0]) for line in lines]
     wanted = [((_log(end) if log else end) - low) / (high - low) for end in ends]
     return spread(wanted, gap)
-
-
-def spread(wanted: Sequence[float], gap: float) -> list[float]:
-    """The same heights in the same order, no two nearer than `gap`, none above 1."""
-    order = sorted(range(len(wanted)), key=lambda i: (-wanted[i], i))
-    ceiling, floor, placed = 1.0, 0.0, dict.fromkeys(order, 0.0)
-    for i in order:
-        placed[i] = min(wanted[i], ceiling)
-        ceiling = placed[i] - gap
-    for i in reversed(order):  # several at the bottom push each other up again
-        placed[i] = max(placed[i], floor)
-        floor = placed[i] + gap
-    return [placed[i] for i in range(len(wanted))]
 
 
 def _log(value: float) -> float:

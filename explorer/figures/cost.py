@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, PAGE, SOFT, escape, figure, paint, short, words
+from explorer.figures.style import INK, SOFT, dotted, escape, figure, named_ends, paint, short, words
 
 PER_LINE = 2  # traces: the formula, what was measured
 ROW = 52  # px of a bar and its words
@@ -35,13 +35,7 @@ def costs(lines: Sequence[Costs], x_title: str, y_title: str, sizes: Sequence[in
     """Dots are measured, dotted lines the formulas. Both axes grow by factors: a power is a straight line."""
     values = [float(v) for line in lines for v in (*line.measured, *line.formula) if math.isfinite(v) and v > 0]
     low, high = math.log10(min(values, default=1.0)) - 0.15, math.log10(max(values, default=10.0)) + 0.15
-    ends = [_end(line, low, high) for line in lines]
-    names = []
-    for line, height in zip(lines, _apart(ends), strict=True):
-        if height is not None:
-            dot = f'<span style="color:{paint(line.colour)}">{"○" if line.hollow else "●"}</span>'
-            place: dict[str, Any] = {"xref": "paper", "yref": "paper", "xanchor": "left", "xshift": 10}
-            names.append(words(f"{dot} {line.name}", 1.0, height, yanchor="middle", **place))
+    names = named_ends([(line.name, line.colour, line.hollow, _end(line, low, high)) for line in lines], _GAP)
     shown = sizes if len(sizes) <= 6 else sizes[(len(sizes) - 1) % 2 :: 2]  # on a phone too, and the last among them
     return figure(
         *(trace for line in lines for trace in _traces(line)),
@@ -61,50 +55,22 @@ def costs(lines: Sequence[Costs], x_title: str, y_title: str, sizes: Sequence[in
 
 def _traces(line: Costs) -> list[dict[str, Any]]:
     x = [int(size) for size in line.x]
-    common = {"type": "scatter", "x": x, "hoverinfo": "skip"}
-    return [
-        {
-            **common,
-            "y": [short(v) for v in line.formula],
-            "mode": "lines",
-            "line": {"width": 1.5, "color": paint(line.colour), "dash": "1px,4px"},
-            "name": f"{line.name}, formula",
-        },
-        {
-            **common,
-            "y": [short(v) for v in line.measured],
-            "mode": "lines+markers",
-            "line": {"width": 2.5, "color": paint(line.colour), "dash": line.dash},
-            "marker": {
-                "size": 7,
-                "color": PAGE if line.hollow else paint(line.colour),
-                "line": {"width": 2 if line.hollow else 0, "color": paint(line.colour)},
-            },
-            "cliponaxis": False,
-            "name": line.name,
-        },
-    ]
+    formula = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": x,
+        "y": [short(v) for v in line.formula],
+        "line": {"width": 1.5, "color": paint(line.colour), "dash": "1px,4px"},
+        "hoverinfo": "skip",
+        "name": f"{line.name}, formula",
+    }
+    return [formula, dotted(line.name, line.colour, line.dash, x, line.measured.tolist(), line.hollow)]
 
 
 def _end(line: Costs, low: float, high: float) -> float | None:
     """Where a measured line ends, as a share of the height; None for a line without a number."""
     last = next((float(v) for v in line.measured[::-1] if math.isfinite(v) and v > 0), None)
     return None if last is None else (math.log10(last) - low) / (high - low)
-
-
-def _apart(heights: Sequence[float | None]) -> list[float | None]:
-    """Names where their lines end, pushed apart where they would cover each other, all within the figure."""
-    order = sorted((i for i, h in enumerate(heights) if h is not None), key=lambda i: -(heights[i] or 0.0))
-    placed: list[float | None] = [None] * len(heights)
-    ceiling = 1.0
-    for i in order:
-        placed[i] = min(heights[i] or 0.0, ceiling)
-        ceiling = (placed[i] or 0.0) - _GAP
-    floor = 0.0
-    for i in reversed(order):
-        placed[i] = max(placed[i] or 0.0, floor)
-        floor = (placed[i] or 0.0) + _GAP
-    return placed
 
 
 def _powers(low: float, high: float) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import PAGE, figure, paint, short, words
+from explorer.figures.style import dotted, figure, named_ends, paint, short
 
 PER_LINE = 3  # traces: low, high, line
 _APART = 0.09  # between two names, as a share of the height
@@ -30,20 +30,7 @@ class Measured:
 
 def by_heads(lines: Sequence[Measured], cuts: Sequence[int], title: str, y: tuple[float, float]) -> go.Figure:
     """All lines over the number of heads, each number as far from the next; the dots are the medians over seeds."""
-    ends = _apart([_share(line, y) for line in lines])
-    names = [
-        words(
-            f'<span style="color:{paint(line.colour)}">●</span> {line.name}',
-            1.0,
-            end,
-            xref="paper",
-            yref="paper",
-            xanchor="left",
-            xshift=10,
-            yanchor="middle",
-        )
-        for line, end in zip(lines, ends, strict=True)
-    ]
+    names = named_ends([(line.name, line.colour, False, _share(line, y)) for line in lines], _APART)
     return figure(
         *(trace for line in lines for trace in _traces(line)),
         xaxis={
@@ -60,21 +47,15 @@ def by_heads(lines: Sequence[Measured], cuts: Sequence[int], title: str, y: tupl
 
 def _traces(line: Measured) -> list[dict[str, Any]]:
     x = list(range(len(line.values)))
-    low, high, mid = (_each(line.values, of) for of in (np.min, np.max, np.median))
+    low, high = (_each(line.values, of) for of in (np.min, np.max))
     common = {"type": "scatter", "x": x, "hoverinfo": "skip"}
     edge = {**common, "mode": "lines", "line": {"width": 0, "color": paint(line.colour)}}
     edge["fillcolor"] = paint(line.colour, 0.22)
-    drawn = {
-        **common,
-        "mode": "lines+markers",
-        "line": {"width": 2.5, "color": paint(line.colour), "dash": line.dash},
-        "marker": {"size": 8, "color": paint(line.colour), "line": {"width": 1, "color": PAGE}},
-        "cliponaxis": False,
-    }
+    middle = np.median(line.values, axis=1).tolist()
     return [
         {**edge, "y": low, "name": f"{line.name}, lowest"},
         {**edge, "y": high, "name": f"{line.name}, highest", "fill": "tonexty"},
-        {**drawn, "y": mid, "name": line.name},
+        dotted(line.name, line.colour, line.dash, x, middle),
     ]
 
 
@@ -86,13 +67,3 @@ def _share(line: Measured, y: tuple[float, float]) -> float:
     """Where a line ends, as a share of the height."""
     end = float(np.median(line.values[-1]))
     return (end - y[0]) / (y[1] - y[0]) if math.isfinite(end) else 0.0
-
-
-def _apart(heights: Sequence[float]) -> list[float]:
-    """Names where their lines end, the lower ones pushed down where they would cover each other."""
-    placed, ceiling = [0.0] * len(heights), 1.0
-    for i in sorted(range(len(heights)), key=lambda i: -heights[i]):
-        placed[i] = min(heights[i], ceiling)
-        ceiling = placed[i] - _APART
-    lift = max(0.0, -min(placed, default=0.0))
-    return [place + lift for place in placed]

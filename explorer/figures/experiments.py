@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import Line, comparison, spread
-from explorer.figures.style import PAGE, SOFT, across, figure, paint, rounded, words
+from explorer.figures.comparison import Line, comparison
+from explorer.figures.style import PAGE, SOFT, across, figure, paint, rounded, spread, words
 
 _GAP, _LOW_GAP = 0.085, 0.15  # of the height, between two labels; in a low frame
 _ROOM = 0.16  # of the distance between two values, for the lines that share them

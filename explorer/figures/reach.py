@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, PAGE, SOFT, across, figure, paint, upright, words
+from explorer.figures.style import INK, SOFT, across, dotted, figure, named_ends, paint, short, upright, words
 
 PER_LINE = 3  # traces: low, high, line
 _GAP = 0.075  # between the names of two lines, as a share of the height
@@ -95,12 +95,7 @@ def _figure(
     `yaxis` has a range in the units of the axis.
     """
     span = tuple(_log(v) if log_y else float(v) for v in yaxis["range"])
-    names = []
-    for line, height in zip(lines, _apart([_height(line, span, log_y) for line in lines]), strict=True):
-        if height is not None:
-            dot = f'<span style="color:{paint(line.colour)}">{"○" if line.hollow else "●"}</span>'
-            place = {"xref": "paper", "yref": "paper", "xanchor": "left", "xshift": 10, "yanchor": "middle"}
-            names.append(words(f"{dot} {line.name}", 1.0, height, **place))
+    names = named_ends([(line.name, line.colour, line.hollow, _height(line, span, log_y)) for line in lines], _GAP)
     reach = [float(x) for line in lines for x in line.x] or [1.0, 2.0]
     return figure(
         *(trace for line in lines for trace in _traces(line)),
@@ -121,29 +116,17 @@ def _figure(
 def _traces(line: Line) -> list[dict[str, Any]]:
     none = np.full(len(line.x), np.nan)
     low, high = none if line.low is None else line.low, none if line.high is None else line.high
-    common = {"type": "scatter", "x": [int(x) for x in line.x], "hoverinfo": "skip"}
+    common: dict[str, Any] = {"type": "scatter", "x": [int(x) for x in line.x], "hoverinfo": "skip"}
     edge = {
         **common,
         "mode": "lines",
         "line": {"width": 0, "color": paint(line.colour)},
         "fillcolor": paint(line.colour, 0.18),
     }
-    drawn = {
-        **common,
-        "mode": "lines+markers",
-        "line": {"width": 2.5, "color": paint(line.colour), "dash": line.dash},
-        "marker": {
-            "size": 7,
-            "color": PAGE if line.hollow else paint(line.colour),
-            "line": {"width": 2 if line.hollow else 0, "color": paint(line.colour)},
-        },
-        "cliponaxis": False,
-        "connectgaps": True,  # what was not measured lies between what was; dots are what was
-    }
     return [
-        {**edge, "y": _short(low), "name": f"{line.name}, low"},
-        {**edge, "y": _short(high), "name": f"{line.name}, high", "fill": "tonexty"},
-        {**drawn, "y": _short(line.y), "name": line.name},
+        {**edge, "y": [short(v) for v in low], "name": f"{line.name}, low"},
+        {**edge, "y": [short(v) for v in high], "name": f"{line.name}, high", "fill": "tonexty"},
+        dotted(line.name, line.colour, line.dash, common["x"], line.y.tolist(), line.hollow),
     ]
 
 
@@ -153,20 +136,6 @@ def _height(line: Line, span: tuple[float, ...], log: bool) -> float | None:
     if end is None:
         return None
     return ((_log(end) if log else end) - span[0]) / (span[1] - span[0])
-
-
-def _apart(heights: Sequence[float | None]) -> list[float | None]:
-    """Names where their lines end, pushed apart where they would cover each other, all within the figure."""
-    order = sorted((i for i, h in enumerate(heights) if h is not None), key=lambda i: -(heights[i] or 0.0))
-    placed: list[float | None] = [None] * len(heights)
-    ceiling, floor = 1.0, 0.0
-    for i in order:
-        placed[i] = min(heights[i] or 0.0, ceiling)
-        ceiling = (placed[i] or 0.0) - _GAP
-    for i in reversed(order):  # several at the bottom push each other up again
-        placed[i] = max(placed[i] or 0.0, floor)
-        floor = (placed[i] or 0.0) + _GAP
-    return placed
 
 
 def _doubling(first: int, last: int) -> list[int]:
@@ -187,8 +156,3 @@ def _steps(low: float, high: float) -> dict[str, Any]:
 
 def _log(value: float) -> float:
     return math.log10(max(value, 1e-12))
-
-
-def _short(values: Float[ndarray, " points"]) -> list[float | None]:
-    """Numbers short enough to travel; None where there is none."""
-    return [float(f"{v:.5g}") if math.isfinite(v) else None for v in values.tolist()]

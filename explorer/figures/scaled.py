@@ -11,12 +11,13 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, SOFT, across, figure, paint, rounded, short, words
+from explorer.figures.style import INK, SOFT, across, figure, paint, rounded, short, spread, words
 
 COLOUR = "--m-transformer"
 PER_LINE = 3  # traces: low, high, line
 _DASHES = ("6px,4px", "solid")  # as it is, divided
 _LABELS = ("not divided", "divided")
+_GAP = 0.12  # between the two, as a share of the height
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def by_width(
     low, high = (np.log10(axis.span) if axis.log else np.array(axis.span)).tolist()
     lines = [_line(widths, kind, dash) for kind, dash in zip(values, _DASHES, strict=True)]
     dots = [_dot(widths, kind, at) for kind in values]
-    ends = _apart([(float(kind[-1, 0]) - low) / (high - low) for kind in heights])
+    ends = spread([(float(kind[-1, 0]) - low) / (high - low) for kind in heights], _GAP)
     names = [
         words(label, 1.0, end, xref="paper", yref="paper", xanchor="left", xshift=8, yanchor="middle")
         for label, end in zip(_LABELS, ends, strict=True)
@@ -109,15 +110,6 @@ def _dot(widths: Sequence[int], values: Float[ndarray, "widths 3"], at: int) -> 
 
 def _only(values: Float[ndarray, "widths 3"], at: int) -> list[float | None]:
     return [short(value) if i == at else None for i, value in enumerate(values[:, 0])]
-
-
-def _apart(ends: Sequence[float]) -> list[float]:
-    """Two heights, 0 to 1, as far apart as two words need."""
-    gap, middle = 0.12, sum(ends) / 2
-    if abs(ends[0] - ends[1]) >= gap:
-        return list(ends)
-    middle = min(max(middle, gap / 2), 1 - gap / 2)
-    return [middle + gap / 2, middle - gap / 2] if ends[0] >= ends[1] else [middle - gap / 2, middle + gap / 2]
 
 
 def _tick(value: float) -> str:

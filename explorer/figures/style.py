@@ -43,6 +43,52 @@ def words(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
     return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": 14, "color": INK}, **more}
 
 
+def spread(wanted: Sequence[float], gap: float) -> list[float]:
+    """The same heights in the same order, no two nearer than `gap`, none above 1."""
+    order = sorted(range(len(wanted)), key=lambda i: (-wanted[i], i))
+    ceiling, floor, placed = 1.0, 0.0, dict.fromkeys(order, 0.0)
+    for i in order:
+        placed[i] = min(wanted[i], ceiling)
+        ceiling = placed[i] - gap
+    for i in reversed(order):  # several at the bottom push each other up again
+        placed[i] = max(placed[i], floor)
+        floor = placed[i] + gap
+    return [placed[i] for i in range(len(wanted))]
+
+
+def named_ends(ends: Sequence[tuple[str, str, bool, float | None]], gap: float) -> list[dict[str, Any]]:
+    """The names of lines where these end, pushed apart where they would cover each other: name, colour, whether the
+    line's dots are hollow, and the height as a share of the figure's; a line without a number has no name."""
+    there = [(name, colour, hollow, end) for name, colour, hollow, end in ends if end is not None]
+    place = {"xref": "paper", "yref": "paper", "xanchor": "left", "xshift": 10, "yanchor": "middle"}
+    return [
+        words(f'<span style="color:{paint(colour)}">{"○" if hollow else "●"}</span> {name}', 1.0, height, **place)
+        for (name, colour, hollow, _), height in zip(there, spread([end for *_, end in there], gap), strict=True)
+    ]
+
+
+def dotted(
+    name: str, colour: str, dash: str, x: Iterable[int], y: Iterable[float], hollow: bool = False
+) -> dict[str, Any]:
+    """A line with a dot for each number that was measured."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "x": list(x),
+        "y": [short(value) for value in y],
+        "line": {"width": 2.5, "color": paint(colour), "dash": dash},
+        "marker": {
+            "size": 7,
+            "color": PAGE if hollow else paint(colour),
+            "line": {"width": 2 if hollow else 0, "color": paint(colour)},
+        },
+        "cliponaxis": False,
+        "connectgaps": True,  # what was not measured lies between what was; dots are what was
+        "hoverinfo": "skip",
+        "name": name,
+    }
+
+
 def rounded(values: Iterable[SupportsFloat]) -> list[float]:
     """Numbers short enough to travel."""
     return [round(float(v), 4) for v in values]

@@ -281,7 +281,7 @@ class TransformerTaggerConfig(Attending):
 
     width: int = setting(48, "Numbers in each token's vector.", 1, 512)
     heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
-    layers: int = setting(2, "Blocks, one above the other.", 1, 8)
+    layers: int = setting(2, "Blocks, one above the other.", 1, 24)
     hidden: int = setting(96, "Units in each block's feedforward layer.", 1, 2_048)
     positions: Literal["learned", "sinusoidal", "rotary", "none"] = setting(
         "sinusoidal",
@@ -297,6 +297,7 @@ class TransformerTaggerConfig(Attending):
     norm_place: Literal["post", "pre"] = setting(
         "post", "Norm after each part's residual (2017), or before each part of a block."
     )
+    residual: bool = setting(True, "Whether each part adds to what it reads, or hands on only what it makes.")
 
 
 @dataclass(frozen=True)

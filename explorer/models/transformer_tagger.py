@@ -6,9 +6,9 @@
     x <- x + Attention(Norm(x)),   x <- x + FFN(Norm(x))                (Xiong et al. 2020, norm before: "pre")
 
 With `causal` it is the paper's decoder without the attention to an encoder, otherwise its encoder. Without `attention`
-no token learns of any other; without `scaled` the scores are not divided by sqrt(d_k); without positions it knows
-order by the causal mask alone. Where we differ: embeddings start at N(0, 1) and are not multiplied by sqrt(width), the
-projections have no biases, and there is no dropout.
+no token learns of any other; without `scaled` the scores are not divided by sqrt(d_k); without `residual` a part hands
+on only what it makes; without positions it knows order by the causal mask alone. Where we differ: embeddings start at
+N(0, 1) and are not multiplied by sqrt(width), the projections have no biases, and there is no dropout.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Block(nn.Module):
 
     def __init__(self, config: TransformerTaggerConfig, generator: Generator) -> None:
         super().__init__()
-        self.norm_first = config.norm_place == "pre"
+        self.norm_first, self.residual = config.norm_place == "pre", config.residual
         attention = Attention(config, generator)  # drawn in any case: so the rest starts the same without it
         self.attention = attention if config.attention else None
         self.expand = Linear(config.width, config.hidden, generator)
@@ -81,6 +81,12 @@ class Block(nn.Module):
     def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
         return self.contract(F.relu(self.expand(x)))
 
+    def added(
+        self, x: Float[Tensor, "*batch time width"], made: Float[Tensor, "*batch time width"]
+    ) -> Float[Tensor, "*batch time width"]:
+        """What a part made of x, on top of it."""
+        return x + made if self.residual else made
+
     def forward(
         self,
         x: Float[Tensor, "*batch time width"],
@@ -89,11 +95,11 @@ class Block(nn.Module):
     ) -> Float[Tensor, "*batch time width"]:
         attend = self.attention or (lambda x, mask, turn: torch.zeros_like(x))
         if self.norm_first:
-            x = x + attend(self.attention_norm(x), mask, turn)
-            x = x + self.feedforward(self.feedforward_norm(x))
+            x = self.added(x, attend(self.attention_norm(x), mask, turn))
+            x = self.added(x, self.feedforward(self.feedforward_norm(x)))
         else:
-            x = self.attention_norm(x + attend(x, mask, turn))
-            x = self.feedforward_norm(x + self.feedforward(x))
+            x = self.attention_norm(self.added(x, attend(x, mask, turn)))
+            x = self.feedforward_norm(self.added(x, self.feedforward(x)))
         return self.output(x)
 
 

@@ -68,3 +68,26 @@ def mean_over(
 ) -> Float[Tensor, " replicas"]:
     """The mean over the places that count."""
     return (values * counted).sum(dim=(-2, -1)) / counted.sum()
+
+
+def leaks(model: nn.Module, rows: Rows, replicas: int) -> dict[str, Float[Tensor, "replicas ..."]]:
+    """The loss at rows whose every place wants what comes next: read at once, as in training, and as in generation,
+    where everything is asked of its prefix alone and the last place answers. Of a model that looks back only, they
+    are the same."""
+    at_once = losses(asked(model, rows.ids, replicas), rows.wanted.expand(replicas, *rows.wanted.shape))
+    by_place, of_prefix = at_once.mean(dim=-2), _of_prefixes(model, rows, replicas)
+    return {
+        "loss": by_place.mean(dim=-1),
+        "prefix_loss": of_prefix.mean(dim=-1),
+        "by_place": by_place,
+        "prefix_by_place": of_prefix,
+    }
+
+
+def _of_prefixes(model: nn.Module, rows: Rows, replicas: int) -> Float[Tensor, "replicas time"]:
+    found = []
+    for length in range(1, rows.ids.shape[-1] + 1):
+        last = asked(model, rows.ids[:, :length], replicas)[..., -1:, :]
+        wanted = rows.wanted[:, length - 1 : length]
+        found.append(losses(last, wanted.expand(replicas, *wanted.shape)).mean(dim=-2))
+    return torch.cat(found, dim=-1)

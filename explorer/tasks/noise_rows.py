@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
 from explorer.seeds import generator
-from explorer.tasks.labelled import Rows, asked, everywhere, losses
+from explorer.tasks.labelled import Rows, everywhere, leaks
 from explorer.tasks.noise import NoiseConfig
 
 ASKED = 256  # fresh rows
@@ -26,23 +25,5 @@ def fresh(config: NoiseConfig, count: int, seed: int = 0) -> Rows:
 
 
 def examine(config: NoiseConfig, model: nn.Module, replicas: int, whole: bool) -> dict[str, Tensor]:
-    """The loss when a row is read at once, as in training, and when it is read as in generation: every symbol is
-    asked of its prefix alone, whose last place answers. Of a model that looks back only, they are the same."""
-    rows = fresh(config, ASKED)
-    at_once = losses(asked(model, rows.ids, replicas), rows.wanted.expand(replicas, *rows.wanted.shape))
-    by_place, of_prefix = at_once.mean(dim=-2), _of_prefixes(model, rows, replicas)
-    return {
-        "loss": by_place.mean(dim=-1),
-        "prefix_loss": of_prefix.mean(dim=-1),
-        "by_place": by_place,
-        "prefix_by_place": of_prefix,
-    }
-
-
-def _of_prefixes(model: nn.Module, rows: Rows, replicas: int) -> Float[Tensor, "replicas time"]:
-    found = []
-    for length in range(1, rows.ids.shape[-1] + 1):
-        last = asked(model, rows.ids[:, :length], replicas)[..., -1:, :]
-        wanted = rows.wanted[:, length - 1 : length]
-        found.append(losses(last, wanted.expand(replicas, *wanted.shape)).mean(dim=-2))
-    return torch.cat(found, dim=-1)
+    """The loss when a row is read at once, as in training, and when it is read as in generation."""
+    return leaks(model, fresh(config, ASKED), replicas)

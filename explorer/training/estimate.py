@@ -24,7 +24,13 @@ def parameters(config: RunConfig) -> int:
 
 
 # The shipped run of a labelling task by which its trainings are estimated, where it is not the encoder of two blocks.
-_LIKE = {"noise": "noise-causal", "echo": "echo-learned", "place": "place-turns-rnn", "agreement": "agreement-heads"}
+_LIKE = {
+    "noise": "noise-causal",
+    "tale": "tale-causal",
+    "echo": "echo-learned",
+    "place": "place-turns-rnn",
+    "agreement": "agreement-heads",
+}
 
 
 def _work(config: RunConfig, learned: int) -> float:
@@ -37,7 +43,7 @@ def seconds(config: RunConfig) -> float:
     task = task_row(config.task).name
     of = {"text": _of_text, "recall": _of_recall, "negation": _of_negation}
     of |= dict.fromkeys(("reverse", "copy", "dates"), _of_translation)
-    of |= dict.fromkeys(("noise", "echo", "gloss", "gist", "place", "agreement"), _of_labelling)
+    of |= dict.fromkeys(("noise", "tale", "echo", "gloss", "gist", "place", "agreement"), _of_labelling)
     try:
         return of[task](config) * (config.steps - config.first_step) if task in of else 0.0
     except LineageError:

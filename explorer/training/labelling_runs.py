@@ -1,4 +1,4 @@
-"""Which models meet on noise, echo, gloss and gist, each pair or group for one question. Needs no torch."""
+"""Which models meet on noise, tale, echo, gloss and gist, each pair or group for one question. Needs no torch."""
 
 from __future__ import annotations
 
@@ -48,22 +48,35 @@ _WIDE: dict[str, object] = {
     "warmup": 0,
     "evaluate_every": 10,
 }
+# As many blocks as fresh stacks are measured with, and steps that are large for them.
+_DEEP: dict[str, object] = {
+    **_NARROW,
+    "layers": 24,
+    "causal": True,
+    "positions": "learned",
+    "again": "reverse",
+    "shortest": 8,
+    "longest": 8,
+    "iterations": 200,
+    "batch_size": 32,
+    "learning_rate": 4e-3,
+    "schedule": "constant",
+    "warmup": 0,
+    "evaluate_every": 10,
+}
+_AFTER: dict[str, object] = {**_DEEP, "norm_place": "post"}
+_BEFORE: dict[str, object] = {**_DEEP, "norm_place": "pre"}
 CONTESTANTS = {
     f"{each.task}-{each.name}": each
     for each in (
-        # Does the causal mask matter? On noise a model without it can only read off what it is asked.
-        Contestant(
-            "causal",
-            "noise",
-            "With the causal mask",
-            "the model with the mask",
-            "with mask",
-            "solid",
-            3,
-            {**_NARROW, "causal": True},
-        ),
-        Contestant(
-            "open", "noise", "Without the mask", "the model without the mask", "without", "6px,4px", 3, dict(_NARROW)
+        # Does the causal mask matter? Without it a model can read off what it is asked, on noise nothing else.
+        *(
+            Contestant(name, task, title, words, label, dash, 3, {**sizes, "causal": name == "causal"})
+            for task, sizes in (("noise", _NARROW), ("tale", {"norm_place": "pre"}))
+            for name, title, words, label, dash in (
+                ("causal", "With the causal mask", "the model with the mask", "with mask", "solid"),
+                ("open", "Without the mask", "the model without the mask", "without", "6px,4px"),
+            )
         ),
         # How does it know where a digit stands?
         Contestant(
@@ -127,6 +140,31 @@ CONTESTANTS = {
             5,
             {**_WIDE, "scaled": False},
         ),
+        # What of a block does a high stack need to learn?
+        *(
+            Contestant(name, "echo", title, f"the stack {words}", label, dash, 3, settings)
+            for name, title, words, label, dash, settings in (
+                ("deep", "Norm before", "with the norm before each part", "norm before", "solid", _BEFORE),
+                ("deep-after", "Norm after", "with the norm after each part", "norm after", "6px,4px", _AFTER),
+                (
+                    "deep-gentle",
+                    "Norm after, small steps",
+                    "with the norm after each part (at a quarter of the step size)",
+                    "after, gentle",
+                    "12px,3px",
+                    {**_AFTER, "learning_rate": 1e-3},
+                ),
+                ("deep-none", "No norm", "without a norm", "no norm", "2px,4px", {**_BEFORE, "norm": "none"}),
+                (
+                    "deep-bare",
+                    "No residual",
+                    "without residuals",
+                    "no residual",
+                    "8px,3px,2px,3px",
+                    {**_BEFORE, "residual": False},
+                ),
+            )
+        ),
         # Does a word's vector take in its sentence?
         *(
             Contestant(name, task, title, words, label, dash, 5, settings)
@@ -146,9 +184,10 @@ CONTESTANTS = {
         ),
     )
 }
-MASKS = ("noise-causal", "noise-open")
+MASKS = ("noise-causal", "noise-open", "tale-causal", "tale-open")
 POSITIONS = ("echo-learned", "echo-sinusoidal", "echo-rotary", "echo-none")
 SCALES = ("echo-scaled", "echo-raw")
+DEEP = ("echo-deep", "echo-deep-after", "echo-deep-gentle", "echo-deep-none", "echo-deep-bare")
 
 
 def encoders(task: str) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ OF_TASK = {
     "recall": ("accuracy", "loss", BATCH_LOSS),
     "string": ("accuracy", "loss", BATCH_LOSS),
     **dict.fromkeys(("reverse", "copy", "dates", "echo"), ("exact", "loss", BATCH_LOSS)),
-    "noise": ("loss", BATCH_LOSS),
+    **dict.fromkeys(("noise", "tale"), ("loss", BATCH_LOSS)),
     "gloss": ("sense", "loss", BATCH_LOSS),
     "gist": ("synonym", "loss", BATCH_LOSS),
     "place": ("accuracy", "loss", BATCH_LOSS),

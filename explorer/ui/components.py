@@ -70,7 +70,8 @@ class Panel:
     `track` names the traces (line, low, high) whose values are read in the title while the pointer
     moves or the playback runs; `token_axis` the axis on which tokens stand, `token_offset` where the first.
     `tracks` are several such lines, read in a list below: trace, title, colour and perhaps low, high, digits.
-    `rest` is where on the x axis they are read while nobody points; without it at their end.
+    `rest` is where on the x axis they are read while nobody points, or such a place for each of the `frames`;
+    without it at their end.
     `target` is a height that can be dragged, with the traces of which the list says where they reach it:
     value, low, high, label, lines of trace, title, colour; rising, unit and digits of the places.
     `frames` are the heights of every trace at each stop of the playback: then that turns the pages of one figure,
@@ -86,7 +87,7 @@ class Panel:
     caption: str | None = None
     track: tuple[int, int, int] | None = None
     tracks: Sequence[Mapping[str, object]] | None = None
-    rest: float | None = None
+    rest: float | Sequence[float] | None = None
     target: Mapping[str, object] | None = None
     frames: Sequence[Sequence[Sequence[float | None]]] | None = None
     token_axis: str | None = None
@@ -124,6 +125,7 @@ class Playback:
     unit: str = "epoch"
     step: float = 1.0  # by which the arrow keys go
     stops: Sequence[str] = ()  # what stands where, if it counts the frames of panels: `end` is the last of them
+    says: Sequence[str] = ()  # a sentence for each frame, below the panels
     first: int | None = None  # where it stands at first; None: at the end
     tells: bool = False  # says where it was let go, as "stop", see `heard`
 

@@ -66,7 +66,7 @@ class Cost:
     who: str = field(default="text-transformer", metadata={"check": _who})
     d: int = field(default=0, metadata={"low": 0, "high": 512})  # sizes by hand; 0: the default of the model
     m: int = field(default=0, metadata={"low": 0, "high": 2_048})
-    layers: int = field(default=0, metadata={"low": 0, "high": 8})
+    layers: int = field(default=0, metadata={"low": 0, "high": 24})
     vocabulary: int = field(default=0, metadata={"low": 0, "high": 50_000})
 
     def sizes(self, sweep: Sweep, part: str) -> tuple[Size, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -33,7 +34,7 @@ FORMULAS: Final = {
     "lstm": "8 T d²",
 }
 FROM: Final = {"length": 128, "width": 64, "layers": 1}  # below, what every call costs outweighs the rest
-ALIKE: Final = 1.1  # times as much, which may be the other work on the server
+ALIKE: Final = 1.25  # times as much, which may be the other work on the server
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +91,16 @@ def where(place: float) -> str:
 
 
 def length_finding(found: Mapping[str, Swept], state: Cost) -> str:
-    """From where attention is dearer than the feedforward part, and by how much at the end."""
+    """From where attention costs more than the feedforward part, and by how much at the end."""
     attention, fused, forward = found["attention"], found["fused"], found["feedforward"]
     x = attention.x
     stores = crossing(x, attention.seconds(state.way), forward.seconds(state.way))
     kernel = crossing(x, fused.seconds(state.way), forward.seconds(state.way))
     end, ratio, _ = attention.times(forward, state.way)
     if stores == kernel:
-        said = f"Attention, fused or not, is dearer than the feedforward part {where(stores)}"
+        said = f"Attention, fused or not, costs more than the feedforward part {where(stores)}"
     else:
-        said = f"Attention is dearer than the feedforward part {where(stores)}, fused {where(kernel)}"
+        said = f"Attention costs more than the feedforward part {where(stores)}, fused {where(kernel)}"
     said += f"; the formula says from {2 * state.width:,} on."
     kernels = times(fused.times(forward, state.way)[1])
     return f"{said} At {end:,} tokens it takes {times(ratio)} times as long, fused {kernels}."
@@ -143,7 +144,7 @@ def missing(there: Sequence[str]) -> str:
 def note(found: Mapping[str, Swept], state: Cost, sweep: str) -> str:
     """Where formulas and lines part: what every call costs, and steps that wait for each other."""
     if sweep == "length":
-        return f"{steps_note(found, state)} {memory_note(found)}"
+        return "\n\n".join(filter(None, (steps_note(found, state), kernel_note(found, state), memory_note(found))))
     each = {part: swept.fitted(state.way) / swept.seconds(state.way) for part, swept in found.items()}
     low = {part: float(1 / ratio[0]) for part, ratio in each.items() if np.isfinite(ratio[0]) and ratio[0] < 1 / ALIKE}
     if not low:
@@ -176,6 +177,19 @@ def steps_note(found: Mapping[str, Swept], state: Cost) -> str:
     )
 
 
+def kernel_note(found: Mapping[str, Swept], state: Cost) -> str:
+    """That an LSTM quicker than the GRU tells of kernels: our models hand its sequence to PyTorch's in one call, which
+    has one of its own for it (oneDNN's) on most processors, and none for the GRU."""
+    end, measured, formula = found["gru"].times(found["lstm"], state.way)
+    if measured <= ALIKE * formula:
+        return ""
+    return (
+        f"The LSTM multiplies {times(1 / formula)} times as much as the GRU; at {end:,} the GRU takes "
+        f"{times(measured)} times as long. That tells of kernels, not of cells: all steps of the LSTM are one call of "
+        "a library here, those of RNN and GRU many small ones."
+    )
+
+
 def memory_note(found: Mapping[str, Swept]) -> str:
     """Whose memory the formula gives to the byte, and whose not."""
     exact: list[tuple[str, float]] = []
@@ -190,9 +204,47 @@ def memory_note(found: Mapping[str, Swept]) -> str:
     return f"{said} {capital(listed(more))}.{why}".strip() if more else said
 
 
-def parts_finding(title: str, largest: str, count: int, total: int) -> str:
-    """Which part holds most of the parameters."""
-    return f"{title}: {total:,} parameters. Most are in {largest}: {count:,}, {count / total:.0%}."
+# By how the name of a layer ends in the code, the longer endings first.
+_SPOKEN: Final = {
+    "attention.project": "queries, keys and values",
+    "attention_norm": "norm of the attention",
+    "cross_norm": "norm of the cross-attention",
+    "feedforward_norm": "norm of the feedforward layer",
+    "final_norm": "last norm",
+    "cross.query": "cross-attention, queries",
+    "cross.key": "cross-attention, keys",
+    "cross.value": "cross-attention, values",
+    "cross.output": "cross-attention, output",
+    "attention.query": "attention, queries",
+    "attention.key": "attention, keys",
+    "attention.value": "attention, values",
+    "attention.output": "attention, output",
+    "expand": "feedforward, in",
+    "contract": "feedforward, out",
+    "input": "from what is read",
+    "recurrent": "from the state",
+    "embedding": "a vector for each token",
+    "position": "a vector for each place",
+    "readout": "the answer",
+}
+
+
+def spoken(name: str) -> str:
+    """What a layer does, of the name that it has in the code; that name where there are no words for it."""
+    plain = re.sub(r"\[.*?\]", "", name)
+    words = next((words for end, words in _SPOKEN.items() if plain == end or plain.endswith(f".{end}")), "")
+    stack = plain.partition(".")[0]
+    return f"{stack}: {words}" if words and stack in ("encoder", "decoder") else words or name
+
+
+def parts_finding(title: str, parts: Sequence[tuple[str, int]], total: int) -> str:
+    """Which part holds most of the parameters; or which, where several have as many. `parts`: what each is called,
+    and how many it has."""
+    most = max(count for _, count in parts)
+    names = [f"“{name}”" for name, count in parts if count == most]
+    has = "has" if len(names) == 1 else "each have"
+    largest = f"The largest part{'s' * (len(names) > 1)}, {listed(names)}, {has} {most:,} of them, {most / total:.0%}."
+    return f"{title}: {total:,} parameters. {largest}"
 
 
 FINDINGS: Final = {"length": length_finding, "width": width_finding, "layers": layers_finding}

@@ -15,7 +15,7 @@ from explorer.training import limits
 from explorer.training.config import RunConfig, changed, default
 from explorer.ui.components import Panel, frame
 from explorer.ui.cost import Cost
-from explorer.ui.cost_findings import parts_finding
+from explorer.ui.cost_findings import parts_finding, spoken
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.session import PageSession, bound
 from explorer.ui.slowly import eventually
@@ -99,9 +99,9 @@ def _controls(session: PageSession[Cost]) -> None:
 def _draw(state: Cost, found: Parts) -> None:
     parts = sorted(found.parts, key=lambda part: -part.count)
     row = MODELS[state.task_and_model[1]]
-    largest = parts[0]
-    st.subheader(plain(parts_finding(state.title, largest.name, largest.count, found.total)), anchor=False)
-    rows = [(part.name, part.count, f"= {part.formula}") for part in parts]
+    rows = [(spoken(part.name), part.count, f"= {part.formula}") for part in parts]
+    named = [(name, count) for name, count, _ in rows]
+    st.subheader(plain(parts_finding(state.title, named, found.total)), anchor=False)
     said = "; ".join(f"{name} {count:,}" for name, count, _ in rows)
     frame(
         [Panel("cost-parameters", bars(rows, row.colour), f"Parameters of {state.title}: {said}.")],
@@ -116,6 +116,6 @@ def _draw(state: Cost, found: Parts) -> None:
             "Counted from the model itself, weights and biases together. The formulas are read off it too: it is "
             "built once more with sizes that can be told apart. "
             + (f"Here {sizes}; the other numbers are given by " if sizes else "The numbers are given by ")
-            + f"the task, {task}, or by how a layer is made."
+            + f"the task, {task}, or by how a layer is made. In the code the first of these parts is {parts[0].name}."
         )
     )

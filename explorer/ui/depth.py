@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from explorer.errors import InvalidSetting, shortened
+from explorer.errors import InvalidSetting
 
-LONGEST = 24  # characters of a text: tiles of 8 heads are still large enough to point at
+LONGEST = 24  # characters of a text that are read: tiles of 8 heads are still large enough to point at
+TYPED = 200  # characters of a text that is kept as it was typed
 LAYERS = 24
 CUTS = (1, 2, 4, 8)
 UNTRAINED, BLOCKS = 8, 4  # seeds of fresh models; blocks of the shipped one
@@ -21,20 +22,16 @@ def _cut(given: object) -> None:
         raise InvalidSetting(f"{given} heads are not possible: the width of 64 is cut into 1, 2, 4 or 8.")
 
 
-def _text(given: object) -> None:
-    text = str(given)
-    if not 2 <= len(text) <= LONGEST:
-        raise InvalidSetting(
-            f"A text has 2 to {LONGEST} characters here; “{shortened(text)}” has {len(text):,}. "
-            f"{'Write more.' if len(text) < 2 else 'Shorten it.'}"
-        )
+def _typed(given: object) -> None:
+    if len(str(given)) > TYPED:
+        raise InvalidSetting(f"A text of {len(str(given)):,} characters is too long here. Give at most {TYPED}.")
 
 
 @dataclass(frozen=True)
 class Depth:
     """A layer that is cut into heads, and a stack of blocks."""
 
-    say: str = field(default="the night and the day", metadata={"check": _text})
+    say: str = field(default="the night and the day", metadata={"check": _typed})
     who: Literal["trained", "untrained"] = "trained"
     seed: int = field(default=0, metadata={"low": 0, "high": UNTRAINED - 1})
     block: int = field(default=2, metadata={"low": 1, "high": BLOCKS})  # whose attention is cut
@@ -46,11 +43,22 @@ class Depth:
     layers: int = field(default=LAYERS, metadata={"low": 1, "high": LAYERS})
     start: Start = "usual"
     heads: int = field(default=4, metadata={"check": _cut})  # of the stack
+    first: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})  # seed of the trainings
 
-    def saying(self, text: str) -> Depth:
-        """Another text. Raises InvalidSetting."""
-        _text(text)
-        return replace(self, say=text)
+    @property
+    def text(self) -> str:
+        """What is read of what was typed."""
+        return self.say[:LONGEST]
+
+    @property
+    def troubles(self) -> list[str]:
+        """What of the text could not be used."""
+        if len(self.say) <= LONGEST:
+            return []
+        return [
+            f"The text has {len(self.say):,} characters; the tiles have room for {LONGEST}, so the model reads "
+            f"“{self.text}”. Shorten it to show it another part."
+        ]
 
     def cut_as(self, said: Any) -> Depth:
         """As the instrument of the heads tells it; what it cannot have said changes nothing."""

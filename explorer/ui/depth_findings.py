@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.ui.findings import capital, listed, number
+from explorer.ui.findings import capital, listed, number, seeds
+from explorer.ui.learning import Learning
 
 _ALIKE = 0.05  # bits apart of at most 1: one would have to look twice to tell two heads from one
 
@@ -127,56 +127,43 @@ def top_words(after: tuple[float, float], before: tuple[float, float], heights: 
     root = f" That stream is {np.sqrt(grown):.2f} times as large, and the last norm divides by it." if not kept else ""
     return (
         f"In a stack of {few} the gradient of the topmost block’s weights has length {after[0]:.2f} with the norm "
-        f"after each part, in one of {many} {after[1]:.2f}. With the norm before it {ways[kept]}: {before[0]:.2f} and "
-        f"{before[1]:.2f}.{root}"
+        f"after each part, in one of {many} it has {after[1]:.2f}. With the norm before it {ways[kept]}: "
+        f"{before[0]:.2f} and {before[1]:.2f}.{root}"
     )
 
 
-@dataclass(frozen=True)
-class Ended:
-    """Two trainings that differ in the place of the norm only: bits a character at the end, of every seed."""
-
-    words: str  # all else
-    after: Float[ndarray, " seeds"]
-    before: Float[ndarray, " seeds"]
-
-
-def learning_finding(pairs: Sequence[Ended]) -> str:
-    """Where the place of the norm decides how a training ends: the seeds of one all end below those of the other."""
-    if not pairs:
-        return "None of these runs is on this machine yet."
-    known = [pair for pair in pairs if np.isfinite(pair.after).all() and np.isfinite(pair.before).all()]
-    lower = [pair for pair in known if pair.before.max() < pair.after.min()]
-    higher = [pair for pair in known if pair.after.max() < pair.before.min()]
-    told = []
-    for found, place in ((lower, "before"), (higher, "after")):
-        if found:
-            gaps = [abs(float(pair.after.mean() - pair.before.mean())) for pair in found]
-            by = (
-                f"by {max(gaps):.2f} bits a character"
-                if len(found) == 1
-                else f"by up to {max(gaps):.2f} bits a character"
-            )
-            told.append(
-                f"The norm {place} each part ends lower in every seed {listed([p.words for p in found])}, {by}."
-            )
-    for place, found in (
-        ("after", [pair for pair in pairs if not np.isfinite(pair.after).all()]),
-        ("before", [pair for pair in pairs if not np.isfinite(pair.before).all()]),
-    ):
-        if found:
-            told.append(f"With the norm {place} each part it ended without numbers {listed([p.words for p in found])}.")
-    rest = len(known) - len(lower) - len(higher)
-    if rest == len(pairs):
-        return f"Where the norm stands decides nothing here: in all {number(rest)} comparisons the seeds overlap."
-    if rest:
-        others = "In the other one" if rest == 1 else f"In the other {number(rest)} comparisons"
-        told.append(f"{others} the seeds overlap.")
-    return " ".join(told)
+def learning_finding(blocks: int, ends: Mapping[str, Learning]) -> str:
+    """Which stacks learned, in all seeds, in some, in none; `ends`: by what sets a stack apart, of every seed."""
+    everywhere, some, nowhere = [], [], []
+    for words, end in ends.items():
+        there, count = int(np.isfinite(end.reached).sum()), len(end.reached)
+        if there == count:
+            everywhere.append(words)
+        elif there:
+            some.append(f"in {number(there)} of {seeds(count)} {words}")
+        else:
+            nowhere.append(words)
+    told = [f"in every seed {listed(everywhere)}"] if everywhere else []
+    told += [listed(some)] if some else []
+    told += [f"in no seed {', nor '.join(nowhere)}"] if nowhere else []
+    return f"{blocks} blocks learn {'; '.join(told)}." if told else ""
 
 
-def warm_words(missing: bool) -> str:
-    """What the runs below are."""
-    if missing:
-        return "Some of these runs are not on this machine; the page on language models trains them."
-    return "They ship with the program; the page on language models trains them again and shows every step."
+def claim_words(after: Learning | None, gentle: Learning | None) -> str:
+    """Whether the norm after each part keeps a high stack from learning: at the large steps, and at the small ones."""
+    if after is None or gentle is None:
+        return ""
+    said = "It is often said that a deep Transformer with the norm after each part does not learn without a warm-up."
+    large, small = (int(np.isfinite(end.reached).sum()) for end in (after, gentle))
+    count = len(after.reached)
+    told = f"{_seeds_of(large, count)} at these steps, {_seeds_of(small, count)} at a quarter of their size"
+    if large == small == count:
+        return f"{said} Here it does: {told}."
+    if large < count and small == count:
+        return f"{said} Here that depends on how large the steps are: {told}."
+    return f"{said} Here {told}."
+
+
+def _seeds_of(there: int, count: int) -> str:
+    """Three of three seeds learn."""
+    return f"{number(there) if there else 'none'} of {seeds(count)} learn{'s' * (there == 1)}"

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.errors import InvalidSetting, LineageError
+from explorer.errors import LineageError
 from explorer.figures.depth import Measured, by_heads
 from explorer.models.configs import TransformerTextConfig
 from explorer.training.config import RunConfig
@@ -21,9 +21,9 @@ from explorer.ui import at_hand, packed
 from explorer.ui import depth_findings as findings
 from explorer.ui.at_hand import AtHand
 from explorer.ui.components import Panel, ears, frame, heard, register, tracks
-from explorer.ui.depth import BLOCKS, CUTS, LONGEST, UNTRAINED, Depth
+from explorer.ui.depth import BLOCKS, CUTS, TYPED, UNTRAINED, Depth
 from explorer.ui.findings import seeds, some
-from explorer.ui.page import explanation, plain, problems
+from explorer.ui.page import empty_panel, explanation, plain, problems
 from explorer.ui.session import PageSession, bound, write_address
 from explorer.ui.slowly import latest
 
@@ -74,15 +74,21 @@ def heads_section(session: PageSession[Depth]) -> None:
         problems([str(error)])
         return
     _choices(session, hand)
+    problems(session.state.troubles)
 
-    def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Looked]]]:
+    def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Looked | str]]]:
         _hear(session)
         state = session.state
-        key = ("depth-heads", *hand.stamp, state.say, state.block)
-        return {"look": (key, partial(looked, hand, state.say, state.block - 1))}
+        key = ("depth-heads", *hand.stamp, state.text, state.block)
+        return {"look": (key, partial(looked, hand, state.text, state.block - 1))}
 
-    def draw(found: Mapping[str, Looked], old: frozenset[str]) -> None:
-        _show(session.state, found["look"], hand)
+    def draw(found: Mapping[str, Looked | str], old: frozenset[str]) -> None:
+        look = found["look"]
+        if isinstance(look, str):
+            problems([look])
+            empty_panel("Where the heads look stands here once there is a text to read.", HEIGHT)
+        else:
+            _show(session.state, look, hand)
 
     latest("depth-heads", wanted, draw, "The layer reads the text …", HEIGHT, pool="quick")
 
@@ -90,8 +96,8 @@ def heads_section(session: PageSession[Depth]) -> None:
 def _choices(session: PageSession[Depth], hand: AtHand) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bound(session, "depth.say", state.say, lambda s, text: s.saying(text))
-        st.text_input("Text", max_chars=LONGEST, width=250, **ties)
+        ties = bound(session, "depth.say", state.say, lambda s, text: replace(s, say=text))
+        st.text_input("Text", max_chars=TYPED, width=250, **ties)
         ties = bound(session, "depth.who", state.who, lambda s, who: replace(s, who=who or s.who, seed=0))
         words = {"trained": "after training", "untrained": "before training"}
         st.segmented_control("Weights", list(words), format_func=words.__getitem__, **ties)
@@ -112,15 +118,15 @@ def _untrained(config: RunConfig, vocabulary: int) -> list[TransformerDecoder]:
     return [replica(stack, seed) for seed in range(UNTRAINED)]  # type: ignore[misc]  # the run is of that model
 
 
-def looked(hand: AtHand, text: str, layer: int) -> Looked:
-    """All seeds read a text, untrained and trained. Raises InvalidSetting where the model knows too little of it."""
+def looked(hand: AtHand, text: str, layer: int) -> Looked | str:
+    """All seeds read a text, untrained and trained; or why not, where the model knows too little of it."""
     from explorer.inspection.attention import read
     from explorer.inspection.depth_heads import cuts
 
     assert hand.tokenizer is not None  # the run has learned a text
     found = read(hand.config, hand.tokenizer, text)
     if len(found.ids) < 2 or found.nothing:
-        raise InvalidSetting(
+        return (
             f"Of this text the model knows {'nothing' if found.nothing else 'one character only'}: it learned from "
             "English letters. Write two letters or more."
         )

@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 import streamlit as st
-from jaxtyping import Float
-from numpy import ndarray
 
 from explorer.ui import depth_findings as findings
 from explorer.ui import packed
 from explorer.ui.components import ears, heard, register
 from explorer.ui.depth import CUTS, LAYERS, Depth
+from explorer.ui.depth_grid import Grid, grid
 from explorer.ui.page import explanation, plain
 from explorer.ui.session import PageSession, bound, write_address
 from explorer.ui.slowly import latest
-
-if TYPE_CHECKING:
-    from explorer.inspection.depth import Depths
 
 HEIGHT = 900
 _KEY = "stacks"
 _stacks = register(_KEY)
 STARTS = {"usual": "as our layers start", "kept": "each matrix keeps the size", "zero": "each part starts at zero"}
-
-
-@dataclass(frozen=True, eq=False)
-class Stacked:
-    """All combinations at all heights."""
-
-    start: str
-    heads: int
-    found: Depths
-    content: bytes  # for the browser
 
 
 def _hear(session: PageSession[Depth]) -> None:
@@ -59,10 +43,9 @@ def stacks_section(session: PageSession[Depth]) -> None:
     )
     _choices(session)
 
-    def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Stacked]]]:
+    def wanted() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], Grid]]]:
         _hear(session)
-        asked = session.state.start, session.state.heads
-        return {"stacks": (("depth-stacks", *asked), partial(stacked, *asked))}
+        return {"stacks": grid(session.state.start, session.state.heads)}
 
     latest(
         "depth-stacks",
@@ -82,26 +65,10 @@ def _choices(session: PageSession[Depth]) -> None:
         st.selectbox("Heads in each block", list(CUTS), width=160, **ties)
 
 
-def stacked(start: str, heads: int) -> Stacked:
-    """Measured, and packed for the browser."""
-    from explorer.inspection.depth import measure
-
-    found = measure(heads, start)  # type: ignore[arg-type]  # checked by the address
-    powers = {name: _powers(getattr(found, name)) for name in ("size", "stream", "weights")}
-    return Stacked(start, heads, found, packed.pack({**powers, "likeness": found.likeness.astype(np.float32)}))
-
-
-def _powers(values: Float[ndarray, "*shape"]) -> Float[ndarray, "*shape"]:
-    """As powers of ten: single precision holds no 1e-54. Nothing is minus infinity."""
-    with np.errstate(divide="ignore"):
-        powers: ndarray = np.log10(values).astype(np.float32)
-    return powers
-
-
-def _show(state: Depth, made: Stacked) -> None:
+def _show(state: Depth, made: Grid) -> None:
     from explorer.inspection.depth import COMBINATIONS, SEEDS, SHARES, SYMBOLS, TOKENS, WIDTH, expected
 
-    lines = [expected(combination, made.start) for combination in COMBINATIONS]  # type: ignore[arg-type]
+    lines = [expected(combination, made.start) for combination in COMBINATIONS]
     _stacks(
         data={
             "combinations": [vars(combination) for combination in COMBINATIONS],
@@ -114,7 +81,7 @@ def _show(state: Depth, made: Stacked) -> None:
         key=_KEY,
         **ears(_KEY, "set"),
     )
-    share = SHARES[made.start]  # type: ignore[index]
+    share = SHARES[made.start]
     st.caption(
         plain(
             f"Line: the middle of {SEEDS} random starts, each with {TOKENS} symbols of {SYMBOLS} of its own; band: "
@@ -126,7 +93,7 @@ def _show(state: Depth, made: Stacked) -> None:
     _why(state, made)
 
 
-def _why(state: Depth, made: Stacked) -> None:
+def _why(state: Depth, made: Grid) -> None:
     """The formulas, with the numbers of this height in them."""
     from explorer.inspection.depth import COMBINATIONS, SHARES, Combination, expected
 
@@ -135,7 +102,7 @@ def _why(state: Depth, made: Stacked) -> None:
         combination = Combination(True, norm)
         seen = made.found.size[COMBINATIONS.index(combination), state.layers]
         middle[norm] = float(np.median(seen))
-        line = expected(combination, made.start)  # type: ignore[arg-type]
+        line = expected(combination, made.start)
         assert line is not None  # with a residual there is always an expectation
         between[norm] = (float(line[0, state.layers]), float(line[1, state.layers]))
     st.subheader("Why", anchor=False)
@@ -155,7 +122,7 @@ def _why(state: Depth, made: Stacked) -> None:
         plain(
             findings.formula_words(
                 made.start,
-                SHARES[made.start],  # type: ignore[index]
+                SHARES[made.start],
                 state.layers,
                 between["pre"],
                 between["none"],
@@ -166,7 +133,7 @@ def _why(state: Depth, made: Stacked) -> None:
     _claims(state, made)
 
 
-def _claims(state: Depth, made: Stacked) -> None:
+def _claims(state: Depth, made: Grid) -> None:
     """What is said of gradients, beside what came back."""
     from explorer.inspection.depth import COMBINATIONS, Combination
 

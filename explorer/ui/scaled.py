@@ -42,6 +42,11 @@ def _cell(given: object) -> None:
         )
 
 
+def _words(given: object) -> None:
+    if len(str(given)) > LONGEST_WORDS:
+        raise InvalidSetting(f"Words of {len(str(given)):,} characters are too long. Give at most {LONGEST_WORDS}.")
+
+
 def _padding(given: object) -> None:
     if not (isinstance(given, tuple) and all(0 <= v < MOST for v in given)):
         raise InvalidSetting(f"Padding names tokens from 0 to {MOST - 1}.")
@@ -58,7 +63,7 @@ class Scaled(Raced):
     who: tuple[str, ...] = tuple(CONTESTANTS[name].name for name in SCALES)
     seeds: int = field(default=5, metadata={"low": 1, "high": 16})
     source: Literal["tables", "model"] = "tables"
-    words: str = field(default="the cat sat down", metadata={"longest": LONGEST_WORDS})
+    words: str = field(default="the cat sat down", metadata={"check": _words})
     width: int = field(default=4, metadata={"low": LEAST, "high": MOST})
     q: tuple[float, ...] = field(default=(), metadata=_TABLE)  # row by row; empty: what `draw` says
     k: tuple[float, ...] = field(default=(), metadata=_TABLE)

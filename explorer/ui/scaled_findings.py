@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.ui.findings import number, seeds
+from explorer.ui.learning import LEARNED, Learning
 
-LEARNED = 0.1  # nats: each digit is then right nine times in ten at least
 _TWICE = 1.5  # what is said to be slower takes so many times as long
 
 
@@ -45,28 +44,13 @@ def _fall(before: float, after: float) -> str:
     return f"{float(f'{times:.2g}'):,.0f} times lower" if times >= 10 else f"{times:.1f} times lower"
 
 
-def at_width(width: int, keys: int, entropy: Float[ndarray, " kinds"], largest: Float[ndarray, " kinds"]) -> str:
+def at_width(width: int, keys: int, largest: Float[ndarray, " kinds"], entropy: Float[ndarray, " kinds"]) -> str:
     """What softmax is like at one width."""
     return (
-        f"At d_k = {width:,} the scores are to be divided by {math.sqrt(width):.3g}. Without that, the largest of "
-        f"{keys} weights is {largest[0]:.2f} and the entropy {entropy[0]:.2f} nats, with it {largest[1]:.2f} and "
-        f"{entropy[1]:.2f}; even weights would have ln {keys} = {math.log(keys):.2f}."
+        f"At d_k = {width:,} the scores are divided by {math.sqrt(width):.2f}. The largest of {keys} weights is then "
+        f"{largest[1]:.2f}, and the entropy {entropy[1]:.2f} of at most ln {keys} = {math.log(keys):.2f} nats. Not "
+        f"divided they are {largest[0]:.2f} and {entropy[0]:.2f}."
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Learning:
-    """The loss of a model on fresh rows, from the start to the end of its training."""
-
-    steps: Float[ndarray, " points"]
-    loss: Float[ndarray, "points replicas"]
-
-    @property
-    def reached(self) -> Float[ndarray, " replicas"]:
-        """The first step that was looked at with a loss below `LEARNED`; infinite where there is none."""
-        below = self.loss < LEARNED
-        found: ndarray = np.where(below.any(axis=0), self.steps[below.argmax(axis=0)], np.inf)
-        return found
 
 
 def training_verdict(width: int, divided: Learning | None, raw: Learning | None) -> str:

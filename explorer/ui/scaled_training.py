@@ -17,10 +17,10 @@ from explorer.ui import runs, tagged, training_controls
 from explorer.ui import scaled_findings as findings
 from explorer.ui.components import Panel, Playback, tracks
 from explorer.ui.findings import listed, seeds
+from explorer.ui.learning import LEARNED, outcomes
 from explorer.ui.page import explanation, plain, problems
 from explorer.ui.runs import Lane
 from explorer.ui.scaled import Scaled
-from explorer.ui.scaled_findings import LEARNED, Learning
 from explorer.ui.session import PageSession
 from explorer.ui.stepwise import last_step, playback
 from explorer.ui.tagged import by_step
@@ -74,17 +74,6 @@ def width_of(config: RunConfig) -> int:
 def _settings(session: PageSession[Scaled]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tagged.settings(session, "scaled", by=50)
-
-
-def outcomes(lanes: Mapping[str, Lane]) -> dict[str, Learning]:
-    """How each learned that was trained to its end."""
-    found = {}
-    for name, lane in lanes.items():
-        curves = lane.result
-        if training_controls.finished(lane) and curves is not None and len(curves.evaluated):
-            loss = curves.metrics["loss"]
-            found[name] = Learning(curves.evaluated[: len(loss)].astype(float), loss)
-    return found
 
 
 def _racing(state: Scaled, lanes: Mapping[str, Lane], races: int) -> tuple[list[Panel], Playback]:

@@ -40,7 +40,7 @@ def width_section(session: PageSession[Scaled]) -> None:
         (_KEY,),
         _measured,
         lambda found: _show(session, found),
-        "512 draws are read at 20 widths, which takes about three seconds …",
+        "512 draws are read at 20 widths …",
         _MEANWHILE,
     )
 
@@ -66,31 +66,48 @@ def _show(session: PageSession[Scaled], found: Softmaxes) -> None:
         session.change(lambda state: replace(state, wide=WIDTHS[said]))
         write_address(session)
     at, last = nearest(session.state.wide), len(WIDTHS) - 1
-    draws, keys = found.entropy.shape[-1], found.one.shape[-1]
+    draws = found.entropy.shape[-1]
     gradient = found.over_draws("gradient")[..., 0]
     st.subheader(plain(findings.width_finding(WIDTHS, gradient)), anchor=False)
     frame(
-        [replace(panel, rest=float(WIDTHS[at])) if panel.tracks else panel for panel in _panels(found)],
+        _panels(found),
         key=_KEY,
         height=HEIGHT,
         narrow_height=NARROW,
         columns=3,
         playback=Playback(
-            "widths", last, last, False, "all widths", stops=tuple(f"d_k = {w:,}" for w in WIDTHS), first=at, tells=True
+            "widths",
+            last,
+            last,
+            False,
+            "all widths",
+            unit="width",
+            stops=tuple(f"d_k = {width:,}" for width in WIDTHS),
+            says=_said(found),
+            first=at,
+            tells=True,
         ),
     )
-    entropy, largest = (found.over_draws(name)[:, at, 0] for name in ("entropy", "largest"))
-    explanation(plain(findings.at_width(WIDTHS[at], keys, entropy, largest)))
     st.caption(
         f"Bars: one draw. Curves: median of {draws} draws, band: from the 10th to the 90th percentile, dot: the chosen "
         "width. The gradient is the size of softmax’s Jacobian, the Frobenius norm of diag(α) − ααᵀ: how much all "
-        "weights move when its inputs do. Where it is nearly zero, queries and keys learn nothing."
+        "weights move when its inputs do. Where it is nearly zero, queries and keys learn next to nothing."
     )
 
 
 @lru_cache(maxsize=4)
+def _said(found: Softmaxes) -> tuple[str, ...]:
+    """A sentence for every width."""
+    from explorer.inspection.scaled import WIDTHS
+
+    largest, entropy = (found.over_draws(name)[..., 0] for name in ("largest", "entropy"))
+    keys = found.one.shape[-1]
+    return tuple(findings.at_width(width, keys, largest[:, i], entropy[:, i]) for i, width in enumerate(WIDTHS))
+
+
+@lru_cache(maxsize=4)
 def _panels(found: Softmaxes) -> tuple[Panel, ...]:
-    """Drawn once for all visitors; the frame turns to the chosen width by itself."""
+    """Drawn once for all visitors; the frame turns to the chosen width and reads it there by itself."""
     from explorer.inspection.scaled import WIDTHS
 
     keys, last, made = found.one.shape[-1], len(WIDTHS) - 1, []
@@ -121,6 +138,7 @@ def _panels(found: Softmaxes) -> tuple[Panel, ...]:
                 alt=f"{title} by d_k from 1 to {WIDTHS[-1]:,}; at the end {ends}.",
                 title=title,
                 tracks=tracks([("not divided", COLOUR), ("divided", COLOUR)], digits, PER_LINE),
+                rest=tuple(map(float, WIDTHS)),
                 frames=stops,
             )
         )

@@ -50,3 +50,14 @@ def _warm_up() -> None:
         log.exception("warm-up failed")
     finally:
         _done.set()
+    ahead()
+
+
+def ahead() -> None:
+    """Begin what the first visitor of a page would have to wait for, where nobody waits for anything else."""
+    from explorer.ui.depth import Depth
+    from explorer.ui.depth_grid import grid
+    from explorer.ui.slowly import work
+
+    usual = Depth()
+    work(*grid(usual.start, usual.heads), "patient")

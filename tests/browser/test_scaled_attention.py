@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import calm, holds
+from tests.browser.steps import Wire, calm, holds
 
 
 def test_an_edited_number_is_answered_at_once_and_stands_in_the_address(visit: Visit) -> None:
@@ -48,3 +48,27 @@ def test_a_models_head_is_computed_again_here(visit: Visit) -> None:
     expect(same).to_contain_text("You changed a copy")
     tables.get_by_role("button", name="Back to the model’s numbers").click()
     expect(same).to_contain_text("the model’s own: the largest")
+
+
+def test_what_is_read_below_the_curves_follows_the_slider(visit: Visit) -> None:
+    page = visit("/scaled-attention")
+    panels = page.locator(".lineage-frame").filter(has_text="Spread of the scores")
+    said, slider = panels.locator(".frame-said span"), panels.get_by_role("slider", name="width shown")
+    spread = panels.locator("figure").filter(has_text="Spread of the scores").locator(".frame-readout-value").first
+    expect(said).to_contain_text("At d_k = 64 the scores are divided by 8.00", timeout=20_000)
+    calm(page)
+    before, height, wire = spread.inner_text(), panels.bounding_box()["height"], Wire(page)
+    spoken = wire.quiet()
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2, steps=5)
+    expect(said).to_contain_text("At d_k = 1,024 the scores are divided by 32.00")
+    expect(spread).not_to_have_text(before)
+    assert 25 < float(spread.inner_text()) < 40, "about the root of 1,024"
+    assert len(wire.frames) == spoken, "while the hand is on it nothing is asked of the server"
+    assert panels.bounding_box()["height"] == height, "nothing below moves"
+    page.mouse.up()
+    holds(page, wide="1024")
+    expect(said).to_contain_text("At d_k = 1,024")

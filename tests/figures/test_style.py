@@ -13,7 +13,7 @@ import pytest
 
 from explorer.catalogue import MODELS
 from explorer.figures import counting, insides, race
-from explorer.figures.style import escape, paint, signed
+from explorer.figures.style import dotted, escape, named_ends, paint, signed, spread
 
 ROOT = Path(__file__).parents[2]
 SHEET = (ROOT / "explorer/ui/assets/base.css").read_text()
@@ -67,3 +67,25 @@ def test_small_words_of_a_figure() -> None:
     assert paint("--m-rnn", 0.22) == "var(--m-rnn/0.22)"
     assert [signed(v) for v in (1.234, -1.234, -0.001, 0.0)] == ["+1.23", "−1.23", "0.00", "0.00"]
     assert escape("<BOS> & co") == "&lt;BOS&gt; &amp; co"
+
+
+def test_heights_are_spread_in_their_order() -> None:
+    assert spread([0.5, 0.2], 0.1) == [0.5, 0.2]
+    assert spread([0.5, 0.5, 0.5], 0.1) == pytest.approx([0.5, 0.4, 0.3])
+    assert spread([0.0, 0.02], 0.1) == pytest.approx([0.0, 0.1])
+    assert spread([1.4], 0.1) == [1.0]
+
+
+def test_a_line_is_named_where_it_ends_and_one_without_a_number_is_not() -> None:
+    first, second = named_ends(
+        [("a", "--m-gru", False, 0.5), ("b", "--m-rnn", True, 0.5), ("c", "--ink", False, None)], 0.1
+    )
+    assert (first["y"], second["y"]) == pytest.approx((0.5, 0.4))
+    assert "●" in first["text"] and "var(--m-gru)" in first["text"] and "○" in second["text"]
+
+
+def test_a_dot_is_a_number_that_was_measured() -> None:
+    line = dotted("a", "--m-gru", "solid", [1, 2, 3], [0.5, float("nan"), 2.0])
+    assert line["y"] == [0.5, None, 2.0] and line["marker"]["color"] == "var(--m-gru)"
+    hollow = dotted("a", "--m-gru", "solid", [1], [0.5], hollow=True)["marker"]
+    assert (hollow["color"], hollow["line"]["width"]) == ("var(--page)", 2)

@@ -38,6 +38,7 @@ MADE = {
     **{name: lambda seed=1, name=name: transformer(seed, positions=name) for name in POSITIONS},
     "pre": lambda seed=1: transformer(seed, norm="rms", norm_place="pre", causal=True),
     "alone": lambda seed=1: transformer(seed, attention=False, norm="none"),
+    "bare": lambda seed=1: transformer(seed, residual=False),
 }
 
 
@@ -115,6 +116,18 @@ def test_a_block_is_pytorchs_own_layer(place: str, causal: bool) -> None:
     if place == "pre":
         expected = nn.functional.layer_norm(expected, (12,))
     torch.testing.assert_close(model.features(row), expected, atol=1e-5, rtol=1e-5)
+
+
+def test_without_residual_a_part_hands_on_only_what_it_makes() -> None:
+    x = torch.randn(2, TIME, 12, generator=Generator().manual_seed(3))
+    mask = torch.ones(2, 1, TIME, TIME, dtype=torch.bool)
+    for place in ("pre", "post"):
+        with_, without = (
+            transformer(norm="none", norm_place=place, residual=there).blocks[0] for there in (True, False)
+        )
+        between = without.attention(x, mask, None)
+        assert torch.equal(without(x, mask, None), without.feedforward(between))
+        torch.testing.assert_close(with_(x, mask, None), x + between + with_.feedforward(x + between))
 
 
 @pytest.mark.parametrize("positions", POSITIONS)

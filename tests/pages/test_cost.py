@@ -77,7 +77,7 @@ def test_sizes_that_do_not_go_together_are_said() -> None:
         ({"way": "back"}, "one of both, forward"),
         ({"who": "text-ngram"}, "There is no “text-ngram” to count"),
         ({"who": "<b>"}, "There is no “<b>” to count"),
-        ({"layers": "9"}, "from 0 to 8"),
+        ({"layers": "25"}, "from 0 to 24"),
         ({"flops": "1"}, "This page has no “flops”"),
     ],
 )

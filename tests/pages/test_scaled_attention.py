@@ -5,18 +5,12 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.util import calc_hash
 
-from tests.pages.screen import MAP, address, calm, drawn, frame, headings, settled, told
+from tests.pages.screen import address, calm, drawn, frame, headings, page, settled, told
 
 
 def scaled(address: Mapping[str, str] | None = None) -> AppTest:
-    """As `screen.page`, which looks for a page at the address that its file is named by."""
-    at = AppTest.from_file(MAP, default_timeout=60)
-    at._page_hash = calc_hash("scaled-attention")
-    for name, value in (address or {}).items():
-        at.query_params[name] = value
-    return settled(calm(at.run()))
+    return settled(page("scaled_attention.py", address))
 
 
 def test_it_is_alive_before_anybody_touches_it() -> None:
@@ -85,4 +79,7 @@ def test_the_slider_stands_where_the_address_says() -> None:
     at = scaled({"wide": "1000"})
     (data,) = (one for one in drawn(at, "frame") if one["file"] == "scaled-width")
     assert data["playback"]["stops"][data["playback"]["first"]] == "d_k = 1,024"
-    assert any(part.value.startswith("At d\\_k = 1,024") for part in at.markdown)
+    at_rest = data["playback"]["says"][data["playback"]["first"]]
+    assert at_rest.startswith("At d_k = 1,024 the scores are divided by 32.00.")
+    read = [panel["rest"] for panel in data["figures"] if panel["tracks"]]
+    assert len(read) == 4 and all(len(places) == len(data["playback"]["stops"]) for places in read)

@@ -21,7 +21,7 @@ def every(sweep: Sweep, seconds: dict[str, float], power: float = 1.0) -> dict[s
     return found
 
 
-def test_where_attention_is_dearer_is_read_off_the_lines() -> None:
+def test_where_attention_costs_more_is_read_off_the_lines() -> None:
     found = every("length", {"feedforward": 1e-4})
     x = np.array(SWEEPS["length"], dtype=float)
     for part, at in (("attention", 256.0), ("fused", 1024.0)):
@@ -34,10 +34,10 @@ def test_where_attention_is_dearer_is_read_off_the_lines() -> None:
 
 def test_equal_answers_are_said_once_and_cheap_attention_too() -> None:
     cheap = findings.length_finding(every("length", {"feedforward": 1e-3}), Cost(width=32))
-    assert "Attention, fused or not, is dearer than the feedforward part at no length measured; " in cheap
+    assert "Attention, fused or not, costs more than the feedforward part at no length measured; " in cheap
     assert "the formula says from 64 on" in cheap
     dear = findings.length_finding(every("length", {"feedforward": 1e-9}), Cost())
-    assert "fused or not, is dearer than the feedforward part at every length measured" in dear
+    assert "fused or not, costs more than the feedforward part at every length measured" in dear
     assert "takes 1,000 times as long" in dear
 
 
@@ -65,6 +65,32 @@ def test_the_step_of_a_recurrent_net() -> None:
     assert "By the formula it takes 0.8 times" in said and "measured are 30 times, for its products are small" in said
     other = findings.note(every("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5), Cost(), "length")
     assert "a step of the longer one costs more" in other and "products are small" not in other
+
+
+def test_a_quick_lstm_is_said_to_be_one_of_kernels() -> None:
+    found = every("length", {"gru": 20e-6, "lstm": 1e-6})
+    said = findings.kernel_note(found, Cost())
+    assert "The LSTM multiplies 1.3 times as much as the GRU; at 2,048 the GRU takes 20 times as long" in said
+    assert said in findings.note(found, Cost(), "length")
+    slow = every("length", {"gru": 6e-6, "lstm": 8e-6})
+    assert findings.kernel_note(slow, Cost()) == "" and "\n\n\n" not in findings.note(slow, Cost(), "length")
+
+
+def test_layers_are_told_in_words() -> None:
+    assert findings.spoken("blocks[0–3].attention.project") == "queries, keys and values"
+    assert findings.spoken("decoder[0–1].cross.key") == "decoder: cross-attention, keys"
+    assert findings.spoken("encoder.recurrent") == "encoder: from the state"
+    assert findings.spoken("embedding") == "a vector for each token"
+    assert findings.spoken("summary.squeeze") == "summary.squeeze"
+
+
+def test_the_largest_parts() -> None:
+    assert findings.parts_finding("RNN", [("a", 60), ("b", 40)], 100) == (
+        "RNN: 100 parameters. The largest part, “a”, has 60 of them, 60%."
+    )
+    assert "The largest parts, “a” and “b”, each have 40 of them, 40%." in findings.parts_finding(
+        "RNN", [("a", 40), ("b", 40), ("c", 20)], 100
+    )
 
 
 def test_memory_is_compared_with_the_formula() -> None:

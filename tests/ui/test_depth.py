@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from explorer.errors import InvalidSetting
 from explorer.ui.address import read, write
 from explorer.ui.depth import Depth
 
@@ -22,8 +21,8 @@ def test_everything_stands_in_the_address_and_comes_back() -> None:
         ({"heads": "16"}, "16 heads are not possible"),
         ({"layers": "25"}, "a number from 1 to 24"),
         ({"norm": "batch"}, "none, post, pre"),
-        ({"say": "x" * 25}, "has 25. Shorten it."),
-        ({"say": "x"}, "Write more."),
+        ({"say": "x" * 201}, "201 characters is too long here. Give at most 200."),
+        ({"first": "-1"}, "a number from 0"),
         ({"residual": "maybe"}, "true or false"),
         ({"mask": "1"}, "no “mask”"),
     ],
@@ -34,10 +33,12 @@ def test_a_bad_part_is_named_and_the_rest_kept(part: dict[str, str], words: str)
     assert len(problems) == 1 and words in problems[0]
 
 
-def test_a_text_of_another_length_is_refused() -> None:
-    with pytest.raises(InvalidSetting, match="2 to 24 characters"):
-        Depth().saying("")
-    assert Depth().saying("ab").say == "ab"
+def test_of_a_long_text_the_beginning_is_read_and_the_rest_is_kept() -> None:
+    state = Depth(say="to be or not to be, that is the question")
+    assert state.text == "to be or not to be, that" and state.say.endswith("question")
+    (sentence,) = state.troubles
+    assert "has 40 characters" in sentence and "“to be or not to be, that”" in sentence
+    assert Depth().troubles == [] == Depth(say="x" * 24).troubles
 
 
 def test_what_the_instruments_say_is_taken_in() -> None:

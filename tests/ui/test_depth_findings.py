@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.ui import depth_findings as findings
-from explorer.ui.depth_findings import Ended
+from explorer.ui.learning import Learning
 
 
 def test_heads_that_come_to_differ_by_training() -> None:
@@ -50,7 +50,7 @@ def test_whether_the_gradient_fades() -> None:
 
 def test_what_the_topmost_weights_are_told() -> None:
     text = findings.top_words((0.9, 1.08), (0.88, 0.58), (2, 24), 3.0)
-    assert "length 0.90 with the norm after each part, in one of 24 1.08" in text
+    assert "length 0.90 with the norm after each part, in one of 24 it has 1.08" in text
     assert "gets shorter: 0.88 and 0.58. That stream is 1.73 times as large" in text
     assert "stays about as long: 0.88 and 0.87." in findings.top_words((0.9, 1.08), (0.88, 0.87), (2, 24), 3.0)
 
@@ -60,18 +60,32 @@ def test_whether_the_kind_of_norm_matters() -> None:
     assert "no seed of one is within" in findings.kinds_words(np.array([3.0, 4.0]), np.array([4.5, 5.0]), 24)
 
 
-def test_which_norm_ends_lower() -> None:
-    clear = Ended("at 0.1", np.array([4.8, 4.9]), np.array([3.6, 3.8]))
-    luck = Ended("at 0.01", np.array([3.5, 3.9]), np.array([3.6, 3.6]))
-    other = Ended("at 1", np.array([3.0, 3.1]), np.array([3.6, 3.6]))
-    broken = Ended("at 9", np.array([np.nan, np.nan]), np.array([3.6, 3.6]))
-    assert findings.learning_finding([clear, luck]) == (
-        "The norm before each part ends lower in every seed at 0.1, by 1.15 bits a character. In the other one the "
-        "seeds overlap."
+def learning(*reached: float | None) -> Learning:
+    """Seeds that come below the threshold at these steps."""
+    steps = np.arange(0.0, 200.0, 10.0)
+    return Learning(steps, np.array([[0.01 if r is not None and s >= r else 2.3 for r in reached] for s in steps]))
+
+
+def test_which_stacks_learn() -> None:
+    ends = {
+        "with a": learning(50, 60),
+        "with b": learning(70, 70),
+        "with c": learning(None, 90),
+        "so": learning(None, None),
+    }
+    assert findings.learning_finding(24, ends) == (
+        "24 blocks learn in every seed with a and with b; in one of two seeds with c; in no seed so."
     )
-    assert "decides nothing here: in all two" in findings.learning_finding([luck, luck])
-    both = findings.learning_finding([clear, other])
-    assert "norm before each part ends lower" in both and "norm after each part ends lower" in both
-    assert "overlap" not in both
-    assert "None of these runs" in findings.learning_finding([])
-    assert "ended without numbers" in findings.learning_finding([clear, broken])
+    assert findings.learning_finding(8, {"with a": learning(None), "with b": learning(None)}) == (
+        "8 blocks learn in no seed with a, nor with b."
+    )
+    assert findings.learning_finding(8, {}) == ""
+
+
+def test_whether_the_norm_after_keeps_it_from_learning() -> None:
+    all_, some, none = learning(50, 60), learning(50, None), learning(None, None)
+    turns = findings.claim_words(none, all_)
+    assert "depends on how large the steps are: none of two seeds learn at these steps, two of two seeds learn" in turns
+    assert "Here it does: two of two" in findings.claim_words(all_, all_)
+    assert "Here none of two seeds learn at these steps, one of two seeds learns at" in findings.claim_words(none, some)
+    assert findings.claim_words(None, all_) == "" == findings.claim_words(none, None)

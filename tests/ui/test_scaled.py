@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from explorer.ui import address
+from explorer.ui.learning import Learning
 from explorer.ui.scaled import Scaled, taken
-from explorer.ui.scaled_findings import Learning, at_width, training_verdict, width_finding
+from explorer.ui.scaled_findings import at_width, training_verdict, width_finding
 
 EDITED = Scaled(words="a b", width=2, q=(1.0, -0.25, 3.0, 0.0), mask="padding", padding=(0, 1), at="out.1.0", draw=7)
 
@@ -35,6 +36,7 @@ def test_the_address_holds_the_tables() -> None:
         ("width", "7"),
         ("mask", "both"),
         ("wide", "0"),
+        ("words", "a " * 41),
     ],
 )
 def test_a_bad_part_is_said_and_the_rest_kept(name: str, text: str) -> None:
@@ -92,8 +94,11 @@ def test_the_finding_of_the_widths_follows_the_numbers() -> None:
 
 
 def test_one_width_is_said_with_its_numbers() -> None:
-    said = at_width(64, 64, np.array([0.49, 3.72]), np.array([0.87, 0.1]))
-    assert "divided by 8." in said and "is 0.87 and the entropy 0.49" in said and "ln 64 = 4.16" in said
+    said = at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72]))
+    assert said == (
+        "At d_k = 64 the scores are divided by 8.00. The largest of 32 weights is then 0.10, and the entropy 3.72 of "
+        "at most ln 32 = 3.47 nats. Not divided they are 0.87 and 0.49."
+    )
 
 
 def learning(*reached: float | None) -> Learning:

@@ -6,14 +6,14 @@
        plot,          // plotly's JSON, or its text as fig.to_json() gives it; template "none", colours by name (theme.js)
        track: {trace, low, high, digits} | null,    // a line whose value is read in the title: indices of traces
        tracks: [{trace, low, high, digits, title, colour}] | null,    // or several, read in a list below
-       rest: number | null,    // where on the x axis these are read while nobody points; null: at their end
+       rest: number | [number] | null,    // where on the x axis these are read while nobody points, or where in each of the frames; null: at their end
        frames: [[[y]]] or null,    // the heights of every trace at each stop of the playback, which then turns these pages
        target: {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits} | null,    // see target.js
        token_axis: "x" | "y" | "xy" | null, token_offset, token_count,   // index on the axis = token + offset
      }],
      columns: null | 1 | 2 | 3, height, narrow_height, file,
      playback: null | {unit, end, available, step, seconds, live, run, say, autoplay,
-       stops, first, tells},   // stops: [words] of each frame; first: where it stands at first; tells: the trigger "stop" says where it is let go
+       stops, says, first, tells},   // stops: [words] and says: [sentence] of each frame; first: where it stands at first; tells: the trigger "stop" says where it is let go
      live: null | {address, seconds},   // while something trains: there {figures, playback} are as they are now, or null
    }
    Hover shows, a click keeps it until the next click or Esc. The trigger "target" says where a target was let go,
@@ -21,7 +21,7 @@
 
 import { Live } from "./live.js";
 import { node, Panel } from "./panel.js";
-import { Playback } from "./playback.js";
+import { pageAt, Playback } from "./playback.js";
 import { element, saveMenu, toCsv } from "./save.js";
 import { Theme } from "./theme.js";
 
@@ -60,7 +60,11 @@ class Frame {
   constructor(parent) {
     this.place = parent.querySelector(".lineage");
     this.grid = element("div", "frame-panels");
-    this.place.replaceChildren(this.grid);
+    this.said = element("span");
+    this.said.ariaLive = "polite";
+    this.sentence = element("p", "frame-said");
+    this.sentence.append(this.said);
+    this.place.replaceChildren(this.grid, this.sentence);
     this.theme = new Theme(this.place, () => this.draw());
     this.size = new ResizeObserver(() => this.ready && this.fit());
     this.place.addEventListener("lineage:height", () => this.ready && this.fit());
@@ -99,6 +103,9 @@ class Frame {
       this.playback = null;
     }
     this.playback?.update(playback);
+    const says = playback?.says ?? [];
+    this.sentence.hidden = !says.length;
+    this.sentence.dataset.longest = says.reduce((longest, one) => (one.length > longest.length ? one : longest), ""); // its height is kept
     this.show();
     saveMenu(this.place, { svg: () => this.picture(), csv: () => this.table(), file: data.file });
     this.fit();
@@ -136,7 +143,11 @@ class Frame {
     if (this.queue.length) this.turn = requestAnimationFrame(this.drawSome);
   };
 
-  show() { for (const panel of this.panels) panel.show(this.cursor); }
+  show() {
+    const { says } = this.data.playback ?? {}, text = says?.length ? says[pageAt(says, this.cursor)] : "";
+    if (this.said.textContent !== text) this.said.textContent = text; // a live region is told what changes only
+    for (const panel of this.panels) panel.show(this.cursor);
+  }
 
   /* The panels share their hairline: "at the same epoch" is what small multiples are asked. */
   read(at) { for (const panel of this.panels) panel.read(at); }

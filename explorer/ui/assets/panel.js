@@ -216,7 +216,7 @@ export class Panel {
     this.marks = []; // [x, y, colour]
     let rows = [];
     if (tracks && (this.at !== null || !target) && !this.target?.held) {
-      const at = this.at ?? this.figure.rest ?? null, here = at === null ? null : closest(tracks.map(({ trace }) => nearest(data[trace], at, limit)), at);
+      const { rest } = this.figure, at = this.at ?? (Array.isArray(rest) ? rest[this.page ?? rest.length - 1] : rest) ?? null, here = at === null ? null : closest(tracks.map(({ trace }) => nearest(data[trace], at, limit)), at);
       if (here !== null) this.spot = [here, null];
       rows = tracks.map((line) => this.track(data, line, here ?? last(data[line.trace], limit), here !== null));
       this.hair.dataset.at = here === null ? "" : this.place(here);
