@@ -89,16 +89,16 @@ def why_part(state: Sentences) -> None:
         "weighted sum of what the other words offer, then changes every word by itself:"
     )
     st.latex(
-        r"\begin{aligned} x &\leftarrow \mathrm{LayerNorm}\bigl(x + \mathrm{softmax}(QK^\top / \sqrt{d_k})\,V\bigr) \\"
-        r" x &\leftarrow \mathrm{LayerNorm}\bigl(x + W_2 \max(0,\, W_1 x + b_1) + b_2\bigr) \end{aligned}"
+        r"\begin{aligned} a &= \mathrm{softmax}(QK^\top / \sqrt{d_k})\,V \\ x &\leftarrow \mathrm{LayerNorm}(x + a) \\"
+        r" f &= W_2 \max(0,\, W_1 x + b_1) + b_2 \\ x &\leftarrow \mathrm{LayerNorm}(x + f) \end{aligned}"
     )
     config = state.configs[state.names[0]].model
     width, heads, hidden = (getattr(config, name) for name in ("width", "heads", "hidden"))
     explanation(
         f"Here x has {width} numbers, {heads} heads of d_k = {width // heads} each, {hidden} hidden units, and "
-        "positions are sines. The second line sees one word at a time. So only the first one can bring “river” into "
-        "“bank”, and where it is taken out, nothing can. All topics share the frames of the sentences, so that neither "
-        "the place of a word nor the small words give its sense away."
+        "positions are sines. The feedforward part (f) sees one word at a time; only attention (a) can bring “river” "
+        "into “bank”, and where it is taken out, nothing can. All topics share the frames of the sentences, so that "
+        "neither the place of a word nor the small words give its sense away."
     )
 
 
@@ -118,9 +118,7 @@ def page(session: PageSession[Sentences]) -> None:
     training_controls.offer_missing(lanes, asked, lambda names: listed([words[name] for name in names]))
     curves_section(state, lanes)
     limits_part(state, lanes)
-    typed = read(state.lines)
-    problems(typed.problems)
-    map_section(session, lanes, typed, writing)
+    map_section(session, lanes, read(state.lines), writing)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
         training_controls.run_button(asked, session.state.configs.values(), lanes, "sentences")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import sys
 from collections.abc import Mapping
@@ -13,9 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from explorer.commands.common import Json, Run, own_text, print_metrics, say, stored_run
+from explorer.commands.labelling import inspect_row, predict_row
+from explorer.commands.tables import by_head, tell, write_arrays
 from explorer.errors import DamagedRun, InvalidSetting, shortened
 from explorer.tasks.dates import DatesConfig, understood
 from explorer.tasks.digits import CopyConfig, ReverseConfig
+from explorer.tasks.labelling import LabellingConfig
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.strings import StringConfig
 from explorer.tasks.text import TextConfig
@@ -35,7 +37,6 @@ from explorer.training.config import RunConfig, validated
 if TYPE_CHECKING:
     from explorer.generation.writing import Writer
     from explorer.inspection.attention import Read
-    from explorer.inspection.heads import Habits
     from explorer.tokenization.text import Tokenizer
 
 
@@ -88,11 +89,11 @@ def _same(one: store.Metric | None, other: store.Metric) -> bool:
 
 def predict(
     run: Run,
-    sentence: Annotated[str, typer.Argument(help="A sentence, or what is to be translated.")],
+    sentence: Annotated[str, typer.Argument(help="A sentence, a row of signs, or what is to be translated.")],
     as_json: Json = False,
 ) -> None:
-    """What a run's model says about a sentence or the first of some symbols (the mean over its seeds), or what each
-    seed makes of a source."""
+    """What a run's model says about a sentence, at every place of a row, or of the first of some symbols (the mean over
+    its seeds), or what each seed makes of a source."""
     from explorer.inspection.opening import open_model
     from explorer.inspection.sentences import sustain_probabilities, tokens_of
     from explorer.tasks.negation import VOCABULARY
@@ -102,6 +103,8 @@ def predict(
         return _translate(stored, task, sentence, as_json)
     if isinstance(task, RecallConfig):
         return _recall(stored, task, sentence, as_json)
+    if isinstance(task, LabellingConfig):
+        return predict_row(stored, task, sentence, as_json)
     stored = stored_run(run, "negation")
     words = VOCABULARY.split(sentence)
     sustain = float(sustain_probabilities(open_model(stored), words).mean())
@@ -246,7 +249,8 @@ def inspect(
 ) -> None:
     """Where the attention of a run's model looks while it reads a text: the habits of every head.
 
-    Of a model that translates: what it writes, token by token, and where it looks for it.
+    Of a model that translates: what it writes, token by token, and where it looks for it. Of one that answers at every
+    place and has no attention: how long its vector is at each token, and how far that moved.
     """
     import numpy as np
 
@@ -260,6 +264,9 @@ def inspect(
     if isinstance(stored.config.task, ReverseConfig | CopyConfig | DatesConfig):
         _check_choice(stored, replica, step)
         return _aligned(open_model(stored, step).alone(replica), stored.config.task, text, out, as_json)
+    if isinstance(stored.config.task, LabellingConfig):
+        _check_choice(stored, replica, step)
+        return inspect_row(stored, stored.config.task, text, out, replica, step, as_json)
     check_attention(stored.config)
     _check_choice(stored, replica, step)
     tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
@@ -267,19 +274,9 @@ def inspect(
     model = open_model(stored, step).alone(replica)
     found = habits(attend(model, given.ids).weights, given.ids)
     if out is not None:
-        _write(out, named_arrays(model, given.ids) | {"tokens": np.array(given.tokens)})
+        write_arrays(out, named_arrays(model, given.ids) | {"tokens": np.array(given.tokens)})
     _say_what_was_read(given)
-    rows = _by_head(found)
-    if as_json:
-        for row in rows:
-            say(row)
-        return
-    named = [name for name, value in rows[0].items() if name not in ("kind", "distance")]
-    print(" ".join(f"{name:>10}" for name in named))
-    for row in rows:
-        print(" ".join(f"{_written(row[name]):>10}" for name in named))
-    if out is not None:
-        print(f"{out}, {out.stat().st_size:,} bytes")
+    tell(by_head(found), out, as_json)
 
 
 def _aligned(model: Any, task: TranslationConfig, text: str, out: Path | None, as_json: bool) -> None:
@@ -292,7 +289,7 @@ def _aligned(model: Any, task: TranslationConfig, text: str, out: Path | None, a
     source = [source_tokens(task)[i] for i in found.source]
     target = [target_tokens(task)[i] for i in found.target]
     if out is not None:
-        _write(
+        write_arrays(
             out,
             {
                 "source": np.array(source),
@@ -321,18 +318,6 @@ def _aligned(model: Any, task: TranslationConfig, text: str, out: Path | None, a
         print(f"{out}, {out.stat().st_size:,} bytes")
 
 
-def _write(out: Path, arrays: Mapping[str, Any]) -> None:
-    """Named arrays as one npz file. Raises InvalidSetting."""
-    import numpy as np
-
-    file = io.BytesIO()
-    np.savez(file, **arrays)  # no tap has a name of its own settings
-    try:
-        out.write_bytes(file.getvalue())
-    except OSError as error:
-        raise InvalidSetting(f"{out} cannot be written: {error.strerror}. Give another file.") from error
-
-
 def _check_choice(stored: store.StoredRun, replica: int, step: int | None) -> None:
     """Raises InvalidSetting for a seed or a step that a run does not have."""
     replicas, steps = stored.config.replicas, stored.snapshot_steps()
@@ -359,33 +344,3 @@ def _say_what_was_read(given: Read) -> None:
         end = "beginning" if given.cut_at == "start" else "end"
         sees = f"The model sees {len(given.ids):,} tokens at once"
         print(f"{sees}: the {end} of the text is cut off, {shortened(given.cut)!r}.", file=sys.stderr)
-
-
-def _by_head(found: Habits) -> list[dict[str, Any]]:
-    """The habits of each head as plain data; JSON knows no NaN: what no token can do is None."""
-    shares = ("previous", "itself", "first", "same", "after_same", "entropy", "spread")
-    layers, heads = found.entropy.shape
-    return [
-        {
-            "kind": "head",
-            "layer": layer,
-            "head": head,
-            **{name: _number(getattr(found, name)[layer, head]) for name in shares},
-            "distance": {
-                int(back): _number(share)
-                for back, share in zip(found.distances, found.distance[layer, head], strict=True)
-            },
-        }
-        for layer in range(layers)
-        for head in range(heads)
-    ]
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else round(float(value), 6)
-
-
-def _written(value: int | float | None) -> str:
-    if value is None:
-        return "none"
-    return str(value) if isinstance(value, int) else f"{value:.3f}"

@@ -31,7 +31,7 @@ def _text(given: object) -> None:
 class Block:
     """Where one stands in a Transformer, and what is opened there."""
 
-    kind: Kind = "encoder"
+    kind: Kind = "decoder"
     model: str = field(default="", metadata={"longest": 64})  # a run; empty: the usual one of its kind
     seed: int = field(default=0, metadata={"low": 0, "high": 31})
     say: str = field(default="", metadata={"check": _text})  # empty: the first of the examples

@@ -34,18 +34,19 @@ class Added:
         return f"{PARTS[self.part]}{f' of the {self.half}' if self.half else ''}"
 
 
-def finding(parts: list[Added], layer: int, layers: int) -> str:
-    """The headline: what the block adds to the stream, and which part adds most."""
+def finding(parts: list[Added], layer: int, layers: int, where_from: str) -> str:
+    """The headline: what the block adds to the stream, and which part adds most. `where_from`: the run and its seed."""
     most = max(parts, key=lambda part: part.share)
     where = f"In block {layer} of {layers}" if layers > 1 else "In the only block"
     size = "more than was there" if most.share > 1 else "less than was there"
-    return f"{where}, {most.words} adds most to the stream: {most.share:.2f} times its length, {size}."
+    return f"{where}, {most.words} adds most to the stream: {most.share:.2f} times its length, {size} ({where_from})."
 
 
 def parts_words(parts: list[Added]) -> str:
     """How much each part adds, and what is left."""
-    told = [f"{part.words} adds {part.share:.2f} times the length of what it is added to" for part in parts]
-    one = parts[0]
+    one, *others = parts
+    told = [f"{one.words} adds {one.share:.2f} times the length of what it is added to"]
+    told += [f"{part.words} {part.share:.2f} times" for part in others]
     first = capital(listed(told))
     return (
         f"{first}. At the first sum the vectors were {one.stream.mean():.2f} long, what came was {one.added.mean():.2f}"
@@ -65,9 +66,8 @@ def norm_words(before: Float[ndarray, " tokens"], after: Float[ndarray, " tokens
 def parameter_words(counts: Mapping[str, int], total: int) -> str:
     """Which share of the model's parameters stands where. `counts`: of all blocks, by feedforward and attention."""
     shares = {name: 100 * count / total for name, count in counts.items()}
-    largest = max(shares, key=lambda name: shares[name])
     told = listed([f"{share:.0f} % in the {name}" for name, share in shares.items()])
-    return f"Of the model’s {total:,} parameters {told}. Most of these stand in the {largest}."
+    return f"Where the model’s {total:,} parameters stand: {told}."
 
 
 def _tokens(count: int) -> str:

@@ -97,7 +97,7 @@ def choices(session: PageSession[Block], hand: AtHand | None) -> None:
         titles = at_hand.offered(*OFFERED[state.kind])
         titles = {**({} if state.run in titles else {state.run: state.run}), **titles}
         ties = bound(session, "block.model", state.run, lambda s, name: s.of_model(name))
-        st.selectbox("Model", list(titles), format_func=titles.__getitem__, width=300, **ties)
+        st.selectbox("Model", list(titles), format_func=titles.__getitem__, width=240, **ties)
         if hand and hand.config.replicas > 1:
             ties = bound(session, "block.seed", state.seed, lambda s, seed: replace(s, seed=seed))
             seeds = hand.config.seeds
@@ -108,7 +108,7 @@ def choices(session: PageSession[Block], hand: AtHand | None) -> None:
         if hand:
             usual = examples(hand)[0]
             ties = bound(session, "block.say", state.say or usual, lambda s, text: s.saying(text, usual))
-            st.text_input("What it reads", width=280, max_chars=LONGEST, **ties)
+            st.text_input("What it reads", width=240, max_chars=LONGEST, **ties)
         st.button(
             "Back to the defaults",
             icon=":material/undo:",
@@ -159,7 +159,7 @@ def shown(hand: AtHand, seed: int, text: str, layer: int) -> Shown:
         names,
         packed.pack({name: values.astype(np.float32) for name, values in arrays.items()}),
         cut,
-        findings.finding(parts, layer, found.layers),
+        findings.finding(parts, layer, found.layers, f"run {hand.name}, seed {hand.config.seeds[seed]}"),
         tuple(notice),
         _normal(found, names),
     )
@@ -288,6 +288,20 @@ def _draw(session: PageSession[Block], hand: AtHand, every: Mapping[str, Shown])
     why_section(found.norm_first, state.kind == "both", made.normal)
 
 
+def _kept(state: Block) -> dict[str, object]:
+    """What a visitor has opened, and the number that is read there."""
+    return {name: getattr(state, name) for name in ("open", "token", "unit", "head")}
+
+
+def _cell(found: Opened, usual: str) -> dict[str, object]:
+    """Before anybody opened anything: of the tokens in the second half, the one that looks hardest at another one."""
+    weights = found.flows[usual].values
+    away = np.where(np.eye(*weights.shape[-2:]) == 1, -1.0, weights)
+    away[:, : weights.shape[-2] // 2] = -1.0
+    head, token, unit = map(int, np.unravel_index(away.argmax(), away.shape))
+    return {"open": "", "token": token, "unit": unit, "head": head}
+
+
 def _data(made: Shown, hand: AtHand, state: Block, usual: str) -> dict[str, object]:
     found = made.opened
     about = ("title", "made", "ins", "parameters", "tap", "rows", "columns", "offset", "same")
@@ -299,7 +313,7 @@ def _data(made: Shown, hand: AtHand, state: Block, usual: str) -> dict[str, obje
         "names": dict(made.names),
         "total": found.total,
         "address": packed.offer(made.content, of=hand.stamp),
-        "chosen": {name: getattr(state, name) for name in ("open", "token", "unit", "head")},
+        "chosen": _cell(found, usual) if state == replace(state, open="", token=0, unit=0, head=0) else _kept(state),
         "usual": usual,
         "title": f"Block {state.layer} of {hand.title}",
         "file": f"block-{hand.name}-{state.layer}",

@@ -40,7 +40,10 @@ def why_section(norm_first: bool, cross: bool, normal: Normal | None) -> None:
     st.latex(formula(norm_first, normal is not None))
     explanation(reason(norm_first, normal is not None))
     if cross:
-        st.latex(r"\mathrm{Cross}(y, x) = \mathrm{Attention}(Q = y W_Q,\ K = x W_K,\ V = x W_V)")
+        st.latex(
+            r"\begin{aligned} \mathrm{Cross}(y, x) &= \mathrm{Attention}(Q, K, V) \\"
+            r" Q &= y W_Q, \quad K = x W_K, \quad V = x W_V \end{aligned}"
+        )
         explanation(
             "In the cross-attention only the queries come from what was written so far (y). Keys and values come from "
             "what the encoder made of the source (x): that is computed once, however many tokens are written."
@@ -58,8 +61,8 @@ def formula(norm_first: bool, normed: bool) -> str:
     for part in (r"\mathrm{Attention}", r"\mathrm{FFN}"):
         inside = f"{norm}(x)" if normed and norm_first else "x"
         total = f"x + {part}({inside})"
-        steps.append(rf"x \leftarrow {norm}({total})" if normed and not norm_first else rf"x \leftarrow {total}")
-    return r", \qquad ".join(steps)
+        steps.append(rf"x &\leftarrow {norm}({total})" if normed and not norm_first else rf"x &\leftarrow {total}")
+    return r"\begin{aligned} " + r" \\ ".join(steps) + r" \end{aligned}"
 
 
 def reason(norm_first: bool, normed: bool) -> str:

@@ -14,7 +14,7 @@ from explorer.tasks.gloss import GlossConfig
 from explorer.tasks.meanings import HOMOGRAPHS, SENSES, SYNONYMS
 from explorer.ui import sentences_findings as findings
 from explorer.ui.components import ears, heard, register
-from explorer.ui.page import empty_panel, explanation
+from explorer.ui.page import empty_panel, explanation, problems
 from explorer.ui.runs import Lane
 from explorer.ui.sentences import MOST, Kind, Sentences, Typed
 from explorer.ui.session import PageSession, bound, write_address
@@ -48,6 +48,7 @@ def map_section(
     _choices(session, encoder)
     with st.expander("Write your own sentences", icon=":material/edit:", expanded=bool(typed.problems)):
         writing(session)
+        problems(typed.problems)
     lane = alone if state.who == "alone" else encoder
     if lane.kept is None:
         empty_panel("Train it, and the map appears here.", HEIGHT)

@@ -7,7 +7,7 @@ from tests.browser.steps import Wire, calm, holds
 
 
 def test_any_arrow_opens_without_a_word_to_the_server_and_then_stands_in_the_address(visit: Visit) -> None:
-    page = visit("/block")
+    page = visit("/block?kind=encoder")
     place = page.locator(".lineage-block")
     expect(place.locator(".box")).to_have_count(10, timeout=30_000)
     expect(place.locator(".arrow")).to_have_count(13)

@@ -16,11 +16,11 @@ test("half the way is half the way", () => {
   assert.deepEqual(middle([]), [0, 0]);
 });
 
-test("labels of one place are pushed apart, others stay", () => {
-  assert.deepEqual(labels([10, 100], [12, 104], 22), [[10, 91], [12, 113]]);
-  assert.deepEqual(labels([10, 104], [12, 100], 22), [[10, 113], [12, 91]]);
-  assert.deepEqual(labels([10, 100], [12, 180], 22), [[10, 100], [12, 180]]);
-  assert.deepEqual(labels([10, 100], [300, 100], 22), [[10, 100], [300, 100]]);
+test("labels stand above their groups; of two in one place the lower one stands below", () => {
+  assert.deepEqual(labels([10, 100], [12, 104], 22), [[10, 84], [12, 132]]);
+  assert.deepEqual(labels([10, 104], [12, 100], 22), [[10, 132], [12, 84]]);
+  assert.deepEqual(labels([10, 100], [12, 180], 22), [[10, 84], [12, 164]]);
+  assert.deepEqual(labels([10, 100], [300, 100], 22), [[10, 84], [300, 84]]);
 });
 
 test("the nearest place, if one is near enough", () => {

@@ -8,7 +8,7 @@ import { shapeWords } from "./blockmath.js";
 import { laid, ordered } from "./blocklayout.js";
 import { Panel } from "./blockpanel.js";
 import { arrays } from "./packed.js";
-import { saveMenu } from "./save.js";
+import { saveMenu, svgOf } from "./save.js";
 import { Shared } from "./shared.js";
 import { draw, fit, instrument, node } from "./svg.js";
 import { Theme } from "./theme.js";
@@ -45,7 +45,8 @@ export default instrument((place) => {
     model = { flows, parameters, names: data.names, boxes: data.boxes, total: data.total };
     figure.ariaLabel = `${data.title}: ${data.boxes.length} boxes and ${data.arrows.length} arrows. Arrow keys move, Enter opens.`;
     paint();
-    saveMenu(place, { svg: () => panel.svg(), csv: () => panel.csv(), file: data.file });
+    saveMenu(diagram, { svg: () => svgOf(figure), file: `${data.file}-diagram` });
+    saveMenu(panel.root, { svg: () => panel.svg(), csv: () => panel.csv(), file: data.file });
   }
 
   /* ---- the diagram ---- */

@@ -98,7 +98,7 @@ export class Panel {
       return name;
     }));
     const width = this.map.clientWidth, longest = this.columns ? Math.max(...this.columns.map((name) => name.length)) : 4;
-    this.foot.replaceChildren(...written(columns, width, this.columns ? 8 + 7.5 * Math.min(10, longest) : 70).map((c) => {
+    this.foot.replaceChildren(...written(columns, width, this.columns ? (longest > 1 ? 8 : 3) + 7.5 * Math.min(10, longest) : 70).map((c) => {
       const name = node("span", {}, this.columns ? fit(this.columns[c] ?? "", 80, 13) : String(c));
       name.style.left = `${(100 * (c + 0.5)) / columns}%`;
       return name;

@@ -69,9 +69,9 @@ export default instrument((place) => {
     dots.forEach(([x, y], i) => parts[i].setAttribute("transform", `translate(${x} ${y})`));
     now.slice(count).forEach(([x, y], i) => parts[count + 2 + i].setAttribute("transform", `translate(${x} ${y})`));
     const middles = [0, 1].map((sense) => middle(dots.filter((_, i) => data.senses[i] === sense && !data.clear[i])));
-    labels(...middles, 22).forEach(([x, y], sense) => {
+    labels(...middles, 44).forEach(([x, y], sense) => {
       parts[count + sense].setAttribute("x", Math.max(60, Math.min(width - 60, x)));
-      parts[count + sense].setAttribute("y", y - 16);
+      parts[count + sense].setAttribute("y", Math.max(18, Math.min(TALL - 8, y)));
     });
   }
 

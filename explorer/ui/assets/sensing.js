@@ -22,12 +22,12 @@ export function middle(points) {
   return sum.map((each) => each / (points.length || 1));
 }
 
-/** Where two labels go that belong to two groups: at their middles, and at least `apart` px from each other. */
+/** Where the labels of two groups are written: above their middles; where these are nearer than `apart` px, the upper
+    one above both and the lower one below, so that neither hides the other nor what lies there. */
 export function labels(one, other, apart) {
-  const [[x1, y1], [x2, y2]] = [one, other], gap = Math.abs(y1 - y2);
-  if (gap >= apart || Math.abs(x1 - x2) > 3 * apart) return [one, other];
-  const push = (apart - gap) / 2, up = y1 <= y2 ? 1 : -1;
-  return [[x1, y1 - up * push], [x2, y2 + up * push]];
+  const above = ([x, y]) => [x, y - 16], below = ([x, y]) => [x, y + 28], upper = one[1] <= other[1];
+  if (Math.abs(one[1] - other[1]) >= apart || Math.abs(one[0] - other[0]) > 3 * apart) return [above(one), above(other)];
+  return upper ? [above(one), below(other)] : [below(one), above(other)];
 }
 
 /** The place that is nearest to the pointer, or -1. */
