@@ -113,10 +113,16 @@ def moved(model: Translator, source: Sequence[int]) -> Float32[ndarray, " source
 
 @torch.inference_mode()
 def touched(
-    model: Translator, config: TranslationConfig, touch: str, count: int = 50, seed: int = 0
+    model: Translator,
+    config: TranslationConfig,
+    touch: str,
+    count: int = 50,
+    seed: int = 0,
+    lengths: Sequence[int] | None = None,
 ) -> Float32[ndarray, "*replicas parts"]:
-    """The exact match on fresh sources, for each of `asked_lengths`, or each way of writing a date, with the model
-    touched. In this one forward all the right tokens stand before each question, see `grade`.
+    """The exact match on fresh sources, for each of these lengths of digits (all of `asked_lengths` if None), or each
+    way of writing a date, with the model touched. In this one forward all the right tokens stand before each question,
+    see `grade`.
 
         none      as it is
         uniform   the half that writes looks evenly at all tokens of the source, at every step
@@ -129,7 +135,7 @@ def touched(
     if touch not in TOUCHES:
         raise InvalidSetting(f"touch = {touch} is not possible. Give one of {', '.join(TOUCHES)}.")
     shares = []
-    for asked in _asked(config, count, seed):
+    for asked in _asked(config, count, seed, lengths):
         read = _shuffled(asked.source, model.padding, seed) if touch == "shuffled" else asked.source
         each = Pairs(*(x.expand(*model.replicas, *x.shape) for x in (read, asked.given, asked.wanted, asked.counted)))
         with intervene(model, _changes(model, touch, each.source)):
@@ -137,12 +143,12 @@ def touched(
     return to_array(torch.stack(shares, dim=-1))
 
 
-def _asked(config: TranslationConfig, count: int, seed: int) -> list[Pairs]:
+def _asked(config: TranslationConfig, count: int, seed: int, lengths: Sequence[int] | None) -> list[Pairs]:
     """Fresh sources, part by part."""
     if isinstance(config, DatesConfig):
         ways = fresh_dates(config, count, seed)
         return [ways.rows(i * count, (i + 1) * count) for i in range(len(WAYS))]
-    return [fresh_digits(config, [length], count, seed) for length in asked_lengths(config)]
+    return [fresh_digits(config, [length], count, seed) for length in lengths or asked_lengths(config)]
 
 
 def _shuffled(source: Int[Tensor, "batch source"], padding: int, seed: int) -> Int[Tensor, "batch source"]:

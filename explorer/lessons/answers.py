@@ -65,7 +65,7 @@ def answer(step: Step, measuring: Measuring) -> Answer:
         agrees = step.expects in right
     else:
         agrees = value is not None and step.expects[0] <= value <= step.expects[1]
-    runs = dict.fromkeys(str(each.settings["run"]) for each in step.asked.subjects)
+    runs = dict.fromkeys(str(each.settings["run"]) for each in step.asked.subjects if "run" in each.settings)
     return Answer(rows, right, value, agrees, step.why.format_map(_numbers(rows)), tuple(runs))
 
 
@@ -167,7 +167,7 @@ def _spread(step: Step, row: Row) -> str:
         return f" ({', '.join(known + one)})" if known or one else ""
     low, high = min(row.values), max(row.values)
     over = f"{row.count} {step.asked.measure.over}"
-    if low == high:
+    if shown(low) == shown(high):
         return f" ({shown(low)} in all {over})" if step.question.scale is None else f" in all {over}"
     middle = f"{shown(row.middle)}, " if step.question.scale is None else ""
     return f" ({middle}{shown(low)} to {shown(high)} over {over})"

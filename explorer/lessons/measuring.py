@@ -1,6 +1,7 @@
 """The measurements of lessons: each takes its settings and gives one number, or one label, for each seed.
 
-Of a run that ships, so everybody finds the same. Needs torch for all that is not on a run's card.
+Of a run that ships, or of draws from a known seed, so everybody finds the same. Needs torch for all that is not on a
+run's card.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from explorer.generation.decoding import decoder
 from explorer.generation.measures import by_temperature
 from explorer.generation.sampling import Sampling, cut
 from explorer.generation.writing import Writer, answered, prompt_ids
-from explorer.inspection import alignment, attention, gates, gradients, heads, translating
+from explorer.inspection import alignment, attention, gates, gradients, heads, positions, scaled, translating, unrolling
 from explorer.inspection.opening import OpenedModel, open_model
 from explorer.inspection.sentences import sustain_probabilities
 from explorer.lessons.registry import asked_lengths
@@ -72,6 +73,10 @@ def solved(given: Given) -> list[float]:
     return [float(sum(value >= SOLVED for value in score({**given, "metric": "accuracy"})))]
 
 
+def reached(given: Given) -> list[float]:
+    return [float(sum(value >= given["least"] for value in score(given)))]
+
+
 # ---- negation
 
 
@@ -94,6 +99,16 @@ def apart(given: Given) -> list[float]:
 def gradient(given: Given) -> list[float]:
     along = gradients.along_sequence(_opened(given["run"], _step(given)))
     return _floats(along[:, 0] / along[:, -1])
+
+
+def terms(given: Given) -> list[float]:
+    share = unrolling.terms(_opened(given["run"], _step(given))).share
+    from_the_end = share[:, ::-1].cumsum(axis=1)
+    return _floats((from_the_end >= given["share"]).argmax(axis=1) + 1)
+
+
+def left(given: Given) -> list[float]:
+    return [float(given["gate"] ** (given["steps"] - 1))]
 
 
 def kept(given: Given) -> list[float]:
@@ -120,11 +135,28 @@ def touched(given: Given) -> list[float]:
     opened = _opened(given["run"])
     config: TranslationConfig = opened.config.task  # type: ignore[assignment]  # the registry lets nothing else through
     model = translating.translator(opened.stack)
-    shares = alignment.touched(model, config, given["touch"], PER_LENGTH)
-    return _floats(np.atleast_2d(shares)[:, asked_lengths(opened.config).index(given["length"])])
+    return _floats(alignment.touched(model, config, given["touch"], PER_LENGTH, lengths=[given["length"]]))
 
 
 # ---- attention
+
+_softmaxes = lru_cache(maxsize=1)(scaled.softmaxes)
+
+
+def strongest(given: Given) -> list[float]:
+    largest = _softmaxes().largest[int(given["divided"] == "yes")]
+    return [float(np.median(largest[scaled.WIDTHS.index(given["width"])]))]
+
+
+def order(given: Given) -> list[float]:
+    found = _orders(given["sentence"], given["other"])
+    return _floats(found[given["positions"], given["sees"] == "past"])
+
+
+@lru_cache(maxsize=8)
+def _orders(one: str, other: str) -> dict[tuple[str, bool], Any]:
+    every = positions.word_order(one.lower().split(), other.lower().split())
+    return {(each.positions, each.causal): each.sentence for each in every}
 
 
 def _read(given: Given) -> tuple[OpenedModel, attention.Read]:
@@ -228,13 +260,18 @@ _FUNCTIONS: Mapping[str, Callable[[Given], Found]] = {
         fall,
         at_length,
         solved,
+        reached,
         says,
         sustain,
         apart,
         gradient,
+        terms,
+        left,
         kept,
         mirror,
         touched,
+        strongest,
+        order,
         habit,
         visible,
         head_off,

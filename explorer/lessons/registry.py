@@ -8,7 +8,7 @@ from typing import Any
 
 from explorer.catalogue import TASKS, task_row
 from explorer.errors import InvalidSetting, LineageError, shortened
-from explorer.tasks import digits, recall
+from explorer.tasks import digits, echo, recall
 from explorer.tasks.negation import CLASSES, VOCABULARY
 from explorer.training import store
 from explorer.training.config import RunConfig
@@ -16,6 +16,9 @@ from explorer.training.config import RunConfig
 Check = Callable[[Mapping[str, Any]], None]
 HABITS = ("previous", "itself", "first", "same", "after_same", "spread")
 TOUCHES = ("none", "uniform", "frozen", "cut", "shuffled")
+POSITIONS = ("none", "sinusoidal", "learned", "rotary")
+SEES = ("all", "past")  # of a row: an encoder, a decoder with its causal mask
+_MOST_WORDS = 20  # as the page about positions reads
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measurement of a run: a number for each seed, or a label."""
+    """A measurement of a run, or of what needs none: a number for each seed, or a label."""
 
     name: str
     about: str
@@ -46,7 +49,8 @@ class Measure:
             if name not in self.needs:
                 raise InvalidSetting(f"“{self.name}” has no “{shortened(name)}”. It has {', '.join(self.needs)}.")
         found: dict[str, Any] = {name: self._value(name, given) for name in self.needs}
-        self._check_run(found["run"])
+        if "run" in found:
+            self._check_run(found["run"])
         self.check(found)
         return found
 
@@ -105,6 +109,8 @@ def asked_lengths(config: RunConfig) -> tuple[int, ...]:
     """The lengths at which a run was asked at its end."""
     if isinstance(config.task, recall.RecallConfig):
         return recall.asked_lengths(config.task.length)
+    if isinstance(config.task, echo.EchoConfig):
+        return echo.asked_lengths(config.task)
     return digits.asked_lengths(config.task)  # type: ignore[arg-type]  # the registry lets nothing else through
 
 
@@ -120,6 +126,23 @@ def _sentences(given: Mapping[str, Any]) -> None:
     for name in ("sentence", "other"):
         if name in given:
             VOCABULARY.split(given[name])
+
+
+def _words(given: Mapping[str, Any]) -> None:
+    for name in ("sentence", "other"):
+        count = len(given[name].split())
+        if not 1 <= count <= _MOST_WORDS:
+            raise InvalidSetting(f"“{shortened(given[name])}” has {count} words. Give 1 to {_MOST_WORDS}.")
+    _one_of("positions", POSITIONS, given)
+    _one_of("sees", SEES, given)
+
+
+def _drawn(given: Mapping[str, Any]) -> None:
+    from explorer.inspection.scaled import WIDTHS  # here: numpy is not needed on the way to the first page
+
+    _one_of("divided", ("yes", "no"), given)
+    if given["width"] not in WIDTHS:
+        raise InvalidSetting(f"Nothing is drawn at width {given['width']}. It is at {', '.join(map(str, WIDTHS))}.")
 
 
 def _step(given: Mapping[str, Any]) -> None:
@@ -195,12 +218,20 @@ MEASURES = {
         Measure(
             "at_length",
             "The share of right answers at another length, asked at the end of the run.",
-            ("recall", *_DIGITS),
+            ("recall", "echo", *_DIGITS),
             {"run": _RUN, "length": Setting(int, 1, 1_000)},
             check=_length,
         ),
         Measure(
             "solved", "How many seeds of a run reach 0.95 on fresh sequences.", ("recall",), {"run": _RUN}, over=""
+        ),
+        Measure(
+            "reached",
+            "How many seeds of a run have at least so much of a metric at its end.",
+            tuple(TASKS),
+            {"run": _RUN, "metric": _TEXT, "least": Setting(float, 0.0, 1.0, usual=0.95)},
+            check=_metric,
+            over="",
         ),
         Measure(
             "says",
@@ -232,10 +263,24 @@ MEASURES = {
             check=_step,
         ),
         Measure(
+            "terms",
+            "How many of the last steps make a share of the gradient of the recurrent matrix, on fresh sequences.",
+            ("recall",),
+            {"run": _RUN, "step": _STEP, "share": Setting(float, 0.01, 1.0, usual=0.99)},
+            check=_step,
+        ),
+        Measure(
             "kept",
             "What share of its content a gated cell keeps at a step: the unit that keeps most.",
             ("recall",),
             {"run": _RUN},
+        ),
+        Measure(
+            "left",
+            "What share of a content is left where a gate keeps the same part of it at every step but the first.",
+            (),
+            {"gate": Setting(float, 0.0, 1.0), "steps": Setting(int, 2, 1_000, usual=50)},
+            over="",
         ),
         Measure(
             "mirror",
@@ -250,6 +295,21 @@ MEASURES = {
             _DIGITS,
             {"run": _RUN, "touch": _TEXT, "length": Setting(int, 1, 1_000)},
             check=_touch,
+        ),
+        Measure(
+            "strongest",
+            "The largest weight that softmax gives one of 64 random keys for a random query: the median of all draws.",
+            (),
+            {"width": Setting(int, 1, 1_024), "divided": _TEXT},
+            check=_drawn,
+            over="",
+        ),
+        Measure(
+            "order",
+            "How far apart two sentences stand in untrained Transformers, as a share of their vectors' length.",
+            (),
+            {"sentence": _TEXT, "other": _TEXT, "positions": _TEXT, "sees": _TEXT},
+            check=_words,
         ),
         Measure("habit", "What a head does with its attention over a text.", _TEXTS, _HABIT, check=_habit),
         Measure(

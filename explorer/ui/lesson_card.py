@@ -17,12 +17,13 @@ from explorer.ui import lessons, predictions
 from explorer.ui.components import register
 from explorer.ui.page import EXPLANATION, empty_panel, problems
 from explorer.ui.session import around
-from explorer.ui.slowly import eventually
+from explorer.ui.slowly import eventually, work
 from explorer.ui.visitors import visitor
 
 _revealed = register("lesson")
 ANSWER = 250  # px of the card's answer while it is measured
 _MOVED = "lineage.lesson"  # the step that was left, the one that was opened, and until when the first is no wish
+_NONE = (None, None)  # opened instead of a step: all lessons
 _ECHO = 1.0  # seconds after the new step is drawn; nobody goes back in that time
 
 
@@ -33,6 +34,12 @@ def open_step(name: str, place: int, **beside: str) -> None:
     if here != opened:
         st.session_state[_MOVED] = here, opened, math.inf
     go(step.page, {**step.state, "lesson": name, "part": str(place), **_kept(), **beside})
+
+
+def _leave() -> None:
+    """Go to all lessons."""
+    st.session_state[_MOVED] = (around().get("lesson"), around().get("part")), _NONE, math.inf
+    st.switch_page("lessons.py", query_params=_kept())
 
 
 def go(page: str, address: Mapping[str, str]) -> None:
@@ -47,9 +54,9 @@ def _kept() -> dict[str, str]:
 def here() -> tuple[Lesson, int] | None:
     """The lesson and the step that the address names. What it names wrongly is said."""
     asked = around()
+    _no_echo((asked.get("lesson"), asked.get("part")))
     if "lesson" not in asked:
         return None
-    _no_echo((asked["lesson"], asked.get("part")))
     try:
         place = asked.get("part", "1")
         if not place.isdecimal() or len(place) > 4:
@@ -61,13 +68,16 @@ def here() -> tuple[Lesson, int] | None:
         return None
 
 
-def _no_echo(asked: tuple[str, str | None]) -> None:
+def _no_echo(asked: tuple[str | None, str | None]) -> None:
     """A part of the old page that looks for its result may still ask for the step that was just left."""
     left, opened, until = st.session_state.get(_MOVED, (None, None, 0.0))
     if asked == opened:
         st.session_state[_MOVED] = left, opened, min(until, time.monotonic() + _ECHO)
-    elif asked == left and time.monotonic() < until:
-        open_step(opened[0], int(opened[1]))
+    elif asked == left != _NONE and time.monotonic() < until:
+        if opened == _NONE:
+            st.switch_page("lessons.py", query_params=_kept())
+        else:
+            open_step(opened[0], int(opened[1]))
 
 
 def card(lesson: Lesson, place: int, page: str) -> bool:
@@ -76,7 +86,7 @@ def card(lesson: Lesson, place: int, page: str) -> bool:
     me = visitor().id
     said = predictions.said(me, lesson.name, place)
     with st.container(border=True, key="lesson-card"):
-        _head(lesson, place)
+        _head(lesson, place, said is not None)
         with st.container(width=EXPLANATION):
             step_text(step, alone=page == step.page and said is None)
         if page != step.page:
@@ -84,6 +94,7 @@ def card(lesson: Lesson, place: int, page: str) -> bool:
                 open_step(lesson.name, place)
             return True
         if said is None:
+            _begin(lesson, place)
             _form(me, lesson, place)
         else:
             _answer(me, lesson, place, None if said == predictions.NONE else said)
@@ -101,7 +112,7 @@ def step_text(step: Step, alone: bool) -> None:
         st.markdown(f"#### {step.title}\n\n{step.text}")
 
 
-def _head(lesson: Lesson, place: int) -> None:
+def _head(lesson: Lesson, place: int, answered: bool) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.markdown(f"Lesson: **{lesson.title}** · step {place} of {len(lesson.steps)}")
         with st.container(horizontal=True, width="content"):
@@ -110,8 +121,8 @@ def _head(lesson: Lesson, place: int) -> None:
 
                 class_card.give_lesson(lesson.name, place)
             if st.button("Leave the lesson", icon=":material/close:", key="lesson.leave", type="tertiary"):
-                st.switch_page("lessons.py", query_params=_kept())
-    st.progress((place - 1) / len(lesson.steps))
+                _leave()
+    st.progress((place - (not answered)) / len(lesson.steps))
 
 
 def _form(me: str, lesson: Lesson, place: int) -> None:
@@ -149,8 +160,16 @@ def _form(me: str, lesson: Lesson, place: int) -> None:
         st.rerun()
 
 
+def _begin(lesson: Lesson, place: int) -> None:
+    """Measure while somebody still reads or thinks: the answer is there when they have predicted."""
+    if place <= len(lesson.steps):
+        work(lessons.key_of(lesson.name, place), lambda: lessons.measure(lesson.name, place), "quick")
+
+
 def _answer(me: str, lesson: Lesson, place: int, said: object | None) -> None:
     step = lesson.steps[place - 1]
+
+    st.markdown(step.question.text, width=EXPLANATION)
 
     def draw(found: Answer) -> None:
         show(step, found, said, key=f"lesson.answer.{lesson.name}.{place}")
@@ -164,12 +183,13 @@ def _answer(me: str, lesson: Lesson, place: int, said: object | None) -> None:
         ANSWER,
         pool="quick",  # the page below has slower work of its own
     )
+    _begin(lesson, place + 1)
     with st.container(horizontal=True):
         if place < len(lesson.steps):
             if st.button("Next step", icon=":material/arrow_forward:", key="lesson.next"):
                 open_step(lesson.name, place + 1)
-        elif st.button("That was the last step: all lessons", icon=":material/done_all:", key="lesson.done"):
-            st.switch_page("lessons.py", query_params=_kept())
+        else:
+            _what_next(lesson)
         if place > 1 and st.button("Step before", icon=":material/arrow_back:", key="lesson.before"):
             open_step(lesson.name, place - 1)
         st.button(
@@ -178,6 +198,17 @@ def _answer(me: str, lesson: Lesson, place: int, said: object | None) -> None:
             key="lesson.again",
             on_click=lambda: predictions.unsay(me, lesson.name, place),
         )
+
+
+def _what_next(lesson: Lesson) -> None:
+    """After the last step: the lesson that follows, and all of them."""
+    following = lessons.after(lesson.name)
+    if following and st.button(
+        f"Next lesson: {following.title}", icon=":material/arrow_forward:", key="lesson.following"
+    ):
+        open_step(following.name, 1)
+    if st.button("That was the last step: all lessons", icon=":material/done_all:", key="lesson.done"):
+        _leave()
 
 
 def show(step: Step, found: Answer, said: object | None, key: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import lru_cache
+from itertools import pairwise
 
 from explorer.errors import InvalidSetting, shortened
 from explorer.lessons import reading
@@ -26,6 +27,12 @@ def step_of(name: str, place: int) -> tuple[Lesson, Step]:
     if not 1 <= place <= len(found.steps):
         raise InvalidSetting(f"“{found.title}” has no step {place:,}. It has 1 to {len(found.steps)}.")
     return found, found.steps[place - 1]
+
+
+def after(name: str) -> Lesson | None:
+    """The lesson that follows one; None after the last."""
+    found = list(every().values())
+    return next((later for one, later in pairwise(found) if one.name == name), None)
 
 
 def key_of(name: str, place: int) -> tuple[Hashable, ...]:

@@ -74,6 +74,21 @@ def test_a_number_is_the_median_and_a_guess_stands_beside_it(steps: tuple[Step, 
     assert not far.agrees and "had expected 0 to 3." in opinion(steps[1], far)
 
 
+def test_what_needs_no_run_names_none(tmp_path: Path) -> None:
+    start, _, _ = GOOD.partition("      name: solved")
+    text = start + '      {name: left, gate: 0.9}\n    expects: {from: 0, to: 3}\n    why: "{value}."\n'
+    step = read(written(tmp_path, text)).steps[1]
+    found = answer(step, lambda name, given: [2.0])
+    assert (found.runs, measured_words(step, found)) == ((), "Measured: 2 seeds.")
+
+
+def test_numbers_that_read_alike_are_one(steps: tuple[Step, ...]) -> None:
+    found = answer(steps[1], lambda name, given: [12.41, 12.44, 12.4])
+    assert "12.4 seeds in all 3" in measured_words(steps[1], found)
+    found = answer(steps[1], lambda name, given: [12.4, 12.5, 12.4])
+    assert "12.4 seeds (12.4 to 12.5 over 3" in measured_words(steps[1], found)
+
+
 def test_which_of_them_follows_from_the_medians_and_ties_are_said(steps: tuple[Step, ...]) -> None:
     def measuring(rnn: list[float], lstm: list[float]) -> object:
         def asked(name: str, given: Mapping[str, object]) -> list[float]:

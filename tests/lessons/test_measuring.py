@@ -5,14 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from explorer.errors import InvalidSetting
+from explorer.inspection.alignment import touched
 from explorer.inspection.gradients import along_sequence
 from explorer.inspection.opening import open_model
+from explorer.inspection.scaled import KEYS, WIDTHS
+from explorer.inspection.translating import translator
 from explorer.lessons import measuring
 from explorer.lessons.answers import answer
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.measuring import measured
 from explorer.lessons.reading import lessons
 from explorer.lessons.registry import MEASURES, measure
+from explorer.tasks import echo
 from explorer.tasks.recall import asked_lengths
 from explorer.training import store
 
@@ -49,6 +54,17 @@ def test_what_stands_on_the_card_is_taken_from_it() -> None:
     assert fall == pytest.approx(one - two) and min(fall) > 0
 
 
+def test_seeds_that_come_so_far_are_counted() -> None:
+    right = store.find("echo-raw").card.metrics["exact"].values
+    for least in (0.05, 0.95):
+        found = asked("reached", run="echo-raw", metric="exact", least=least)
+        assert found == [sum(value >= least for value in right if value is not None)]
+    assert asked("reached", run="echo-raw", metric="exact") == found, "0.95 is usual"
+    by_length = store.find("echo-rotary").curves.answers["by_length"][-1]
+    place = echo.asked_lengths(echo.EchoConfig()).index(14)
+    assert asked("at_length", run="echo-rotary", length=14) == pytest.approx(by_length[:, place])
+
+
 def test_sentences_are_answered_by_the_model() -> None:
     says = asked("says", run="negation-single-rnn", sentence="human not preserve nature")
     shares = asked("sustain", run="negation-single-rnn", sentence="human not preserve nature")
@@ -67,6 +83,76 @@ def test_gradients_and_gates() -> None:
     assert max(usual) < min(chrono) <= 1
 
 
+def test_the_terms_of_one_gradient() -> None:
+    usual, chrono = (asked("terms", run=f"recall-50-{name}", step=0) for name in ("rnn-usual", "gru-chrono"))
+    assert len(usual) == 8 and max(usual) < min(chrono) <= 49, "the first state is 0: its term is none"
+    fewer = asked("terms", run="recall-50-rnn-usual", step=0, share=0.5)
+    assert all(1 <= few <= many for few, many in zip(fewer, usual, strict=True)) and fewer != usual
+
+
+def test_what_a_gate_leaves_needs_no_run() -> None:
+    assert asked("left", gate=0.5, steps=3) == [0.25]
+    assert asked("left", gate=0.9) == pytest.approx([0.9**49])
+    assert asked("left", gate=1) == [1.0]
+
+
+def test_random_vectors_and_one_weight() -> None:
+    raw, divided = (
+        [asked("strongest", width=width, divided=word)[0] for width in WIDTHS[::5]] for word in ("no", "yes")
+    )
+    assert raw[0] == divided[0], "of one number the root is 1"
+    assert raw == sorted(raw) and raw[-1] > 0.95
+    assert all(1 / KEYS < each < 0.2 for each in divided)
+
+
+def test_the_order_of_words() -> None:
+    pair = {"sentence": "the dog bit the man", "other": "The man bit the dog"}
+    far = {
+        (kind, sees): asked("order", **pair, positions=kind, sees=sees)
+        for kind in ("none", "learned")
+        for sees in ("all", "past")
+    }
+    assert max(far["none", "all"]) < 1e-5 < min(far["none", "past"] + far["learned", "all"])
+    same = {"sentence": "a b", "other": "a b"}
+    assert asked("order", **same, positions="none", sees="past") == [0.0] * 8
+
+
+ORDER = {"sentence": "a", "other": "b", "positions": "none", "sees": "all"}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("strongest", {"width": 60, "divided": "no"}, "Nothing is drawn at width 60. It is at 1, "),
+        ("strongest", {"width": 64, "divided": "0"}, "There is no divided “0”. There is yes, no"),
+        (
+            "order",
+            ORDER | {"positions": "sines"},
+            "There is no positions “sines”",
+        ),
+        ("order", ORDER | {"sees": "left"}, "There is no sees “left”"),
+        (
+            "order",
+            ORDER | {"sentence": "a " * 21},
+            "has 21 words. Give 1 to 20",
+        ),
+        ("left", {"gate": 1.5}, "gate = 1.5 is not possible"),
+        ("left", {"gate": 0.5, "run": "echo-raw"}, "“left” has no “run”"),
+        (
+            "reached",
+            {"run": "echo-raw", "metric": "perplexity"},
+            "There is no metric “perplexity”. There is exact",
+        ),
+        ("terms", {"run": "echo-raw"}, "“terms” is for runs that learned recall; “echo-raw” learned echo"),
+        ("at_length", {"run": "echo-raw", "length": 99}, "was not asked at length 99"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(name: str, given: dict[str, object], words: str) -> None:
+    with pytest.raises(InvalidSetting) as error:
+        asked(name, **given)
+    assert words in str(error.value)
+
+
 def test_attention() -> None:
     text = {"run": "text-through-training", "text": "First Citizen", "layer": 1, "head": 2}
     assert [asked("visible", **text, place=place) for place in (1, 5)] == [[1.0], [5.0]]
@@ -75,6 +161,9 @@ def test_attention() -> None:
     (looks,) = asked("mirror", run="reverse-additive", digits="2718281828")[:1]
     assert 0.5 < looks <= 1
     assert asked("touched", run="reverse-additive", touch="none", length=5) == [1.0, 1.0, 1.0]
+    opened = open_model(store.find("reverse-vector"))
+    every = touched(translator(opened.stack), opened.config.task, "none")[:, 7]
+    assert asked("touched", run="reverse-vector", touch="none", length=8) == pytest.approx(every)
 
 
 def test_writing() -> None:

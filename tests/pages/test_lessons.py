@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.ui import classes, lesson_card
 from explorer.ui.classes import Stage
-from explorer.ui.lessons import every
+from explorer.ui.lessons import after, every
 from tests.pages.screen import address, calm, drawn, headings, page, said, settled, told
 
 
@@ -84,6 +84,14 @@ def test_the_last_step_leads_back_to_all_lessons() -> None:
     assert not any(each.label == "Next step" for each in at.button)
     at = press(at, "That was the last step: all lessons")
     assert "lesson" not in address(at) and every()["counting"].title in said(at)
+
+
+def test_the_last_step_leads_to_the_next_lesson_and_the_last_lesson_to_none() -> None:
+    at = press(lesson("counting", 5), "Show me without a guess")
+    assert every()["counting"].steps[4].question.text in said(at), "what was asked stands above what was measured"
+    at = press(at, f"Next lesson: {every()['window'].title}")
+    assert (address(at)["lesson"], address(at)["part"]) == ("window", "1") and question(at)
+    assert after("temperature") is None and after("nothing") is None
 
 
 @pytest.mark.parametrize(

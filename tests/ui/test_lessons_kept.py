@@ -10,7 +10,7 @@ from explorer.catalogue import PAGES
 from explorer.errors import InvalidSetting
 from explorer.lessons.parts import LessonError
 from explorer.lessons.reading import FOLDER, read
-from explorer.ui import lessons, lock, predictions, states
+from explorer.ui import lesson_card, lessons, lock, predictions, states
 
 
 def test_every_lesson_stands_on_pages_as_they_are() -> None:
@@ -61,6 +61,26 @@ def test_a_step_that_is_not_there_is_said() -> None:
     for name, place, words in (("windows", 1, "no lesson “windows”"), ("window", 9, "has no step 9. It has 1 to 5")):
         with pytest.raises(InvalidSetting, match=words):
             lessons.step_of(name, place)
+
+
+def test_what_still_asks_for_a_step_that_was_left_does_not_lead_back_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: list[str] = []
+    state: dict[str, object] = {}
+    monkeypatch.setattr(lesson_card.st, "session_state", state)
+    monkeypatch.setattr(lesson_card.st, "switch_page", lambda file, **given: gone.append(file))
+    monkeypatch.setattr(lesson_card, "open_step", lambda name, place: gone.append(f"{name} {place}"))
+    monkeypatch.setattr(lesson_card, "around", lambda: {"lesson": "window", "part": "5"})
+    lesson_card._leave()
+    monkeypatch.setattr(lesson_card, "around", dict)
+    lesson_card._no_echo(("window", "4"))
+    assert gone == ["lessons.py"]
+    monkeypatch.setattr(lesson_card.time, "monotonic", lambda: 100.0)
+    lesson_card._no_echo((None, None))
+    lesson_card._no_echo(("window", "5"))
+    assert gone == ["lessons.py"] * 2, "an echo"
+    monkeypatch.setattr(lesson_card.time, "monotonic", lambda: 102.0)
+    lesson_card._no_echo(("window", "5"))
+    assert gone == ["lessons.py"] * 2, "somebody went back"
 
 
 def test_predictions_are_a_visitors_own_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,14 @@ export function answered(question, answer, said, listed = true) {
   root.append(strips(answer, question.scale ? said : null));
   if (answer.opinion) root.append(node("p", { class: "opinion" }, icon("report"), node("span", {}, answer.opinion)));
   root.append(node("p", { class: "why" }, node("b", {}, "Why: "), answer.why));
-  root.append(node("p", { class: "lineage-caption" }, `Measured now, from ${answer.runs.length === 1 ? "the run" : "the runs"} ${answer.runs.join(", ")}.`));
+  root.append(node("p", { class: "lineage-caption" }, source(answer.runs)));
   return root;
+}
+
+/** Where the numbers come from. */
+function source(runs) {
+  if (!runs.length) return "Computed now, by this page’s own arithmetic.";
+  return `Measured now, from ${runs.length === 1 ? "the run" : "the runs"} ${runs.join(", ")}.`;
 }
 
 /** The choices; which of them is measured and which was said stands beside them in words. */
@@ -48,7 +54,7 @@ function strips(answer, said) {
   if (!drawn.length) return root;
   const scale = answer.scale, guess = typeof said === "number" ? [said] : [];
   const line = axis([...drawn.flatMap((row) => row.values), ...guess], scale?.low ?? null, scale?.high ?? null);
-  for (const row of drawn) root.append(strip(row, line, said, answer, drawn.length > 1));
+  drawn.forEach((row, i) => root.append(strip(row, line, i ? null : said, answer, drawn.length > 1))); // the question is about the first
   const unit = scale?.unit ? ` ${scale.unit}` : "";
   root.append(node("div", { class: "ends", "aria-hidden": "true" }, node("span", {}, read(line.low) + unit), node("span", {}, read(line.high) + unit)));
   return root;
@@ -61,7 +67,9 @@ function strip(row, line, said, answer, titled) {
   picture.append(draw("line", { x1: 0, x2: WIDTH, y1: tall - 6, y2: tall - 6, class: "ground" }));
   if (typeof said === "number") {
     const at = 10 + (WIDTH - 20) * line.at(said);
+    const left = at > WIDTH - 60;
     picture.append(draw("path", { d: `M${at} ${tall - 2}V4`, class: "said" }));
+    picture.append(draw("text", { x: at + (left ? -5 : 5), y: 13, class: "you", "text-anchor": left ? "end" : "start" }, "you"));
   }
   row.values.forEach((value, i) => picture.append(draw("circle", { cx: places[i], cy: tall - 6 - DOT / 2 - DOT * up[i], r: DOT / 2 - 0.5, class: "seed" })));
   const middle = [...row.values].sort((a, b) => a - b);
