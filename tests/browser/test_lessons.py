@@ -83,7 +83,13 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
     bob.get_by_role("button", name="Change my prediction").click()
     expect(board.locator(".bars .one b")).to_have_text(["0", "0", "1", "1"])
 
+    ada.reload()
+    expect(ada.get_by_role("button", name="Change my prediction")).to_be_visible()
+    expect(ada.get_by_label("Less than a billionth")).to_be_checked()
+
     board.get_by_role("button", name="Show the answer to all").click()
+    bob.wait_for_function("document.querySelector('.answer .verdict')")
+    bob.reload()  # also then it stands beside the answer what was said
     for page, words in (
         (ada, "So you said"),
         (bob, "You said “A billionth to a thousandth” instead"),

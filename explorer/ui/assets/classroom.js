@@ -55,14 +55,18 @@ export default instrument((place) => {
 
   async function ask() {
     clearTimeout(timer);
+    let news = null;
     try {
-      const answer = await fetch(`/class/${data.code}`, { cache: "no-store" });
+      news = await (await fetch(`/class/${data.code}`, { cache: "no-store" })).json();
       failures = 0;
-      hear(await answer.json());
     } catch {
       failures += 1;
     }
-    if (!over && place.isConnected) timer = setTimeout(ask, failures ? patience(failures) : document.hidden ? 5 * EVERY : EVERY);
+    try {
+      if (news) hear(news);
+    } finally {
+      if (!over && place.isConnected) timer = setTimeout(ask, failures ? patience(failures) : document.hidden ? 5 * EVERY : EVERY);
+    }
   }
 
   function hear(news) {

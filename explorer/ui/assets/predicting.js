@@ -12,12 +12,12 @@ export function prediction({ question, code }, send) {
   const heading = node("p", { class: "question", hidden: "" }, question.text);
   const button = node("button", { class: "lineage-button", type: "submit" }, icon("send"), node("span", {}, "Send my prediction"));
   const chart = histogram(question);
-  const answer = question.choices.length ? choices(fields, question.choices, name) : number(fields, question.scale, name);
+  const input = question.choices.length ? choices(fields, question.choices, name) : number(fields, question.scale, name);
   form.append(fields, button);
   form.onsubmit = (event) => {
     event.preventDefault();
-    const given = answer.read();
-    if (given === null) answer.focus();
+    const given = input.read();
+    if (given === null) input.focus();
     else send(given);
   };
   const root = node("div", {}, form, heading, chart.root, node("p", { class: "lineage-caption" }, `Class ${code}`));
@@ -26,7 +26,7 @@ export function prediction({ question, code }, send) {
   return {
     root,
     show({ mine, revealed, given, answer }) {
-      if (mine !== null && !filled) answer.write(mine);
+      if (mine !== null && !filled) input.write(mine);
       filled = true;
       fields.disabled = button.disabled = revealed;
       form.hidden = revealed;
