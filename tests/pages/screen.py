@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
-from explorer.training.config import key
+from explorer.catalogue import PAGES
+from explorer.training.config import RunConfig, key
 from explorer.training.jobs import service
 from explorer.ui import slowly
 from explorer.ui.lab import Lab, read
@@ -27,7 +29,9 @@ def home_page() -> AppTest:
 
 def page(file: str, address: Mapping[str, str] | None = None, me: str = "") -> AppTest:
     """A page as a link opens it, for a visitor of this name."""
-    at = AppTest.from_file(MAP, default_timeout=60).switch_page(file)
+    at = AppTest.from_file(MAP, default_timeout=60)
+    # What `switch_page` does, which before the first run takes a page's address for the name of its file.
+    at._page_hash = calc_hash(next(row.address for row in PAGES if row.file == file))
     if me:
         at.session_state["lineage.visitor"] = me
     for name, value in (address or {}).items():
@@ -91,12 +95,17 @@ def address(at: AppTest) -> dict[str, str]:
     return {name: value[0] if isinstance(value, list) else value for name, value in params}
 
 
-def wait_for_training(at: AppTest, kind: type[Lab] = NegationLab, me: str = "") -> AppTest:
-    """Until every training of this screen is over, seen by the screen. `me` sees what learns their own text."""
-    lab, _ = read(kind, address(at))
-    jobs = [service.find(key(config), me) for config in lab.configs.values()]
+def over(configs: Iterable[RunConfig], me: str = "") -> None:
+    """Wait until these are trained; `me` sees what learns their own text."""
+    wanted = [key(config) for config in configs]
     until = time.monotonic() + 60
-    while not all(job and job.view().done for job in jobs):
+    while not all((job := service.find(each, me)) and job.view().done for each in wanted):
         assert time.monotonic() < until, "the training did not end within a minute"
         time.sleep(0.02)
+
+
+def wait_for_training(at: AppTest, kind: type[Lab] = NegationLab, me: str = "") -> AppTest:
+    """Until every training of this screen is over, seen by the screen."""
+    lab, _ = read(kind, address(at))
+    over(lab.configs.values(), me)
     return calm(at.run())

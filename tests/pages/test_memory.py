@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.training import store
-from explorer.training.config import RunConfig, key
-from explorer.training.jobs import service
+from explorer.training.config import RunConfig
 from explorer.training.recall_runs import CONTESTANTS, LENGTHS, USUAL
-from tests.pages.screen import address, calm, frame, headings, page, said, settled, table, told
+from tests.pages.screen import address, calm, frame, headings, over, page, said, settled, table, told
 
 SMALL = {"who": "rnn-usual,gru-chrono", "length": "4", "steps": "20", "seeds": "2"}
 
@@ -21,14 +19,6 @@ def memory(address: Mapping[str, str] | None = None) -> AppTest:
 
 def configs(**shared: object) -> list[RunConfig]:
     return [CONTESTANTS[n].config(length=4, iterations=20, replicas=2, **shared) for n in ("rnn-usual", "gru-chrono")]
-
-
-def over(every: list[RunConfig]) -> None:
-    """Wait until these are trained."""
-    until = time.monotonic() + 60
-    while not all((job := service.find(key(config))) and job.view().done for config in every):
-        assert time.monotonic() < until, "the training did not end within a minute"
-        time.sleep(0.02)
 
 
 def test_it_is_alive_before_anybody_touches_it() -> None:

@@ -10,8 +10,7 @@ from explorer.training import store
 from explorer.training.labelling_runs import CONTESTANTS, POSITIONS
 from explorer.ui import slowly
 from explorer.ui.positions import Positions
-from tests.pages.screen import address, calm, drawn, frame, headings, page, said, settled, told
-from tests.pages.test_memory import over
+from tests.pages.screen import address, calm, drawn, frame, headings, over, page, said, settled, told
 
 
 def positions(address: Mapping[str, str] | None = None) -> AppTest:
@@ -24,8 +23,8 @@ def test_it_is_alive_before_anybody_touches_it() -> None:
     data = drawn(at, "positions")[0]
     assert data["count"] == 40 and data["learned"]["trained"] == 24
     assert any("an encoder without positions cannot tell" in heading for heading in headings(at))
-    names = [line["title"] for line in frame(at, "positions-lengths")[0]["tracks"]]
-    assert names == [CONTESTANTS[name].label for name in POSITIONS]
+    titles = [panel["title"] for panel in frame(at, "positions-lengths")]
+    assert titles == [CONTESTANTS[name].title for name in POSITIONS]
     assert frame(at, "positions-race") and "No finished run" not in said(at)
 
 
@@ -59,13 +58,14 @@ def test_what_is_asked_for_is_trained_here() -> None:
     at = calm(at.button(key="missing.run").click().run())
     over(list(Positions(who=("rotary",), longest=2, steps=20, seeds=1).configs.values()))
     at = settled(calm(at.run()))
-    assert len(frame(at, "positions-lengths")[0]["tracks"]) == 1 and address(at) == asked
+    assert len(frame(at, "positions-lengths")) == 1 and address(at) == asked
 
 
 def test_a_run_of_other_settings_stands_in_the_race() -> None:
     at = positions({"run": store.find("echo-scaled").key})
     assert told(at) == [] and "run" in address(at)
-    assert [line["title"] for line in frame(at, "positions-lengths")[0]["tracks"]] == ["this run"]
+    (panel,) = frame(at, "positions-lengths")
+    assert [line["title"] for line in panel["tracks"]] == ["this run"] and panel["title"].startswith("Run ")
 
 
 @pytest.mark.parametrize(

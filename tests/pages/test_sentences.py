@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.training.config import key
-from explorer.training.jobs import service
 from explorer.training.store import find
 from explorer.ui.sentences import EXAMPLES, Sentences
-from tests.pages.screen import address, calm, drawn, frame, headings, page, said, settled, told
+from tests.pages.screen import address, calm, drawn, frame, headings, over, page, said, settled, told
 
 
 def sentences(given: Mapping[str, str] | None = None) -> AppTest:
@@ -80,10 +77,6 @@ def test_what_was_never_trained_is_offered_and_then_trained() -> None:
     assert "No finished run of the encoder of one layer and the one without attention" in said(at).replace("\\", "")
     assert "Train it, and the map appears here" in said(at).replace("\\", "")
     at = calm(at.button(key="missing.run").click().run())
-    configs = Sentences(seeds=1, steps=2, seed=11, layers=1).configs.values()
-    until = time.monotonic() + 60
-    while not all((job := service.find(key(config))) and job.view().done for config in configs):
-        assert time.monotonic() < until, "the training did not end within a minute"
-        time.sleep(0.02)
+    over(Sentences(seeds=1, steps=2, seed=11, layers=1).configs.values())
     at = settled(calm(at.run()))
     assert len(drawn(at, "senses")) == 1 and any("two senses is still one vector" in each for each in headings(at))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import pytest
@@ -8,12 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.tasks.dates import WAYS
 from explorer.training import store
-from explorer.training.config import key
-from explorer.training.jobs import service
 from explorer.training.recorder import record_run
 from explorer.training.translation_runs import CONTESTANTS
 from explorer.ui.translation import Translation
-from tests.pages.screen import address, calm, frame, headings, page, said, settled, table, told
+from tests.pages.screen import address, calm, frame, headings, over, page, said, settled, table, told
 
 SMALL = {"who": "vector", "steps": "12", "seeds": "2", "longest": "3"}
 
@@ -63,11 +60,7 @@ def test_what_was_never_trained_is_offered_and_then_trained() -> None:
     at = translation({**SMALL, "seed": "9"})
     assert "No finished run of the model with one vector" in said(at).replace("\\", "")
     at = calm(at.button(key="missing.run").click().run())
-    config = CONTESTANTS["vector"].config("reverse", iterations=12, replicas=2, longest=3, seed=9)
-    until = time.monotonic() + 60
-    while not ((job := service.find(key(config))) and job.view().done):
-        assert time.monotonic() < until, "the training did not end within a minute"
-        time.sleep(0.02)
+    over([CONTESTANTS["vector"].config("reverse", iterations=12, replicas=2, longest=3, seed=9)])
     at = settled(calm(at.run()))
     assert len(table(at, "translation-results")) == 1
     assert address(at) == {**SMALL, "seed": "9"}
