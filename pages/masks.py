@@ -17,7 +17,8 @@ from explorer.ui.session import PageSession, bound, race_session, write_address
 
 FILES = {
     "The model’s masks": ("models/transformer_tagger.py", "python"),
-    "The task": ("tasks/noise_rows.py", "python"),
+    "The sentences": ("tasks/tale.py", "python"),
+    "Their examination": ("tasks/labelled.py", "python"),
     "This page’s arithmetic": ("ui/assets/masking.js", "javascript"),
 }
 

@@ -1,4 +1,4 @@
-"""How far apart two sentences stand, a row for each kind of model, a dot for every seed; the axis is logarithmic."""
+"""How far apart two sentences stand, a dot for every seed; and how each model echoes, by length and by step."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import PAGE, SOFT, figure, paint, ticks, upright, words
+from explorer.figures.comparison import Line, comparison
+from explorer.figures.style import INK, PAGE, SOFT, figure, paint, ticks, upright, words
 
 LOWEST, HIGHEST = 1e-9, 3.0
 ROUNDING = 1e-5  # what 32-bit numbers make of sums in another order stays below
 
 
 def order(rows: Sequence[str], hollow: Sequence[bool], apart: Float[ndarray, "rows seeds"], colour: str) -> go.Figure:
-    """Differences as shares; what is exactly 0 stands at the left edge. Hollow diamonds for models with a mask."""
+    """Differences as shares on a logarithmic axis, a row for each kind of model; what is exactly 0 stands at the left
+    edge. Hollow diamonds for models with a mask."""
     traces = []
     for row, (name, open_, values) in enumerate(zip(rows, hollow, apart, strict=True)):
         dot = {"size": 11, "color": PAGE if open_ else paint(colour), "symbol": "diamond" if open_ else "circle"}
@@ -53,3 +55,15 @@ def order(rows: Sequence[str], hollow: Sequence[bool], apart: Float[ndarray, "ro
 
 def _powers(marks: Sequence[float]) -> list[tuple[int, float]]:
     return [(round(2 * i - 7), mark) for i, mark in enumerate(marks)]
+
+
+def by_length(line: Line, trained: int, longest: int) -> go.Figure:
+    """Exact match of one model by the number of digits, on the frame that all share; an upright line behind the
+    longest row that was trained."""
+    drawn = comparison([line], "digits", (0.0, 1.04), end=float(longest), room=14)
+    beyond = {"xanchor": "left", "yanchor": "top", "xshift": 14, "font": {"size": 14, "color": SOFT}}
+    drawn.layout.annotations = [words("not trained", trained + 0.5, 1.0, **beyond)]
+    drawn.layout.shapes = (upright(trained + 0.5, INK, 1.5, "3px,3px"),)
+    drawn.layout.xaxis.update(nticks=5, tickangle=0)
+    drawn.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
+    return drawn

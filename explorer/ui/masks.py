@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
+from explorer.catalogue import task_row
 from explorer.inspection.masks import layers, vectors
+from explorer.tasks.tale import LETTERS
 from explorer.training.labelling_runs import CONTESTANTS, MASKS
 from explorer.ui import address
 from explorer.ui.components import ears, heard, register
-from explorer.ui.findings import number
+from explorer.ui.findings import number, some
+from explorer.ui.known import config_of
 from explorer.ui.tagged import Raced
 
 MOST_WORDS = 10  # a sentence: then the matrices still have numbers in them
 LONGEST = 200  # letters of a sentence
+BEGINNING = 40  # letters that the models go on from: as many as they read
+READS = {"tale": "Sentences, letter by letter", "noise": "Random symbols"}
 SENTENCES = ("first", "second", "third")
 _SET = ("shown", "padding", "causal", "side", "fill")  # what is set in the instrument
 _KEY = "masks"
@@ -26,9 +31,10 @@ _masks = register("masks")
 class Masks(Raced):
     """The batch, the masks it is under, and how the two models are trained that one may leak."""
 
-    TASK: ClassVar[str] = "noise"
-    who: tuple[str, ...] = tuple(CONTESTANTS[name].name for name in MASKS)
+    who: tuple[str, ...] = tuple(dict.fromkeys(CONTESTANTS[name].name for name in MASKS))
+    reads: Literal["tale", "noise"] = "tale"
     symbols: int = field(default=19, metadata={"low": 2, "high": 26})
+    begin: str = field(default="the old king", metadata={"longest": BEGINNING})
     first: str = field(default="the cat sat on the mat", metadata={"longest": LONGEST})
     second: str = field(default="dogs bark", metadata={"longest": LONGEST})
     third: str = field(default="it rained all night", metadata={"longest": LONGEST})
@@ -39,8 +45,31 @@ class Masks(Raced):
     fill: Literal["infinite", "finite", "self"] = "infinite"
 
     @property
+    def task(self) -> str:
+        return self.reads
+
+    @property
     def of_task(self) -> Mapping[str, object]:
-        return {"symbols": self.symbols}
+        return {"symbols": self.symbols} if self.reads == "noise" else {}
+
+    def with_run(self) -> Masks:
+        """The same, with what the run that was asked for reads. Raises LineageError."""
+        learned = task_row(config_of(self.run).task).name
+        here = replace(self, reads=learned) if learned in READS else self  # type: ignore[arg-type]
+        return Raced.with_run(here)
+
+    @property
+    def beginning(self) -> tuple[str, list[str]]:
+        """What the models go on from, in the signs that they know; and a sentence where that is not what was given."""
+        given = self.begin.lower()
+        strange = list(dict.fromkeys(sign for sign in given if sign not in LETTERS))
+        known = "".join(sign for sign in given if sign in LETTERS)
+        said = []
+        if strange:
+            said.append(f"The models know the letters a to z, the space and the full stop; left out: {some(strange)}.")
+        if not known.strip():
+            said.append(f"Write a beginning of at least one letter; until then it is “{Masks().begin}”.")
+        return (known if known.strip() else Masks().begin), said
 
     @property
     def batch(self) -> list[list[str]]:

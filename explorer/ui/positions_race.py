@@ -9,7 +9,8 @@ import numpy as np
 import streamlit as st
 
 from explorer.figures.comparison import Line
-from explorer.figures.translation import by_length, by_step
+from explorer.figures.positions import by_length
+from explorer.figures.translation import by_step
 from explorer.inspection.comparing import over_seeds
 from explorer.tasks.echo import EchoConfig, asked_lengths
 from explorer.training.labelling_runs import CONTESTANTS, Contestant
@@ -88,32 +89,27 @@ def outcomes(state: Positions, lanes: Mapping[str, Lane]) -> dict[str, Echoed]:
 
 
 def _lengths(state: Positions, ends: Mapping[str, Echoed]) -> None:
-    """Exact match at every length, trained or not."""
-    who = state.contestants
-    lines = [
-        Line(
-            who[name].label,
-            who[name].words,
-            COLOUR,
-            who[name].dash,
-            np.array(each.lengths, float),
-            *over_seeds(each.exact.T).T,
-        )
-        for name, each in ends.items()
-    ]
-    told = listed([f"{each.words} {each.at(state.longest):.2f}" for each in ends.values()])
-    panel = Panel(
-        "positions-lengths",
-        by_length(lines, state.longest, max(each.lengths[-1] for each in ends.values())),
-        alt=f"Exact match by the number of digits; at {state.longest}: {told}.",
-        tracks=tracks([(line.label, line.colour) for line in lines]),
-        rest=float(state.longest + 1),
-    )
-    frame([panel], key="positions-lengths", height=360, narrow_height=300, columns=1)
+    """Exact match at every length, trained or not: a panel for each model, for their lines lie on each other."""
+    longest = max(each.lengths[-1] for each in ends.values())
+    panels = [_panel(state.contestants[name], each, state.longest, longest) for name, each in ends.items()]
+    frame(panels, key="positions-lengths", height=260, narrow_height=190, columns=len(panels))
     st.caption(
         "Exact match: the share of fresh rows of each length whose every digit is said rightly, each digit after the "
         "right ones before it; of a row that is all right, that is what the model would write by itself. "
         + (f"Line: mean of {seeds(state.seeds)}. Band: lowest to highest." if state.seeds > 1 else "Line: one seed.")
+    )
+
+
+def _panel(who: Contestant, each: Echoed, trained: int, longest: int) -> Panel:
+    line = Line(who.label, who.words, COLOUR, who.dash, np.array(each.lengths, float), *over_seeds(each.exact.T).T)
+    told = f"at {trained} {each.at(trained):.2f}, at {trained + 1} {each.at(trained + 1):.2f}"
+    return Panel(
+        f"positions-lengths-{who.name}",
+        by_length(line, trained, longest),
+        alt=f"{who.title}: exact match by the number of digits; {told}.",
+        title=who.title,
+        tracks=tracks([(line.label, line.colour)]),
+        rest=float(trained + 1),
     )
 
 

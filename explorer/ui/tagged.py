@@ -35,6 +35,11 @@ class Raced:
     steps: int = field(default=0, metadata={"low": 0, "high": 1_000_000})  # of all; 0: each its usual number
 
     @property
+    def task(self) -> str:
+        """What they learn."""
+        return self.TASK
+
+    @property
     def of_task(self) -> Mapping[str, object]:
         """The settings of the task that the page can change."""
         raise NotImplementedError
@@ -42,7 +47,7 @@ class Raced:
     @property
     def contestants(self) -> dict[str, Contestant]:
         """Who races, by name; a run that was asked for stands among them where it is none of theirs."""
-        found = {name: CONTESTANTS[f"{self.TASK}-{name}"] for name in self.who}
+        found = {name: CONTESTANTS[f"{self.task}-{name}"] for name in self.who}
         if self.run:
             about: dict[str, Any] = {"title": f"Run {self.run}", "words": f"run {self.run}"}
             first = next(iter(found.values()))
@@ -58,7 +63,7 @@ class Raced:
     @property
     def configs(self) -> dict[str, RunConfig]:
         """The run of each who races. Raises InvalidSetting."""
-        found = {name: CONTESTANTS[f"{self.TASK}-{name}"].config(**self.shared) for name in self.who}
+        found = {name: CONTESTANTS[f"{self.task}-{name}"].config(**self.shared) for name in self.who}
         return found | {self.run: config_of(self.run)} if self.run else found
 
     def checked(self: AnyRaced) -> AnyRaced:
@@ -81,7 +86,7 @@ class Raced:
         """The race in which the run stands that was asked for, if it is not there yet. Raises LineageError."""
         config, name = config_of(self.run), self.run
         learned = task_row(config.task)
-        if learned.name != self.TASK:
+        if learned.name != self.task:
             raise InvalidSetting(
                 f"Run {shortened(name)} stands on another page: {page_title(learned.page)}, /{learned.page}?run={name}."
             )
@@ -103,7 +108,7 @@ AnyRaced = TypeVar("AnyRaced", bound=Raced)
 
 
 def _config(state: Raced, name: str) -> RunConfig:
-    return CONTESTANTS[f"{state.TASK}-{name}"].config(**state.shared)
+    return CONTESTANTS[f"{state.task}-{name}"].config(**state.shared)
 
 
 def by_step(each: Contestant, curves: Curves | None, metric: str) -> Line:

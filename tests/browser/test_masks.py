@@ -20,3 +20,17 @@ def test_padding_on_the_left_leaves_rows_with_nothing_and_a_pair_says_why(visit:
     masks.get_by_label("hidden scores become").select_option("self")
     expect(masks.locator("h3")).to_have_text("12 of 36 pairs may look; the mask hides 24.")
     holds(page, side="left", fill="self", shown="")
+
+
+def test_both_models_go_on_from_what_is_typed(visit: Visit) -> None:
+    page = visit("/masks")
+    texts = page.get_by_test_id("stCode")
+    expect(texts.nth(1)).to_contain_text("the old king")
+    calm(page)
+    beginning = page.get_by_label("They go on from")
+    beginning.fill("The lonely wolf!")
+    beginning.press("Enter")
+    for text in (texts.nth(0), texts.nth(1)):
+        expect(text).to_contain_text("the lonely wolf")
+    expect(page.get_by_text("left out: “!”")).to_be_visible()
+    holds(page, begin="The lonely wolf!")

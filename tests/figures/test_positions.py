@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.figures.positions import LOWEST, ROUNDING, order
+from explorer.figures.comparison import Line
+from explorer.figures.positions import LOWEST, ROUNDING, by_length, order
 
 
 def test_every_seed_is_a_dot_and_what_is_zero_stands_at_the_edge() -> None:
@@ -19,3 +20,11 @@ def test_the_ticks_are_where_they_say() -> None:
     told = dict(zip(axis.tickvals, axis.ticktext, strict=True))
     assert told[LOWEST] == "0" and told[10.0**-7] == "10<sup>-7</sup>" and told[0.1] == "0.1"
     assert told[10.0**-3] == "10<sup>-3</sup>" and told[10.0**-5] == "10<sup>-5</sup>"
+
+
+def test_a_line_by_length_ends_where_all_do_and_what_was_not_trained_is_marked() -> None:
+    x, y = np.arange(1.0, 7.0), np.array([1.0, 1.0, 0.9, 0.2, 0.0, 0.0])
+    drawn = by_length(Line("sines", "the one with sines", "--m-transformer", "solid", x, y, y, y), 4, 6)
+    assert drawn.layout.shapes[0].x0 == 4.5 and drawn.layout.xaxis.range == (0, 6.0)
+    assert [note.text for note in drawn.layout.annotations] == ["not trained"]
+    assert list(drawn.data[2].y) == y.tolist()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import random
 from collections import Counter
 
 import pytest
 import torch
 
-from explorer.tasks import echo_rows, gist_rows, gloss_rows, noise_rows
+from explorer.tasks import echo_rows, gist_rows, gloss_rows, noise_rows, tale, tale_rows
 from explorer.tasks.echo import EchoConfig
 from explorer.tasks.gist import GistConfig
 from explorer.tasks.gloss import MEANINGS, GlossConfig, meaning
@@ -29,9 +31,11 @@ from explorer.tasks.meanings import (
 )
 from explorer.tasks.meanings_rows import PADDING, fresh_sentences, own_sentences
 from explorer.tasks.noise import NoiseConfig
+from explorer.tasks.tale import TaleConfig
 
 DRAWN = {
     "noise": (noise_rows, NoiseConfig(symbols=5, length=6), "6f1b1d12"),
+    "tale": (tale_rows, TaleConfig(length=12), "f42c0bdc"),
     "echo": (echo_rows, EchoConfig(longest=4, symbols=3), "42dfda15"),
     "reverse": (echo_rows, EchoConfig(shortest=3, longest=3, again="reverse"), "db33e0f7"),
     "gloss": (gloss_rows, GlossConfig(sentences=20), "1d846c70"),
@@ -74,6 +78,56 @@ def test_noise_wants_the_next_symbol() -> None:
     assert torch.equal(rows.ids[:, 1:], rows.wanted[:, :-1]) and rows.counted.all()
     shares = torch.stack([(rows.wanted == symbol).float().mean() for symbol in range(4)])
     assert (shares - 0.25).abs().max() < 0.04
+
+
+def test_a_tale_leaves_open_what_its_grammar_does() -> None:
+    draw = random.Random("a long tale")
+    told = [tale.sentence(draw) for _ in range(4_000)]
+    mean = sum(map(len, told)) / len(told)
+    assert mean == pytest.approx(tale.letters_of_a_sentence(), rel=0.01)
+    assert TaleConfig().floor == pytest.approx(tale.open_choices() / mean, rel=0.01)
+    # One choice after the other, by how often each was taken.
+    words = [each.removesuffix(". ").split() for each in told]
+    assert {word for each in words for word in each} == tale.WORDS
+    slots = [_shape(each) for each in words]
+    surprise = 0.0
+    for name in {name for slot in slots for name, _ in slot}:
+        taken = Counter(word for slot in slots for one, word in slot if one == name)
+        count = sum(taken.values())
+        surprise -= sum(n * math.log(n / count) for n in taken.values())
+    assert surprise / len(told) == pytest.approx(tale.open_choices(), rel=0.01)
+
+
+def _shape(words: list[str]) -> list[tuple[str, str]]:
+    """The choices behind a sentence: who, with or without a word of its kind, does what to whom, and where."""
+    found, left = [], list(words)
+
+    def somebody() -> None:
+        assert left.pop(0) == "the"
+        kind = left[0] in tale.KINDS
+        found.append(("whether of a kind", str(kind)))
+        if kind:
+            found.append(("kind", left.pop(0)))
+        found.append(("being", left.pop(0)))
+
+    somebody()
+    found.append(("deed", left.pop(0)))
+    somebody()
+    found.append(("whether somewhere", str(bool(left))))
+    if left:
+        side, the, place = left
+        assert the == "the"
+        found += [("side", side), ("place", place)]
+    return found
+
+
+def test_a_row_of_a_tale_wants_the_next_letter_and_the_asked_tale_is_no_training_tale() -> None:
+    rows = tale_rows.batch(TaleConfig(length=30), 2, 0, 0, 50)
+    assert torch.equal(rows.ids[:, 1:], rows.wanted[:, :-1]) and rows.counted.all()
+    known = "".join(tale.LETTERS[i] for i in tale_rows.tale("told/2").tolist())
+    for row in rows.ids.tolist():
+        assert "".join(tale.LETTERS[i] for i in row) in known
+    assert not torch.equal(tale_rows.tale("told/2")[:200], tale_rows.tale("asked")[:200])
 
 
 @pytest.mark.parametrize("again", ["copy", "reverse"])

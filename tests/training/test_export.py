@@ -61,6 +61,7 @@ CONFIGS |= {
 }
 LABELLING: dict[str, tuple[str, dict[str, object]]] = {
     "noise": ("transformer", {"replicas": 2, "causal": True}),
+    "tale": ("transformer", {"replicas": 2, "causal": False}),
     "echo": ("transformer", {"positions": "rotary", "attention": True, "longest": 4}),
     "gloss": ("gru", {"replicas": 2}),
     "gist": ("transformer", {"positions": "learned", "norm": "rms", "norm_place": "pre"}),

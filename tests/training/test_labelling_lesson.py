@@ -11,20 +11,20 @@ import torch
 from explorer.catalogue import TASKS, models_of
 from explorer.inspection.evaluating import evaluate
 from explorer.inspection.opening import open_model
-from explorer.tasks import gist_rows, gloss_rows, noise_rows
+from explorer.tasks import gist_rows, gloss_rows, noise_rows, tale_rows
 from explorer.tasks.echo import EchoConfig, asked_lengths
 from explorer.tasks.echo_rows import fresh
 from explorer.tasks.noise import NoiseConfig
 from explorer.training import estimate, store
 from explorer.training.config import RunConfig, changed, default
 from explorer.training.labelling_lesson import LabellingLesson
-from explorer.training.labelling_runs import CONTESTANTS, MASKS, POSITIONS, SCALES, encoders, recipes
+from explorer.training.labelling_runs import CONTESTANTS, DEEP, MASKS, POSITIONS, SCALES, encoders, recipes
 from explorer.training.packing import known_limits, pack
 from explorer.training.pretraining import recipes as shipped
 from explorer.training.recorder import record_run
 from explorer.training.unpacking import take_in
 
-NAMES = ("noise", "echo", "gloss", "gist")
+NAMES = ("noise", "tale", "echo", "gloss", "gist")
 SMALL = {"iterations": 8, "replicas": 2, "batch_size": 8, "evaluate_every": 4, "snapshots": 3, "clip": 1.0}
 
 
@@ -32,11 +32,14 @@ SMALL = {"iterations": 8, "replicas": 2, "batch_size": 8, "evaluate_every": 4, "
 def few_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (gloss_rows, gist_rows, noise_rows):
         monkeypatch.setattr(module, "ASKED", 128)
+    monkeypatch.setattr(tale_rows, "TOLD", 200)
+    tale_rows.tale.cache_clear()
 
 
 def short(task: str, model: str = "transformer", **changes: Any) -> RunConfig:
     size = {"model.width": 8, "hidden": 8, **({"heads": 2} if model == "transformer" else {})}
     few = {"longest": 3} if task == "echo" else {"length": 5, "symbols": 4} if task == "noise" else {}
+    few |= {"length": 6} if task == "tale" else {}
     return changed(default(task, model), {**SMALL, **size, **few, **changes})
 
 
@@ -120,7 +123,8 @@ def test_only_who_looks_at_the_other_words_knows_the_sense(name: str) -> None:
 
 def test_every_run_ships_and_is_found_by_its_page() -> None:
     assert recipes().items() <= shipped().items()
-    assert {*MASKS, *POSITIONS, *SCALES, *encoders("gloss"), *encoders("gist")} == set(CONTESTANTS) == set(recipes())
+    shown = {*MASKS, *POSITIONS, *SCALES, *DEEP, *encoders("gloss"), *encoders("gist")}
+    assert shown == set(CONTESTANTS) == set(recipes())
     assert all(config.replicas >= 3 for config in recipes().values())
     for name, config in recipes().items():
         assert store.find(name).config == config
@@ -128,7 +132,7 @@ def test_every_run_ships_and_is_found_by_its_page() -> None:
         LabellingLesson.layout(default("negation", "rnn"))
 
 
-@pytest.mark.parametrize("name", ["noise-causal", "echo-learned", "gloss-two", "gist-two"])
+@pytest.mark.parametrize("name", ["noise-causal", "tale-causal", "echo-learned", "gloss-two", "gist-two"])
 def test_a_shipped_run_costs_what_it_did(name: str) -> None:
     run = store.find(name)
     assert estimate.seconds(run.config) == pytest.approx(run.card.seconds)

@@ -3,8 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from explorer.tasks.noise import NoiseConfig
+from explorer.tasks.tale import LETTERS, TaleConfig
 from explorer.ui import masks_findings as findings
 from explorer.ui.masks_findings import Leaked
+
+NOISE, TWO, TALE = (findings.reading(task) for task in (NoiseConfig(), NoiseConfig(symbols=2), TaleConfig()))
 
 
 def ended(loss: float, prefix: float = 2.95, by_place: list[float] | None = None) -> Leaked:
@@ -13,42 +17,56 @@ def ended(loss: float, prefix: float = 2.95, by_place: list[float] | None = None
 
 
 def test_a_loss_below_what_is_possible_is_called_a_leak() -> None:
-    said = findings.verdict(19, ended(2.95), ended(0.26))
+    said = findings.verdict(NOISE, ended(2.95), ended(0.26))
     assert said == (
-        "Without the mask the loss falls to 0.26 nats, below ln 19 = 2.94: on random symbols that is not learning but "
-        "a leak. With the mask it stays at 2.95."
+        "Without the mask the loss falls to 0.26 nats a symbol, below ln 19 = 2.94: that is not learning but a leak. "
+        "With the mask it stays at 2.95."
+    )
+    said = findings.verdict(TALE, ended(0.44), ended(0.03))
+    assert said == (
+        "Without the mask the loss falls to 0.03 nats a letter, below 0.33, the least possible for anyone who sees "
+        "only the past: that is not learning but a leak. With the mask it ends at 0.44, above it."
     )
 
 
 @pytest.mark.parametrize(
     ("causal", "without", "words"),
     [
-        (None, 2.95, "ends at 2.95 nats, not below ln 19 = 2.94: nothing leaked yet"),
+        (None, 2.95, "ends at 2.95 nats a symbol, not below ln 19 = 2.94: nothing leaked yet"),
         (0.3, None, "below ln 19 = 2.94 too: here is another leak"),
         (3.4, None, "it ends at 3.40, above ln 19 = 2.94"),
         (2.95, None, "it stays at 2.95, the floor ln 19 = 2.94"),
+        (2.0, 0.1, "it ends at 2.00, below it too"),
     ],
 )
 def test_other_ends_are_told_as_they_are(causal: float | None, without: float | None, words: str) -> None:
-    said = findings.verdict(19, *(None if loss is None else ended(loss) for loss in (causal, without)))
+    said = findings.verdict(NOISE, *(None if loss is None else ended(loss) for loss in (causal, without)))
     assert words in said
 
 
-def test_the_floor_is_that_of_the_symbols() -> None:
-    assert "below ln 2 = 0.69" in findings.verdict(2, None, ended(0.1))
-    assert findings.verdict(2, None, None) == ""
+def test_the_floor_is_that_of_what_is_read() -> None:
+    assert "below ln 2 = 0.69" in findings.verdict(TWO, None, ended(0.1))
+    assert findings.verdict(TWO, None, None) == ""
+    assert TALE.floor < 0.4 < 3 < TALE.guessing and NOISE.floor == NOISE.guessing
 
 
 def test_generation_is_compared_with_guessing() -> None:
-    assert findings.generation(19, ended(0.3, prefix=7.5)).endswith("loses 7.50 nats: 2.5 times as much as guessing.")
-    assert findings.generation(19, ended(0.3, prefix=2.9)).endswith("loses 2.90 nats; guessing costs 2.94.")
+    said = findings.generation(NOISE, ended(0.3, prefix=7.5))
+    assert said.endswith("loses 7.50 nats: 2.5 times as much as guessing evenly, which costs 2.94.")
+    said = findings.generation(TALE, ended(0.3, prefix=2.9))
+    assert said.endswith("loses 2.90 nats; guessing evenly costs 3.33.")
 
 
 def test_only_the_last_place_has_nothing_to_read_off() -> None:
-    said = findings.places(19, ended(0.25, by_place=[0.01, 0.02, 3.0]))
+    said = findings.places(NOISE, ended(0.25, by_place=[0.01, 0.02, 3.0]))
     assert "At places 1 to 2" in said and "at most 0.02" in said and "3.00 / 3 = 1.00" in said
-    assert findings.places(19, ended(2.9, by_place=[2.9, 2.95, 3.0])).startswith("By place its loss lies between 2.90")
-    assert findings.places(19, ended(2.9)) == ""
+    assert "3.00, no better than guessing." in said
+    said = findings.places(TALE, ended(0.03, by_place=[0.01, 0.02, 1.1]))
+    assert "nothing stands there: 1.10. That place alone" in said
+    assert "alone" not in findings.places(NOISE, ended(1.3, by_place=[1.2] * 19 + [2.95]))
+    said = findings.places(NOISE, ended(2.9, by_place=[2.9, 2.95, 3.0]))
+    assert said.startswith("By place its loss lies between 2.90")
+    assert findings.places(NOISE, ended(2.9)) == ""
 
 
 def test_what_is_written_is_counted() -> None:
@@ -60,3 +78,24 @@ def test_what_is_written_is_counted() -> None:
     )
     assert "as often as chance" in findings.writing(3, "x", ids, 2, np.zeros((2, 3)))
     assert findings.rows(ids[0], 2, "abc") == "ab → bbc"
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "counts"),
+    [
+        ("the old king sees the owl. th", 12, (12, 12)),  # what the end cuts off may become a word
+        ("the old kings see the o", 12, (4, 8)),  # nobody knows “kings” or “see”
+        ("the old sailor hides", 10, (9, 9)),
+        ("the owl.. hides x", 7, (5, 6)),
+        ("qqqqqqqq", 2, (0, 6)),
+        ("the owl  . ", 7, (0, 0)),
+    ],
+)
+def test_letters_count_that_were_written_and_stand_in_words(text: str, first: int, counts: tuple[int, int]) -> None:
+    assert findings.in_words(text, first) == counts
+
+
+def test_the_share_in_words_of_the_language_is_told() -> None:
+    ids = np.array([[[LETTERS.index(letter) for letter in "the owl hides the qwl. "]]])
+    assert findings.spelling("With it", ids, 4) == "With it: 79% of its letters stand in words of the language."
+    assert "0% of its letters" in findings.spelling("With it", ids[..., -2:], 1)

@@ -13,10 +13,26 @@ from explorer.ui.positions import Positions
 from explorer.ui.positions import taken as positions_taken
 
 
-@pytest.mark.parametrize(("kind", "task"), [(Masks, "noise"), (Positions, "echo")])
-def test_what_a_newcomer_sees_is_what_ships(kind: type[Masks] | type[Positions], task: str) -> None:
-    state = kind()
+@pytest.mark.parametrize(("state", "task"), [(Masks(), "tale"), (Masks(reads="noise"), "noise"), (Positions(), "echo")])
+def test_what_a_newcomer_sees_is_what_ships(state: Masks | Positions, task: str) -> None:
     assert state.configs == {name: CONTESTANTS[f"{task}-{name}"].config() for name in state.who}
+
+
+@pytest.mark.parametrize(("run", "other"), [("noise-open", "tale"), ("tale-causal", "noise")])
+def test_a_run_of_the_masks_page_brings_what_it_reads(run: str, other: str) -> None:
+    found = replace(Masks(), reads=other, run=store.find(run).key).with_run()  # type: ignore[arg-type]
+    assert found == Masks(reads=run.partition("-")[0])  # type: ignore[arg-type]
+
+
+def test_a_beginning_is_told_in_letters_that_the_models_know() -> None:
+    assert Masks().beginning == ("the old king", [])
+    assert Masks(begin="The Wolf.").beginning == ("the wolf.", [])
+    known, said = Masks(begin="a 3rd é<b>").beginning
+    assert known == "a rd b" and said == [
+        "The models know the letters a to z, the space and the full stop; left out: “3”, “é”, “<” and “>”."
+    ]
+    known, said = Masks(begin=" !").beginning
+    assert known == "the old king" and len(said) == 2 and "until then it is “the old king”" in said[1]
 
 
 def test_a_run_of_the_race_is_shown_in_it_with_its_settings() -> None:
