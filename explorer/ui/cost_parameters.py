@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,9 @@ from explorer.training.config import RunConfig, changed, default
 from explorer.ui.components import Panel, frame
 from explorer.ui.cost import Cost
 from explorer.ui.cost_findings import parts_finding, spoken
-from explorer.ui.page import explanation, plain, problems
-from explorer.ui.session import PageSession, bound
-from explorer.ui.slowly import eventually
+from explorer.ui.page import explanation, plain
+from explorer.ui.session import PageSession, bound, part
+from explorer.ui.slowly import latest
 
 if TYPE_CHECKING:
     from explorer.inspection.cost_parameters import Parts
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _NAMES = {"d": "width", "m": "hidden", "layers": "layers"}  # of the state, of a configuration
 _LABELS = {"d": "Width, d", "m": "Hidden units, m", "layers": "Layers"}
 _VOCABULARY = 65
+_PART = "cost-parameters-part"
 
 
 def offered() -> list[str]:
@@ -49,31 +51,31 @@ def configured(state: Cost) -> RunConfig:
 def parameters_section(session: PageSession[Cost]) -> None:
     """The whole section."""
     st.header("Parameters, part by part", anchor=False)
+    part(session, _PART, lambda: _inside(session))
+
+
+def _inside(session: PageSession[Cost]) -> None:
     _controls(session)
     state = session.state
     key = ("cost-parameters", state.who, state.d, state.m, state.layers, state.vocabulary)
 
-    def made() -> Parts:
+    def made() -> tuple[Cost, Parts]:
         from explorer.inspection.cost_parameters import counted
 
-        return counted(configured(state), state.vocabulary or _VOCABULARY)
+        return state, counted(configured(state), state.vocabulary or _VOCABULARY)
 
-    eventually(
-        "cost-parameters",
-        key,
-        made,
-        lambda found: _draw(state, found),
-        "The model is being built and counted …",
-        400,
-        refused=lambda error: problems([str(error)]),
-    )
+    def draw(found: Mapping[str, tuple[Cost, Parts]], _old: frozenset[str]) -> None:
+        for counted in found.values():
+            _draw(*counted)
+
+    latest("cost-parameters", lambda: {"parts": (key, made)}, draw, "The model is being built and counted …", 400)
 
 
 def _controls(session: PageSession[Cost]) -> None:
     state = session.state
     config = default(*state.task_and_model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bound(session, "cost.who", state.who, lambda s, new: s.of(new))
+        ties = bound(session, "cost.who", state.who, lambda s, new: s.of(new), (_PART,))
         titles = {who: replace(state, who=who).title for who in offered()}
         st.selectbox("Model and task", list(titles), format_func=titles.__getitem__, width=330, **ties)
         for name, usual in sizes_of(config.model).items():
@@ -84,7 +86,7 @@ def _controls(session: PageSession[Cost]) -> None:
 
             low, high = int(about["low"]), int(about["high"])
             shown = min(max(getattr(state, name) or usual, low), high)
-            ties = bound(session, f"cost.{name}", shown, make)
+            ties = bound(session, f"cost.{name}", shown, make, (_PART,))
             st.number_input(_LABELS[name], low, high, step=1, width=150, help=about["help"], **ties)
         if isinstance(config.task, TextConfig):
             ties = bound(
@@ -92,14 +94,15 @@ def _controls(session: PageSession[Cost]) -> None:
                 "cost.vocabulary",
                 state.vocabulary or _VOCABULARY,
                 lambda s, new: replace(s, vocabulary=0 if new == _VOCABULARY else new),
+                (_PART,),
             )
             st.number_input("Vocabulary, V", 2, 50_000, step=1, width=150, **ties)
 
 
 def _draw(state: Cost, found: Parts) -> None:
-    parts = sorted(found.parts, key=lambda part: -part.count)
+    parts = sorted(found.parts, key=lambda each: -each.count)
     row = MODELS[state.task_and_model[1]]
-    rows = [(spoken(part.name), part.count, f"= {part.formula}") for part in parts]
+    rows = [(spoken(each.name), each.count, f"= {each.formula}") for each in parts]
     named = [(name, count) for name, count, _ in rows]
     st.subheader(plain(parts_finding(state.title, named, found.total)), anchor=False)
     said = "; ".join(f"{name} {count:,}" for name, count, _ in rows)

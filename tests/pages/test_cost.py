@@ -55,6 +55,7 @@ def test_sizes_by_hand_stand_in_the_address_and_are_counted() -> None:
     at = settled(calm(at.selectbox(key="cost.who").set_value("text-gru").run()))
     assert address(at) == {"who": "text-gru"}
     assert any("201,001 parameters" in heading for heading in headings(at))
+    at = settled(calm(at.run()))  # the whole page, of which the gestures before drew a part
     at = settled(calm(at.selectbox(key="cost.width").set_value(128).run()))
     assert address(at) == {"who": "text-gru", "width": "128"}
     assert any("T > 2d = 256" in formula.value for formula in at.latex)
