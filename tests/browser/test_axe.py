@@ -33,6 +33,12 @@ OF_THE_SCREEN = [  # what another width or another scheme may change
 ]
 RUN = """([exclude, values, type]) =>
     axe.run({ exclude }, { runOnly: { type, values }, resultTypes: ["violations"] })"""
+# What does not let go of the Tab key: nobody gets past it without a mouse.
+TRAPS = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")]
+    .filter((each) => each.getClientRects().length)
+    .map((each) => [each, new KeyboardEvent("keydown", { key: "Tab", bubbles: true, cancelable: true })])
+    .filter(([each, tab]) => !each.dispatchEvent(tab))
+    .map(([each]) => each.outerHTML.slice(0, 200))"""
 # Our instruments are there, and the button that every page has; its style sheet is that of captions, too.
 DRAWN = """() => document.querySelector(".lineage-projector-button")
     && [...document.querySelectorAll(".lineage")].every((place) => place.childElementCount)
@@ -70,6 +76,7 @@ def test_a_page_has_no_serious_violation(troubles: Any, visit: Any, address: str
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")
     assert found + troubles(page, "dark, 390", again=True) == []
+    assert page.evaluate(TRAPS) == []
 
 
 def test_a_page_on_a_projector_has_none_either(troubles: Any, visit: Any) -> None:

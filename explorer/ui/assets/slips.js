@@ -32,7 +32,10 @@ export default instrument((place) => {
   for (const over of ["pointerover", "focusin"]) panels.addEventListener(over, (event) => say(slip(event) ?? kept));
   for (const gone of ["pointerleave", "focusout"]) panels.addEventListener(gone, () => say(kept));
   panels.onclick = (event) => slip(event) && keep(slip(event));
-  place.onkeydown = (event) => event.key === "Escape" && kept && keep(kept);
+  place.onkeydown = (event) => { // gives nothing back: `false` would take the key away, also Tab
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    if (event.key === "Escape" && kept) keep(kept);
+  };
   let before = "";
   return {
     show(data) {
