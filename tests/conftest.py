@@ -13,19 +13,6 @@ from tests.terminal import Ask
 torch.set_num_threads(1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spread the files with a browser, which wait half of their time, evenly between those that compute.
-
-    Workers that take one file after the other then have both kinds in hand at any time, and the machine is busy.
-    """
-    files = dict.fromkeys(item.path for item in items)
-    place: dict[Path, float] = {}
-    for waits in (True, False):
-        kind = [file for file in files if (file.parent.name == "browser") == waits]
-        place |= {file: i / len(kind) for i, file in enumerate(kind)}
-    items.sort(key=lambda item: place[item.path])
-
-
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Runs that a test makes are kept in a folder of that test."""

@@ -45,3 +45,30 @@ class LabellingConfig:
     def highest(self) -> float:
         """What such an answer may be at most: a share is at most one."""
         return 1.0
+
+
+class NextConfig(LabellingConfig):
+    """A row that is asked at every place which sign comes next: whoever sees ahead loses less than is possible."""
+
+    length: int  # each has its own, with its limits
+
+    @property
+    def places(self) -> int:
+        return self.length
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return ("loss", "prefix_loss")
+
+    @property
+    def answers(self) -> dict[str, int]:
+        return {"by_place": self.length, "prefix_by_place": self.length}
+
+    @property
+    def highest(self) -> float:
+        return 1e9  # nats: the answers are losses
+
+    @property
+    def floor(self) -> float:
+        """The lowest loss without knowing what comes, in nats a place."""
+        raise NotImplementedError

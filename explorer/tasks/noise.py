@@ -10,14 +10,14 @@ import math
 from dataclasses import dataclass
 
 from explorer.models.settings import setting
-from explorer.tasks.labelling import PAD, LabellingConfig
+from explorer.tasks.labelling import PAD, NextConfig
 
 VERSION = 1
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
-class NoiseConfig(LabellingConfig):
+class NoiseConfig(NextConfig):
     """How many symbols, and how many of them in a row."""
 
     symbols: int = setting(19, "Different symbols; each is as likely as any other.", 2, 26)
@@ -30,22 +30,6 @@ class NoiseConfig(LabellingConfig):
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(LETTERS[: self.symbols])
-
-    @property
-    def places(self) -> int:
-        return self.length
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("loss", "prefix_loss")
-
-    @property
-    def answers(self) -> dict[str, int]:
-        return {"by_place": self.length, "prefix_by_place": self.length}
-
-    @property
-    def highest(self) -> float:
-        return 1e9  # nats: the answers are losses
 
     @property
     def floor(self) -> float:

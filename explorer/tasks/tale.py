@@ -13,7 +13,7 @@ import random
 from dataclasses import dataclass
 
 from explorer.models.settings import setting
-from explorer.tasks.labelling import PAD, LabellingConfig
+from explorer.tasks.labelling import PAD, NextConfig
 
 VERSION = 1
 LETTERS = "abcdefghijklmnopqrstuvwxyz ."
@@ -61,7 +61,7 @@ def _mean(words: tuple[str, ...]) -> float:
 
 
 @dataclass(frozen=True)
-class TaleConfig(LabellingConfig):
+class TaleConfig(NextConfig):
     """How many letters stand in a row. A row is cut from the tale anywhere, also inside of a word."""
 
     length: int = setting(40, "Letters of a row that are asked for.", 2, 64)
@@ -73,22 +73,6 @@ class TaleConfig(LabellingConfig):
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(LETTERS)
-
-    @property
-    def places(self) -> int:
-        return self.length
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        return ("loss", "prefix_loss")
-
-    @property
-    def answers(self) -> dict[str, int]:
-        return {"by_place": self.length, "prefix_by_place": self.length}
-
-    @property
-    def highest(self) -> float:
-        return 1e9  # nats: the answers are losses
 
     @property
     def floor(self) -> float:

@@ -29,40 +29,36 @@ class Contestant:
 # Digits ask for little: a narrow model learns twelve of them in seconds.
 _NARROW: dict[str, object] = {"model.width": 32, "model.heads": 2, "model.hidden": 64}
 _ECHO: dict[str, object] = {**_NARROW, "causal": True}
+# Eight digits turned around, in few steps that are all of one size.
+_TURNED: dict[str, object] = {
+    "causal": True,
+    "positions": "learned",
+    "again": "reverse",
+    "shortest": 8,
+    "longest": 8,
+    "iterations": 200,
+    "schedule": "constant",
+    "warmup": 0,
+    "evaluate_every": 10,
+}
 # One head of width 64, whose queries and keys start at a variance of one: the case that the root is there for.
 _WIDE: dict[str, object] = {
+    **_TURNED,
     "model.width": 64,
     "model.heads": 1,
     "model.hidden": 64,
     "layers": 1,
     "spread": 3**0.5,
-    "causal": True,
-    "positions": "learned",
-    "again": "reverse",
-    "shortest": 8,
-    "longest": 8,
-    "iterations": 200,
     "batch_size": 64,
     "learning_rate": 1e-3,
-    "schedule": "constant",
-    "warmup": 0,
-    "evaluate_every": 10,
 }
 # As many blocks as fresh stacks are measured with, and steps that are large for them.
 _DEEP: dict[str, object] = {
+    **_TURNED,
     **_NARROW,
     "layers": 24,
-    "causal": True,
-    "positions": "learned",
-    "again": "reverse",
-    "shortest": 8,
-    "longest": 8,
-    "iterations": 200,
     "batch_size": 32,
     "learning_rate": 4e-3,
-    "schedule": "constant",
-    "warmup": 0,
-    "evaluate_every": 10,
 }
 _AFTER: dict[str, object] = {**_DEEP, "norm_place": "post"}
 _BEFORE: dict[str, object] = {**_DEEP, "norm_place": "pre"}

@@ -107,6 +107,12 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
     ada.get_by_role("spinbutton").fill("3")
     ada.get_by_role("button", name="Send my prediction").click()
     expect(board.locator(".say").first).to_have_text("1 of 2 have answered")
+    bob.route("**/answer", lambda asked: asked.fulfill(json={"problem": "This answer came too late."}))
+    bob.get_by_role("spinbutton").fill("4")
+    bob.get_by_role("button", name="Send my prediction").click()
+    expect(bob.locator(".say").first).to_have_text("This answer came too late.")
+    bob.wait_for_timeout(2_500)  # it asks each second how things stand
+    expect(bob.locator(".say").first).to_have_text("This answer came too late.")
 
     calm(teacher)
     board.get_by_role("button", name="End the class").click()

@@ -20,7 +20,7 @@ export default instrument((place) => {
   const say = node("p", { class: "say", role: "status" }), body = node("div", { class: "body" }), result = node("div", { class: "result" });
   place.replaceChildren(say, body, result);
   place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
-  let data = null, component = null, told = {}, drawn = "", shown = "", part = null, timer = 0, failures = 0, over = false, sending = null;
+  let data = null, component = null, told = {}, drawn = "", shown = "", part = null, timer = 0, failures = 0, over = false, sending = null, refused = "";
 
   const post = (wish, more = {}) =>
     fetch(`/class/${data.code}/${wish}`, {
@@ -30,13 +30,15 @@ export default instrument((place) => {
   /** A prediction is sent until the server has it: what it gets twice it counts once. */
   async function send(given) {
     const mine = (sending = { given });
+    refused = "";
     for (let tries = 1; sending === mine; tries += 1) {
       say.textContent = tries > 1 ? "The server does not answer. Your prediction is sent again until it does …" : "Sending …";
       try {
         const answer = await post("answer", { given });
         if (answer.status < 500) {
-          if (sending === mine) sending = null;
-          return hear(await answer.json());
+          const news = await answer.json();
+          if (sending === mine) [sending, refused] = [null, news.problem ?? ""]; // stays until the next attempt or question
+          return hear(news);
         }
       } catch {
         // no connection: again, a little later
@@ -91,7 +93,7 @@ export default instrument((place) => {
   }
 
   function paint() {
-    if (!sending && !told.problem) say.textContent = status();
+    if (!sending && !told.problem) say.textContent = refused || status();
     part?.show(told);
     const now = JSON.stringify([told.number, told.revealed, told.answer ?? null]);
     if (now === shown) return;
@@ -106,7 +108,7 @@ export default instrument((place) => {
       [data, component] = [arrived, from];
       const now = JSON.stringify([data.code, data.number, data.teaches]);
       if (now !== drawn) {
-        [drawn, shown, told, over, sending] = [now, "", { answered: 0, present: 0, mine: null, given: [], revealed: false }, false, null];
+        [drawn, shown, told, over, sending, refused] = [now, "", { answered: 0, present: 0, mine: null, given: [], revealed: false }, false, null, ""];
         result.replaceChildren();
         part = data.teaches
           ? board(data, { reveal: () => steer("reveal"), end: () => steer("end"), go: (by) => component.setTriggerValue("next", by) })
