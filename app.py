@@ -22,7 +22,7 @@ from starlette.types import Scope
 
 from explorer.environment import environment
 from explorer.training.jobs import service
-from explorer.ui import class_routes, lessons, live, packed, streams, trainings, visitors, warmup
+from explorer.ui import class_routes, left_pages, lessons, live, packed, streams, trainings, visitors, warmup
 
 log = logging.getLogger("lineage")
 OURS = Path(__file__).parent / "explorer" / "ui" / "assets"
@@ -47,6 +47,7 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     environment()  # a setting that is not possible is said now, not to the first visitor
     lessons.every()  # and so is a lesson, not to a class
     service.restore()
+    left_pages.forget_what_left_pages_ask()
     warmup.start()
     yield {}
     service.close()

@@ -18,11 +18,12 @@ ROOT = Path(__file__).parents[1]
 class Server:
     """A port and a home; the process that serves them may end and begin again."""
 
-    def __init__(self, home: Path, **settings: str) -> None:
+    def __init__(self, home: Path, app: Path = ROOT / "app.py", **settings: str) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.home = home
+        self.app = app
         self.settings = settings
         self.process: subprocess.Popen[bytes] | None = None
         home.mkdir(parents=True, exist_ok=True)
@@ -33,7 +34,7 @@ class Server:
 
     def start(self) -> None:
         """Begin, and wait until it answers."""
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self.port)]
+        command = [sys.executable, "-m", "streamlit", "run", str(self.app), "--server.port", str(self.port)]
         command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
         environment = os.environ | {"LINEAGE_HOME": str(self.home), "PYTHONDONTWRITEBYTECODE": "1"} | self.settings
         file = self.home / "server.log"

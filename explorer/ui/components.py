@@ -55,10 +55,15 @@ def heard(key: str, name: str) -> Any:
 
 
 def ears(key: str, *names: str) -> dict[str, Callable[[], None]]:
-    """Callbacks that keep what is said until a run asks for it: the one it was said in may be interrupted."""
+    """Callbacks that keep what is said until a run asks for it: the one it was said in may be interrupted.
+
+    What is said in the moment in which its page is left has nobody to hear it.
+    """
 
     def keep(name: str) -> None:
-        st.session_state[f"{key}: {name}"] = st.session_state[key][name]
+        said = st.session_state.get(key)
+        if said is not None:
+            st.session_state[f"{key}: {name}"] = said[name]
 
     return {f"on_{name}_change": partial(keep, name) for name in names}
 

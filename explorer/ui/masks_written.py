@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -40,18 +39,19 @@ def written_section(session: PageSession[Masks], lanes: Mapping[str, Lane]) -> N
         ties = bound(session, "masks.begin", state.begin, lambda s, v: replace(s, begin=v))
         st.text_input("They go on from", max_chars=BEGINNING, width=400, **ties)
         problems(state.beginning[1])
-    slowly.latest(
+    begin = state.beginning[0] if state.reads == "tale" else ""
+    key = ("masks-written", *(part for lane in kept.values() for part in lane.stamp), begin)
+
+    def texts() -> Mapping[str, Written]:
+        return {name: _written(lane, begin) for name, lane in kept.items()}
+
+    slowly.latest(  # both at once: they are there to be compared
         f"masks-written-{state.reads}",
-        lambda: {name: _work(state, lane) for name, lane in kept.items()},
-        lambda found, old: _show(state, found, bool(old)),
+        lambda: {"texts": (key, texts)},
+        lambda found, old: _show(state, found["texts"], bool(old)),
         "The models write …",
         HEIGHT,
     )
-
-
-def _work(state: Masks, lane: Lane) -> tuple[tuple[Hashable, ...], Callable[[], Written]]:
-    begin = state.beginning[0] if state.reads == "tale" else ""
-    return ("masks-written", *lane.stamp, begin), partial(_written, lane, begin)
 
 
 def _written(lane: Lane, begin: str) -> Written:

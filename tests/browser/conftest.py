@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,19 +49,27 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("visited")) as address:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the common server keeps its things, its log among them."""
+    return tmp_path_factory.mktemp("visited")
+
+
+@pytest.fixture(scope="session")
+def server(home: Path) -> Iterator[str]:
+    with serving(home) as address:
         yield address
 
 
 @pytest.fixture
-def visit(browser: Any, server: str) -> Iterator[Visit]:
+def visit(browser: Any, server: str, home: Path) -> Iterator[Visit]:
     """Opens an address as a visitor of its own; at the end says whatever went wrong meanwhile.
 
     `beside` is a page of the visitor who opens one more, `at` a server of the test's own, `bearing` what is
     no trouble there. What visitors train on the common server ends with their test.
     """
     contexts, troubles = [], []
+    log = home / "server.log"
+    before = len(log.read_text())
 
     def opened(
         path: str,
@@ -106,4 +115,6 @@ def visit(browser: Any, server: str) -> Iterator[Visit]:
             if job["can_stop"]:
                 context.request.post(f"{server}/jobs/{job['key']}/stop", headers={"X-Lineage": "1"})
         context.close()
+    if "Traceback" in (said := log.read_text()[before:]):  # the page shows visitors no more than that there is one
+        troubles.append(f"the server: {said}")
     assert troubles == []

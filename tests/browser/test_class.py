@@ -140,6 +140,7 @@ def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Pat
                 "disconnected",
                 "Client Error in reaching server endpoint",
                 "server is not responding",
+                "DoInitPings",
             ),
         )
         train(page)
