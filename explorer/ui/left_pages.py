@@ -13,12 +13,12 @@ from streamlit.runtime.scriptrunner import RerunData, ScriptRunner
 _run = ScriptRunner._run_script
 
 
-def _run_unless_left(runner: ScriptRunner, asked: RerunData) -> None:
-    parts = asked.fragment_id_queue
-    if not parts or any(map(runner._fragment_storage.contains, parts)):
-        _run(runner, asked)
+def _run_unless_left(self: ScriptRunner, rerun_data: RerunData) -> None:
+    parts = rerun_data.fragment_id_queue
+    if not parts or any(map(self._fragment_storage.contains, parts)):
+        _run(self, rerun_data)
 
 
 def forget_what_left_pages_ask() -> None:
     """From now on, in the whole process. Called once by the server."""
-    ScriptRunner._run_script = _run_unless_left  # type: ignore[method-assign]
+    ScriptRunner._run_script = _run_unless_left  # type: ignore[method-assign, assignment]
