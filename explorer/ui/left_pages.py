@@ -21,4 +21,4 @@ def _run_unless_left(self: ScriptRunner, rerun_data: RerunData) -> None:
 
 def forget_what_left_pages_ask() -> None:
     """From now on, in the whole process. Called once by the server."""
-    ScriptRunner._run_script = _run_unless_left  # type: ignore[method-assign, assignment]
+    ScriptRunner._run_script = _run_unless_left  # type: ignore[method-assign]
