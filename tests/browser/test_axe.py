@@ -39,6 +39,10 @@ TRAPS = """() => [...document.querySelectorAll("a[href], button, input, select, 
     .map((each) => [each, new KeyboardEvent("keydown", { key: "Tab", bubbles: true, cancelable: true })])
     .filter(([each, tab]) => !each.dispatchEvent(tab))
     .map(([each]) => each.outerHTML.slice(0, 200))"""
+# What moves by itself though the system asks for less motion.
+MOVES = """() => [...document.querySelectorAll(".lineage, .lineage *")]
+    .filter((each) => !each.matches(".frame-probe") && /[1-9]/.test(getComputedStyle(each).transitionDuration))
+    .map((each) => each.outerHTML.slice(0, 200))"""
 # Our instruments are there, and the button that every page has; its style sheet is that of captions, too.
 DRAWN = """() => document.querySelector(".lineage-projector-button")
     && [...document.querySelectorAll(".lineage")].every((place) => place.childElementCount)
@@ -77,6 +81,8 @@ def test_a_page_has_no_serious_violation(troubles: Any, visit: Any, address: str
     page.emulate_media(color_scheme="dark")
     assert found + troubles(page, "dark, 390", again=True) == []
     assert page.evaluate(TRAPS) == []
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(MOVES) == []
 
 
 def test_a_page_on_a_projector_has_none_either(troubles: Any, visit: Any) -> None:

@@ -136,6 +136,11 @@ class Frame {
     this.turn ??= requestAnimationFrame(this.drawSome);
   }
 
+  soon(panel) {
+    if (!this.queue.includes(panel)) this.queue.push(panel);
+    this.turn ??= requestAnimationFrame(this.drawSome);
+  }
+
   drawSome = () => {
     this.turn = null;
     const until = performance.now() + 8;

@@ -123,8 +123,8 @@ export class Panel {
      Points and bars, which must not be seen in halves, are drawn anew when one more of them is there. */
   show(cursor) {
     if (!this.drawn) return;
-    if (this.figure.frames) return void (this.page === pageAt(this.figure.frames, cursor) || this.draw(this.drawn, cursor));
-    if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.draw(this.drawn, cursor);
+    if (this.figure.frames) return void (this.page === pageAt(this.figure.frames, cursor) || this.frame.soon(this));
+    if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.frame.soon(this);
     this.cursor = cursor;
     this.say();
     this.lay();
