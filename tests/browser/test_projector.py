@@ -84,6 +84,29 @@ def test_a_page_goes_by_screen_by_screen_and_comes_back_whole(visit: Any) -> Non
     expect(page.locator(".lineage-frame .frame-area").first).to_have_css("height", usual)
 
 
+def test_an_instrument_that_is_made_of_several_shows_them_one_by_one(visit: Any) -> None:
+    page = visit("/masks?screen=projector", 1280, 720)
+    at(page, r"^1 / ")
+    matrices = page.locator(".lineage-masks .steps section")
+    seen: list[set[str]] = []
+    for _ in range(5):
+        page.keyboard.press("ArrowRight")
+        expect(bar(page).locator(".place")).not_to_contain_text("part")
+        expect(bar(page).locator(".place")).not_to_have_text(re.compile(r"^1 / "))
+        page.wait_for_timeout(300)  # it takes its room, and then its size
+        shown = [each for each in matrices.all() if each.is_visible()]
+        seen.append({each.get_attribute("class") or "" for each in shown})
+        for each in shown:  # whole, above the bar, with its numbers
+            box = each.bounding_box()
+            assert box and box["y"] >= 0 and box["y"] + box["height"] <= 676 and box["x"] + box["width"] <= 1280
+            expect(each.locator("table")).not_to_have_class(re.compile("bare"))
+    assert seen == [set(), {"padding", "causal"}, {"both", "scores"}, {"under", "weights"}, set()]
+    page.keyboard.press("Escape")
+    expect(matrices).to_have_count(6)
+    for each in matrices.all():
+        expect(each).to_be_visible()
+
+
 def test_a_screen_that_is_not_there_is_said(visit: Any) -> None:
     page = visit("/compare?screen=cinema")
     expect(page.get_by_text("There is no screen “cinema”.")).to_be_visible()

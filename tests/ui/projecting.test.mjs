@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addressed, columnsOf, filling, lowest, moved, scaleOf, stopsOf, viewsOf, wish } from "../../explorer/ui/assets/projecting.js";
+import { ONLY, addressed, columnsOf, filling, lowest, moved, scaleOf, stopsOf, viewsOf, wish } from "../../explorer/ui/assets/projecting.js";
 
 const page = (...kinds) => kinds.map((kind) => {
   const [name, title = ""] = kind.split(":");
@@ -65,6 +65,12 @@ test("a stop is as large as fits, between two bounds, and alike on all screens o
   assert.equal(scaleOf(1280, 676, () => 9999), 1.6);
   assert.equal(scaleOf(1280, 676, () => 10, { grows: true }), 1.8); // what grows fills the screen itself
   assert.equal(scaleOf(1280, 676, () => 9999, { card: true }), 1.25);
+  const whole = scaleOf(1280, 676, () => 470); // smaller, but not in two halves
+  assert.ok(470 * whole <= 676 && whole > 1.3 && whole < 1.6);
+  assert.equal(scaleOf(1280, 676, () => 560), 1.6);
+  const only = scaleOf(1280, 676, () => 560, { only: true }); // what is one of several
+  assert.ok(560 * only <= 676 && only > ONLY && only < 1.3);
+  assert.equal(scaleOf(1280, 676, () => 10, { only: true }), 1.6);
 });
 
 test("a figure that did not fit with its finding comes after it", () => {

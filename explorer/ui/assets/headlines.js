@@ -4,7 +4,7 @@ import { glance, strongest } from "./attention.js";
 import { fullest, paintHead, put } from "./headtiles.js";
 import { readable } from "./readable.js";
 import { spot } from "./spot.js";
-import { node } from "./svg.js";
+import { node, tallest } from "./svg.js";
 
 export const TALLEST = 768, SEEN = 0.02; // px of a long text; the weakest line that is drawn
 /** Of a long text the weakest lines would be a haze. */
@@ -14,7 +14,7 @@ const BUCKETS = 24; // widths of lines
 
 /** Sizes of a drawing of `count` tokens. */
 export function rows(count) {
-  const high = Math.max(6, Math.min(count > 12 ? 24 : 34, TALLEST / count));
+  const high = Math.max(6, Math.min(count > 12 ? 24 : 34, tallest(TALLEST) / count));
   const line = high >= 12 ? Math.floor(high) : high;
   return { high: line, font: Math.max(11, Math.min(count > 12 ? 16 : 18, Math.round(line * 0.8))), every: Math.ceil(11.5 / line) };
 }

@@ -168,7 +168,7 @@ export default instrument((place) => {
       };
       mark(one.vectors, kind === "learned" ? null : 2 * Math.min(pair, has.width / 2 - 1), has.width);
       mark(one.square, kind === "rotary" ? other : null, count);
-      const values = math.seen(has.square, count, at), width = one.seen.root.clientWidth;
+      const values = math.seen(has.square, count, at), width = one.root.clientWidth;
       put(one.heads.seen, kind === "rotary" ? `score of a query at ${at}, by the key’s place` : `cosine seen from place ${at}`);
       lines(one.seen, [{ values, span: 1 }], width, at, kind === "rotary" ? other : null);
       const [far, low] = Array.from(values).reduce((best, value, i) => (value < best[1] ? [i, value] : best), [0, Infinity]);

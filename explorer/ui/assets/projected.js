@@ -1,5 +1,25 @@
 /* What stands on a page of ours, in its order, as stops are made of it (projecting.js): read off Streamlit's elements. */
 
+/* Of an instrument that is higher than a screen: what of it makes one, in their order. What is in none stands on each. */
+const SCREENS = {
+  heads: [".training", ".heads", ".second", ".habits-figure", ".said, .buttons, .worth, .model"],
+  cell: [".tools, .dials", ".told, .diagram", ".gate, .gate ~ div:not(.head):not(.axis)", ".head, .trace, .axis, .keys"],
+  masks: [".tools, .rows, .words", ".padding, .causal", ".both, .scores", ".under, .weights"],
+  temperature: [".controls, .finding", ".controls, .distribution", ".written"],
+  walk: [".askers, .rail, .formula, .note", ".lens", ".keys"],
+  positions: ["h3, .about, .about ~ .dials", "section > :nth-child(n+4):nth-child(-n+5)", "section > :nth-child(n+6):nth-child(-n+7)", "section > :nth-child(n+8):nth-child(-n+10)", "section > :nth-child(n+11)"],
+  block: [".tower", ".pills:not(.heads)", ".plot, .heads", ".below", ".learned"],
+  stacks: [".controls, .finding, .rest", ".figure, .read"],
+  cutheads: [".controls, .finding, .about", ".stage, .words, .legend"],
+  senses: [".map", ".side"],
+  dotproduct: [".tables, .words", ".steps"],
+  alignment: [".bar, .written, .both", ".strips, .below"],
+  tree: [".finding, .token-text, .controls, .about", ".columns"],
+  tokens: [".finding, .controls", ".picture, .numbers", ".side"],
+  gates: [".parts > :nth-child(-n+2)", ".parts > :nth-child(n+3):nth-child(-n+4)", ".parts > :nth-child(n+5)"],
+  beams: [".control, h3, .scroller", ".lists, .words, .lineage-caption"],
+};
+
 const test = (id) => `[data-testid="${id}"]`;
 const HEADINGS = { H1: "question", H2: "section", H3: "finding" };
 const MARKS = [
@@ -10,6 +30,12 @@ const MARKS = [
 ];
 const FIGURES = [".lineage", test("stDataFrame"), test("stTable"), test("stImage")].join();
 const CORNERS = ".lineage-jobs, .lineage-projector"; // they are of every page, and of no stop
+
+/** The selectors of a figure's screens: one, or none, where it is not made of several. */
+export function screensOf(figure) {
+  const name = Object.keys(SCREENS).find((each) => figure.querySelector(`.lineage-${each}`));
+  return (SCREENS[name] ?? []).map((each) => each.split(", ").map((one) => `.lineage-${name} ${one}`).join(", ")).filter((each) => figure.querySelector(each));
+}
 
 /** [{ node, kind, title }] */
 export function unitsOf(root) {

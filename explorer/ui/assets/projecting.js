@@ -5,8 +5,11 @@ const CROWD = 1; // more controls than that are a stop of their own
 const QUIET = new Set(["The code", "The papers"]); // what nobody reads off a wall
 // Times the size of a page, on a screen of 1280 x 720: at the smallest a number of 15 px is 24 px high. A figure that can
 // grow is no larger than `GROWING`: the rest of the screen is its own.
-// A card has words to read and no such numbers: it may be smaller, to stand there as a whole.
-const LARGEST = 2.6, GROWING = 1.8, SMALLEST = 1.6, CARD = 1.25;
+// What then stands there as a whole may be smaller, down to `WHOLE`: half a figure says less than a small one. A card has
+// words to read and no such numbers: `CARD`. What is one
+// of several that an instrument is made of has few words beside it: from `SMALLEST` down to `ONLY`, rather than in two halves.
+const LARGEST = 2.6, GROWING = 1.8, SMALLEST = 1.6, WHOLE = 1.3, CARD = 1.25;
+export const ONLY = 1.1;
 const ROOM = { width: 1280, height: 676 }; // of which the bar at its foot takes its part
 // How low a figure may become, as a share of its usual height and in px: beside its finding, and alone.
 const LOW = { beside: [0.75, 130], alone: [0.3, 80] };
@@ -88,14 +91,14 @@ export function moved({ stop, view }, to, { stops, views }) {
   return { stop, view };
 }
 
-/** The largest scale at which the stop fits, else the smallest. `high(width)` is its height in a room so wide, in px. */
-export function scaleOf(width, height, high, { grows = false, card = false } = {}) {
+/** The largest scale at which the stop fits, else that in which it is seen part by part. `high(width)` is its height in a
+    room so wide, in px. */
+export function scaleOf(width, height, high, { grows = false, card = false, only = false } = {}) {
   const base = Math.min(width / ROOM.width, height / ROOM.height);
-  const least = card ? CARD : SMALLEST;
-  for (let times = grows ? GROWING : LARGEST; times > least; times *= 0.96) {
+  for (let times = only ? SMALLEST : grows ? GROWING : LARGEST; times > (only ? ONLY : card ? CARD : WHOLE); times *= 0.96) {
     if (high(width / (times * base)) * times * base <= height) return times * base;
   }
-  return least * base;
+  return (card ? CARD : SMALLEST) * base;
 }
 
 /** How low a figure may be drawn, and how high with so much room to spare for its rows of panels. */

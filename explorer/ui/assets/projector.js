@@ -6,8 +6,8 @@ Nothing is drawn anew: the page's own elements are shown stop by stop, scaled as
 as it does elsewhere, and leaving gives them back. Whether it is on is known here and stands in the address as
 screen=projector, without a word to the server: it stays on from page to page.
 */
-import { addressed, columnsOf, filling, lowest, moved, scaleOf, stopsOf, viewsOf, wish } from "./projecting.js";
-import { unitsOf } from "./projected.js";
+import { ONLY, addressed, columnsOf, filling, lowest, moved, scaleOf, stopsOf, viewsOf, wish } from "./projecting.js";
+import { screensOf, unitsOf } from "./projected.js";
 import { reachable } from "./reachable.js";
 import { icon } from "./save.js";
 import { instrument, node } from "./svg.js";
@@ -25,6 +25,8 @@ class Projector {
   stops = [];
   views = [{ from: 0, to: 0 }];
   alone = new WeakSet(); // figures that did not fit on one screen with what stands before them
+  split = new WeakSet(); // and those that did not fit even so: what they are made of comes one by one
+  others = document.head.appendChild(document.createElement("style")); // hides all but one of these
   place = ""; // the page and the step of the lesson that are shown
   page = "";
 
@@ -67,6 +69,8 @@ class Projector {
     for (const each of document.querySelectorAll("[data-stop]")) delete each.dataset.stop;
     this.main?.scrollTo(0, 0);
     this.stops = [];
+    this.others.textContent = "";
+    document.body.classList.remove("lineage-screened");
     this.bar.hidden = true;
     dispatchEvent(new Event("resize"));
   }
@@ -75,23 +79,35 @@ class Projector {
   read() {
     if (!this.on || !this.block) return;
     const units = unitsOf(this.block).map((each) => ({ ...each, alone: this.alone.has(each.node) }));
-    const stops = stopsOf(units).map(({ title, shown }) => ({ title, nodes: shown.map((i) => units[i].node) }));
+    this.kinds = new Map(units.map((each) => [each.node, each.kind]));
+    const stops = stopsOf(units).map(({ title, shown }) => ({ title, nodes: shown.map((i) => units[i].node) })).flatMap((stop) => this.screens(stop));
     const parts = new URLSearchParams(location.search), place = [this.page, location.pathname, parts.get("lesson"), parts.get("part")].join();
     const same = place === this.place && stops.length === this.stops.length
-      && stops.every(({ nodes }, i) => nodes.length === this.stops[i].nodes.length && nodes.every((each, n) => each === this.stops[i].nodes[n]));
+      && stops.every(({ nodes, only }, i) => only === this.stops[i].only && nodes.length === this.stops[i].nodes.length && nodes.every((each, n) => each === this.stops[i].nodes[n]));
     if (same && this.units === units.length) return;
     if (place !== this.place) this.at = { stop: 0, view: 0 };
     else if (this.at.stop > 0) { // who has not begun stays at the beginning, whatever comes before it
-      const held = this.stops[this.at.stop]?.nodes ?? [], next = stops.findIndex(({ nodes }) => nodes.some((each) => held.includes(each)));
+      const { nodes: held = [], only } = this.stops[this.at.stop] ?? {}, here = stops.map(({ nodes }) => nodes.some((each) => held.includes(each)));
+      const again = stops.findIndex((stop, i) => here[i] && stop.only === only), next = again < 0 ? here.indexOf(true) : again;
       this.at = { ...this.at, stop: next < 0 ? Math.max(0, Math.min(this.at.stop, stops.length - 1)) : next };
     }
     Object.assign(this, { stops, place, units: units.length });
     this.all = units.map((each) => each.node);
-    this.kinds = new Map(units.map((each) => [each.node, each.kind]));
     this.show();
   }
 
+  /* A stop for each screen of a figure that is made of several. */
+  screens(stop) {
+    const figure = stop.nodes.find((each) => this.split.has(each)), all = figure ? screensOf(figure) : [];
+    if (all.length < 2) return [stop];
+    const led = stop.nodes.filter((each) => each === figure || this.kinds.get(each) === "control");
+    return all.map((only, i) => ({ ...stop, nodes: i ? [figure] : led, only, rest: all.filter((each) => each !== only) }));
+  }
+
   show() {
+    const { only, rest = [] } = this.stops[this.at.stop] ?? {};
+    document.body.classList.toggle("lineage-screened", rest.length > 0);
+    this.others.textContent = rest.length ? `.lineage-projected :is(${rest.join()}):not(${only}) { display: none !important; }` : "";
     const shown = new Set(this.stops[this.at.stop]?.nodes ?? []), block = this.block;
     for (const each of block.querySelectorAll("[data-stop]")) delete each.dataset.stop;
     for (const each of this.all) each.dataset.stop = shown.has(each) ? "shown" : "off";
@@ -104,37 +120,54 @@ class Projector {
     }
     this.size.disconnect();
     this.bar.hidden = !this.stops.length;
-    this.fit();
+    if (rest.length) this.settle();
+    else this.fit();
     this.size.observe(block);
     this.tell();
   }
 
+  /* What is alone on its screen draws itself for the room it has, some frames later; only then its height is known. */
+  async settle() {
+    const stop = this.stops[this.at.stop], drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    for (const smallest of [true, false, true]) {
+      this.fit(false, smallest);
+      await drawn();
+      if (!this.on || this.stops[this.at.stop] !== stop) return;
+      if (!smallest && this.views.length === 1 && this.tall <= this.room / this.scale + 1) return;
+      if (smallest && this.views.length > 1) return this.fit(); // part by part, then
+    }
+  }
+
+  get room() { return window.innerHeight - BAR * Math.min(window.innerWidth / 1280, window.innerHeight / 720); } // px of the screen
+  get tall() { return this.block.offsetHeight + 2 * EDGE; } // its own px
+
   /* As large as fits; `smaller`: something on the stop has grown, and only that is answered. */
-  fit(smaller = false) {
-    const { main, block } = this;
+  fit(smaller = false, smallest = smaller) {
+    const { main, block, room } = this;
     if (!this.on || !block || !this.stops.length) return;
     const { innerWidth: width, innerHeight: height } = window, base = Math.min(width / 1280, height / 720);
     document.body.style.setProperty("--base", base);
-    const room = height - BAR * base, tall = () => block.offsetHeight + 2 * EDGE;
-    if (smaller && this.scale && this.views.length === 1 && tall() <= room / this.scale + 1) return;
+    if (smaller && this.scale && this.views.length === 1 && this.tall <= room / this.scale + 1) return;
     const frame = [...block.querySelectorAll(".lineage-frame")].find(seen);
     const alone = this.stops[this.at.stop].nodes.some((each) => this.alone.has(each)), low = frame && lowest(Number(frame.dataset.usual), alone);
     if (frame) stretch(frame, low);
     const lay = (inner) => {
       main.style.setProperty("--room", `${inner}px`);
-      return [...block.querySelectorAll("table")].some(cutOff) ? Infinity : tall();
+      return [...block.querySelectorAll("table")].some(cutOff) ? Infinity : this.tall;
     };
-    this.scale = scaleOf(width, room, lay, { grows: Boolean(frame), card: this.stops[this.at.stop].nodes.some((each) => this.kinds.get(each) === "card") });
+    const { nodes, only } = this.stops[this.at.stop], card = nodes.some((each) => this.kinds.get(each) === "card");
+    this.scale = only && smallest ? ONLY * base : scaleOf(width, room, lay, { grows: Boolean(frame), card, only: Boolean(only) });
     const high = lay(width / this.scale);
     if (high > room / this.scale && this.part()) return;
     if (high === Infinity) { // a table that is cut off says less than a small one
       this.scale = Math.max(0.7 * this.scale, width / (widest(block) + 2 * EDGE + 10));
       lay(width / this.scale);
     }
-    if (frame) stretch(frame, filling(low, room / this.scale - tall(), rowsOf(frame), frame.clientWidth), true);
+    if (frame) stretch(frame, filling(low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth), true);
     main.style.setProperty("--scale", this.scale);
     main.style.setProperty("--high", `${room / this.scale}px`);
-    this.views = viewsOf(tall(), room / this.scale, tall() > room / this.scale + 1 ? rowsAndPictures(main, this.scale) : []);
+    const several = this.tall > room / this.scale + 1; // but not for room that is only kept free
+    this.views = viewsOf(several ? Math.min(this.tall, endOf(main, this.scale)) : this.tall, room / this.scale, several ? rowsAndPictures(main, this.scale) : []);
     this.at.view = Math.min(this.at.view, this.views.length - 1);
     this.look();
   }
@@ -148,13 +181,14 @@ class Projector {
     this.tell();
   }
 
-  /* The figure of a stop that is too high goes on a screen of its own, after what leads to it; whether there is one. */
+  /* The figure of a stop that is too high goes on a screen of its own, after what leads to it, and if that is not
+     enough on several; whether there was a way. */
   part() {
-    const { nodes } = this.stops[this.at.stop], figure = nodes.findIndex((each) => this.kinds.get(each) === "figure");
-    if (figure < 1 || this.alone.has(nodes[figure])) return false;
-    this.alone.add(nodes[figure]);
-    this.read();
-    return true;
+    const { nodes } = this.stops[this.at.stop], figure = nodes.find((each) => this.kinds.get(each) === "figure");
+    const way = figure && (nodes[0] !== figure && !this.alone.has(figure) ? this.alone : !this.split.has(figure) && screensOf(figure).length > 1 ? this.split : null);
+    way?.add(figure);
+    if (way) this.read();
+    return Boolean(way);
   }
 
   go(to) {
@@ -193,11 +227,13 @@ class Projector {
 const seen = (element) => element.getClientRects().length > 0;
 const cutOff = (table) => seen(table) && table.offsetWidth > table.parentElement.clientWidth + 1;
 const WHOLE = "svg, canvas, p, h1, h2, h3, h4, li, tr, button, label, input, .katex-display";
-const rowsAndPictures = (main, scale) => {
+const places = (main, scale, elements) => {
   const { top } = main.querySelector('[data-testid="stVerticalBlock"]').getBoundingClientRect();
-  return [...main.querySelectorAll(WHOLE)].filter(seen).map((each) => each.getBoundingClientRect())
-    .map((box) => [(box.top - top) / scale + EDGE, (box.bottom - top) / scale + EDGE]);
+  return elements.filter(seen).map((each) => each.getBoundingClientRect()).map((box) => [(box.top - top) / scale + EDGE, (box.bottom - top) / scale + EDGE]);
 };
+const rowsAndPictures = (main, scale) => places(main, scale, [...main.querySelectorAll(WHOLE)]);
+const EMPTY = "p, div, span, small"; // where nothing is written in them
+const endOf = (main, scale) => Math.max(...places(main, scale, [...main.querySelectorAll(":not(:has(*))")].filter((leaf) => leaf.textContent.trim() || !leaf.matches(EMPTY))).map(([, bottom]) => bottom)) + EDGE;
 const widest = (block) => Math.max(...[...block.querySelectorAll("table")].filter(seen).map((table) => table.offsetWidth));
 const rowsOf = (frame) => new Set([...frame.querySelectorAll(".frame-panel")].map((panel) => panel.offsetTop)).size || 1;
 

@@ -8,7 +8,7 @@ import { arrays } from "./packed.js";
 import { saveMenu, svgOf, toCsv } from "./save.js";
 import { Shared } from "./shared.js";
 import { band, cosinesOf, course, labelled, nameOf, number, path, placeOf, ranged, said, spanOf, ticksOf } from "./stacking.js";
-import { draw, instrument, measure, node } from "./svg.js";
+import { draw, instrument, measure, node, tallest } from "./svg.js";
 
 const PANELS = [
   { of: "size", title: "Mean square of the stream" },
@@ -81,8 +81,9 @@ export default instrument((place) => {
 
   function paint() {
     if (!found || !place.clientWidth) return;
-    const width = place.clientWidth, columns = width >= 760 ? 2 : 1, tall = columns === 2 ? TALL.wide : TALL.narrow;
-    const each = (width - (columns - 1) * 28) / columns, high = headOf(each) + tall + FOOT, lines = Math.ceil(PANELS.length / columns);
+    const width = place.clientWidth, columns = width >= 760 ? 2 : 1;
+    const each = (width - (columns - 1) * 28) / columns, lines = Math.ceil(PANELS.length / columns);
+    const tall = Math.min(columns === 2 ? TALL.wide : TALL.narrow, tallest(Infinity) / lines - headOf(each) - FOOT), high = headOf(each) + tall + FOOT;
     figure.setAttribute("viewBox", `0 0 ${width} ${lines * high}`);
     figure.setAttribute("width", width);
     figure.setAttribute("height", lines * high);

@@ -39,6 +39,9 @@ export function instrument(build) {
   };
 }
 
+/** How high a drawing may be that could be of any height, in px: where it has a projector's screen to itself, no higher. */
+export const tallest = (usual) => (document.body.classList.contains("lineage-screened") ? Math.min(usual, 400) : usual);
+
 /** What a colour variable is just now, light or dark: a saved file cannot look variables up. */
 export function colours(place) {
   const probe = place.appendChild(node("span", { hidden: "" }));
