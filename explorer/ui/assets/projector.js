@@ -141,7 +141,8 @@ class Projector {
   get room() { return window.innerHeight - BAR * Math.min(window.innerWidth / 1280, window.innerHeight / 720); } // px of the screen
   get tall() { return this.block.offsetHeight + 2 * EDGE; } // its own px
 
-  /* As large as fits; `smaller`: something on the stop has grown, and only that is answered. */
+  /* As large as fits; `smaller`: something on the stop has grown, and only that is answered; `smallest`: as small as one
+     of several may be. */
   fit(smaller = false, smallest = smaller) {
     const { main, block, room } = this;
     if (!this.on || !block || !this.stops.length) return;
