@@ -29,7 +29,9 @@ from explorer.ui.negation_lab import NegationLab
 
 State = TypeVar("State")
 _ECHO = 1.0  # seconds; nobody types the old value again in that time
+_BUSY = 3.0  # times what drawing the page took, where that is longer: then the browser, too, takes its time
 _PAGE, _STAYED, _RUN, _DRAWN = "lineage.page", "lineage.stayed", "lineage.run", "lineage.drawn"
+_BEGUN = "lineage.begun"  # when this run of the whole page began; nothing while a part of it is drawn alone
 AROUND = ("lesson", "part", "class", "lock", "screen")  # parts of an address that are of no page, but around them all
 _ECHOES = "lineage.echoes"  # by widget: an old value, and until when it is no wish
 
@@ -91,6 +93,7 @@ def remember_page(page: str) -> None:
     """Called once a run, before the page: whether this visitor was on it already."""
     st.session_state[_STAYED] = st.session_state.get(_PAGE) == page
     st.session_state[_PAGE] = page
+    st.session_state[_BEGUN] = time.monotonic()
 
 
 def arrived() -> bool:
@@ -193,8 +196,9 @@ def _unheard(session: PageSession[Any]) -> bool:
 def page_drawn() -> None:
     """Called at the end of each run of a page, or of a part of it."""
     st.session_state[_DRAWN] = now = time.monotonic()
+    heard = now + max(_ECHO, _BUSY * (now - st.session_state.pop(_BEGUN, now)))
     echoes = _echoes()
-    echoes.update({key: (held, min(until, now + _ECHO)) for key, (held, until) in echoes.items()})
+    echoes.update({key: (held, min(until, heard)) for key, (held, until) in echoes.items()})
 
 
 def _echoes() -> dict[str, tuple[object, float]]:
