@@ -198,7 +198,7 @@ def page_drawn() -> None:
     st.session_state[_DRAWN] = now = time.monotonic()
     heard = now + max(_ECHO, _BUSY * (now - st.session_state.pop(_BEGUN, now)))
     echoes = _echoes()
-    echoes.update({key: (held, min(until, heard)) for key, (held, until) in echoes.items()})
+    echoes.update({key: (held, heard if until == math.inf else until) for key, (held, until) in echoes.items()})
 
 
 def _echoes() -> dict[str, tuple[object, float]]:

@@ -131,3 +131,21 @@ def test_what_a_widget_held_before_is_an_echo_until_the_browser_was_shown_the_ne
     bar.now[0] += 5  # type: ignore[attr-defined]
     sent("none")
     assert session.state == Desk("none")
+
+
+def test_where_drawing_took_long_an_echo_may_come_later_whatever_part_is_drawn_meanwhile(bar: Params) -> None:
+    session = opened()
+    page_drawn()
+    bound(session, "left", "none", lambda desk, new: replace(desk, left=new))
+    session.change(lambda desk: replace(desk, left="a"))
+    sessions.remember_page("desk")
+    tie = bound(session, "left", "a", lambda desk, new: replace(desk, left=new))["on_change"]
+    bar.now[0] += 2  # type: ignore[attr-defined]
+    page_drawn()
+    bar.now[0] += 0.5  # type: ignore[attr-defined]
+    page_drawn()  # a part alone
+    for late, state in ((4.5, "a"), (2.0, "none")):
+        bar.now[0] += late  # type: ignore[attr-defined]
+        sessions.st.session_state["left"] = "none"
+        tie()
+        assert session.state == Desk(state)
