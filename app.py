@@ -1,6 +1,6 @@
-"""The process: Streamlit as an ASGI app, with the job service and the files its pages' instruments need.
+"""The server: Streamlit as an ASGI app with our HTTP routes, the job service and static files.
 
-streamlit run app.py
+Start it with `streamlit run app.py`.
 """
 
 from __future__ import annotations
@@ -21,40 +21,52 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from explorer.environment import environment
-from explorer.training.jobs import service
-from explorer.ui import class_routes, left_pages, lessons, live, packed, streams, trainings, visitors, warmup
+from explorer.jobs.scheduler import service
+from explorer.labs.depth import stack_measurements
+from explorer.lessons.parse import read_lessons
+from explorer.ui.state import page_states
+from explorer.web import (
+    array_store,
+    classroom_endpoints,
+    job_endpoints,
+    polling,
+    streamlit_patch,
+    token_streams,
+    visitors,
+    warmup,
+)
 
 log = logging.getLogger("lineage")
-OURS = Path(__file__).parent / "explorer" / "ui" / "assets"
-PLOTLY = Path(plotly.__file__).parent / "package_data"
+STATIC_FILES = Path(__file__).parent / "explorer" / "static"
+PLOTLY_FILES = Path(plotly.__file__).parent / "package_data"
 
 
-class Assets(StaticFiles):
-    """A folder of static files with its own rule for how long a browser may keep them."""
+class CachedStaticFiles(StaticFiles):
+    """A folder of static files with its own Cache-Control header."""
 
-    def __init__(self, directory: Path, keep: str) -> None:
+    def __init__(self, directory: Path, cache_control: str) -> None:
         super().__init__(directory=directory)
-        self.keep = keep
+        self.cache_control = cache_control
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
-        response.headers["Cache-Control"] = self.keep
+        response.headers["Cache-Control"] = self.cache_control
         return response
 
 
 @asynccontextmanager
 async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
-    environment()  # a setting that is not possible is said now, not to the first visitor
-    lessons.every()  # and so is a lesson, not to a class
+    environment()  # an invalid setting stops the server here instead of failing for the first visitor
+    read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
     service.restore()
-    left_pages.forget_what_left_pages_ask()
-    warmup.start()
+    streamlit_patch.ignore_reruns_of_left_pages()
+    warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
     yield {}
     service.close()
 
 
 def log_error(error: Exception) -> bool:
-    """The visitor reads one sentence (Streamlit's own); the trace goes to the log."""
+    """Log the traceback of an unexpected error; Streamlit shows the visitor its standard message."""
     log.error("a page failed", exc_info=error)
     return False
 
@@ -63,15 +75,17 @@ app = st.App(
     "pages/navigation.py",
     lifespan=lifespan,
     routes=[
-        Mount("/assets/lineage", Assets(OURS, "no-cache")),  # asked for each time, sent only when changed
-        Mount("/assets/plotly", Assets(PLOTLY, "max-age=86400")),
-        Route("/operator", visitors.operator, methods=["GET", "POST"]),
-        *trainings.ROUTES,
-        *live.ROUTES,
-        *streams.ROUTES,
-        *packed.ROUTES,
-        *class_routes.ROUTES,
+        Mount(
+            "/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")
+        ),  # revalidated at every request, sent only when changed
+        Mount("/assets/plotly", CachedStaticFiles(PLOTLY_FILES, "max-age=86400")),
+        Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]),
+        *job_endpoints.ROUTES,
+        *polling.ROUTES,
+        *token_streams.ROUTES,
+        *array_store.ROUTES,
+        *classroom_endpoints.ROUTES,
     ],
-    middleware=[Middleware(visitors.Visitors), Middleware(GZipMiddleware, minimum_size=10_000)],
+    middleware=[Middleware(visitors.VisitorMiddleware), Middleware(GZipMiddleware, minimum_size=10_000)],
     on_script_error=log_error,
 )

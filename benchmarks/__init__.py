@@ -1,1 +1,1 @@
-"""The performance claims, each a runnable script."""
+"""The performance claims, each a script: `python -m benchmarks` lists them."""

@@ -22,16 +22,16 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from benchmarks.visitors import Visitor, visiting
+from benchmarks.load.load_generator import Visitor, open_negation_page
 from tests.serving import Server
 
-EVERY = 1.0  # seconds between two questions of a browser
-OURS = {"X-Lineage": "1"}
+POLL_SECONDS = 1.0  # seconds between two questions of a browser
+HEADERS = {"X-Lineage": "1"}
 
 
-async def measured(address: str, students: int, seconds: float, number: int) -> None:
+async def measure_class(address: str, students: int, seconds: float, number: int) -> None:
     """Begin a class with a step of a lesson, and let it answer."""
-    async with visiting(address, "models=bag_of_words&lesson=counting&part=1") as teacher:
+    async with open_negation_page(address, "models=bag_of_words&lesson=counting&part=1") as teacher:
         await teacher.press("lesson.class")
         code = await _code(teacher)
         browsers = [httpx.AsyncClient(base_url=address, timeout=30, trust_env=False) for _ in range(students)]
@@ -64,7 +64,7 @@ async def _round(teacher: Visitor, browsers: list[httpx.AsyncClient], code: str,
             for browser, given in zip(browsers, said, strict=True)
         )
     )
-    await asyncio.sleep(3 * EVERY)
+    await asyncio.sleep(3 * POLL_SECONDS)
     over.set()
     await watching
     sent.sort()
@@ -72,8 +72,8 @@ async def _round(teacher: Visitor, browsers: list[httpx.AsyncClient], code: str,
     final: dict[str, Any] = (await teacher.browser.get(f"/class/{code}")).json()
     lost = sum(max(0, said.count(each) - final["given"].count(each)) for each in set(said))
     begun = time.perf_counter()
-    await teacher.browser.post(f"/class/{code}/reveal", headers=OURS, json={"number": 1})
-    revealed = await asyncio.gather(*(_revealed(browser, code, begun) for browser in browsers))
+    await teacher.browser.post(f"/class/{code}/reveal", headers=HEADERS, json={"number": 1})
+    revealed = await asyncio.gather(*(_seconds_until_revealed(browser, code, begun) for browser in browsers))
     print(f"round {number}: {len(browsers)} students answer within {seconds:.0f} s, each twice")
     print(f"  on the teacher's screen after   p50 {statistics.median(delays):.2f} s, max {max(delays):.2f} s")
     print(f"  counted                         {final['answered']} of {len(browsers)}")
@@ -86,10 +86,10 @@ async def _student(browser: httpx.AsyncClient, code: str, wait: float, given: st
     until = time.perf_counter() + wait
     while (left := until - time.perf_counter()) > 0:
         await browser.get(f"/class/{code}")
-        await asyncio.sleep(min(EVERY, left))
+        await asyncio.sleep(min(POLL_SECONDS, left))
     sent.append(time.perf_counter())
     for _ in range(2):
-        answer = await browser.post(f"/class/{code}/answer", headers=OURS, json={"number": 1, "given": given})
+        answer = await browser.post(f"/class/{code}/answer", headers=HEADERS, json={"number": 1, "given": given})
         answer.raise_for_status()
 
 
@@ -98,14 +98,14 @@ async def _watch(browser: httpx.AsyncClient, code: str, counted: list[tuple[floa
     while not over.is_set():
         found = (await browser.get(f"/class/{code}")).json()
         counted.append((time.perf_counter(), len(found["given"])))
-        await asyncio.sleep(EVERY)
+        await asyncio.sleep(POLL_SECONDS)
 
 
-async def _revealed(browser: httpx.AsyncClient, code: str, begun: float) -> float:
+async def _seconds_until_revealed(browser: httpx.AsyncClient, code: str, begun: float) -> float:
     """Seconds until a student's browser, which asks each second at a moment of its own, has the answer."""
-    await asyncio.sleep(random.uniform(0, EVERY))
+    await asyncio.sleep(random.uniform(0, POLL_SECONDS))
     while "answer" not in (await browser.get(f"/class/{code}")).json():
-        await asyncio.sleep(EVERY)
+        await asyncio.sleep(POLL_SECONDS)
     return time.perf_counter() - begun
 
 
@@ -121,7 +121,7 @@ def main(
             server = Server(Path(home))
             try:
                 server.start()
-                asyncio.run(measured(server.address, students, seconds, number))
+                asyncio.run(measure_class(server.url, students, seconds, number))
             finally:
                 server.stop()
 

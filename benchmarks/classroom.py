@@ -28,7 +28,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.visitors import Visitor, visiting
+from benchmarks.load.load_generator import Visitor, open_negation_page
 from tests.serving import ROOT, Server
 
 SENTENCES = (
@@ -53,30 +53,30 @@ class Part(StrEnum):
 
 
 @contextmanager
-def served(**settings: str) -> Iterator[Server]:
+def serve_app(**settings: str) -> Iterator[Server]:
     """A server with an empty home of its own, warm."""
     with tempfile.TemporaryDirectory(prefix="lineage-class-") as home:
         server = Server(Path(home), **settings)
         try:
             server.start()
-            asyncio.run(_one_visit(server.address))
+            asyncio.run(_warm_up(server.url))
             yield server
         finally:
             server.stop()
 
 
-async def _one_visit(address: str) -> None:
+async def _warm_up(address: str) -> None:
     """The first visitor of a server: pays for its imports and waits for the rest of them."""
-    async with visiting(address) as visitor:
+    async with open_negation_page(address) as visitor:
         await visitor.type("human not nature")  # no stored answer: a model is opened
         await asyncio.sleep(3)
 
 
 @asynccontextmanager
-async def everybody(address: str, queries: Sequence[str]) -> AsyncIterator[list[Visitor]]:
+async def visiting_all(address: str, queries: Sequence[str]) -> AsyncIterator[list[Visitor]]:
     """Visitors who come one after the other within a few seconds, and stay."""
     async with AsyncExitStack() as stack:
-        yield [await stack.enter_async_context(visiting(address, query)) for query in queries]
+        yield [await stack.enter_async_context(open_negation_page(address, query)) for query in queries]
 
 
 # ---- thirty visitors ----
@@ -86,17 +86,17 @@ async def sessions(server: Server, visitors: int) -> None:
     """A class that trains and types. A third asks for the same trainings, the others for seeds of their own."""
     moments = random.Random(0)
     queries = ["" if i % 3 == 0 else f"seed={1_000 * i}" for i in range(visitors)]
-    async with everybody(server.address, queries) as present:
-        alone = await _all_type(present, moments)
-        async with visiting(server.address, TWO_LONG) as teacher:
+    async with visiting_all(server.url, queries) as present:
+        alone = await _type_together(present, moments)
+        async with open_negation_page(server.url, TWO_LONG) as teacher:
             await teacher.press("train")
-            beside = await _all_type(present, moments)
+            beside = await _type_together(present, moments)
             await teacher.stop_all()
         ends = asyncio.gather(*(_train(visitor, moments) for visitor in present))
-        amid = await _all_type(present, moments)
+        amid = await _type_together(present, moments)
         ended = sum(await ends)
         rows = {row["key"]: row["state"] for visitor in present for row in await visitor.jobs() if row["mine"]}
-        asked, taken = 4 * visitors, max(visitor.asked for visitor in present) - 2
+        asked, taken = 4 * visitors, max(visitor.submitted_jobs for visitor in present) - 2
         exceptions = [text for visitor in present for text in visitor.exceptions]
         polls = sum(visitor.polls for visitor in present)
         unanswered = [text for visitor in present for text in visitor.unanswered]
@@ -111,14 +111,20 @@ async def sessions(server: Server, visitors: int) -> None:
     print(f"  trainings taken on, different ones      {taken}, {len(rows)}")
     print(f"  finished: by the panel, in the store    {sum(s == 'finished' for s in rows.values())}, {kept}")
     print(f"  live pictures asked for                 {polls}")
-    print(f"  a typed sentence, nothing trains        {_spread(alone)}")
-    print(f"  a typed sentence, two jobs train        {_spread(beside)}, p95 {_late(beside) / _late(alone):.2f} times")
-    print(f"  a typed sentence, all of them train     {_spread(amid)}, p95 {_late(amid) / _late(alone):.2f} times")
+    print(f"  a typed sentence, nothing trains        {_format_times(alone)}")
+    print(
+        f"  a typed sentence, two jobs train        {_format_times(beside)}, "
+        f"p95 {_percentile_95(beside) / _percentile_95(alone):.2f} times"
+    )
+    print(
+        f"  a typed sentence, all of them train     {_format_times(amid)}, "
+        f"p95 {_percentile_95(amid) / _percentile_95(alone):.2f} times"
+    )
     for text in {*exceptions}:
         print(f"  {text}")
 
 
-async def _all_type(present: Sequence[Visitor], moments: random.Random) -> list[float]:
+async def _type_together(present: Sequence[Visitor], moments: random.Random) -> list[float]:
     """How long the answer to each typed sentence took."""
 
     async def one(visitor: Visitor, wait: float) -> list[float]:
@@ -139,20 +145,20 @@ async def _train(visitor: Visitor, moments: random.Random) -> bool:
     await visitor.press("train")
     until = time.monotonic() + LONGEST
     while time.monotonic() < until:
-        if any(text.startswith(SAID_AT_THE_END) for text in visitor.shown):
+        if any(text.startswith(SAID_AT_THE_END) for text in visitor.messages):
             return True
         await asyncio.sleep(0.2)
     return False
 
 
-def _late(taken: Sequence[float]) -> float:
+def _percentile_95(taken: Sequence[float]) -> float:
     return sorted(taken)[int(0.95 * len(taken))]
 
 
-def _spread(taken: Sequence[float]) -> str:
+def _format_times(taken: Sequence[float]) -> str:
     if not taken:
         return "none was typed then"
-    milliseconds = [1e3 * seconds for seconds in (statistics.median(taken), _late(taken), max(taken))]
+    milliseconds = [1e3 * seconds for seconds in (statistics.median(taken), _percentile_95(taken), max(taken))]
     return "p50 {:.0f}, p95 {:.0f}, max {:.0f} ms".format(*milliseconds) + f" ({len(taken)})"
 
 
@@ -161,10 +167,10 @@ def _spread(taken: Sequence[float]) -> str:
 
 async def memory(server: Server, more: int = 100) -> None:
     """What an open page costs in memory."""
-    async with visiting(server.address):
+    async with open_negation_page(server.url):
         await asyncio.sleep(2)
         one = _megabytes(server)
-        async with everybody(server.address, [""] * more):
+        async with visiting_all(server.url, [""] * more):
             await asyncio.sleep(2)
             many = _megabytes(server)
     print(f"memory: {one:.0f} MB with 1 session, {many:.0f} MB with {more + 1}")
@@ -209,7 +215,7 @@ async def _on_the_server(server: Server, epochs: int, seed: int, watched: bool) 
     query = f"models=transformer&seed={seed}&transformer.epochs={epochs}"
     before = {card.parent.name for card in server.home.glob("runs/*/card.json")}
     async with AsyncExitStack() as stack:
-        visitor = await stack.enter_async_context(visiting(server.address, query))
+        visitor = await stack.enter_async_context(open_negation_page(server.url, query))
         start = time.perf_counter()
         await visitor.press("train")
         if not watched:
@@ -246,9 +252,11 @@ def main(
     for each in (part,) if part else Part:
         print(flush=True)
         if each is Part.kills:
-            subprocess.run([sys.executable, "-m", "benchmarks.killable", "--kills", str(kills)], cwd=ROOT, check=True)
+            subprocess.run(
+                [sys.executable, "-m", "benchmarks.load.crash_recovery", "--kills", str(kills)], cwd=ROOT, check=True
+            )
             continue
-        with served(LINEAGE_MOST_STEPS="1000000") as server:
+        with serve_app(LINEAGE_MOST_STEPS="1000000") as server:
             match each:
                 case Part.sessions:
                     asyncio.run(sessions(server, visitors))

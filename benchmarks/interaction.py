@@ -29,15 +29,23 @@ import torch
 import typer
 from playwright.sync_api import Browser
 
-from benchmarks.watching import Figure, Watched, along, chromium, dragged, during, until
+from benchmarks.load.browser_timing import (
+    TimedPage,
+    Timing,
+    launch_chromium,
+    measure_drag,
+    measure_frames,
+    milliseconds_until,
+    move_over,
+)
+from explorer.generation.generate import generate_ids, generate_tokens
 from explorer.generation.sampling import Sampling
-from explorer.generation.scrubbing import TEMPERATURES, onward
-from explorer.generation.writing import write, written
-from explorer.ui.at_hand import AtHand, find
-from explorer.ui.studio import Studio
-from explorer.ui.studio_models import read, sampling, tensor, tokenizer_of, writer
-from tests.browser.steps import calm
-from tests.serving import serving
+from explorer.generation.temperature_grid import TEMPERATURES, continue_path
+from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_settings, text_generator, tokenizer_of
+from explorer.labs.generation.state import GenerationState
+from explorer.ui.training.stored_models import StoredModel, find_model
+from tests.browser.steps import wait_until_idle
+from tests.serving import running_server
 
 TOKENS = 64  # of a text whose attention is looked at: the whole context of that model
 SPEECH = (
@@ -56,9 +64,10 @@ GRID = (0.0, 0.3, 0.7, 1.0, 1.3, 2.0)  # temperatures of which there are texts
 BETWEEN = (0.04, 0.37, 0.83, 1.11, 1.64)  # others: there the browser throws the dice itself
 
 # The tokens beside the large head are made anew in the very frame in which the grid is painted.
-READ = "[...document.querySelectorAll('.lineage-heads .asks button')].map((token) => token.textContent).join('') === "
-WRITTEN = "document.querySelector('.lineage-writing .token')"
-PICTURES = "[...document.querySelectorAll('.lineage-heads .grid canvas')].map((canvas) => canvas.toDataURL())"
+QUERIES = ".lineage-attention-heads .asks button"
+READ = f"[...document.querySelectorAll('{QUERIES}')].map((token) => token.textContent).join('') === "
+WRITTEN = "document.querySelector('.lineage-text-stream .token')"
+PICTURES = "[...document.querySelectorAll('.lineage-attention-heads .grid canvas')].map((canvas) => canvas.toDataURL())"
 
 
 class Part(StrEnum):
@@ -71,58 +80,58 @@ class Part(StrEnum):
 # ---- the temperature ----
 
 
-def temperature(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
+def temperature(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
     """The slider over the texts of a model with a vocabulary of 500."""
-    yield Figure("vocabulary", len(tokenizer_of(find("text-assignment")).tokens))
-    watched = Watched(browser, address, "/studio?models=text-assignment")
+    yield Timing("vocabulary", len(tokenizer_of(find_model("text-assignment")).tokens))
+    watched = TimedPage(browser, address, "/studio?models=text-assignment")
     place, size = watched.page.locator(".lineage-temperature"), ".lineage-temperature .size"
-    yield Figure("tokens of the text", place.locator(".text [role=option]").count())
-    yield from during(watched, "idle", size, seconds, None)
-    yield from dragged(watched, "dragging", place.locator("input.slider"), size, seconds, 50)
+    yield Timing("tokens of the text", place.locator(".text [role=option]").count())
+    yield from measure_frames(watched, "idle", size, seconds, None)
+    yield from measure_drag(watched, "dragging", place.locator("input.slider"), size, seconds, 50)
 
 
 # ---- the heads ----
 
 
-def heads(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
+def heads(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
     """Attention of 4 x 4 heads over 64 letters: hovering, typing, scrubbing, and what travels for it."""
-    watched = Watched(browser, address, "/attention?" + urlencode({"say": SPEECH[:TOKENS]}))
+    watched = TimedPage(browser, address, "/attention?" + urlencode({"say": SPEECH[:TOKENS]}))
     page = watched.page
-    yield Figure("tokens", page.locator(".lineage-heads .asks button").count())
-    yield Figure("heads", page.locator(".lineage-heads .grid canvas").count())
-    yield from travelled(watched)
-    stage, reading = page.locator(".lineage-heads .stage"), ".lineage-heads .reading"
-    yield from during(watched, "idle", reading, seconds, None)
-    yield from during(watched, "hovering the lines", reading, seconds, along(page, stage, True, 0.03), 30)
+    yield Timing("tokens", page.locator(".lineage-attention-heads .asks button").count())
+    yield Timing("heads", page.locator(".lineage-attention-heads .grid canvas").count())
+    yield from transferred_bytes(watched)
+    stage, reading = page.locator(".lineage-attention-heads .stage"), ".lineage-attention-heads .reading"
+    yield from measure_frames(watched, "idle", reading, seconds, None)
+    yield from measure_frames(watched, "hovering the lines", reading, seconds, move_over(page, stage, True, 0.03), 30)
     page.get_by_role("button", name="matrix", exact=True).click()
-    watched.quiet(1)
-    yield from during(watched, "hovering the matrix", reading, seconds, along(page, stage, True), 30)
+    watched.wait_until_quiet(1)
+    yield from measure_frames(watched, "hovering the matrix", reading, seconds, move_over(page, stage, True), 30)
     page.get_by_role("button", name="lines", exact=True).click()
-    watched.quiet(1)
+    watched.wait_until_quiet(1)
     slider = page.get_by_role("slider", name="Training step")
-    yield from dragged(watched, "scrubbing the training", slider, ".lineage-heads .where", seconds, 15)
-    taken = [typed(watched, SPEECH[from_ : from_ + TOKENS]) for from_ in range(20, len(SPEECH) - TOKENS, 40)]
-    yield Figure(f"{TOKENS} letters, from Enter to the grid: median", statistics.median(taken), "ms", 500)
-    yield Figure(f"{TOKENS} letters, from Enter to the grid: worst of {len(taken)}", max(taken), "ms", 500)
+    yield from measure_drag(watched, "scrubbing the training", slider, ".lineage-attention-heads .where", seconds, 15)
+    taken = [time_typed_text(watched, SPEECH[from_ : from_ + TOKENS]) for from_ in range(20, len(SPEECH) - TOKENS, 40)]
+    yield Timing(f"{TOKENS} letters, from Enter to the grid: median", statistics.median(taken), "ms", 500)
+    yield Timing(f"{TOKENS} letters, from Enter to the grid: worst of {len(taken)}", max(taken), "ms", 500)
 
 
-def typed(watched: Watched, text: str) -> float:
+def time_typed_text(watched: TimedPage, text: str) -> float:
     """Milliseconds from Enter until all heads of a new text are on the screen."""
     field = watched.page.get_by_label("Your text")
     field.fill(text)
     before = watched.page.evaluate(PICTURES)
     shown = READ + json.dumps(text.replace(" ", "␣"))
-    taken = until(watched.page, "keydown", shown, lambda: field.press("Enter"))
+    taken = milliseconds_until(watched.page, "keydown", shown, lambda: field.press("Enter"))
     if any(old == new for old, new in zip(before, watched.page.evaluate(PICTURES), strict=True)):
         raise RuntimeError(f"some heads are not drawn anew for “{text}”")
-    watched.quiet()
+    watched.wait_until_quiet()
     return taken
 
 
-def travelled(watched: Watched) -> Iterator[Figure]:
+def transferred_bytes(watched: TimedPage) -> Iterator[Timing]:
     """Bytes of the arrays that came, as sent and as they are used: of the first view, and of the snapshots."""
     first, later, steps = [0, 0], [0, 0], 0
-    for response in watched.media:
+    for response in watched.array_responses:
         body = response.body()
         header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])  # safetensors
         shape = header.get("weights", {}).get("shape", [])
@@ -133,55 +142,57 @@ def travelled(watched: Watched) -> Iterator[Figure]:
     if not steps:
         raise RuntimeError("the snapshots did not come by themselves")
     for what, (sent, used), budget in (("first view", first, 300), (f"{steps} snapshots", later, 2_000)):
-        yield Figure(f"{what}: as sent", sent / 1e3, "kB", budget)
-        yield Figure(f"{what}: unpacked", used / 1e3, "kB", budget)
+        yield Timing(f"{what}: as sent", sent / 1e3, "kB", budget)
+        yield Timing(f"{what}: unpacked", used / 1e3, "kB", budget)
 
 
 # ---- writing on the server ----
 
 
-def writing(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
+def writing(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
     """Whole texts of a Transformer: how soon they begin, and how fast they are beside a terminal's."""
-    studio = Studio(models=("text-transformer",), length=LENGTH)
-    watched = Watched(browser, address, f"/studio?models={studio.models[0]}&length={LENGTH}")
-    shown = [pressed(watched) for _ in range(9)]
-    yield Figure("first token on the screen after Write: median", statistics.median(shown), "ms", 150)
-    yield Figure(f"first token on the screen after Write: worst of {len(shown)}", max(shown), "ms", 150)
-    place = next(path for path in reversed(watched.asked) if path.startswith("/write/"))
+    studio = GenerationState(models=("text-transformer",), length=LENGTH)
+    watched = TimedPage(browser, address, f"/studio?models={studio.models[0]}&length={LENGTH}")
+    shown = [time_first_token(watched) for _ in range(9)]
+    yield Timing("first token on the screen after Write: median", statistics.median(shown), "ms", 150)
+    yield Timing(f"first token on the screen after Write: worst of {len(shown)}", max(shown), "ms", 150)
+    place = next(path for path in reversed(watched.request_paths) if path.startswith("/write/"))
     watched.page.context.close()  # it would take its part of the machine
 
-    hand = find(studio.models[0])
-    own, prompt = writer(hand), prompt_of(hand)
+    hand = find_model(studio.models[0])
+    own, prompt = text_generator(hand), prompt_of(hand)
     torch.set_num_threads(1)  # as the server writes, and no slower than two for one token
 
     def in_a_terminal() -> tuple[float, list[int]]:
         start = time.perf_counter()
         with torch.inference_mode():
-            text = [int(one) for one in written(own, prompt, LENGTH, sampling(studio))]
+            text = [int(one) for one in generate_tokens(own, prompt, LENGTH, sampling_settings(studio))]
         return time.perf_counter() - start, text
 
-    in_a_terminal(), streamed(address, place)
+    in_a_terminal(), read_stream(address, place)
     here, there, firsts = [], [], []
     for _ in range(max(5, int(3 * seconds))):  # in turns: a machine is faster now and slower then
         alone, text = in_a_terminal()
-        first, whole, same = streamed(address, place)
+        first, whole, same = read_stream(address, place)
         if same != text:
             raise RuntimeError("the stream is not the text that a terminal writes")
         here.append(LENGTH / alone)
         there.append(LENGTH / whole)
         firsts.append(1e3 * first)
-    yield Figure("first token by HTTP: median", statistics.median(firsts), "ms", 150)
-    yield Figure(f"first token by HTTP: worst of {len(firsts)}", max(firsts), "ms", 150)
-    yield Figure("in a terminal, median", statistics.median(here), "tokens a second")
-    yield Figure("by HTTP, median", statistics.median(there), "tokens a second")
+    yield Timing("first token by HTTP: median", statistics.median(firsts), "ms", 150)
+    yield Timing(f"first token by HTTP: worst of {len(firsts)}", max(firsts), "ms", 150)
+    yield Timing("in a terminal, median", statistics.median(here), "tokens a second")
+    yield Timing("by HTTP, median", statistics.median(there), "tokens a second")
     ratio = statistics.median(there) / statistics.median(here)
-    yield Figure("speed by HTTP", ratio, "of the terminal's", 0.9, least=True)
+    yield Timing("speed by HTTP", ratio, "of the terminal's", 0.9, least=True)
 
 
-def pressed(watched: Watched) -> float:
+def time_first_token(watched: TimedPage) -> float:
     """Milliseconds from a press on Write until its first token is on the screen."""
-    place = watched.page.locator(".lineage-writing")
-    taken = until(watched.page, "click", WRITTEN, place.get_by_role("button", name="Write", exact=True).click)
+    place = watched.page.locator(".lineage-text-stream")
+    taken = milliseconds_until(
+        watched.page, "click", WRITTEN, place.get_by_role("button", name="Write", exact=True).click
+    )
     watched.page.wait_for_timeout(600)  # a press soon after the first is taken for a double click
     # On a fast machine it may be at its end already.
     place.get_by_role("button", name="Stop", exact=True).evaluate_all("(stops) => stops[0]?.click()")
@@ -189,7 +200,7 @@ def pressed(watched: Watched) -> float:
     return taken
 
 
-def streamed(address: str, place: str) -> tuple[float, float, list[int]]:
+def read_stream(address: str, place: str) -> tuple[float, float, list[int]]:
     """Seconds until the first token and until the end of a stream of events, and the tokens."""
     url = urlsplit(address)
     connection = HTTPConnection(url.hostname or "", url.port, timeout=120)
@@ -208,51 +219,53 @@ def streamed(address: str, place: str) -> tuple[float, float, list[int]]:
 # ---- the same dice ----
 
 
-def dice(browser: Browser, address: str, seconds: float) -> Iterator[Figure]:
+def compare_sampling(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
     """Texts and choices in the browser against the same sampling in this process."""
     texts, choices = [], []
     for name, (cut, of, at) in itertools.product(("text-assignment", "text-transformer"), CUTS):
-        watched = Watched(browser, address, "/studio?" + urlencode({"models": name, "of": of, "at": at, **cut}))
-        hand, place = find(name), watched.page.locator(".lineage-temperature")
+        watched = TimedPage(browser, address, "/studio?" + urlencode({"models": name, "of": of, "at": at, **cut}))
+        hand, place = find_model(name), watched.page.locator(".lineage-temperature")
         for t in GRID:
-            slide(watched, t)
+            set_temperature(watched, t)
             shown = "".join(place.locator(".text [role=option]").all_text_contents())
-            texts.append(shown == text_of(hand, Sampling(t, **cut)))  # type: ignore[arg-type]
+            texts.append(shown == generate_text(hand, Sampling(t, **cut)))  # type: ignore[arg-type]
         for t in BETWEEN:
-            slide(watched, t)
+            set_temperature(watched, t)
             by_itself = "As it was" not in place.locator(".distribution .note").inner_text()  # from the logits
             shown = place.locator(".row.taken .label").inner_text()
-            choices.append(by_itself and shown == thrown(hand, Sampling(t, **cut), of, at))  # type: ignore[arg-type]
+            choices.append(by_itself and shown == sampled_token(hand, Sampling(t, **cut), of, at))  # type: ignore[arg-type]
         watched.page.context.close()
-    yield Figure(f"of {len(texts)} texts of {Studio().tokens} tokens, others than here", texts.count(False), budget=0)
-    yield Figure(f"of {len(choices)} choices of the browser, others than here", choices.count(False), budget=0)
+    yield Timing(
+        f"of {len(texts)} texts of {GenerationState().tokens} tokens, others than here", texts.count(False), budget=0
+    )
+    yield Timing(f"of {len(choices)} choices of the browser, others than here", choices.count(False), budget=0)
 
 
-def slide(watched: Watched, t: float) -> None:
+def set_temperature(watched: TimedPage, t: float) -> None:
     place = watched.page.locator(".lineage-temperature")
     place.locator("input.slider").fill(f"{t:g}")
     place.locator(".size", has_text=f"{t:.2f}").wait_for()
-    calm(watched.page)
+    wait_until_idle(watched.page)
     watched.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def text_of(hand: AtHand, sampling: Sampling) -> str:
+def generate_text(hand: StoredModel, sampling: Sampling) -> str:
     """What this process writes, as it goes on from the prompt: a word's first blank is a part of it."""
     prompt, tokenizer = prompt_of(hand), tokenizer_of(hand)
-    text = write(writer(hand), prompt, Studio().tokens, sampling)[0]
+    text = generate_ids(text_generator(hand), prompt, GenerationState().tokens, sampling)[0]
     return tokenizer.decode([*prompt.tolist(), *text.tolist()]).removeprefix(tokenizer.decode(prompt.tolist()))
 
 
-def thrown(hand: AtHand, sampling: Sampling, of: int, at: int) -> str:
+def sampled_token(hand: StoredModel, sampling: Sampling, of: int, at: int) -> str:
     """The token that the dice choose in this process, at a place of the text of another temperature."""
     prompt = prompt_of(hand)
-    path = write(writer(hand), prompt, at, replace(sampling, temperature=TEMPERATURES[of]))[0]
-    (id,) = onward(writer(hand), prompt, path, 1, sampling).tolist()
+    path = generate_ids(text_generator(hand), prompt, at, replace(sampling, temperature=TEMPERATURES[of]))[0]
+    (id,) = continue_path(text_generator(hand), prompt, path, 1, sampling).tolist()
     return tokenizer_of(hand).tokens[id].translate({32: "␣", 10: "↵", 9: "⇥"})
 
 
-def prompt_of(hand: AtHand) -> torch.Tensor:
-    return tensor(read(hand, Studio().prompt).ids)
+def prompt_of(hand: StoredModel) -> torch.Tensor:
+    return id_tensor(encode_prompt(hand, GenerationState().prompt).ids)
 
 
 def main(
@@ -261,14 +274,14 @@ def main(
     json_file: Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")] = None,
 ) -> None:
     """Measure what a visitor of the two screens feels."""
-    measure = {Part.temperature: temperature, Part.heads: heads, Part.writing: writing, Part.dice: dice}
+    measure = {Part.temperature: temperature, Part.heads: heads, Part.writing: writing, Part.dice: compare_sampling}
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}")
     found: dict[str, list[dict[str, object]]] = {}
-    with tempfile.TemporaryDirectory(prefix="lineage-interaction-") as home, serving(Path(home)) as address:
+    with tempfile.TemporaryDirectory(prefix="lineage-interaction-") as home, running_server(Path(home)) as address:
         for part in (only,) if only else Part:
             print(f"\n{part}, load {os.getloadavg()[0]:.1f} before", flush=True)
             found[part] = []
-            with chromium() as browser:
+            with launch_chromium() as browser:
                 for figure in measure[part](browser, address, seconds):
                     print(figure, flush=True)
                     found[part].append(asdict(figure) | {"holds": figure.holds})

@@ -25,17 +25,17 @@ import torch
 import typer
 from torch import Generator, Tensor, nn
 
-from benchmarks import plain_text
+from benchmarks.baselines import plain_text
+from explorer.experiments.presets import preset
+from explorer.generation.generate import TextGenerator, generate_ids
 from explorer.generation.sampling import Sampling
-from explorer.generation.writing import Writer, write
 from explorer.models.configs import NgramTextConfig
 from explorer.models.ngram import Ngram
-from explorer.tasks.text import TextConfig
-from explorer.tasks.windows import text_data
-from explorer.training.building import build
-from explorer.training.config import changed, default
-from explorer.training.presets import preset
-from explorer.training.scoring import loss_over
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import text_data
+from explorer.training.config import default_config, with_settings
+from explorer.training.model_factory import build_model
+from explorer.training.scoring import mean_loss
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 Json = Annotated[Path | None, typer.Option("--json", help="Where to write the figures.")]
@@ -44,7 +44,7 @@ STEPS_AN_EPOCH, BEST_EPOCH, BEST_LOSS = 3_933, 19, 3.9084  # of the assignment's
 RECIPE_STEPS = 2_000
 
 
-def explore(*words: str) -> tuple[float, list[dict[str, Any]], list[float]]:
+def run_command(*words: str) -> tuple[float, list[dict[str, Any]], list[float]]:
     """Run a command of ours in an empty home and cache: its seconds, what it said, and when it said it."""
     with tempfile.TemporaryDirectory() as home:
         env = os.environ | {"LINEAGE_HOME": home, "LINEAGE_CACHE": home}
@@ -85,7 +85,7 @@ def assignment(threads: Threads = 2, json_file: Json = None) -> None:
     config = preset("assignment-original").config().task
     assert isinstance(config, TextConfig)
     data = text_data(config)
-    pairs = [(batch.ids, batch.targets[:, -1]) for batch in data.trained_on(data.training_targets, rows=4_096)]
+    pairs = [(batch.ids, batch.targets[:, -1]) for batch in data.training_sample(data.training_targets, rows=4_096)]
     prefixes, targets = torch.cat([x for x, _ in pairs]), torch.cat([y for _, y in pairs])
 
     def loop() -> list[float]:
@@ -93,9 +93,9 @@ def assignment(threads: Threads = 2, json_file: Json = None) -> None:
 
     before = loop()
     chosen = ("train", "--preset", "assignment", "--set", f"threads={threads}")
-    crossing, said, _ = explore(*chosen, "--stop-at", f"val_loss={BEST_LOSS}")
-    whole, at_end, _ = explore(*chosen)
-    honest, apart, _ = explore(*chosen, "--set", "split=sentences")
+    crossing, said, _ = run_command(*chosen, "--stop-at", f"val_loss={BEST_LOSS}")
+    whole, at_end, _ = run_command(*chosen)
+    honest, apart, _ = run_command(*chosen, "--set", "split=sentences")
     step = statistics.median(before + loop())
     needs = step * STEPS_AN_EPOCH * BEST_EPOCH
     report(
@@ -123,8 +123,8 @@ def characters(threads: Threads = 2, whole_recipe: bool = True, json_file: Json 
     """The public small recipe for characters: its loss, when ours has it, and what ours has in its time."""
     torch.set_num_threads(threads)
     data = text_data(TextConfig())
-    text = torch.cat([data.whole_training().ids[0], data.whole_training().targets[0, -1:]])
-    held_out = torch.cat([b.ids[b.mask] if b.mask is not None else b.ids.flatten() for b in data.held_out()])
+    text = torch.cat([data.full_training_batch().ids[0], data.full_training_batch().targets[0, -1:]])
+    held_out = torch.cat([b.ids[b.mask] if b.mask is not None else b.ids.flatten() for b in data.held_out_batches()])
 
     before = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
     loss = math.nan
@@ -133,11 +133,11 @@ def characters(threads: Threads = 2, whole_recipe: bool = True, json_file: Json 
         loss = plain_text.cold_loss(model, held_out)
     between = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
     chosen = ("train", "--preset", "characters", "--set", f"threads={threads}")
-    crossing, said, _ = explore(*chosen, "--stop-at", f"val_loss={loss if whole_recipe else 1.88}")
+    crossing, said, _ = run_command(*chosen, "--stop-at", f"val_loss={loss if whole_recipe else 1.88}")
     after = plain_text.timed(plain_text.recipe_steps(text, data.vocabulary))
     step = statistics.median(before + between + after)
     recipe = step * RECIPE_STEPS
-    spent, at_end, _ = explore(*chosen, "--max-seconds", str(recipe - 5))
+    spent, at_end, _ = run_command(*chosen, "--max-seconds", str(recipe - 5))
     report(
         {
             "recipe, seconds a step": step,
@@ -159,17 +159,17 @@ def counts(json_file: Json = None) -> None:
     """Kneser-Ney over characters: seconds to count and to score, and the loss, for each order."""
     torch.set_num_threads(1)
     data = text_data(TextConfig())
-    everything = data.whole_training()
-    stream = [(b.ids, b.targets) for b in data.held_out_lanes(1, data.held_out_targets)]
+    everything = data.full_training_batch()
+    stream = [(b.ids, b.targets) for b in data.held_out_contiguous(1, data.held_out_targets)]
     figures: dict[str, Any] = {}
     for n in range(1, 7):
         model = Ngram(NgramTextConfig(n), data.vocabulary, 64, Generator())
         start = time.perf_counter()
         model.fit(*everything)
         counted = time.perf_counter()
-        read_on = sum(float(model.surprise(x, y).double().sum()) for x, y in stream) / data.held_out_targets
+        read_on = sum(float(model.surprisal(x, y).double().sum()) for x, y in stream) / data.held_out_targets
         scored = time.perf_counter()
-        cold = float(loss_over(model, data.held_out()))
+        cold = float(mean_loss(model, data.held_out_batches()))
         figures[f"order {n}: seconds to count, to score"] = f"{counted - start:.3f}, {scored - counted:.3f}"
         figures[f"order {n}: nats, read on / in cold blocks of 64"] = f"{read_on:.4f} / {cold:.4f}"
     report(figures, json_file)
@@ -198,10 +198,12 @@ def generation(rounds: int = 5, tokens: int = 256, json_file: Json = None) -> No
         "gru": {"hidden": 256},
     }
     for name, sizes in large.items():
-        model = build(changed(default("text", name), {**sizes, "corpus": "brackets"}), vocabulary=65).eval()
+        model = build_model(
+            with_settings(default_config("text", name), {**sizes, "corpus": "brackets"}), vocabulary=65
+        ).eval()
         prompt = torch.tensor([1])
 
-        def anew(model: nn.Module = model, prompt: Tensor = prompt) -> None:
+        def generate_with_full_forwards(model: nn.Module = model, prompt: Tensor = prompt) -> None:
             ids = prompt[None]
             with torch.inference_mode():
                 for _ in range(tokens):
@@ -209,9 +211,11 @@ def generation(rounds: int = 5, tokens: int = 256, json_file: Json = None) -> No
                     ids = torch.cat([ids, logits.softmax(-1).multinomial(1, generator=Generator().manual_seed(0))], 1)
 
         def with_state(samples: int, model: nn.Module = model, prompt: Tensor = prompt) -> None:
-            write(Writer(model), prompt, tokens, Sampling(), samples)
+            generate_ids(TextGenerator(model), prompt, tokens, Sampling(), samples)
 
-        whole, one, eight = (median(f, rounds) for f in (anew, lambda: with_state(1), lambda: with_state(8)))
+        whole, one, eight = (
+            median(f, rounds) for f in (generate_with_full_forwards, lambda: with_state(1), lambda: with_state(8))
+        )
         figures[f"{name}: seconds anew, with state, eight"] = f"{whole:.3f}, {one:.4f}, {eight:.4f}"
         figures[f"{name}: times faster with state"] = whole / one
         figures[f"{name}: eight for one"] = eight / one
@@ -222,7 +226,7 @@ def generation(rounds: int = 5, tokens: int = 256, json_file: Json = None) -> No
 def fused(rounds: int = 15, json_file: Json = None) -> None:
     """The LSTM's quick path against torch.nn.LSTM: 32 x 64 characters, forward and backward, one thread."""
     torch.set_num_threads(1)
-    ours = build(changed(default("text", "lstm"), {"corpus": "brackets"}), vocabulary=65)
+    ours = build_model(with_settings(default_config("text", "lstm"), {"corpus": "brackets"}), vocabulary=65)
     config = ours.cells[0]  # type: ignore[index]
     theirs = nn.LSTM(64, config.hidden, batch_first=True)
     ids = torch.randint(65, (32, 64), generator=Generator().manual_seed(1))
@@ -253,7 +257,7 @@ def race(seconds: float = 25, seeds: int = 3, threads: Threads = 1, json_file: J
             more = [] if name == "ngram" else ["--max-seconds", str(seconds), "--set", f"threads={threads}"]
             if name in ("rnn", "lstm", "gru"):
                 more += ["--set", "batches=contiguous"]
-            _, said, _ = explore("train", "--task", "text", "--model", name, "--seed", str(seed), *more)
+            _, said, _ = run_command("train", "--task", "text", "--model", name, "--seed", str(seed), *more)
             losses.append(said[-1]["metrics"]["val_loss"]["mean"])
             bits.append(said[-1]["metrics"]["bits_per_char"]["mean"])
             steps.append(max((line["step"] for line in said if line["kind"] == "step"), default=1))

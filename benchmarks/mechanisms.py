@@ -22,14 +22,14 @@ from typing import Annotated
 import typer
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from benchmarks.watching import Figure, Watched, chromium, dragged, until
-from tests.browser.steps import meanwhile
-from tests.serving import serving
+from benchmarks.load.browser_timing import TimedPage, Timing, launch_chromium, measure_drag, milliseconds_until
+from tests.browser.steps import placeholders
+from tests.serving import running_server
 
-ASKED = 200  # ms
+MAX_MILLISECONDS = 200  # ms
 WORDS = "[...document.querySelectorAll({})].map((place) => place.textContent).join('\\n')"
 HEADINGS = "[data-testid=stMain] h3"
-GATES, DEPTH, PLACES = ".lineage-cell", ".lineage-stacks", ".lineage-positions"
+GATES, DEPTH, PLACES = ".lineage-gates-by-hand", ".lineage-residual-stacks", ".lineage-positions"
 SOURCES = ("the dog and the day", "a night and a king", "the king and the day", "a day and the night")
 
 
@@ -55,7 +55,7 @@ class Sweep:
     least: int  # different words to be seen
 
 
-def slid(place: str, name: str, *values: float) -> Callable[[Page, int], None]:
+def set_slider(place: str, name: str, *values: float) -> Callable[[Page, int], None]:
     """A slider is set to one value after the other, and let go."""
     return lambda page, i: slider(place, name)(page).fill(f"{values[i % len(values)]:g}")
 
@@ -64,7 +64,7 @@ def slider(place: str, name: str) -> Callable[[Page], Locator]:
     return lambda page: page.locator(place).get_by_role("slider", name=name).first
 
 
-def typed(name: str, *texts: str, ends: str = "Enter") -> Callable[[Page, int], None]:
+def type_text(name: str, *texts: str, ends: str = "Enter") -> Callable[[Page, int], None]:
     """Something else stands in a field, which is then left by a key."""
 
     def do(page: Page, i: int) -> None:
@@ -75,18 +75,18 @@ def typed(name: str, *texts: str, ends: str = "Enter") -> Callable[[Page, int], 
     return do
 
 
-def pressed(role: str, *names: str) -> Callable[[Page, int], None]:
+def press_button(role: str, *names: str) -> Callable[[Page, int], None]:
     return lambda page, i: page.get_by_role(role, name=names[i % len(names)]).first.click()  # type: ignore[arg-type]
 
 
-def picked(name: str, *values: str) -> Callable[[Page, int], None]:
+def select_option(name: str, *values: str) -> Callable[[Page, int], None]:
     def do(page: Page, i: int) -> None:
         page.get_by_label(name).select_option(values[i % len(values)])
 
     return do
 
 
-def number(page: Page, i: int) -> None:
+def type_digit(page: Page, i: int) -> None:
     """Another digit in one cell of the keys."""
     cell = page.get_by_label("K, the keys: cat, 1")
     cell.focus()
@@ -94,70 +94,88 @@ def number(page: Page, i: int) -> None:
     page.keyboard.press("123456789"[i % 9])
 
 
-def onward(page: Page, i: int) -> None:
+def go_to_next_step(page: Page, i: int) -> None:
     """To the step after one of the first."""
-    page.locator(".lineage-unrolled button.step").nth(i % 5).focus()
+    page.locator(".lineage-unrolled-rnn button.step").nth(i % 5).focus()
     page.keyboard.press("ArrowRight")
 
 
-def keyed(page: Page, i: int) -> None:
+def press_arrow(page: Page, i: int) -> None:
     """To more heads and back."""
-    slider(".lineage-cutheads", "Heads")(page).focus()
+    slider(".lineage-multi-head", "Heads")(page).focus()
     page.keyboard.press("ArrowLeft" if i % 2 else "ArrowRight")
 
 
 EDITS = (
-    Edit("shapes", "another step", "keydown", ".lineage-unrolled [role=status]", onward),
-    Edit("shapes", "another shape", "click", ".lineage-unrolled", pressed("radio", "one → many", "many → one")),
-    Edit("gates", "a gate", "input", ".lineage-cell h3", slid(GATES, "f, forget gate: the", 0.99, 0.5, 0.95)),
-    Edit("scaled-attention", "a cell of K", "keydown", ".lineage-dotproduct", number),
-    Edit("depth", "number of blocks", "input", ".lineage-stacks .finding", slid(DEPTH, "Blocks", 5, 12, 20)),
-    Edit("depth", "number of heads", "keydown", ".lineage-cutheads .finding", keyed),
-    Edit("depth", "a text", "keydown", ".lineage-cutheads", typed("Text", *SOURCES)),
-    Edit("positions", "the place", "input", PLACES, slid(PLACES, "place that", 3, 20, 31)),
-    Edit("positions", "the base", "input", PLACES, slid(PLACES, "base", 2, 3, 5)),
-    Edit("masks", "the padding", "change", ".lineage-masks", picked("padding stands", "left", "right")),
-    Edit("masks", "a sentence", "keydown", ".lineage-masks", typed("First sentence", *SOURCES)),
-    Edit("block", "another arrow", "click", ".lineage-block .panel", pressed("button", "Norm 1,", "Norm 2,")),
-    Edit("sentences", "the layer", "input", ".lineage-senses", slid(".lineage-senses", "Layer", 0, 1)),
-    Edit("cost", "a size", "keydown", HEADINGS, typed("Layers", "2", "3", "5")),
+    Edit("shapes", "another step", "keydown", ".lineage-unrolled-rnn [role=status]", go_to_next_step),
+    Edit(
+        "shapes", "another shape", "click", ".lineage-unrolled-rnn", press_button("radio", "one → many", "many → one")
+    ),
+    Edit(
+        "gates",
+        "a gate",
+        "input",
+        ".lineage-gates-by-hand h3",
+        set_slider(GATES, "f, forget gate: the", 0.99, 0.5, 0.95),
+    ),
+    Edit("scaled-attention", "a cell of K", "keydown", ".lineage-dot-product", type_digit),
+    Edit(
+        "depth",
+        "number of blocks",
+        "input",
+        ".lineage-residual-stacks .finding",
+        set_slider(DEPTH, "Blocks", 5, 12, 20),
+    ),
+    Edit("depth", "number of heads", "keydown", ".lineage-multi-head .finding", press_arrow),
+    Edit("depth", "a text", "keydown", ".lineage-multi-head", type_text("Text", *SOURCES)),
+    Edit("positions", "the place", "input", PLACES, set_slider(PLACES, "place that", 3, 20, 31)),
+    Edit("positions", "the base", "input", PLACES, set_slider(PLACES, "base", 2, 3, 5)),
+    Edit("masks", "the padding", "change", ".lineage-masks", select_option("padding stands", "left", "right")),
+    Edit("masks", "a sentence", "keydown", ".lineage-masks", type_text("First sentence", *SOURCES)),
+    Edit(
+        "block", "another arrow", "click", ".lineage-block-diagram .panel", press_button("button", "Norm 1,", "Norm 2,")
+    ),
+    Edit("sentences", "the layer", "input", ".lineage-sense-map", set_slider(".lineage-sense-map", "Layer", 0, 1)),
+    Edit("cost", "a size", "keydown", HEADINGS, type_text("Layers", "2", "3", "5")),
 )
 SWEEPS = (
-    Sweep("gates", "a gate", slider(GATES, "f, forget gate: the"), ".lineage-cell h3", 10),
-    Sweep("scaled-attention", "the width", slider(".lineage-frame", "width shown"), ".frame-said", 3),
-    Sweep("depth", "the blocks", slider(DEPTH, "Blocks"), ".lineage-stacks .finding", 10),
+    Sweep("gates", "a gate", slider(GATES, "f, forget gate: the"), ".lineage-gates-by-hand h3", 10),
+    Sweep("scaled-attention", "the width", slider(".lineage-plot-frame", "width shown"), ".frame-said", 3),
+    Sweep("depth", "the blocks", slider(DEPTH, "Blocks"), ".lineage-residual-stacks .finding", 10),
     Sweep("positions", "the place", slider(PLACES, "place that"), PLACES, 10),
-    Sweep("sentences", "the layer", slider(".lineage-senses", "Layer"), ".lineage-senses output", 2),
+    Sweep("sentences", "the layer", slider(".lineage-sense-map", "Layer"), ".lineage-sense-map output", 2),
 )
 PAGES = tuple(dict.fromkeys(each.page for each in EDITS))
 
 
-def opened(browser: Browser, address: str, page: str) -> Watched:
+def open_page(browser: Browser, address: str, page: str) -> TimedPage:
     """A page on which everything has been worked out."""
-    watched = Watched(browser, address, f"/{page}")
-    expect(meanwhile(watched.page)).to_have_count(0, timeout=180_000)
-    watched.quiet(1)
+    watched = TimedPage(browser, address, f"/{page}")
+    expect(placeholders(watched.page)).to_have_count(0, timeout=180_000)
+    watched.wait_until_quiet(1)
     return watched
 
 
-def edited(browser: Browser, address: str, edit: Edit, times: int) -> Iterator[Figure]:
+def time_edits(browser: Browser, address: str, edit: Edit, times: int) -> Iterator[Timing]:
     """Done again and again, each time when the page is quiet; the first, before all code is warm, counts, too."""
-    watched = opened(browser, address, edit.page)
+    watched = open_page(browser, address, edit.page)
     words = WORDS.format(json.dumps(edit.shown))
     taken = []
     for i in range(times):
         before = json.dumps(watched.page.evaluate(words))
-        taken.append(until(watched.page, edit.event, f"{words} !== {before}", lambda i=i: edit.do(watched.page, i)))
-        watched.quiet(0.5)
+        taken.append(
+            milliseconds_until(watched.page, edit.event, f"{words} !== {before}", lambda i=i: edit.do(watched.page, i))
+        )
+        watched.wait_until_quiet(0.5)
     watched.page.context.close()
-    yield Figure(f"{edit.what}: median", statistics.median(taken), "ms", ASKED)
-    yield Figure(f"{edit.what}: worst of {times}", max(taken), "ms", ASKED)
+    yield Timing(f"{edit.what}: median", statistics.median(taken), "ms", MAX_MILLISECONDS)
+    yield Timing(f"{edit.what}: worst of {times}", max(taken), "ms", MAX_MILLISECONDS)
 
 
-def swept(browser: Browser, address: str, sweep: Sweep, seconds: float) -> Iterator[Figure]:
+def measure_sweep(browser: Browser, address: str, sweep: Sweep, seconds: float) -> Iterator[Timing]:
     """What is asked of a sweep: its frames, and that nothing travels."""
-    watched = opened(browser, address, sweep.page)
-    every = dragged(watched, f"{sweep.what} swept", sweep.slider(watched.page), sweep.shown, seconds, sweep.least)
+    watched = open_page(browser, address, sweep.page)
+    every = measure_drag(watched, f"{sweep.what} swept", sweep.slider(watched.page), sweep.shown, seconds, sweep.least)
     watched.page.context.close()
     yield from (figure for figure in every if figure.budget is not None)
 
@@ -173,25 +191,25 @@ def main(
         raise typer.BadParameter(f"There is no page “{only}”. There are {', '.join(PAGES)}.")
     print(f"{platform.machine()}, {os.cpu_count()} cores")
     found: dict[str, list[dict[str, object]]] = {}
-    with tempfile.TemporaryDirectory(prefix="lineage-mechanisms-") as home, serving(Path(home)) as address:
+    with tempfile.TemporaryDirectory(prefix="lineage-mechanisms-") as home, running_server(Path(home)) as address:
         for name in (only,) if only else PAGES:
             print(f"\n{name}, load {os.getloadavg()[0]:.1f} before", flush=True)
             found[name] = []
-            with chromium() as browser:
-                for figure in measured(browser, address, name, times, seconds):
+            with launch_chromium() as browser:
+                for figure in measure_page(browser, address, name, times, seconds):
                     print(figure, flush=True)
                     found[name].append(asdict(figure) | {"holds": figure.holds})
     if json_file:
         json_file.write_text(json.dumps(found, indent=2) + "\n")
 
 
-def measured(browser: Browser, address: str, name: str, times: int, seconds: float) -> Iterator[Figure]:
+def measure_page(browser: Browser, address: str, name: str, times: int, seconds: float) -> Iterator[Timing]:
     for edit in EDITS:
         if edit.page == name:
-            yield from edited(browser, address, edit, times)
+            yield from time_edits(browser, address, edit, times)
     for sweep in SWEEPS:
         if sweep.page == name:
-            yield from swept(browser, address, sweep, seconds)
+            yield from measure_sweep(browser, address, sweep, seconds)
 
 
 if __name__ == "__main__":

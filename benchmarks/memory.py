@@ -24,30 +24,30 @@ import torch
 import typer
 
 from explorer.catalogue import models_of
-from explorer.inspection.gradients import along_sequence
-from explorer.inspection.opening import open_model
+from explorer.experiments.recall import SEEDS, SOLVED, VARIANTS
+from explorer.inspection.load_model import load_model
+from explorer.inspection.recurrent.input_gradients import input_gradient_norms
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import intervene
-from explorer.tasks.recall import asked_lengths
-from explorer.training.building import build
+from explorer.tasks.recall import evaluation_lengths
 from explorer.training.config import RunConfig
-from explorer.training.optimisers import Stepper
-from explorer.training.recall_lesson import RecallLesson
-from explorer.training.recall_runs import CONTESTANTS, SEEDS, SOLVED
+from explorer.training.model_factory import build_model
+from explorer.training.objectives.recall import RecallObjective
+from explorer.training.optimisers import ReplicaOptimizer
 from explorer.training.recorder import record_run
 
-ASKED = (49, 50, 51, 100, 1_000)
+LENGTHS = (49, 50, 51, 100, 1_000)
 FAR = 200  # where attention is hard to get going
 STEPS = 12  # that are timed
 
 
 def outcome(name: str, length: int = 50, seed: int = 0) -> dict[str, Any]:
     """What became of eight seeds, and how long they took without the final questions."""
-    config = CONTESTANTS[name].config(length=length, seed=seed)
+    config = VARIANTS[name].config(length=length, seed=seed)
     record = record_run(config)
     accuracy, curves = record.curves.metrics["accuracy"], record.curves
-    lengths = asked_lengths(length)
-    at = {n: curves.answers["by_length"][-1][:, lengths.index(n)] for n in ASKED if n in lengths}
+    lengths = evaluation_lengths(length)
+    at = {n: curves.answers["by_length"][-1][:, lengths.index(n)] for n in LENGTHS if n in lengths}
     first = [
         int(curves.evaluated[(each >= SOLVED).argmax()]) if (each >= SOLVED).any() else None for each in accuracy.T
     ]
@@ -57,30 +57,33 @@ def outcome(name: str, length: int = 50, seed: int = 0) -> dict[str, Any]:
         "seconds": float(curves.seconds[-1]),
         "first_solved_at_step": first,
         "accuracy_at": {n: [round(float(v), 3) for v in values] for n, values in at.items()},
-        "gradient_first_to_last": reach(record),
+        "gradient_first_to_last": gradient_ratio(record),
     }
 
 
-def reach(record: Any) -> float:
+def gradient_ratio(record: Any) -> float:
     """The gradient at the first symbol as a share of that at the last, before training: median of the seeds."""
-    norms = along_sequence(open_model(record, 0))
+    norms = input_gradient_norms(load_model(record, 0))
     return float(np.median(norms[:, 0] / norms[:, -1]))
 
 
 def step_time(config: RunConfig, fused: bool = True) -> float:
     """Seconds of one training step, the fastest of a few. Not `fused`: step by step by our own cell, as a stack goes,
     and not by PyTorch's kernel for a single net."""
-    model = build(config)
-    lesson, stepper = RecallLesson(config, model), Stepper(model, config.optimiser, config.replicas, config.average)
+    model = build_model(config)
+    lesson, optimizer = (
+        RecallObjective(config, model),
+        ReplicaOptimizer(model, config.optimiser, config.replicas, config.average),
+    )
     one = torch.ones(config.replicas).squeeze()
     times = []
     for step in range(STEPS):
         start = time.perf_counter()
         with nullcontext() if fused else intervene(model, {}):  # whoever is watched goes step by step
             losses, _ = lesson.losses(step)
-        stepper.zero_grad()
+        optimizer.zero_grad()
         losses.backward(one)  # type: ignore[no-untyped-call]
-        stepper.step(step + 1, config.steps)
+        optimizer.step(step + 1, config.steps)
         times.append(time.perf_counter() - start)
     return min(times)
 
@@ -96,12 +99,13 @@ def main(
     print(f"{platform.machine()}, {os.cpu_count()} cores, torch {torch.__version__}, 1 thread")
     print(f"\nrecall of the first of 50 symbols, {SEEDS} seeds side by side, fresh sequences")
     print(
-        f"{'':24}{'solved':>7}{'steps':>7}{'s':>7}  first/last gradient   " + "".join(f"{f'at {n}':>9}" for n in ASKED)
+        f"{'':24}{'solved':>7}{'steps':>7}{'s':>7}  first/last gradient   "
+        + "".join(f"{f'at {n}':>9}" for n in LENGTHS)
     )
     found = {}
-    for name in CONTESTANTS:
+    for name in VARIANTS:
         each = found[name] = outcome(name)
-        means = "".join(f"{statistics.mean(each['accuracy_at'][n]):9.2f}" for n in ASKED)
+        means = "".join(f"{statistics.mean(each['accuracy_at'][n]):9.2f}" for n in LENGTHS)
         print(
             f"{name:24}{each['solved']:>5}/{SEEDS}{each['steps']:7}{each['seconds']:7.1f}"
             f"{each['gradient_first_to_last']:21.0e}   {means}"
@@ -118,9 +122,9 @@ def main(
     print("\na training step in ms: one seed, eight, and how many times one they cost (median of the rounds)")
     prices = {}
     for model in models_of("recall"):
-        name = next(name for name, each in CONTESTANTS.items() if each.model == model)
-        alone, many = CONTESTANTS[name].config(replicas=1), CONTESTANTS[name].config()
-        recurrent = isinstance(build(alone), RecurrentClassifier)
+        name = next(name for name, each in VARIANTS.items() if each.model == model)
+        alone, many = VARIANTS[name].config(replicas=1), VARIANTS[name].config()
+        recurrent = isinstance(build_model(alone), RecurrentClassifier)
         own_cell = partial(step_time, alone, fused=False) if recurrent else lambda: 0.0
         taken = [(step_time(alone), step_time(many), own_cell()) for _ in range(rounds)]
         one, eight, own = (statistics.median(column) for column in zip(*taken, strict=True))

@@ -23,11 +23,11 @@ from typing import Annotated
 import torch
 import typer
 
-from benchmarks import plain_negation
-from benchmarks.classroom import served
-from benchmarks.visitors import visiting
+from benchmarks.baselines import plain_negation
+from benchmarks.classroom import serve_app
+from benchmarks.load.load_generator import open_negation_page
 from explorer.tasks.negation import VOCABULARY, Negation
-from explorer.training.config import RunConfig, changed, default
+from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
 
 SEEDS = 8
@@ -50,7 +50,7 @@ async def typed_sentences(address: str, count: int = 60) -> list[float]:
     """Seconds from a typed sentence until its answers are on the page, each sentence a new one."""
     words = ("human", "not", "preserve", "consume", "destroy", "nature")
     every = itertools.product(words, repeat=4)
-    async with visiting(address) as visitor:
+    async with open_negation_page(address) as visitor:
         chosen = itertools.islice(every, 0, None, len(words) ** 4 // count)
         return sorted([await visitor.type(" ".join(sentence)) for sentence in chosen])
 
@@ -66,8 +66,8 @@ def main(
     times: dict[str, dict[str, list[float]]] = {}
     accuracies: dict[str, dict[str, list[float]]] = {}
     for name in plain_negation.MODELS:
-        one = default("negation", name)
-        many = changed(one, {"replicas": SEEDS})
+        one = default_config("negation", name)
+        many = with_settings(one, {"replicas": SEEDS})
         samples = [(sentences(one, "train", s), sentences(one, "test", s)) for s in range(SEEDS)]
         baseline = lambda n=name, s=samples[0]: plain_negation.train(n, *s, seed=0)  # noqa: E731
         record_run(one)  # the first call of each kernel is slower
@@ -96,8 +96,8 @@ def main(
         if name in accuracies:
             line += "   " + ", ".join(f"{k} {statistics.mean(v):.3f}" for k, v in accuracies[name].items())
         print(line)
-    with served() as server:
-        answered = asyncio.run(typed_sentences(server.address))
+    with serve_app() as server:
+        answered = asyncio.run(typed_sentences(server.url))
     middle, late = statistics.median(answered), answered[int(0.95 * len(answered))]
     print(f"a typed sentence, until its answers are on the page: median {middle * 1e3:.0f} ms, p95 {late * 1e3:.0f} ms")
     if json_file:

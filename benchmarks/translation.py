@@ -18,44 +18,44 @@ from typing import Annotated, Any
 import torch
 import typer
 
-from explorer.generation.translating import beam_search, greedy
-from explorer.inspection.opening import open_model
-from explorer.tasks.digits import ReverseConfig, asked_lengths
-from explorer.tasks.pairs import fresh_digits
+from explorer.experiments.translation import SEEDS, VARIANTS
+from explorer.generation.seq2seq_decoding import beam_search, greedy_decode
+from explorer.inspection.load_model import load_model
+from explorer.tasks.seq2seq.batches import evaluation_digits
+from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
 from explorer.training.recorder import record_run
-from explorer.training.translation_runs import CONTESTANTS, SEEDS
 
-SHOWN = (5, 8, 11, 14, 17, 20, 22, 25, 30)
+LENGTHS = (5, 8, 11, 14, 17, 20, 22, 25, 30)
 BEAMED = 40  # sources of the longest trained length
 
 
 def outcome(task: str, name: str, **changes: object) -> tuple[Any, dict[str, Any]]:
     """A run, and what came of it."""
-    record = record_run(CONTESTANTS[name].config(task, **changes))
+    record = record_run(VARIANTS[name].config(task, **changes))
     curves = record.curves
     exact = [round(float(v), 3) for v in curves.metrics["exact"][-1]]
     found: dict[str, Any] = {"exact": exact, "steps": curves.step, "seconds": float(curves.seconds[-1])}
     if task != "dates":
-        lengths = asked_lengths(ReverseConfig())
+        lengths = evaluation_lengths(ReverseConfig())
         at = curves.answers["by_length"][-1]
         found["by_length"] = {n: [round(float(v), 2) for v in at[:, i]] for i, n in enumerate(lengths)}
         found["worst_trained"] = float(at[:, :20].min())
     return record, found
 
 
-def beams(record: Any) -> dict[str, float]:
+def beam_accuracy(record: Any) -> dict[str, float]:
     """Exact match of one seed on the longest trained sources, greedily and with wider beams."""
-    model = open_model(record).alone(0)
-    asked = fresh_digits(ReverseConfig(), [20], BEAMED)
+    model = load_model(record).single_replica(0)
+    asked = evaluation_digits(ReverseConfig(), [20], BEAMED)
     found = {}
     for width in (1, 2, 4, 8):
         right = 0
-        for source, wanted in zip(asked.source, asked.wanted, strict=True):
+        for source, wanted in zip(asked.source, asked.targets, strict=True):
             tree = beam_search(model, source, width, 26)  # type: ignore[arg-type]  # a Translator
             right += tree.sequence(tree.best[0]) == tuple(wanted.tolist())
         found[f"beam_{width}"] = right / BEAMED
-    written = greedy(model, asked.source, 26).ids[..., : asked.wanted.shape[-1]]  # type: ignore[arg-type]
-    found["greedy"] = float((written == asked.wanted).all(dim=-1).float().mean())
+    written = greedy_decode(model, asked.source, 26).ids[..., : asked.targets.shape[-1]]  # type: ignore[arg-type]
+    found["greedy"] = float((written == asked.targets).all(dim=-1).float().mean())
     return found
 
 
@@ -70,13 +70,13 @@ def main(json_file: Annotated[Path | None, typer.Option("--json", help="Where to
         f"\nreverse, 1 to 20 digits: exact match, mean of the seeds\n{'':14}{'steps':>6}{'s':>7}{'worst 1-20':>12}",
         end="",
     )
-    print("".join(f"{n:>7}" for n in SHOWN))
-    for name in CONTESTANTS:
+    print("".join(f"{n:>7}" for n in LENGTHS))
+    for name in VARIANTS:
         record, found = outcome("reverse", name)
-        means = "".join(f"{sum(found['by_length'][n]) / SEEDS:7.2f}" for n in SHOWN)
+        means = "".join(f"{sum(found['by_length'][n]) / SEEDS:7.2f}" for n in LENGTHS)
         print(f"{name:14}{found['steps']:6}{found['seconds']:7.1f}{found['worst_trained']:12.2f}{means}")
         if name in ("wide", "additive"):
-            found["beams"] = beams(record)
+            found["beams"] = beam_accuracy(record)
             print(f"{'':14}at 20 digits, seed 0: " + ", ".join(f"{k} {v:.2f}" for k, v in found["beams"].items()))
         figures[f"reverse/{name}"] = found
     _, alone = outcome("reverse", "additive", replicas=1)

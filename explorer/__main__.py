@@ -1,4 +1,4 @@
-"""The command line: the same trainings and answers as in the browser, from a terminal.
+"""The command line: train, evaluate and inspect the models from a terminal.
 
 python -m explorer --help
 """
@@ -10,29 +10,29 @@ import sys
 
 import typer
 
-from explorer.commands import asking, keeping, training
-from explorer.commands import lessons as teaching
+from explorer.cli import lessons as teaching
+from explorer.cli import model_commands, run_commands, training
 from explorer.errors import LineageError, NeedsText
 
 app = typer.Typer(help=__doc__.splitlines()[0] if __doc__ else None, no_args_is_help=True, add_completion=False)
-app.command("list")(keeping.list_everything)
+app.command("list")(run_commands.list_everything)
 app.command()(training.train)
-app.command()(asking.evaluate)
-app.command()(asking.predict)
-app.command()(asking.generate)
-app.command()(asking.inspect)
+app.command()(model_commands.evaluate)
+app.command()(model_commands.predict)
+app.command()(model_commands.generate)
+app.command()(model_commands.inspect)
 app.command()(training.pretrain)
-app.command("export")(keeping.export_run)
-app.command("import")(keeping.import_run)
-app.command()(keeping.delete)
-app.command()(keeping.reindex)
+app.command("export")(run_commands.export_run)
+app.command("import")(run_commands.import_run)
+app.command()(run_commands.delete)
+app.command()(run_commands.reindex)
 app.command()(teaching.lessons)
 
 
 def main() -> None:
-    """Run the command line; what a user caused is said in one sentence."""
-    # Threads of torch that wait for each other soon let others work. Without this, two threads on a machine whose cores
-    # others use too may be ten times slower than one; on a quiet machine it costs nothing that can be measured.
+    """Run the command line. A LineageError is printed as one sentence, with exit code 2."""
+    # Waiting OpenMP threads yield early. Without this, two threads on a machine with other load can be ten times slower
+    # than one; on an idle machine it makes no measurable difference.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     try:
         app()
@@ -40,7 +40,7 @@ def main() -> None:
         nearest = getattr(error, "nearest", {})
         hint = " ".join(f"{word}: {', '.join(known)}." for word, known in nearest.items())
         if isinstance(error, NeedsText):
-            hint = "Here: name its file, --corpus FILE."
+            hint = "On the command line, give its file with --corpus FILE."
         print(f"{error} {hint}".strip(), file=sys.stderr)
         raise SystemExit(2) from None
 

@@ -1,6 +1,6 @@
-"""One row for each model, task and page: adding one is a new file and a row here.
+"""The lists of models, tasks and pages: adding one needs a new file and a row here.
 
-Needs no torch: a model's class and a task's lesson are named, and imported only when somebody trains.
+Needs no torch: classes of models and objectives are given by name and imported on first use.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from explorer.models.configs import (
     TransformerTaggerConfig,
     TransformerTextConfig,
 )
-from explorer.tasks.agreement import AgreementConfig
-from explorer.tasks.dates import DatesConfig
-from explorer.tasks.digits import CopyConfig, ReverseConfig
-from explorer.tasks.echo import EchoConfig
-from explorer.tasks.gist import GistConfig
-from explorer.tasks.gloss import GlossConfig
 from explorer.tasks.negation import NegationConfig
-from explorer.tasks.noise import NoiseConfig
-from explorer.tasks.place import PlaceConfig
 from explorer.tasks.recall import RecallConfig
-from explorer.tasks.strings import StringConfig
-from explorer.tasks.tale import TaleConfig
-from explorer.tasks.text import TextConfig
+from explorer.tasks.seq2seq.dates import DatesConfig
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
+from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
+from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
+from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
+from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
+from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
+from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
+from explorer.tasks.string import StringConfig
+from explorer.tasks.text.config import TextConfig
 
 ModelConfig: TypeAlias = (
     BagOfWordsConfig
@@ -83,60 +83,62 @@ TaskConfig: TypeAlias = (
     | ReverseConfig
     | CopyConfig
     | DatesConfig
-    | NoiseConfig
-    | TaleConfig
-    | EchoConfig
-    | GlossConfig
-    | GistConfig
-    | PlaceConfig
+    | RandomSymbolsConfig
+    | GrammarTextConfig
+    | DelayedCopyConfig
+    | WordSenseConfig
+    | MaskedWordConfig
+    | PositionRuleConfig
     | AgreementConfig
 )
 
 
 @dataclass(frozen=True)
-class Variant:
-    """An architecture as it meets one task: its settings there, its code, how it is trained unless somebody says
-    otherwise. Released recipes never change: a better one is a preset."""
+class ModelForTask:
+    """A model for one task: configuration class, model class and default training settings.
+
+    Released settings never change, because run keys depend on them; better ones become a preset.
+    """
 
     config: type[ModelConfig]
-    place: str  # module:Class
-    recipe: Mapping[str, object]  # settings by name, as `training.config.changed` takes them
+    class_path: str  # module:Class
+    recipe: Mapping[str, object]  # training settings by name, as `with_settings` takes them
     version: int = 1
 
     @property
-    def file(self) -> str:
-        """Its source file, inside the package."""
-        return "models/" + self.place.split(":")[0].rsplit(".", 1)[1] + ".py"
+    def source_file(self) -> str:
+        """The source file, relative to the package."""
+        return "models/" + self.class_path.split(":")[0].rsplit(".", 1)[1] + ".py"
 
 
 @dataclass(frozen=True)
 class ModelRow:
-    """An architecture: its names, its colour on every page, its paper, and what it is on each task."""
+    """A model: names, style in charts, paper, and its form for each task."""
 
     name: str
     title: str
-    colour: str  # a CSS variable of ui/assets/base.css
+    colour: str  # a CSS variable of static/shared/base.css
     dash: str  # a plotly dash, so that colour is never the only sign
     paper: str
     link: str
-    variants: Mapping[str, Variant]  # by task
+    by_task: Mapping[str, ModelForTask]  # by task
 
 
 @dataclass(frozen=True)
 class TaskRow:
-    """Something to learn."""
+    """A task: names, configuration class, objective class and page."""
 
     name: str
     title: str
     config: type[TaskConfig]
-    lesson: str  # module:Class, how it is taught
-    page: str  # the address of the page where its runs stand
+    objective: str  # module:Class of the training objective
+    page: str  # URL path of the page that shows its runs
     version: int = 1
 
 
 @dataclass(frozen=True)
 class PageRow:
-    """A room of the app: its file in pages/, its address, its name in the menu and its section there."""
+    """A page of the app: file in pages/, URL path, title and section in the menu."""
 
     file: str
     address: str
@@ -144,7 +146,7 @@ class PageRow:
     section: str = ""
 
 
-# What every trained language model shares: about 200,000 parameters, a thousand batches of 32 x 64 characters.
+# Defaults of all trained language models: about 200,000 parameters, 1,000 batches of 32 x 64 characters.
 _TEXT: dict[str, object] = {
     "iterations": 1_000,
     "batch_size": 32,
@@ -155,7 +157,7 @@ _TEXT: dict[str, object] = {
     "snapshots": 4,
     "evaluate_every": 100,
 }
-# A symbol for every sequence is all there is to learn: the step size may be large, and gradients are clipped.
+# The only target is one symbol per sequence, so the learning rate can be large; gradients are clipped.
 _RECALL: dict[str, object] = {
     "iterations": 300,
     "batch_size": 64,
@@ -164,7 +166,7 @@ _RECALL: dict[str, object] = {
     "evaluate_every": 20,
     "snapshots": 14,
 }
-# A step is the whole string: no batch, and no chance but the start. The step size is the notebook's.
+# A step reads the whole string, so only the initialization is random. The learning rate is that of the notebook.
 _STRING: dict[str, object] = {
     "iterations": 200,
     "batch_size": 1,
@@ -173,7 +175,7 @@ _STRING: dict[str, object] = {
     "snapshots": 2,
     "sample": 200,
 }
-# What reads a source and writes a target. On digits attention is done early; on dates the one vector takes longest.
+# Translation. On digits, models with attention converge early; on dates, the single-vector model takes longest.
 _TRANSLATION: dict[str, object] = {
     "batch_size": 32,
     "schedule": "linear",
@@ -188,7 +190,7 @@ _RECURRENT_DATES = {**_TRANSLATION, "iterations": 1_600, "learning_rate": 1e-2, 
 _TRANSFORMER_DIGITS = {**_TRANSLATION, "iterations": 800, "learning_rate": 2e-3, "warmup": 100}
 _TRANSFORMER_DATES = {**_TRANSLATION, "iterations": 1_000, "learning_rate": 3e-3, "warmup": 100}
 
-# What answers at every place of a row. On noise there is nothing to learn, but a leak to find; in a tale both.
+# Sequence labelling. On noise there is nothing to learn except a leak; on tale there is both.
 _LABELLING: dict[str, object] = {
     "batch_size": 32,
     "learning_rate": 5e-3,
@@ -196,7 +198,7 @@ _LABELLING: dict[str, object] = {
     "evaluate_every": 20,
     "snapshots": 4,
 }
-_OF_LABELLING: dict[str, dict[str, object]] = {
+_LABELLING_RECIPES: dict[str, dict[str, object]] = {
     "noise": {**_LABELLING, "iterations": 200},
     "tale": {
         **_LABELLING,
@@ -224,9 +226,9 @@ _OF_LABELLING: dict[str, dict[str, object]] = {
 }
 
 
-def _tagger(config: type[ModelConfig], place: str) -> dict[str, Variant]:
+def _tagger(config: type[ModelConfig], class_path: str) -> dict[str, ModelForTask]:
     """What answers at every place, on each labelling task."""
-    return {task: Variant(config, place, recipe) for task, recipe in _OF_LABELLING.items()}
+    return {task: ModelForTask(config, class_path, recipe) for task, recipe in _LABELLING_RECIPES.items()}
 
 
 MODELS = {
@@ -240,7 +242,7 @@ MODELS = {
             "Softmax regression on word counts: Cox 1958, The regression analysis of binary sequences",
             "https://doi.org/10.1111/j.2517-6161.1958.tb00292.x",
             {
-                "negation": Variant(
+                "negation": ModelForTask(
                     BagOfWordsConfig,
                     "explorer.models.bag_of_words:BagOfWords",
                     {"epochs": 20, "learning_rate": 1e-2},
@@ -256,7 +258,7 @@ MODELS = {
             "Kneser and Ney 1995, Improved backing-off for m-gram language modeling; Chen and Goodman 1999, An "
             "empirical study of smoothing techniques for language modeling",
             "https://doi.org/10.1006/csla.1999.0128",
-            {"text": Variant(NgramTextConfig, "explorer.models.ngram:Ngram", {"iterations": 1, "snapshots": 2})},
+            {"text": ModelForTask(NgramTextConfig, "explorer.models.ngram:Ngram", {"iterations": 1, "snapshots": 2})},
         ),
         ModelRow(
             "feedforward",
@@ -266,13 +268,13 @@ MODELS = {
             "Bengio, Ducharme, Vincent and Jauvin 2003, A neural probabilistic language model",
             "https://www.jmlr.org/papers/v3/bengio03a.html",
             {
-                "negation": Variant(
+                "negation": ModelForTask(
                     FeedforwardConfig,
                     "explorer.models.feedforward:Feedforward",
                     {"epochs": 25, "learning_rate": 3e-3},
                     version=2,
                 ),
-                "text": Variant(
+                "text": ModelForTask(
                     FeedforwardTextConfig, "explorer.models.neural_ngram:NeuralNgram", {**_TEXT, "learning_rate": 3e-3}
                 ),
             },
@@ -285,14 +287,16 @@ MODELS = {
             "Elman 1990, Finding structure in time; Mikolov et al. 2010, Recurrent neural network based language model",
             "https://doi.org/10.1207/s15516709cog1402_1",
             {
-                "negation": Variant(
+                "negation": ModelForTask(
                     RNNConfig, "explorer.models.rnn:RNN", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
-                "text": Variant(
+                "text": ModelForTask(
                     RNNTextConfig, "explorer.models.rnn:RNNLanguageModel", {**_TEXT, "learning_rate": 1e-3}
                 ),
-                "recall": Variant(RNNRecallConfig, "explorer.models.rnn:RNNRecall", {**_RECALL, "iterations": 1_000}),
-                "string": Variant(RNNStringConfig, "explorer.models.rnn:RNNString", _STRING),
+                "recall": ModelForTask(
+                    RNNRecallConfig, "explorer.models.rnn:RNNRecall", {**_RECALL, "iterations": 1_000}
+                ),
+                "string": ModelForTask(RNNStringConfig, "explorer.models.rnn:RNNString", _STRING),
                 **_tagger(RNNTaggerConfig, "explorer.models.recurrent_tagger:RNNTagger"),
             },
         ),
@@ -305,14 +309,14 @@ MODELS = {
             "recurrent neural networks",
             "https://arxiv.org/abs/1308.0850",
             {
-                "negation": Variant(
+                "negation": ModelForTask(
                     LSTMConfig, "explorer.models.lstm:LSTM", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
-                "text": Variant(
+                "text": ModelForTask(
                     LSTMTextConfig, "explorer.models.lstm:LSTMLanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
-                "recall": Variant(LSTMRecallConfig, "explorer.models.lstm:LSTMRecall", _RECALL),
-                "string": Variant(LSTMStringConfig, "explorer.models.lstm:LSTMString", _STRING),
+                "recall": ModelForTask(LSTMRecallConfig, "explorer.models.lstm:LSTMRecall", _RECALL),
+                "string": ModelForTask(LSTMStringConfig, "explorer.models.lstm:LSTMString", _STRING),
             },
         ),
         ModelRow(
@@ -324,14 +328,14 @@ MODELS = {
             "translation",
             "https://arxiv.org/abs/1406.1078",
             {
-                "negation": Variant(
+                "negation": ModelForTask(
                     GRUConfig, "explorer.models.gru:GRU", {"epochs": 25, "learning_rate": 3e-3}, version=2
                 ),
-                "text": Variant(
+                "text": ModelForTask(
                     GRUTextConfig, "explorer.models.gru:GRULanguageModel", {**_TEXT, "learning_rate": 5e-3}
                 ),
-                "recall": Variant(GRURecallConfig, "explorer.models.gru:GRURecall", _RECALL),
-                "string": Variant(GRUStringConfig, "explorer.models.gru:GRUString", _STRING),
+                "recall": ModelForTask(GRURecallConfig, "explorer.models.gru:GRURecall", _RECALL),
+                "string": ModelForTask(GRUStringConfig, "explorer.models.gru:GRUString", _STRING),
                 **_tagger(GRUTaggerConfig, "explorer.models.recurrent_tagger:GRUTagger"),
             },
         ),
@@ -343,18 +347,18 @@ MODELS = {
             "Vaswani et al. 2017, Attention is all you need",
             "https://arxiv.org/abs/1706.03762",
             {
-                "negation": Variant(
+                "negation": ModelForTask(
                     TransformerEncoderConfig,
                     "explorer.models.transformer_encoder:TransformerEncoder",
                     {"epochs": 30, "learning_rate": 3e-3},
                     version=2,
                 ),
-                "text": Variant(
+                "text": ModelForTask(
                     TransformerTextConfig,
                     "explorer.models.transformer_decoder:TransformerDecoder",
                     {**_TEXT, "method": "muon", "learning_rate": 1e-2, "weight_decay": 0.1, "momentum": 0.95},
                 ),
-                "recall": Variant(
+                "recall": ModelForTask(
                     TransformerRecallConfig,
                     "explorer.models.transformer_encoder:TransformerRecall",
                     {**_RECALL, "iterations": 400, "learning_rate": 5e-3},
@@ -372,7 +376,7 @@ MODELS = {
             "translate",
             "https://arxiv.org/abs/1409.0473",
             {
-                task: Variant(EncoderDecoderConfig, "explorer.models.encoder_decoder:EncoderDecoder", recipe)
+                task: ModelForTask(EncoderDecoderConfig, "explorer.models.encoder_decoder:EncoderDecoder", recipe)
                 for task, recipe in (
                     ("reverse", _RECURRENT_DIGITS),
                     ("copy", _RECURRENT_DIGITS),
@@ -388,7 +392,7 @@ MODELS = {
             "Vaswani et al. 2017, Attention is all you need",
             "https://arxiv.org/abs/1706.03762",
             {
-                task: Variant(
+                task: ModelForTask(
                     TransformerEncoderDecoderConfig,
                     "explorer.models.transformer_encoder_decoder:TransformerEncoderDecoder",
                     recipe,
@@ -405,49 +409,79 @@ MODELS = {
 TASKS = {
     row.name: row
     for row in (
-        TaskRow("negation", "Negation", NegationConfig, "explorer.training.negation_lesson:NegationLesson", "negation"),
-        TaskRow("text", "Text", TextConfig, "explorer.training.text_lesson:TextLesson", "text"),
-        TaskRow("recall", "Recall", RecallConfig, "explorer.training.recall_lesson:RecallLesson", "memory"),
-        TaskRow("string", "String", StringConfig, "explorer.training.string_lesson:StringLesson", "memory"),
+        TaskRow(
+            "negation",
+            "Negation",
+            NegationConfig,
+            "explorer.training.objectives.negation:NegationObjective",
+            "negation",
+        ),
+        TaskRow("text", "Text", TextConfig, "explorer.training.objectives.text:TextObjective", "text"),
+        TaskRow("recall", "Recall", RecallConfig, "explorer.training.objectives.recall:RecallObjective", "memory"),
+        TaskRow("string", "String", StringConfig, "explorer.training.objectives.string:StringObjective", "memory"),
         TaskRow(
             "reverse",
             "Reverse",
             ReverseConfig,
-            "explorer.training.translation_lesson:TranslationLesson",
+            "explorer.training.objectives.translation:TranslationObjective",
             "translation",
         ),
-        TaskRow("copy", "Copy", CopyConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
-        TaskRow("dates", "Dates", DatesConfig, "explorer.training.translation_lesson:TranslationLesson", "translation"),
-        TaskRow("noise", "Noise", NoiseConfig, "explorer.training.labelling_lesson:LabellingLesson", "masks"),
-        TaskRow("tale", "Tale", TaleConfig, "explorer.training.labelling_lesson:LabellingLesson", "masks"),
-        TaskRow("echo", "Echo", EchoConfig, "explorer.training.labelling_lesson:LabellingLesson", "positions"),
-        TaskRow("gloss", "Gloss", GlossConfig, "explorer.training.labelling_lesson:LabellingLesson", "sentences"),
-        TaskRow("gist", "Gist", GistConfig, "explorer.training.labelling_lesson:LabellingLesson", "sentences"),
-        TaskRow("place", "Place", PlaceConfig, "explorer.training.labelling_lesson:LabellingLesson", "shapes"),
         TaskRow(
-            "agreement", "Agreement", AgreementConfig, "explorer.training.labelling_lesson:LabellingLesson", "shapes"
+            "copy", "Copy", CopyConfig, "explorer.training.objectives.translation:TranslationObjective", "translation"
+        ),
+        TaskRow(
+            "dates",
+            "Dates",
+            DatesConfig,
+            "explorer.training.objectives.translation:TranslationObjective",
+            "translation",
+        ),
+        TaskRow(
+            "noise", "Noise", RandomSymbolsConfig, "explorer.training.objectives.labelling:LabellingObjective", "masks"
+        ),
+        TaskRow(
+            "tale", "Tale", GrammarTextConfig, "explorer.training.objectives.labelling:LabellingObjective", "masks"
+        ),
+        TaskRow(
+            "echo", "Echo", DelayedCopyConfig, "explorer.training.objectives.labelling:LabellingObjective", "positions"
+        ),
+        TaskRow(
+            "gloss", "Gloss", WordSenseConfig, "explorer.training.objectives.labelling:LabellingObjective", "sentences"
+        ),
+        TaskRow(
+            "gist", "Gist", MaskedWordConfig, "explorer.training.objectives.labelling:LabellingObjective", "sentences"
+        ),
+        TaskRow(
+            "place", "Place", PositionRuleConfig, "explorer.training.objectives.labelling:LabellingObjective", "shapes"
+        ),
+        TaskRow(
+            "agreement",
+            "Agreement",
+            AgreementConfig,
+            "explorer.training.objectives.labelling:LabellingObjective",
+            "shapes",
         ),
     )
 }
-SENTENCES = ("negation", "text")  # tasks whose models read what somebody types
+TYPED_TEXT_TASKS = ("negation", "text")  # tasks whose models read typed text
 PAGES = (
     PageRow("home.py", "", "Lineage"),
     PageRow("lessons.py", "lessons", "Lessons"),
     PageRow("negation.py", "negation", "Negation"),
     PageRow("tokens.py", "tokens", "Text and tokens"),
     PageRow("text.py", "text", "Language models"),
-    PageRow("studio.py", "studio", "Generation"),
+    PageRow("generation.py", "studio", "Generation"),
     PageRow("attention.py", "attention", "Attention"),
     PageRow("memory.py", "memory", "Memory"),
     PageRow("translation.py", "translation", "Translation"),
-    PageRow("shapes.py", "shapes", "Shapes of tasks", "Mechanisms"),
+    PageRow("sequence_shapes.py", "shapes", "Shapes of tasks", "Mechanisms"),
     PageRow("gates.py", "gates", "Gates", "Mechanisms"),
     PageRow("scaled_attention.py", "scaled-attention", "Scaled dot-product", "Mechanisms"),
     PageRow("depth.py", "depth", "Heads, residuals, norms", "Mechanisms"),
     PageRow("positions.py", "positions", "Positions", "Mechanisms"),
     PageRow("masks.py", "masks", "Masks", "Mechanisms"),
     PageRow("block.py", "block", "The block", "Mechanisms"),
-    PageRow("sentences.py", "sentences", "Sentence encoder", "Mechanisms"),
+    PageRow("sentence_encoder.py", "sentences", "Sentence encoder", "Mechanisms"),
     PageRow("cost.py", "cost", "What it costs", "Mechanisms"),
     PageRow("compare.py", "compare", "Compare"),
     PageRow("runs.py", "runs", "Runs"),
@@ -455,30 +489,30 @@ PAGES = (
 
 
 def page_title(address: str) -> str:
-    """What the page at an address is called."""
+    """Return the title of the page with this URL path."""
     return next(page.title for page in PAGES if page.address == address)
 
 
 def model_row(config: ModelConfig) -> ModelRow:
-    """The row of a model's configuration."""
-    return _of(config)[0]
+    """Return the row of a model configuration."""
+    return _find_model(config)[0]
 
 
-def variant(config: ModelConfig) -> Variant:
-    """What a model's configuration configures."""
-    return _of(config)[1]
+def model_for_task(config: ModelConfig) -> ModelForTask:
+    """Return the form of a model that a configuration belongs to."""
+    return _find_model(config)[1]
 
 
-def _of(config: ModelConfig) -> tuple[ModelRow, Variant]:
-    rows = ((row, each) for row in MODELS.values() for each in row.variants.values())
+def _find_model(config: ModelConfig) -> tuple[ModelRow, ModelForTask]:
+    rows = ((row, each) for row in MODELS.values() for each in row.by_task.values())
     return next(pair for pair in rows if type(config) is pair[1].config)
 
 
 def models_of(task: str) -> tuple[str, ...]:
-    """The names of the models that learn a task."""
-    return tuple(name for name, row in MODELS.items() if task in row.variants)
+    """Return the names of the models for a task."""
+    return tuple(name for name, row in MODELS.items() if task in row.by_task)
 
 
 def task_row(config: TaskConfig) -> TaskRow:
-    """The row of a task's configuration."""
+    """Return the row of a task configuration."""
     return next(row for row in TASKS.values() if type(config) is row.config)

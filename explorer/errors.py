@@ -1,4 +1,4 @@
-"""Everything a visitor can cause, in one tree. Each message says what was given, what is possible, what to do.
+"""The errors that user input can cause. Each message names the given value, the possible values and a remedy.
 
 LineageError
 ├── SentenceError
@@ -21,23 +21,23 @@ from __future__ import annotations
 
 
 class LineageError(Exception):
-    """Caused from outside (a form, an address, the command line, a file); its text may be shown as it is."""
+    """An error caused by user input (a form, a URL, the command line, a file). Its message may be shown to users."""
 
 
 class SentenceError(LineageError):
-    """A typed sentence that no model can be asked about."""
+    """A typed sentence that no model can read."""
 
 
 class EmptySentence(SentenceError):
-    """Nothing is left of the text once spaces and punctuation are gone."""
+    """The text contains nothing but spaces and punctuation."""
 
 
 class SentenceTooLong(SentenceError):
-    """More words than the models are asked to read."""
+    """The sentence has more words than the limit."""
 
 
 class UnknownWords(SentenceError):
-    """Words outside the vocabulary, each with the nearest known ones."""
+    """Words outside the vocabulary; `nearest` maps each to similar words of the vocabulary."""
 
     def __init__(self, message: str, nearest: dict[str, tuple[str, ...]]):
         super().__init__(message)
@@ -45,9 +45,9 @@ class UnknownWords(SentenceError):
 
 
 class TextError(LineageError):
-    """A text that nothing can be learned from: unreadable, too long, too short for what is asked of it.
+    """A text that cannot be trained on: unreadable, too long, or too short for the settings.
 
-    `reason` is the message without its advice, for a place where that cannot be followed.
+    `reason` is the message without its advice, for places where the advice does not apply.
     """
 
     def __init__(self, reason: str, advice: str = "") -> None:
@@ -56,15 +56,15 @@ class TextError(LineageError):
 
 
 class NeedsText(TextError):
-    """A run on a visitor's own text, which is not in this process."""
+    """A run on a user's own text, which this process does not have."""
 
 
 class CorpusMissing(TextError):
-    """A corpus that is neither on this machine nor could be downloaded."""
+    """A corpus that is not on this machine and could not be downloaded."""
 
 
 class InvalidSetting(LineageError):
-    """A setting with a name or a value that is not possible."""
+    """A setting with an unknown name or an impossible value."""
 
 
 class Diverged(LineageError):
@@ -72,15 +72,15 @@ class Diverged(LineageError):
 
 
 class NotAllowed(LineageError):
-    """Somebody else's training or run."""
+    """An operation on the training or run of another visitor."""
 
 
 class StoreError(LineageError):
-    """Runs cannot be kept or listed now: the disk is full, the database is locked, a limit is reached."""
+    """Runs cannot be stored or listed now: the disk is full, the database is locked, or a limit is reached."""
 
 
 class RunError(LineageError):
-    """A run that cannot be opened."""
+    """A run that cannot be loaded."""
 
 
 class UnknownRun(RunError):
@@ -91,7 +91,7 @@ class DamagedRun(RunError):
     """A run folder whose files do not fit together."""
 
 
-def shortened(given: object, most: int = 40) -> str:
-    """Text from outside, as a message may repeat it: on one line and not too long."""
+def shorten(given: object, most: int = 40) -> str:
+    """Return a value as text for a message: on one line, truncated to `most` characters."""
     text = "".join(char if char.isprintable() else " " for char in str(given))
     return text if len(text) <= most else text[: most - 1] + "…"

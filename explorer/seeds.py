@@ -1,4 +1,4 @@
-"""Random streams by purpose: no code here draws from a global generator, since threads share it."""
+"""Random generators by seed and purpose. Nothing draws from the global generator, which threads share."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from torch import Generator
 
 
 def generator(seed: int, purpose: str) -> Generator:
-    """A generator of its own for one replica's seed and one purpose ("start", "order")."""
+    """Return the generator of one seed and one purpose (for example "start" or "order")."""
     digest = hashlib.sha256(f"{purpose}/{seed}".encode()).digest()
-    made = Generator()
-    made.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
-    return made
+    stream = Generator()
+    stream.manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return stream

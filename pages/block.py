@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui.block import KINDS, Block
-from explorer.ui.block_model import HEIGHT, choices, chosen, model_part
-from explorer.ui.page import empty_panel, lead, page_head, problems, source
-from explorer.ui.session import PageSession, page_session, write_address
+from explorer.labs.block.inspector import HEIGHT, block_section, controls, select_model
+from explorer.labs.block.state import KINDS, BlockState
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems, source_code
+from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
     "encoder": "models/transformer_encoder.py",
     "decoder": "models/transformer_decoder.py",
     "both": "models/transformer_encoder_decoder.py",
     "norms": "models/layers.py",
-    "opened": "inspection/block.py",
+    "opened": "inspection/transformer/block.py",
 }
 TITLES = {**KINDS, "norms": "Layers and norms", "opened": "How it is opened"}
 PAPERS = (
@@ -34,32 +34,32 @@ PAPERS = (
 )
 
 
-def page(session: PageSession[Block]) -> None:
-    """The whole screen, from the question to the papers."""
+def page(session: PageSession[BlockState]) -> None:
+    """Draw the whole page."""
     page_head("What goes along every arrow of a Transformer?")
     lead(
         "A trained model reads what you type. Open any arrow to see the tensor that went along it, any box to see what "
         "it has learned, and point at a number to see how it was made."
     )
-    hand = chosen(session)
-    choices(session, hand)
-    problems(session.problems)
-    if hand is None:
+    stored = select_model(session)
+    controls(session, stored)
+    show_problems(session.problems)
+    if stored is None:
         empty_panel("Choose a model above, and its block is opened here.", HEIGHT)
     else:
-        model_part(session, hand)
+        block_section(session, stored)
     kind = session.state.kind
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default=kind, format_func=TITLES.__getitem__, key=f"block.code.{kind}",
                     label_visibility="collapsed")  # fmt: skip
     file = FILES[name or kind]
     st.caption(f"explorer/{file}")
-    st.code(source(file), language="python", height=420)
+    st.code(source_code(file), language="python", height=420)
     st.header("The papers", anchor=False)
     for title, paper, link in PAPERS:
         st.markdown(f"**{title}** · [{paper}]({link})")
 
 
-session = page_session("block", Block)
+session = page_session("block", BlockState)
 page(session)
-write_address(session)
+write_url(session)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui.cost import Cost, controls, sweep_section
-from explorer.ui.cost_parameters import parameters_section
-from explorer.ui.page import explanation, lead, page_head, problems, source
-from explorer.ui.session import PageSession, page_session, write_address
+from explorer.labs.cost.parameter_count import parameters_section
+from explorer.labs.cost.state import CostState
+from explorer.labs.cost.sweeps import controls, sweep_section
+from explorer.ui.page_sections import explanation, lead, page_head, show_problems, source_code
+from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
-    "Formulas and fits": "inspection/cost.py",
-    "Measuring": "inspection/cost_measuring.py",
-    "Counting parameters": "inspection/cost_parameters.py",
+    "Formulas and fits": "inspection/transformer/cost_formulas.py",
+    "Measuring": "inspection/transformer/cost_measurement.py",
+    "Counting parameters": "inspection/transformer/parameter_count.py",
     "Attention, feedforward": "models/transformer_decoder.py",
     "GRU": "models/gru.py",
 }
@@ -41,8 +42,8 @@ PAPERS = (
 )
 
 
-def why(state: Cost) -> None:
-    """The formulas, with the sizes of this page in them."""
+def formulas_section(state: CostState) -> None:
+    """Draw the formulas with the sizes that are set on the page."""
     d, heads = state.width, state.heads
     st.header("Why", anchor=False)
     explanation(
@@ -70,15 +71,15 @@ def why(state: Cost) -> None:
     )
 
 
-def page(session: PageSession[Cost]) -> None:
-    """The whole screen, from the question to the papers."""
+def page(session: PageSession[CostState]) -> None:
+    """Draw the whole page."""
     page_head("What does each part cost, in time and memory?")
     lead(
         "Each part is run on this server while you wait, and its formula is drawn beside it. Where the two part, "
         "something else than multiplying takes the time."
     )
     controls(session)
-    problems(session.problems)
+    show_problems(session.problems)
     state = session.state
     st.header("Longer sequences", anchor=False)
     sweep_section(state, "length")
@@ -92,18 +93,18 @@ def page(session: PageSession[Cost]) -> None:
     sweep_section(state, "width")
     st.header("More layers", anchor=False)
     sweep_section(state, "layers")
-    why(state)
+    formulas_section(state)
     parameters_section(session)
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default="Formulas and fits", key="cost.code", label_visibility="collapsed")
     file = FILES[name or "Formulas and fits"]
     st.caption(f"explorer/{file}")
-    st.code(source(file), language="python", height=420)
+    st.code(source_code(file), language="python", height=420)
     st.header("The papers", anchor=False)
     for name, paper, link in PAPERS:
         st.markdown(f"**{name}** · [{paper}]({link})")
 
 
-session = page_session("cost", Cost)
+session = page_session("cost", CostState)
 page(session)
-write_address(session)
+write_url(session)

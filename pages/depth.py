@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.ui.depth import Depth
-from explorer.ui.depth_heads import heads_section, heads_why
-from explorer.ui.depth_learning import learning_section
-from explorer.ui.depth_stacks import stacks_section
-from explorer.ui.page import lead, page_head, problems, source
-from explorer.ui.session import PageSession, page_session, write_address
+from explorer.labs.depth.multi_head import heads_formulas, heads_section
+from explorer.labs.depth.stacks import stacks_section
+from explorer.labs.depth.state import DepthState
+from explorer.labs.depth.training import training_section
+from explorer.ui.page_sections import lead, page_head, show_problems, source_code
+from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
     "The block": "models/transformer_decoder.py",
     "The stacks that learn": "models/transformer_tagger.py",
     "Layers and norms": "models/layers.py",
-    "Measuring a stack": "inspection/depth.py",
-    "Cutting heads": "inspection/depth_heads.py",
+    "Measuring a stack": "inspection/transformer/depth.py",
+    "Cutting heads": "inspection/transformer/multi_head.py",
 }
 PAPERS = (
     ("Heads, Add & Norm", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
@@ -42,8 +42,8 @@ PAPERS = (
 )
 
 
-def page(session: PageSession[Depth]) -> None:
-    """The whole screen, from the question to the papers."""
+def page(session: PageSession[DepthState]) -> None:
+    """Draw the whole page."""
     page_head("What holds a deep Transformer together?")
     lead(
         "Cut one attention layer into more heads, and see what changes and what does not. Then stack blocks, take the "
@@ -52,24 +52,24 @@ def page(session: PageSession[Depth]) -> None:
     st.button(
         "Back to the defaults",
         icon=":material/undo:",
-        on_click=lambda: session.change(lambda _: Depth()),
-        disabled=session.state == Depth(),
+        on_click=lambda: session.change(lambda _: DepthState()),
+        disabled=session.state == DepthState(),
     )
-    problems(session.problems)
+    show_problems(session.problems)
     heads_section(session)
-    heads_why()
+    heads_formulas()
     stacks_section(session)
-    learning_section(session)
+    training_section(session)
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default="The block", key="depth.code", label_visibility="collapsed")
     file = FILES[name or "The block"]
     st.caption(f"explorer/{file}")
-    st.code(source(file), language="python", height=420)
+    st.code(source_code(file), language="python", height=420)
     st.header("The papers", anchor=False)
     for title, paper, link in PAPERS:
         st.markdown(f"**{title}** · [{paper}]({link})")
 
 
-session = page_session("depth", Depth)
+session = page_session("depth", DepthState)
 page(session)
-write_address(session)
+write_url(session)

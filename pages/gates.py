@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.ui import cell
-from explorer.ui.cell import Cell, product, scientific
-from explorer.ui.page import explanation, lead, page_head, papers, plain, problems, source
-from explorer.ui.session import PageSession, page_session, write_address
+from explorer.labs.gates import component
+from explorer.labs.gates.formulas import formulas_section
+from explorer.labs.gates.state import GatesState
+from explorer.labs.gates.trained_nets import trained_nets_section
+from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
+from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
     "LSTM": ("models/lstm.py", "python"),
     "GRU": ("models/gru.py", "python"),
     "Plain RNN": ("models/rnn.py", "python"),
-    "This page’s arithmetic": ("ui/assets/cellmath.js", "javascript"),
+    "This page’s arithmetic": ("static/components/gates_by_hand/math.js", "javascript"),
 }
 PAPERS = (
     (
@@ -48,8 +48,8 @@ PAPERS = (
 )
 
 
-def notice() -> None:
-    """What is worth trying."""
+def observations_section() -> None:
+    """Draw the list of things to try."""
     st.header("What to notice", anchor=False)
     explanation(
         "- Drag f from 0.90 to 0.99: the line of what is held bends up, and so does the gradient below, by the same "
@@ -63,87 +63,35 @@ def notice() -> None:
     )
 
 
-def why(state: Cell) -> None:
-    """The formula, with the numbers that stand in the lanes."""
-    st.header("Why", anchor=False)
-    explanation(
-        "Along the belt of the LSTM nothing is done to what it holds but a product with f. So what the last step owes "
-        "to an earlier one is a product of fs, and of nothing else:"
-    )
-    steps = (
-        ("f", "c", r"c_t = f_t\, c_{t-1} + i_t\, g_t"),
-        ("z", "h", r"h_t = z_t\, h_{t-1} + (1 - z_t)\, n_t"),
-    )
-    for gate, held, step in steps:
-        first, values = state.written(gate), state.kept(gate)
-        owed = (
-            rf"\frac{{\partial {held}_{{50}}}}{{\partial {held}_{{{first}}}}} = \prod_{{t={first + 1}}}^{{50}} {gate}_t"
-        )
-        numbers = f"{product(values)} = {scientific(math.prod(values))}"
-        st.latex(rf"\begin{{gathered}} {step} \\ \Rightarrow\quad {owed} \\ = {numbers} \end{{gathered}}")
-    explanation(
-        "A plain RNN multiplies with its weight and with the slope of its tanh at every step, and that slope is below "
-        "1 wherever it holds something:"
-    )
-    st.latex(
-        r"\begin{gathered} h_t = \tanh(w\, h_{t-1} + x_t) \\ \Rightarrow\quad "
-        r"\frac{\partial h_{50}}{\partial h_s} = \prod_{t=s+1}^{50} w\,(1 - h_t^2) \end{gathered}"
-    )
-    explanation(
-        "These are the straight paths. In a trained cell the gates and the candidate read the state through weights, "
-        "and gradient flows along those ways too. Gates that are set by hand read nothing, so here they add none; u is "
-        "the one such weight that can be given, from the state to the candidate:"
-    )
-    st.latex(
-        r"\begin{gathered} \frac{\partial c_t}{\partial c_{t-1}} = f_t + i_t (1 - g_t^2)\, u \cdot \\ "
-        r"o_{t-1} (1 - \tanh^2 c_{t-1}) \\[6pt] "
-        r"\frac{\partial h_t}{\partial h_{t-1}} = z_t + (1 - z_t)(1 - n_t^2)\, r_t\, u \end{gathered}"
-    )
-
-
-def trained() -> None:
-    """What nets learn that start with such gates."""
-    st.header("And in nets that are trained", anchor=False)
-    for model in ("lstm", "gru"):
-        sentence = cell.measured_finding(cell.measured(model), cell.STEPS, MODELS[model].title)
-        if sentence:
-            explanation(plain(sentence))
-    explanation(
-        "A start decides how much of the first gradients comes back. The races, the gates of trained nets and their "
-        "half-lives:"
-    )
-    st.page_link("memory.py", label="How long does a net remember?", icon=":material/arrow_forward:")
-
-
-def page(session: PageSession[Cell]) -> None:
-    """The whole screen, from the question to the papers."""
+def page(session: PageSession[GatesState]) -> None:
+    """Draw the whole page."""
     page_head("What do the gates of an LSTM and a GRU do?")
     lead(
         "Two cells of one unit each, and you are their gates. Drag a value, or paint a lane step by step, and see what "
         "is held for 50 steps and what comes back as gradient."
     )
-    problems(session.problems)
-    cell.instrument(session.state)
+    show_problems(session.problems)
+    component.draw_component(session.state)
     st.caption(
         "A slider moves the steps of equal value around the chosen step; in a lane, drag or use the arrow keys. Both "
         "cells start at 0. The plain RNN is given at each step what the cell beside it writes. No weights are trained "
         "here and nothing is drawn at random."
     )
-    notice()
-    why(session.state)
-    trained()
+    observations_section()
+    formulas_section(session.state)
+    trained_nets_section()
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default="LSTM", key="cell.code", label_visibility="collapsed")
     file, language = FILES[name or "LSTM"]
     st.caption(f"explorer/{file}")
-    st.code(source(file), language=language, height=420)
+    st.code(source_code(file), language=language, height=420)
     st.header("The papers", anchor=False)
     for name, paper, link in PAPERS:
         st.markdown(f"**{name}** · [{paper}]({link})")
     papers([MODELS["gru"]])
 
 
-session = page_session("cell", Cell)
-session.state = cell.hear(session.state)
+session = page_session("cell", GatesState)
+session.state = component.apply_pending_event(session.state)
 page(session)
-write_address(session)
+write_url(session)

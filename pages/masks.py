@@ -9,43 +9,43 @@ from typing import Any
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.ui import masks
-from explorer.ui.masks import LONGEST, SENTENCES, Masks
-from explorer.ui.masks_leak import leak_section
-from explorer.ui.page import explanation, lead, page_head, papers, problems, source
-from explorer.ui.session import PageSession, bound, race_session, write_address
+from explorer.labs.masks import component
+from explorer.labs.masks.mask_removed import mask_removed_section
+from explorer.labs.masks.state import MAX_CHARACTERS, SENTENCES, MasksState
+from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
+from explorer.ui.state.session import PageSession, bind_widget, comparison_session, write_url
 
 FILES = {
     "The model’s masks": ("models/transformer_tagger.py", "python"),
-    "The sentences": ("tasks/tale.py", "python"),
-    "Their examination": ("tasks/labelled.py", "python"),
-    "This page’s arithmetic": ("ui/assets/masking.js", "javascript"),
+    "The sentences": ("tasks/sequence_labelling/grammar_text.py", "python"),
+    "Their examination": ("tasks/sequence_labelling/rows.py", "python"),
+    "This page’s arithmetic": ("static/components/masks/math.js", "javascript"),
 }
 
 
-def written(name: str, state: Masks, text: str) -> Masks:
-    """The batch with another sentence in this place."""
+def with_sentence(name: str, state: MasksState, text: str) -> MasksState:
+    """Return the state with another text for this sentence of the batch."""
     change: dict[str, Any] = {name: text}
     return replace(state, **change)
 
 
-def batch_row(session: PageSession[Masks]) -> None:
-    """The sentences of the batch."""
+def batch_row(session: PageSession[MasksState]) -> None:
+    """Draw the fields for the sentences of the batch."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name in SENTENCES:
-            ties = bound(session, f"masks.{name}", getattr(session.state, name), partial(written, name))
-            st.text_input(f"{name.capitalize()} sentence", max_chars=LONGEST, width=280, **ties)
+            binding = bind_widget(session, f"masks.{name}", getattr(session.state, name), partial(with_sentence, name))
+            st.text_input(f"{name.capitalize()} sentence", max_chars=MAX_CHARACTERS, width=280, **binding)
         st.button(
             "Back to the defaults",
             icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.fresh()),
-            disabled=session.state == session.state.fresh(),
+            on_click=lambda: session.change(lambda s: s.with_defaults()),
+            disabled=session.state == session.state.with_defaults(),
             key="masks.fresh",
         )
 
 
-def notice() -> None:
-    """What is worth trying."""
+def observations_section() -> None:
+    """Draw the list of things to try."""
     st.header("What to notice", anchor=False)
     explanation(
         "- The padding mask takes columns away, the causal mask the triangle above the diagonal. Rows of padding "
@@ -60,8 +60,8 @@ def notice() -> None:
     )
 
 
-def why() -> None:
-    """The formula."""
+def formulas_section() -> None:
+    """Draw the formula of masked softmax."""
     st.header("Why", anchor=False)
     explanation("A mask adds 0 to the score of a pair that may look, and −∞ to all others, before softmax:")
     st.latex(r"\alpha_{ij} = \frac{e^{s_{ij} + m_{ij}}}{\sum_k e^{s_{ik} + m_{ik}}}")
@@ -77,34 +77,34 @@ def why() -> None:
     )
 
 
-def page(session: PageSession[Masks]) -> None:
-    """The whole screen, from the question to the papers."""
+def page(session: PageSession[MasksState]) -> None:
+    """Draw the whole page."""
     page_head("Who may look at whom?")
     lead(
         "Attention compares every token with every other one. A mask says which of these pairs count: not padding, "
         "which only fills a row up, and not what comes later, where a model is to say what comes next."
     )
     batch_row(session)
-    problems((*session.problems, *session.state.troubles))
+    show_problems((*session.problems, *session.state.input_problems))
     if any(session.state.batch):
-        masks.instrument(session.state)
+        component.draw_component(session.state)
         st.caption(
             "Above, the batch: choose a row. The scores are those of a small attention layer of 8 numbers a token that "
             "was never trained; each word’s vector is drawn from its letters. Masks do not care."
         )
-    notice()
-    leak_section(session)
-    why()
+    observations_section()
+    mask_removed_section(session)
+    formulas_section()
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default=next(iter(FILES)), key="masks.code", label_visibility="collapsed")
     file, language = FILES[name or next(iter(FILES))]
     st.caption(f"explorer/{file}")
-    st.code(source(file), language=language, height=420)
+    st.code(source_code(file), language=language, height=420)
     st.header("The papers", anchor=False)
     papers([MODELS["transformer"]])
 
 
-session = race_session("masks", Masks)
-session.state = masks.hear(session.state)
+session = comparison_session("masks", MasksState)
+session.state = component.apply_pending_event(session.state)
 page(session)
-write_address(session)
+write_url(session)

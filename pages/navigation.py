@@ -1,4 +1,4 @@
-"""The map of all pages: the script that the server runs for every visitor and gesture."""
+"""The entry script of the app: defines the navigation and draws the selected page at every rerun."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.catalogue import PAGES
-from explorer.training.jobs import service
-from explorer.ui.components import jobs_panel
-from explorer.ui.projector import projector
-from explorer.ui.session import arrived, focus, page_drawn, remember_page, run_in_focus
-from explorer.ui.surroundings import page_with_its_surroundings
-from explorer.ui.visitors import forget_deleted, window
+from explorer.jobs.scheduler import service
+from explorer.ui.classroom.page_shell import draw_page_in_shell
+from explorer.ui.classroom.presentation_mode import draw_presentation_mode
+from explorer.ui.components.jobs_panel import draw_jobs_panel
+from explorer.ui.state.session import focus_run, focused_run, has_just_arrived, record_page, record_page_drawn
+from explorer.ui.state.visitor import current_tab, purge_deleted_runs
 
-# A file of ours: Streamlit fetches emoji and icons for the tab from elsewhere.
-ICON = Path(__file__).parents[1] / "explorer" / "ui" / "assets" / "icon.svg"
+# A local file: Streamlit loads emoji and Material icons for the browser tab from another server.
+ICON = Path(__file__).parents[1] / "explorer" / "static" / "shared" / "icon.svg"
 
 st.set_page_config(page_title="Lineage", page_icon=ICON, layout="wide")
 
@@ -23,14 +23,14 @@ sections: dict[str, list[st.Page]] = {}
 for index, row in enumerate(PAGES):
     page = st.Page(row.file, title=row.title, url_path=row.address or None, default=index == 0)
     sections.setdefault(row.section, []).append(page)
-chosen = st.navigation(sections, position="top")
-remember_page(chosen.url_path)
+selected_page = st.navigation(sections, position="top")
+record_page(selected_page.url_path)
 if "run" in st.query_params:
-    focus(st.query_params["run"])
-here = window()
-if arrived():
-    forget_deleted(here)
-jobs_panel(key="jobs", here=run_in_focus(), news=service.news)
-projector(chosen.url_path)
-page_with_its_surroundings(chosen.url_path, chosen.run)
-page_drawn()
+    focus_run(st.query_params["run"])
+tab = current_tab()
+if has_just_arrived():
+    purge_deleted_runs(tab)
+draw_jobs_panel(key="jobs", current_run=focused_run(), version=service.version)
+draw_presentation_mode(selected_page.url_path)
+draw_page_in_shell(selected_page.url_path, selected_page.run)
+record_page_drawn()

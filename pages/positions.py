@@ -5,18 +5,18 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.ui import positions
-from explorer.ui.page import explanation, lead, page_head, papers, problems, source
-from explorer.ui.positions import Positions
-from explorer.ui.positions_order import order_section
-from explorer.ui.positions_race import race_section
-from explorer.ui.session import PageSession, race_session, write_address
+from explorer.labs.positions import component
+from explorer.labs.positions.state import POSITION_COUNT, PositionsState
+from explorer.labs.positions.training import training_section
+from explorer.labs.positions.word_order import word_order_section
+from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
+from explorer.ui.state.session import PageSession, comparison_session, write_url
 
 FILES = {
     "Sines and turns": ("models/transformer_decoder.py", "python"),
     "The model that echoes": ("models/transformer_tagger.py", "python"),
-    "The two sentences": ("inspection/positions.py", "python"),
-    "This page’s arithmetic": ("ui/assets/placing.js", "javascript"),
+    "The two sentences": ("inspection/transformer/positions.py", "python"),
+    "This page’s arithmetic": ("static/components/positions/math.js", "javascript"),
 }
 PAPERS = (
     (
@@ -43,26 +43,27 @@ PAPERS = (
 )
 
 
-def pictures(session: PageSession[Positions]) -> None:
-    """The instrument, and the way back."""
+def component_section(session: PageSession[PositionsState]) -> None:
+    """Draw the pictures and the button that resets them."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("What stands at each place", anchor=False)
         st.button(
             "Back to the defaults",
             icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.fresh()),
-            disabled=session.state == session.state.fresh(),
+            on_click=lambda: session.change(lambda s: s.with_defaults()),
+            disabled=session.state == session.state.with_defaults(),
             key="positions.fresh",
         )
-    positions.instrument(session.state)
+    component.draw_component(session.state)
     st.caption(
-        f"{positions.PLACES} places. The learned vectors are those of the model that echoes digits, further below, its "
-        "first seed. Rotary: our models turn with a base of 1,000, as their texts are short; the paper’s is 10,000."
+        f"{POSITION_COUNT} places. The learned vectors are those of the model that echoes digits, "
+        "further below, its first seed. Rotary: our models turn with a base of 1,000, as their texts are short; the "
+        "paper’s is 10,000."
     )
 
 
-def notice() -> None:
-    """What is worth trying."""
+def observations_section() -> None:
+    """Draw the list of things to try."""
     st.header("What to notice", anchor=False)
     explanation(
         "- Drag the place: the cosine under the sines keeps its shape and only moves along. So does the "
@@ -75,10 +76,10 @@ def notice() -> None:
     )
 
 
-def why(state: Positions) -> None:
-    """The formulas, with the numbers of the pictures."""
+def formulas_section(state: PositionsState) -> None:
+    """Draw the formulas with the numbers that are set in the pictures."""
     st.header("Why", anchor=False)
-    width, base = int(str(state.set_here["width"])), state.base
+    width, base = int(str(state.component_state["width"])), state.base
     explanation("A pair of sines turns at its own speed:")
     st.latex(r"\mathrm{PE}_{t,2j} = \sin(\omega_j t), \quad \mathrm{PE}_{t,2j+1} = \cos(\omega_j t)")
     st.latex(rf"\omega_j = {base:g}^{{-2j/{width}}}")
@@ -99,31 +100,31 @@ def why(state: Positions) -> None:
     )
 
 
-def page(session: PageSession[Positions]) -> None:
-    """The whole screen, from the question to the papers."""
+def page(session: PageSession[PositionsState]) -> None:
+    """Draw the whole page."""
     page_head("How does a model know where a word stands?")
     lead(
         "Attention sums over a set, and a set has no order. So something has to say where each token stands: sines "
         "that are added, vectors that are learned, or queries and keys that are turned."
     )
-    problems(session.problems)
-    pictures(session)
-    order_section(session)
-    race_section(session)
-    notice()
-    why(session.state)
+    show_problems(session.problems)
+    component_section(session)
+    word_order_section(session)
+    training_section(session)
+    observations_section()
+    formulas_section(session.state)
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default=next(iter(FILES)), key="positions.code", label_visibility="collapsed")
     file, language = FILES[name or next(iter(FILES))]
     st.caption(f"explorer/{file}")
-    st.code(source(file), language=language, height=420)
+    st.code(source_code(file), language=language, height=420)
     st.header("The papers", anchor=False)
     papers([MODELS["transformer"]])
     for title, paper, link in PAPERS:
         st.markdown(f"**{title}** · [{paper}]({link})")
 
 
-session = race_session("positions", Positions)
-session.state = positions.hear(session.state)
+session = comparison_session("positions", PositionsState)
+session.state = component.apply_pending_event(session.state)
 page(session)
-write_address(session)
+write_url(session)

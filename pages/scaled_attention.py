@@ -7,24 +7,24 @@ from dataclasses import replace
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.ui import scaled
-from explorer.ui.page import explanation, lead, page_head, papers, problems, source
-from explorer.ui.scaled import LONGEST_WORDS, Scaled
-from explorer.ui.scaled_model import model_part, reader
-from explorer.ui.scaled_training import training_section
-from explorer.ui.scaled_width import width_section
-from explorer.ui.session import PageSession, bound, race_session, write_address
+from explorer.labs.scaled_attention import component
+from explorer.labs.scaled_attention.softmax_by_width import width_section
+from explorer.labs.scaled_attention.state import MAX_WORDS_CHARACTERS, ScaledAttentionState
+from explorer.labs.scaled_attention.trained_head import select_model, trained_head_section
+from explorer.labs.scaled_attention.training import training_section
+from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
+from explorer.ui.state.session import PageSession, bind_widget, comparison_session, write_url
 
 SOURCES = {"tables": "Small tables", "model": "A trained model"}
 FILES = {
     "The encoder": ("models/transformer_encoder.py", "python"),
-    "The tables on this page": ("ui/assets/scaling.js", "javascript"),
-    "Random vectors": ("inspection/scaled.py", "python"),
+    "The tables on this page": ("static/components/dot_product/math.js", "javascript"),
+    "Random vectors": ("inspection/transformer/softmax_scaling.py", "python"),
 }
 
 
-def source_row(session: PageSession[Scaled]) -> None:
-    """Where the numbers come from."""
+def source_controls(session: PageSession[ScaledAttentionState]) -> None:
+    """Draw the choice between small tables and a trained model."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.segmented_control(
@@ -32,26 +32,26 @@ def source_row(session: PageSession[Scaled]) -> None:
             list(SOURCES),
             format_func=SOURCES.__getitem__,
             required=True,
-            **bound(session, "scaled.source", state.source, lambda s, v: replace(s, source=v or s.source, at="")),
+            **bind_widget(session, "scaled.source", state.source, lambda s, v: replace(s, source=v or s.source, at="")),
         )
         if state.source == "tables":
             st.text_input(
                 "Words, two to six",
-                max_chars=LONGEST_WORDS,
+                max_chars=MAX_WORDS_CHARACTERS,
                 width=280,
-                **bound(session, "scaled.words", state.words, lambda s, text: replace(s, words=text)),
+                **bind_widget(session, "scaled.words", state.words, lambda s, text: replace(s, words=text)),
             )
         st.button(
             "Back to the defaults",
             icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.fresh()),
-            disabled=state == state.fresh(),
+            on_click=lambda: session.change(lambda s: s.with_defaults()),
+            disabled=state == state.with_defaults(),
             key="scaled.fresh",
         )
 
 
-def notice() -> None:
-    """What is worth trying."""
+def observations_section() -> None:
+    """Draw the list of things to try."""
     st.header("What to notice", anchor=False)
     explanation(
         "- A score is large where query and key point the same way **and** are long. Double one key: who looked its "
@@ -63,8 +63,8 @@ def notice() -> None:
     )
 
 
-def why() -> None:
-    """The formula."""
+def formulas_section() -> None:
+    """Draw the formula of scaled dot-product attention and the Jacobian of softmax."""
     st.header("Why", anchor=False)
     st.latex(
         r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V, \qquad "
@@ -87,39 +87,39 @@ def why() -> None:
     )
 
 
-def code() -> None:
-    """The source, from its own files."""
+def code_section() -> None:
+    """Draw the source files."""
     st.header("The code", anchor=False)
     name = st.pills("File", list(FILES), default=next(iter(FILES)), key="scaled.code", label_visibility="collapsed")
     file, language = FILES[name or next(iter(FILES))]
     st.caption(f"explorer/{file}")
-    st.code(source(file), language=language, height=420)
+    st.code(source_code(file), language=language, height=420)
 
 
-def page(session: PageSession[Scaled]) -> None:
-    """The whole screen, from the question to the papers."""
+def page(session: PageSession[ScaledAttentionState]) -> None:
+    """Draw the whole page."""
     page_head("How do two vectors become one weight?")
     lead(
         "Each token asks with a query, offers a key and holds a value. Change any number below: every step from the "
         "dot products to the output follows at once."
     )
-    source_row(session)
-    who = reader(session) if session.state.source == "model" else None
-    problems((*session.problems, *(session.state.troubles if session.state.source == "tables" else ())))
-    if who:
-        model_part(session, who)
+    source_controls(session)
+    selected = select_model(session) if session.state.source == "model" else None
+    show_problems((*session.problems, *(session.state.input_problems if session.state.source == "tables" else ())))
+    if selected:
+        trained_head_section(session, selected)
     else:
-        scaled.instrument(session.state)
-    notice()
+        component.draw_component(session.state)
+    observations_section()
     width_section(session)
     training_section(session)
-    why()
-    code()
+    formulas_section()
+    code_section()
     st.header("The papers", anchor=False)
     papers([MODELS["transformer"]])
 
 
-session = race_session("scaled-attention", Scaled)
-session.state = scaled.hear(session.state)
+session = comparison_session("scaled-attention", ScaledAttentionState)
+session.state = component.apply_pending_event(session.state)
 page(session)
-write_address(session)
+write_url(session)

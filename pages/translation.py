@@ -2,125 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
-from explorer.tasks.dates import WAYS
-from explorer.training.translation_runs import CONTESTANTS
-from explorer.ui import runs, training_controls
-from explorer.ui import translation_findings as findings
-from explorer.ui.findings import listed
-from explorer.ui.page import code_section, explanation, lead, page_head, plain, problems
-from explorer.ui.session import PageSession, bound, race_session, write_address
-from explorer.ui.training_controls import Asked
-from explorer.ui.translation import Translation
-from explorer.ui.translation_alignment import alignment_section
-from explorer.ui.translation_alignment_findings import additive_formula, vector_formula
-from explorer.ui.translation_answers import answers_section
-from explorer.ui.translation_copying import copying_section
-from explorer.ui.translation_findings import Translated
-from explorer.ui.translation_race import exact_part, outcomes, race_part, results
-from explorer.ui.translation_steps import steps_section
-from explorer.ui.translation_touch import touch_section
-
-TASKS = {"reverse": "Reverse", "copy": "Copy", "dates": "Dates"}
-ABOUT = {
-    "reverse": "Digits are read as a whole, then written from the last to the first.",
-    "copy": "Digits are read as a whole, then written once more.",
-    "dates": f"A day between 1950 and 2049, written in one of {len(WAYS)} ways, becomes year, month and day. Where a "
-    "month is a number, the day comes first.",
-}
+from explorer.labs.translation import (
+    ablation,
+    alignment,
+    answers,
+    controls,
+    copy_control,
+    decoding_steps,
+    findings,
+    formulas,
+    training_chart,
+)
+from explorer.labs.translation.state import TranslationState
+from explorer.ui.page_sections import code_section, escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.wording import join_words
 
 
-def choices(session: PageSession[Translation]) -> None:
-    """Which task, who races, and how."""
-    state = session.state
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bound(session, "translation.task", state.task, lambda s, task: s.on(task or s.task))
-        st.segmented_control("Task", list(TASKS), format_func=TASKS.__getitem__, **ties)
-        ties = bound(session, "translation.who", list(state.who), lambda s, who: s.with_who(who))
-        st.pills(
-            "Who translates",
-            list(CONTESTANTS),
-            format_func=lambda name: CONTESTANTS[name].title,
-            selection_mode="multi",
-            wrap=True,
-            **ties,
-        )
-        with st.popover("Settings", icon=":material/tune:"):
-            settings(session)
-    st.caption(ABOUT[state.task])
-
-
-def settings(session: PageSession[Translation]) -> None:
-    """How they are trained."""
-    state = session.state
-    if state.task != "dates":
-        ties = bound(session, "translation.longest", state.longest, lambda s, v: s.racing(longest=v))
-        st.number_input("Digits in the longest source that is trained", 1, 40, step=1, **ties)
-    ties = bound(session, "translation.seeds", state.seeds, lambda s, v: s.racing(seeds=v))
-    st.number_input("Seeds", 1, 16, step=1, **ties)
-    ties = bound(session, "translation.steps", state.steps, lambda s, v: s.racing(steps=v))
-    st.number_input("Steps of each (0: as usual)", 0, 1_000_000, step=100, **ties)
-    ties = bound(session, "translation.rate", state.rate, lambda s, v: s.racing(rate=v))
-    st.number_input("Step size (0: as usual)", 0.0, 1.0, step=0.001, format="%.4f", **ties)
-    ties = bound(session, "translation.seed", state.seed, lambda s, v: s.racing(seed=v))
-    st.number_input("First seed", 0, 2**31 - 1, step=1, **ties)
-    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda s: s.reset()))
-
-
-def why_part(state: Translation, found: Mapping[str, Translated]) -> None:
-    """What stands between the two halves, as formulas, with the numbers of this race."""
-    st.header("Why: what stands between the two halves", anchor=False)
-    explanation("With one vector the half that writes knows the source only by the last state of the half that reads:")
-    st.latex(vector_formula())
-    explanation("With attention it asks at every step, and gets a sum of all states, weighted by how well each fits:")
-    st.latex(additive_formula())
-    one = found.get("vector")
-    width = getattr(state.configs["vector"].model, "hidden", 0) if one else 0
-    explanation(plain(findings.room(state.settings, one, width)))
-
-
-def page(session: PageSession[Translation]) -> None:
+def page(session: PageSession[TranslationState]) -> None:
     """The whole screen, from the question to the papers."""
     page_head("How much fits into one vector?")
     lead(
         "One net reads a source to its end, another one writes the answer. Between them stands a single vector, or the "
         "chance to look back at every step."
     )
-    choices(session)
-    problems(session.problems)
-    state, asked = session.state, Asked.of(f"translation-{session.state.task}")
-    lanes = runs.lanes(state.configs, asked.raced)
-    problems(asked.problems)
-    words = {name: each.words for name, each in state.contestants.items()}
-    training_controls.offer_missing(lanes, asked, lambda names: listed([words[name] for name in names]))
-    answers_section(session, lanes)
-    found = outcomes(state, lanes)
-    if found:
-        st.subheader(plain(findings.verdict(found, state.task)), anchor=False)
-        exact_part(state, found)
-        for sentence in findings.beyond(found):
-            explanation(plain(sentence))
-        results(state, found, lanes)
+    controls.settings_row(session)
+    show_problems(session.problems)
+    state, request = session.state, TrainRequest.for_section(f"translation-{session.state.task}")
+    views = run_view.run_views(state.configs, request.requested_runs)
+    show_problems(request.problems)
+    words = {name: each.words for name, each in state.variants.items()}
+    train_controls.draw_missing_runs(views, request, lambda names: join_words([words[name] for name in names]))
+    answers.section(session, views)
+    results = training_chart.translation_results(state, views)
+    if results:
+        st.subheader(escape_markdown(findings.exact_match_finding(results, state.task)), anchor=False)
+        training_chart.exact_match_chart(state, results)
+        for sentence in findings.other_findings(results):
+            explanation(escape_markdown(sentence))
+        training_chart.results_table(state, results, views)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
-        training_controls.run_button(asked, state.configs.values(), lanes, "translation")
-    race_part(state, lanes, asked)
-    alignment_section(session, lanes)
-    steps_section(session, lanes)
-    touch_section(state, lanes)
-    copying_section()
-    why_part(state, found)
+        train_controls.draw_run_button(request, state.configs.values(), views, "translation")
+    training_chart.learning_chart(state, views, request)
+    alignment.section(session, views)
+    decoding_steps.section(session, views)
+    ablation.section(state, views)
+    copy_control.section()
+    formulas.section(state, results)
     st.header("The code", anchor=False)
-    shown = {config.title: config for config in state.configs.values()}
-    code_section(shown.values(), "translation.code")
+    by_title = {config.title: config for config in state.configs.values()}
+    code_section(by_title.values(), "translation.code")
     st.header("The papers", anchor=False)
-    for title, paper, link in dict.fromkeys((each.title, each.paper, each.link) for each in state.contestants.values()):
+    for title, paper, link in dict.fromkeys((each.title, each.paper, each.link) for each in state.variants.values()):
         st.markdown(f"**{title}** · [{paper}]({link})")
 
 
-session = race_session("translation", Translation)
+session = comparison_session("translation", TranslationState)
 page(session)
-write_address(session)
+write_url(session)

@@ -1,16 +1,79 @@
-"""What every test stands on: a home of its own, and one torch thread."""
+"""What holds for every test: a home of its own, one torch thread; which tests run, and in which order."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
-from tests.terminal import Ask
+from tests.terminal import RunCommand
 
 torch.set_num_threads(1)
+# A busy machine is slow: no property may fail by the time that its examples take.
+settings.register_profile("lineage", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("lineage")
+FOLDERS_AT_THE_END = ("training", "pages", "browser")  # units first; each browser is a process beside the worker
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="Run also the tests that are marked as slow.")
+    parser.addoption("--no-skips", action="store_true", help="A test that would be skipped fails.")
+
+
+def _names_files(config: pytest.Config) -> bool:
+    """Return whether the command line names files or single tests."""
+    return bool(config.args) and all(".py" in argument for argument in config.args)
+
+
+@pytest.hookimpl(tryfirst=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """One process for single files, which start sooner so; otherwise one for each core, at most four."""
+    if os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        return None
+    return 0 if _names_files(config) else max(1, min(4, os.cpu_count() or 1))
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist writes the groups into the names
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests and cases out unless they are asked for, put the browser last, and keep files in one process.
+
+    The tests of the browser may run in any process, one by one: they share a server and a browser per process. As
+    they come last, no other test meets the event loop that Playwright leaves running.
+    """
+    if not (config.getoption("all") or _names_files(config)):
+        cases: Counter[str] = Counter()
+        slow, quick = [], []
+        for item in items:
+            sampled, name = item.get_closest_marker("sampled"), item.nodeid.split("[")[0]
+            left_out = item.get_closest_marker("slow") or (sampled and cases[name] % sampled.args[0])
+            (slow if left_out else quick).append(item)
+            cases[name] += 1
+        config.hook.pytest_deselected(items=slow)
+        items[:] = quick
+
+    def folder(item: pytest.Item) -> str:
+        return item.path.parent.name
+
+    items.sort(key=lambda item: FOLDERS_AT_THE_END.index(folder(item)) if folder(item) in FOLDERS_AT_THE_END else -1)
+    for item in items:
+        if folder(item) != "browser":
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """With --no-skips a skipped test fails, with the reason for which it would be skipped."""
+    report: pytest.TestReport = yield  # type: ignore[assignment]
+    if report.skipped and item.config.getoption("no_skips"):
+        report.outcome = "failed"
+        report.longrepr = f"--no-skips: {report.longrepr}"
+    return report  # type: ignore[return-value]
 
 
 @pytest.fixture(autouse=True)
@@ -22,14 +85,36 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages wait for their results, however busy the machine is: nothing on them is of an earlier gesture."""
+    from explorer.ui import deferred_sections
+
+    monkeypatch.setattr(deferred_sections, "WAIT_SECONDS", 300.0)
+
+
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
     torch.set_num_threads(1)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Each kind of database in turn, empty."""
+    from explorer.run_store import database as db
+    from tests import needs, postgres
+
+    if request.param == "postgresql":
+        if postgres.missing():
+            pytest.skip(needs.NO_POSTGRESQL)
+        monkeypatch.setenv("LINEAGE_DATABASE_URL", postgres.fresh_database())
+    yield request.param
+    db.close_database()
+
+
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ask:
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunCommand:
     """Run a command; answers with its exit code and what it wrote."""
 
     from explorer import __main__ as command_line

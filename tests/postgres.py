@@ -57,7 +57,7 @@ def _server() -> Path:
 
 def missing() -> str:
     """Why there is no PostgreSQL here; empty: there is."""
-    if _binaries():
+    if _binaries() and (os.geteuid() or shutil.which("runuser")):
         return ""
     return "no PostgreSQL here (initdb is neither on the path nor in /usr/lib/postgresql/*/bin)"
 

@@ -1,4 +1,4 @@
-"""The app as it is really served: a process of its own, with a home of its own."""
+"""Run the app as a server process with its own home directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 
 
 class Server:
-    """A port and a home; the process that serves them may end and begin again."""
+    """A server on a free port with its own home directory; its process can be restarted."""
 
     def __init__(self, home: Path, app: Path = ROOT / "app.py", **settings: str) -> None:
         with socket.socket() as free:
@@ -29,48 +29,48 @@ class Server:
         home.mkdir(parents=True, exist_ok=True)
 
     @property
-    def address(self) -> str:
+    def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Begin, and wait until it answers."""
+        """Start the process and wait until it answers. Raises RuntimeError if it does not within 60 seconds."""
         command = [sys.executable, "-m", "streamlit", "run", str(self.app), "--server.port", str(self.port)]
         command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
         environment = os.environ | {"LINEAGE_HOME": str(self.home), "PYTHONDONTWRITEBYTECODE": "1"} | self.settings
         file = self.home / "server.log"
         with file.open("a") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        until = time.monotonic() + 60
-        while not _answers(self.port):
-            if self.process.poll() is not None or time.monotonic() > until:
+        deadline = time.monotonic() + 60
+        while not _is_healthy(self.port):
+            if self.process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the server did not start:\n{file.read_text()}")
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Let it come to its own end."""
+        """Terminate the process and wait for its end."""
         if self.process:
             self.process.terminate()
             self.process.wait()
 
     def kill(self) -> None:
-        """As a power cut does."""
+        """Kill the process without a shutdown, as in a power failure."""
         if self.process:
             self.process.kill()
             self.process.wait()
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[str]:
-    """The address of a server that runs as long as the block."""
+def running_server(home: Path) -> Iterator[str]:
+    """Yield the URL of a server that runs for the duration of the block."""
     server = Server(home)
     try:
         server.start()
-        yield server.address
+        yield server.url
     finally:
         server.stop()
 
 
-def _answers(port: int) -> bool:
+def _is_healthy(port: int) -> bool:
     connection = HTTPConnection("127.0.0.1", port, timeout=5)
     try:
         connection.request("GET", "/_stcore/health")

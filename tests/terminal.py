@@ -1,4 +1,4 @@
-"""What a command line says."""
+"""Helpers for the output of the command line."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-Ask: TypeAlias = Callable[..., tuple[int, str, str]]  # the fixture `ask`
+RunCommand: TypeAlias = Callable[..., tuple[int, str, str]]  # fixture `ask`: exit code, stdout, stderr
 
 
-def lines(out: str) -> list[Any]:
-    """What --json printed."""
+def parse_json_lines(out: str) -> list[Any]:
+    """Return the objects that a command with --json printed, one per line."""
     return [json.loads(line) for line in out.splitlines()]

@@ -8,12 +8,12 @@ from http.client import HTTPConnection, HTTPResponse
 
 import pytest
 
-from tests.serving import ROOT, serving
+from tests.serving import ROOT, running_server
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("served")) as address:
+    with running_server(tmp_path_factory.mktemp("served")) as address:
         yield address
 
 
@@ -32,13 +32,15 @@ def get(server: str, path: str, method: str = "GET", **headers: str) -> tuple[HT
 
 
 def test_our_own_files_are_asked_for_each_time_and_sent_only_when_changed(server: str) -> None:
-    files = sorted(file for file in (ROOT / "explorer/ui/assets").iterdir() if file.is_file())
+    files = sorted(file for file in (ROOT / "explorer/static").rglob("*") if file.is_file())
     for file in files:
-        response, body = get(server, f"/assets/lineage/{file.name}")
+        response, body = get(server, f"/assets/lineage/{file.relative_to(ROOT / 'explorer/static').as_posix()}")
         assert (response.status, response.headers["Cache-Control"]) == (200, "no-cache")
         assert body == file.read_bytes()
     known = response.headers["ETag"]
-    again, body = get(server, f"/assets/lineage/{files[-1].name}", If_None_Match=known)
+    again, body = get(
+        server, f"/assets/lineage/{files[-1].relative_to(ROOT / 'explorer/static').as_posix()}", If_None_Match=known
+    )
     assert (again.status, body) == (304, b"")
 
 
@@ -53,9 +55,9 @@ def test_plotly_is_kept_by_the_browser_and_sent_small(server: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        "/assets/lineage/../components.py",
-        "/assets/lineage/..%2fcomponents.py",
-        "/assets/lineage/%2e%2e/components.py",
+        "/assets/lineage/../catalogue.py",
+        "/assets/lineage/..%2fcatalogue.py",
+        "/assets/lineage/%2e%2e/catalogue.py",
         "/assets/lineage/%2e%2e%2f%2e%2e%2f%2e%2e%2fapp.py",
         "/assets/lineage/..%5c..%5capp.py",
         "/assets/plotly/../../../../../etc/passwd",
@@ -81,7 +83,7 @@ def test_a_page_brings_a_cookie_and_its_assets_bring_none(server: str) -> None:
     page, _ = get(server, "/", Accept="text/html")
     cookie, *about = page.headers["Set-Cookie"].split("; ")
     assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(about)
-    for path, headers in (("/", {"Accept": "text/html", "Cookie": cookie}), ("/assets/lineage/base.css", {})):
+    for path, headers in (("/", {"Accept": "text/html", "Cookie": cookie}), ("/assets/lineage/shared/base.css", {})):
         response, _ = get(server, path, **headers)
         assert (response.status, response.headers["Set-Cookie"]) == (200, None)
 

@@ -1,0 +1,18 @@
+"""Plotly figures, drawn from arrays; they know neither torch nor streamlit.
+
+Start at `comparison.py` (learning curves of several runs) and `style.py` (colours, number formats, axes).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from explorer.lazy_exports import export_lazily
+
+if TYPE_CHECKING:
+    from explorer.figures.comparison import Line as Line
+    from explorer.figures.comparison import comparison_figure as comparison_figure
+    from explorer.figures.memory_gradients import gradient_figure as gradient_figure
+    from explorer.figures.style import format_signed as format_signed
+else:
+    __getattr__, __dir__, __all__ = export_lazily(__name__, __file__)

@@ -1,4 +1,4 @@
-"""What follows from attention: answers before and after a touch, what each layer would say, what each head is worth."""
+"""Figures of the attention page: answers before and after an ablation, the logit lens, and head importance."""
 
 from __future__ import annotations
 
@@ -9,32 +9,42 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, SOFT, escape, figure, paint, rounded, ticks, tiles, upright
+from explorer.figures.style import (
+    INK,
+    SOFT,
+    css_colour,
+    escape_markup,
+    figure,
+    heatmap,
+    labelled_ticks,
+    round_values,
+    vertical_line,
+)
 
 
-def answers(
+def answer_probabilities(
     labels: Sequence[str],
     now: Float[ndarray, " answers"],
     before: Float[ndarray, " answers"] | None,
     colour: str,
 ) -> go.Figure:
-    """Probabilities of the likeliest answers; where something was touched, pale behind them what it said before."""
+    """Return the probabilities of the likeliest answers as bars, with `before` (without ablation) pale behind them."""
     rows = list(range(len(labels)))
     pale = {
         "type": "bar",
         "orientation": "h",
-        "x": rounded(np.zeros(len(now)) if before is None else before),
+        "x": round_values(np.zeros(len(now)) if before is None else before),
         "y": rows,
         "width": 0.78,
-        "marker": {"color": paint(colour, 0.25)},
+        "marker": {"color": css_colour(colour, 0.25)},
         "name": "untouched",
         "hoverinfo": "skip",
     }
     solid = {
         **pale,
-        "x": rounded(now),
+        "x": round_values(now),
         "width": 0.42,
-        "marker": {"color": paint(colour)},
+        "marker": {"color": css_colour(colour)},
         "text": [f"{p:.2f}" for p in now],
         "textposition": "outside",
         "textfont": {"size": 16, "color": INK},
@@ -46,43 +56,51 @@ def answers(
         pale,
         solid,
         xaxis={"range": [0, 1.12], "visible": False},
-        yaxis={**ticks(labels), "range": [len(labels) - 0.4, -0.6], "showgrid": False, "tickfont": {"size": 16}},
+        yaxis={
+            **labelled_ticks(labels),
+            "range": [len(labels) - 0.4, -0.6],
+            "showgrid": False,
+            "tickfont": {"size": 16},
+        },
         barmode="overlay",
     )
 
 
-def lens(
+def logit_lens(
     layers: Sequence[str],
     tokens: Sequence[str],
-    said: Sequence[Sequence[str]],
-    sure: Float[ndarray, "layers tokens"],
+    predictions: Sequence[Sequence[str]],
+    probabilities: Float[ndarray, "layers tokens"],
 ) -> go.Figure:
-    """The likeliest next token at every place after every layer, the last layer on top."""
+    """Return the likeliest next token at every position after every layer, with the last layer on top (logit lens)."""
     size = len(tokens)
     return figure(
         {
-            **tiles(sure, "probability"),
-            "text": [[escape(text) for text in row] for row in said],
+            **heatmap(probabilities, "probability"),
+            "text": [[escape_markup(text) for text in row] for row in predictions],
             "textfont": {"size": 15},
             "hovertemplate": "%{text}: %{z:.3f}<extra></extra>",
         },
-        xaxis={**ticks(tokens), "showline": False, "ticks": "", "range": [-0.5, size - 0.5], "tickangle": 0},
-        yaxis={**ticks(layers), "range": [-0.5, len(layers) - 0.5], "showgrid": False},
+        xaxis={**labelled_ticks(tokens), "showline": False, "ticks": "", "range": [-0.5, size - 0.5], "tickangle": 0},
+        yaxis={**labelled_ticks(layers), "range": [-0.5, len(layers) - 0.5], "showgrid": False},
     )
 
 
-def worth(
+def head_importance(
     labels: Sequence[str],
     loss: Float[ndarray, " heads"],
     error: Float[ndarray, " heads"],
     colour: str,
     title: str,
 ) -> go.Figure:
-    """What is lost without each head, the dearest on top, with two standard errors to either side."""
+    """Return the loss without each head, the most important on top, with two standard errors on either side.
+
+    The importance of a head is the loss when it is ablated (Michel et al. 2019).
+    """
     order = np.argsort(-loss)
-    reach = np.concatenate([loss - 2 * error, loss + 2 * error, [0.0]])
-    low, high = float(reach.min()), float(reach.max())
-    room = 0.06 * max(high - low, 1e-3)
+    extent = np.concatenate([loss - 2 * error, loss + 2 * error, [0.0]])
+    low, high = float(extent.min()), float(extent.max())
+    margin = 0.06 * max(high - low, 1e-3)
     return figure(
         {
             "type": "scatter",
@@ -92,19 +110,19 @@ def worth(
             "error_x": {
                 "type": "data",
                 "array": [float(f"{2 * v:.5g}") for v in error[order]],
-                "color": paint(colour, 0.6),
+                "color": css_colour(colour, 0.6),
                 "thickness": 2,
                 "width": 0,
             },
-            "marker": {"size": 11, "color": paint(colour)},
+            "marker": {"size": 11, "color": css_colour(colour)},
             "hoverinfo": "skip",
             "name": title,
         },
-        xaxis={"range": [low - room, high + room], "nticks": 6, "title": {"text": title}},
+        xaxis={"range": [low - margin, high + margin], "nticks": 6, "title": {"text": title}},
         yaxis={
-            **ticks([labels[i] for i in order]),
+            **labelled_ticks([labels[i] for i in order]),
             "range": [len(labels) - 0.4, -0.6],
             "showgrid": True,
         },
-        shapes=[upright(0.0, SOFT)],
+        shapes=[vertical_line(0.0, SOFT)],
     )

@@ -1,4 +1,4 @@
-"""Costs over sizes, measured and by formula, on logarithmic axes; and parameters, a bar a part."""
+"""Measured and predicted costs over sizes on logarithmic axes, and the parameter count of each part as bars."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, SOFT, dotted, escape, figure, named_ends, paint, short, words
+from explorer.figures.style import (
+    INK,
+    SOFT,
+    annotation,
+    css_colour,
+    escape_markup,
+    figure,
+    line_end_labels,
+    line_with_dots,
+    round_significant,
+)
 
-PER_LINE = 2  # traces: the formula, what was measured
-ROW = 52  # px of a bar and its words
-_GAP = 0.07  # between the names of two lines, as a share of the height
+TRACES_PER_LINE = 2  # traces: the formula, what was measured
+ROW_HEIGHT = 52  # pixels of a bar and its label
+_LABEL_GAP = 0.07  # between the names of two lines, as a share of the height
 
 
 @dataclass(frozen=True)
-class Costs:
-    """One kind of part; NaN where there is no number."""
+class CostLine:
+    """The costs of one architecture at every size; NaN where there is no number."""
 
     name: str  # short: it stands at the end of the line
     colour: str
@@ -31,12 +41,14 @@ class Costs:
     hollow: bool = False  # a second line of the same architecture
 
 
-def costs(lines: Sequence[Costs], x_title: str, y_title: str, sizes: Sequence[int]) -> go.Figure:
-    """Dots are measured, dotted lines the formulas. Both axes grow by factors: a power is a straight line."""
+def cost_figure(lines: Sequence[CostLine], x_title: str, y_title: str, sizes: Sequence[int]) -> go.Figure:
+    """Return a log-log figure: dots are measured costs, dotted lines the formulas. A power law is a straight line."""
     values = [float(v) for line in lines for v in (*line.measured, *line.formula) if math.isfinite(v) and v > 0]
     low, high = math.log10(min(values, default=1.0)) - 0.15, math.log10(max(values, default=10.0)) + 0.15
-    names = named_ends([(line.name, line.colour, line.hollow, _end(line, low, high)) for line in lines], _GAP)
-    shown = sizes if len(sizes) <= 6 else sizes[(len(sizes) - 1) % 2 :: 2]  # on a phone too, and the last among them
+    names = line_end_labels(
+        [(line.name, line.colour, line.hollow, _end_height(line, low, high)) for line in lines], _LABEL_GAP
+    )
+    shown = sizes if len(sizes) <= 6 else sizes[(len(sizes) - 1) % 2 :: 2]  # few enough for a phone; includes the last
     return figure(
         *(trace for line in lines for trace in _traces(line)),
         xaxis={
@@ -47,60 +59,60 @@ def costs(lines: Sequence[Costs], x_title: str, y_title: str, sizes: Sequence[in
             "tickangle": 0,
             "title": {"text": x_title},
         },
-        yaxis={"type": "log", "range": [low, high], **_powers(low, high), "title": {"text": y_title}},
+        yaxis={"type": "log", "range": [low, high], **_power_ticks(low, high), "title": {"text": y_title}},
         annotations=names,
         margin={"l": 8, "r": 106, "t": 12, "b": 8},
     )
 
 
-def _traces(line: Costs) -> list[dict[str, Any]]:
+def _traces(line: CostLine) -> list[dict[str, Any]]:
     x = [int(size) for size in line.x]
     formula = {
         "type": "scatter",
         "mode": "lines",
         "x": x,
-        "y": [short(v) for v in line.formula],
-        "line": {"width": 1.5, "color": paint(line.colour), "dash": "1px,4px"},
+        "y": [round_significant(v) for v in line.formula],
+        "line": {"width": 1.5, "color": css_colour(line.colour), "dash": "1px,4px"},
         "hoverinfo": "skip",
         "name": f"{line.name}, formula",
     }
-    return [formula, dotted(line.name, line.colour, line.dash, x, line.measured.tolist(), line.hollow)]
+    return [formula, line_with_dots(line.name, line.colour, line.dash, x, line.measured.tolist(), line.hollow)]
 
 
-def _end(line: Costs, low: float, high: float) -> float | None:
-    """Where a measured line ends, as a share of the height; None for a line without a number."""
+def _end_height(line: CostLine, low: float, high: float) -> float | None:
+    """Return where a measured line ends, as a share of the height; None for a line without a number."""
     last = next((float(v) for v in line.measured[::-1] if math.isfinite(v) and v > 0), None)
     return None if last is None else (math.log10(last) - low) / (high - low)
 
 
-def _powers(low: float, high: float) -> dict[str, Any]:
-    """Ticks at whole powers of ten."""
+def _power_ticks(low: float, high: float) -> dict[str, Any]:
+    """Return axis ticks at whole powers of ten."""
     powers = range(math.ceil(low), math.floor(high) + 1)
     return {"tickvals": [10.0**power for power in powers], "ticktext": [f"{10.0**power:,.10g}" for power in powers]}
 
 
-def bars(parts: Sequence[tuple[str, int, str]], colour: str) -> go.Figure:
-    """Parameters of each part: its name, how many, and the words that stand beside; the first part stands on top."""
+def parameter_bars(parts: Sequence[tuple[str, int, str]], colour: str) -> go.Figure:
+    """Return a bar for each part of a model: its name, its parameter count and a description; the first part on top."""
     most = max((count for _, count, _ in parts), default=1)
-    places = list(range(len(parts)))
+    rows = list(range(len(parts)))
     labels = [
-        words(
-            f"<b>{escape(name)}</b>  {count:,}  <span style='color:{SOFT}'>{escape(said)}</span>",
+        annotation(
+            f"<b>{escape_markup(name)}</b>  {count:,}  <span style='color:{SOFT}'>{escape_markup(description)}</span>",
             0.0,
-            float(place),
+            float(row),
             xref="paper",
             xanchor="left",
             yshift=17,
         )
-        for place, (name, count, said) in zip(places, parts, strict=True)
+        for row, (name, count, description) in zip(rows, parts, strict=True)
     ]
     bar = {
         "type": "bar",
         "orientation": "h",
         "x": [count for _, count, _ in parts],
-        "y": places,
+        "y": rows,
         "width": 0.32,
-        "marker": {"color": paint(colour)},
+        "marker": {"color": css_colour(colour)},
         "hoverinfo": "skip",
         "name": "parameters",
     }

@@ -1,4 +1,4 @@
-"""How heads differ by how many there are: an untrained layer as a band over its seeds, a trained one beside it."""
+"""How much attention heads differ, by the number of heads, for untrained and trained layers."""
 
 from __future__ import annotations
 
@@ -12,31 +12,33 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import dotted, figure, named_ends, paint, short
+from explorer.figures.style import css_colour, figure, line_end_labels, line_with_dots, round_significant
 
-PER_LINE = 3  # traces: low, high, line
-_APART = 0.09  # between two names, as a share of the height
+TRACES_PER_LINE = 3  # traces: low, high, line
+_LABEL_GAP = 0.09  # between two names, as a share of the height
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One measure of one kind of weights at each number of heads; NaN where there is none."""
+class HeadMeasure:
+    """A measure of one kind of weights at each number of heads; NaN where there is no measurement."""
 
     name: str  # stands at the end of the line
     colour: str
     dash: str
-    values: Float[ndarray, "cuts seeds"]
+    values: Float[ndarray, "heads seeds"]
 
 
-def by_heads(lines: Sequence[Measured], cuts: Sequence[int], title: str, y: tuple[float, float]) -> go.Figure:
-    """All lines over the number of heads, each number as far from the next; the dots are the medians over seeds."""
-    names = named_ends([(line.name, line.colour, False, _share(line, y)) for line in lines], _APART)
+def measure_by_heads(
+    lines: Sequence[HeadMeasure], heads: Sequence[int], title: str, y: tuple[float, float]
+) -> go.Figure:
+    """Return all lines over the number of heads: dots are medians over seeds, bands span lowest to highest."""
+    names = line_end_labels([(line.name, line.colour, False, _end_height(line, y)) for line in lines], _LABEL_GAP)
     return figure(
         *(trace for line in lines for trace in _traces(line)),
         xaxis={
-            "range": [-0.15, len(cuts) - 0.85],
-            "tickvals": list(range(len(cuts))),
-            "ticktext": [str(cut) for cut in cuts],
+            "range": [-0.15, len(heads) - 0.85],
+            "tickvals": list(range(len(heads))),
+            "ticktext": [str(count) for count in heads],
             "title": {"text": "heads"},
         },
         yaxis={"range": list(y), "nticks": 4, "title": {"text": title}},
@@ -45,25 +47,25 @@ def by_heads(lines: Sequence[Measured], cuts: Sequence[int], title: str, y: tupl
     )
 
 
-def _traces(line: Measured) -> list[dict[str, Any]]:
+def _traces(line: HeadMeasure) -> list[dict[str, Any]]:
     x = list(range(len(line.values)))
-    low, high = (_each(line.values, of) for of in (np.min, np.max))
+    low, high = (_aggregate_seeds(line.values, of) for of in (np.min, np.max))
     common = {"type": "scatter", "x": x, "hoverinfo": "skip"}
-    edge = {**common, "mode": "lines", "line": {"width": 0, "color": paint(line.colour)}}
-    edge["fillcolor"] = paint(line.colour, 0.22)
+    edge = {**common, "mode": "lines", "line": {"width": 0, "color": css_colour(line.colour)}}
+    edge["fillcolor"] = css_colour(line.colour, 0.22)
     middle = np.median(line.values, axis=1).tolist()
     return [
         {**edge, "y": low, "name": f"{line.name}, lowest"},
         {**edge, "y": high, "name": f"{line.name}, highest", "fill": "tonexty"},
-        dotted(line.name, line.colour, line.dash, x, middle),
+        line_with_dots(line.name, line.colour, line.dash, x, middle),
     ]
 
 
-def _each(values: Float[ndarray, "cuts seeds"], of: Any) -> list[float | None]:
-    return [short(of(row)) for row in values]
+def _aggregate_seeds(values: Float[ndarray, "heads seeds"], aggregate: Any) -> list[float | None]:
+    return [round_significant(aggregate(row)) for row in values]
 
 
-def _share(line: Measured, y: tuple[float, float]) -> float:
-    """Where a line ends, as a share of the height."""
+def _end_height(line: HeadMeasure, y: tuple[float, float]) -> float:
+    """Return where a line ends, as a share of the height."""
     end = float(np.median(line.values[-1]))
     return (end - y[0]) / (y[1] - y[0]) if math.isfinite(end) else 0.0

@@ -1,4 +1,4 @@
-"""How the runs of an experiment ended: what one setting did, with and without something, a dot for every seed."""
+"""Results of an experiment: the final values over one setting with a dot for every seed, and low learning curves."""
 
 from __future__ import annotations
 
@@ -12,17 +12,28 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import Line, comparison
-from explorer.figures.style import PAGE, SOFT, across, figure, paint, rounded, spread, words
+from explorer.figures.comparison import Line, comparison_figure
+from explorer.figures.style import (
+    PAGE,
+    SOFT,
+    annotation,
+    css_colour,
+    figure,
+    horizontal_line,
+    round_values,
+    spread_apart,
+)
 
-_GAP, _LOW_GAP = 0.085, 0.15  # of the height, between two labels; in a low frame
-_ROOM = 0.16  # of the distance between two values, for the lines that share them
+_LABEL_GAP, _LOW_LABEL_GAP = 0.085, 0.15  # between two labels, as a share of the height; in a low frame
+_LINE_SHIFT = 0.16  # between lines that share a value, as a share of the distance between values
 
 
 @dataclass(frozen=True)
-class Ends:
-    """One line: where the seeds of its runs ended, a row a value. NaN where there is no run yet, infinity where one
-    gave no numbers any more."""
+class FinalValues:
+    """The final values of one line, a row for each value of the setting.
+
+    NaN where there is no run yet, infinity where a run diverged.
+    """
 
     label: str  # stands at the end of the line
     title: str
@@ -31,72 +42,37 @@ class Ends:
     values: Float[ndarray, "values replicas"]
 
 
-def ends(
-    lines: Sequence[Ends],
+def final_values_figure(
+    lines: Sequence[FinalValues],
     values: Sequence[str],
     axis: str,
     span: tuple[float, float],
-    mark: tuple[float, str] | None = None,
+    reference: tuple[float, str] | None = None,
 ) -> go.Figure:
-    """All lines over the values of the setting. What ended above the frame stands on its edge with its number.
+    """Return all lines over the values of the setting. Values above the frame are written at its upper edge.
 
-    `mark` is a height, and what is written on it where it can be seen.
+    lines: the final values, one entry a line
+    values: the values of the setting, as tick labels
+    axis: the title of the x axis
+    span: lowest and highest value of the y axis
+    reference: the height of a reference line and its text, drawn if it lies inside the frame
     """
     low, high = span
     traces: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
     for index, line in enumerate(lines):
-        shift = _ROOM * (index - (len(lines) - 1) / 2)
-        places = np.arange(len(values)) + shift
-        means = line.values.mean(axis=1)
-        inside = np.where(means <= high, means, np.nan)
-        at = np.broadcast_to(places[:, None], line.values.shape)
-        seen = line.values <= high  # NaN is not
-        dots = {"size": 9, "color": paint(line.colour), "line": {"width": 1.5, "color": PAGE}}
-        traces += [
-            {
-                "type": "scatter",
-                "mode": "lines",
-                "x": rounded(places),
-                "y": _with_gaps(inside),
-                "line": {"width": 3, "color": paint(line.colour), "dash": line.dash},
-                "name": f"{line.title}, mean",
-                "hoverinfo": "skip",
-            },
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": rounded(at[seen]),
-                "y": rounded(line.values[seen]),
-                "marker": dots | ({} if line.dash == "solid" else {"symbol": "diamond"}),
-                "name": f"{line.title}, every seed",
-                "hovertemplate": "%{y:.3f} bits<extra>" + line.title + "</extra>",
-                "cliponaxis": False,
-            },
-        ]
-        for place, row in zip(places, line.values, strict=True):
-            if np.isnan(row).all() or (row <= high).all():
-                continue
-            most = float(np.nanmax(row))
-            notes.append(
-                words(
-                    f"↑ {most:.3g}" if math.isfinite(most) else "no numbers",
-                    float(place),
-                    high,
-                    font={"size": 14, "color": paint(line.colour)},
-                    yanchor="bottom",
-                    yshift=2 + 18 * index,
-                )
-            )
-    for line, height in zip(lines, _apart(lines, span), strict=True):
+        positions = np.arange(len(values)) + _LINE_SHIFT * (index - (len(lines) - 1) / 2)
+        traces += _traces(line, positions, high)
+        notes += _notes_above(line, positions, high, 2 + 18 * index)
+    for line, height in zip(lines, _label_heights(lines, span), strict=True):
         if line.label:
             ending = {"xref": "paper", "xanchor": "left", "xshift": 10, "yref": "paper", "yanchor": "middle"}
-            font = {"size": 15, "color": paint(line.colour)}
-            notes.append(words(f"<b>{line.label}</b>", 1.0, height, font=font, **ending))
+            font = {"size": 15, "color": css_colour(line.colour)}
+            notes.append(annotation(f"<b>{line.label}</b>", 1.0, height, font=font, **ending))
     shapes = []
-    if mark and low < mark[0] < high:
-        shapes.append(across(mark[0], SOFT, 1.5, "5px,4px"))
-        notes.append(words(mark[1], 0.0, mark[0], xref="paper", xanchor="left", yanchor="bottom"))
+    if reference and low < reference[0] < high:
+        shapes.append(horizontal_line(reference[0], SOFT, 1.5, "5px,4px"))
+        notes.append(annotation(reference[1], 0.0, reference[0], xref="paper", xanchor="left", yanchor="bottom"))
     return figure(
         *traces,
         xaxis={
@@ -112,43 +88,97 @@ def ends(
     )
 
 
-def curves(
-    lines: Sequence[Line], x_title: str, span: tuple[float, float], end: float, log_y: bool = False
+def _traces(line: FinalValues, positions: Float[ndarray, " values"], high: float) -> list[dict[str, Any]]:
+    """Return the means as a line and the seeds as dots; `high` is the upper edge of the frame."""
+    means = line.values.mean(axis=1)
+    x = np.broadcast_to(positions[:, None], line.values.shape)
+    in_frame = line.values <= high  # NaN is not
+    dots = {"size": 9, "color": css_colour(line.colour), "line": {"width": 1.5, "color": PAGE}}
+    return [
+        {
+            "type": "scatter",
+            "mode": "lines",
+            "x": round_values(positions),
+            "y": _nan_to_gap(np.where(means <= high, means, np.nan)),
+            "line": {"width": 3, "color": css_colour(line.colour), "dash": line.dash},
+            "name": f"{line.title}, mean",
+            "hoverinfo": "skip",
+        },
+        {
+            "type": "scatter",
+            "mode": "markers",
+            "x": round_values(x[in_frame]),
+            "y": round_values(line.values[in_frame]),
+            "marker": dots | ({} if line.dash == "solid" else {"symbol": "diamond"}),
+            "name": f"{line.title}, every seed",
+            "hovertemplate": "%{y:.3f} bits<extra>" + line.title + "</extra>",
+            "cliponaxis": False,
+        },
+    ]
+
+
+def _notes_above(
+    line: FinalValues, positions: Float[ndarray, " values"], high: float, shift: int
+) -> list[dict[str, Any]]:
+    """Return the highest values above the frame, written `shift` pixels above its upper edge `high`."""
+    notes = []
+    for position, row in zip(positions, line.values, strict=True):
+        if np.isnan(row).all() or (row <= high).all():
+            continue
+        most = float(np.nanmax(row))
+        notes.append(
+            annotation(
+                f"↑ {most:.3g}" if math.isfinite(most) else "no numbers",
+                float(position),
+                high,
+                font={"size": 14, "color": css_colour(line.colour)},
+                yanchor="bottom",
+                yshift=shift,
+            )
+        )
+    return notes
+
+
+def low_comparison_figure(
+    lines: Sequence[Line], x_title: str, span: tuple[float, float], x_end: float, log_y: bool = False
 ) -> go.Figure:
-    """Runs by step, as on the Compare page, in a frame so low that labels have to stand further apart, and that a
-    logarithmic axis has room for a few numbers only."""
-    apart = _LOW_GAP if len(lines) < 4 else _GAP
-    drawn = comparison(lines, x_title, span, log_y=log_y, end=end, room=52, apart=apart)
-    drawn.layout.xaxis.update(nticks=4, tickangle=0)  # also where it is half a phone wide
+    """Return learning curves as on the Compare page, for a low frame.
+
+    Labels stand further apart there, and a logarithmic axis has room for only a few numbers.
+    """
+    label_gap = _LOW_LABEL_GAP if len(lines) < 4 else _LABEL_GAP
+    chart = comparison_figure(lines, x_title, span, log_y=log_y, x_end=x_end, right_margin=52, label_gap=label_gap)
+    chart.layout.xaxis.update(nticks=4, tickangle=0)  # fits half the width of a phone
     if log_y:
         heights = log_ticks(*span)
-        drawn.layout.yaxis.update(tickmode="array", tickvals=heights, ticktext=[_plain(height) for height in heights])
-    return drawn
+        chart.layout.yaxis.update(
+            tickmode="array", tickvals=heights, ticktext=[_format_tick(height) for height in heights]
+        )
+    return chart
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Four numbers or so between two: powers of ten, where there are few of them also their threes, where there are
-    many not each."""
+    """Return about four ticks of a logarithmic axis: 1 and 3 times powers of ten, or every n-th power if it is long."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     few = math.log10(high / low) < 3
     every = max(1, round(math.log10(high / low) / 4))
-    wanted = [first * 10.0**power for power in powers[::every] for first in ((1, 3) if few else (1,))]
-    return [value for value in wanted if low <= value <= high]
+    candidates = [first * 10.0**power for power in powers[::every] for first in ((1, 3) if few else (1,))]
+    return [value for value in candidates if low <= value <= high]
 
 
-def _plain(value: float) -> str:
+def _format_tick(value: float) -> str:
     return f"{value:,g}" if 0.001 <= value < 100_000 else f"10<sup>{round(math.log10(value))}</sup>"
 
 
-def _with_gaps(values: Float[ndarray, " values"]) -> list[float | None]:
+def _nan_to_gap(values: Float[ndarray, " values"]) -> list[float | None]:
     return [round(float(v), 4) if math.isfinite(v) else None for v in values]
 
 
-def _apart(lines: Sequence[Ends], span: tuple[float, float]) -> list[float]:
-    """Heights of the labels, 0 to 1: where the lines end, pushed apart where they would cover each other."""
+def _label_heights(lines: Sequence[FinalValues], span: tuple[float, float]) -> list[float]:
+    """Return the heights of the labels (0 to 1): where the lines end, moved apart where they would overlap."""
     low, high = span
-    wanted = []
+    candidates = []
     for line in lines:
         last = [float(mean) for mean in line.values.mean(axis=1) if math.isfinite(mean)]
-        wanted.append(min(max((last[-1] - low) / (high - low), 0.0), 1.0) if last else 1.0)
-    return spread(wanted, _GAP)
+        candidates.append(min(max((last[-1] - low) / (high - low), 0.0), 1.0) if last else 1.0)
+    return spread_apart(candidates, _LABEL_GAP)

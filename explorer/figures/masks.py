@@ -1,4 +1,4 @@
-"""Losses with and without a mask, beside the least that is possible: by step, and by place in the row."""
+"""Losses with and without a causal mask, compared with the lowest possible loss, by step and by position."""
 
 from __future__ import annotations
 
@@ -7,29 +7,39 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from explorer.figures.comparison import Line, comparison
+from explorer.figures.comparison import Line, comparison_figure
 
-_APART = 0.13  # of the height, two labels: the figures are low
+_LABEL_GAP = 0.13  # between two labels, as a share of the height: the figures are low
 
 
-def losses(
+def loss_figure(
     lines: Sequence[Line],
-    places: bool,
-    last: float,
+    by_position: bool,
+    x_end: float,
     span: tuple[float, float],
-    floor: tuple[float, str] | None,
+    loss_floor: tuple[float, str] | None,
 ) -> go.Figure:
-    """Loss in nats over steps, or over the places of a row from 1, within `span`, on a logarithmic axis: what is read
-    off costs a hundredth of what is guessed. A line at the least that is possible, with what is written on it."""
-    mark = None if floor is None else (*floor, "--soft")
-    axis = "place" if places else "step"
-    drawn = comparison(lines, axis, span, log_y=True, end=last, mark=mark, room=92, apart=_APART)
-    drawn.layout.xaxis.update(nticks=5, tickangle=0)
-    if floor and any(len(line.mean) and line.mean[0] > 1.5 * floor[0] for line in lines):
-        drawn.layout.annotations[-1].yanchor = "top"  # they come from above: there it is in their way
+    """Return the loss in nats on a logarithmic axis: a copied symbol costs a hundredth of a guessed one.
+
+    lines: one for each model
+    by_position: whether the x axis is the position in the row (from 1) or the training step
+    x_end: the end of the x axis
+    span: lowest and highest value of the y axis
+    loss_floor: the lowest possible loss of a causal model and the text of its line
+    """
+    reference = None if loss_floor is None else (*loss_floor, "--soft")
+    axis = "place" if by_position else "step"
+    chart = comparison_figure(
+        lines, axis, span, log_y=True, x_end=x_end, reference=reference, right_margin=92, label_gap=_LABEL_GAP
+    )
+    chart.layout.xaxis.update(nticks=5, tickangle=0)
+    if loss_floor and any(len(line.mean) and line.mean[0] > 1.5 * loss_floor[0] for line in lines):
+        chart.layout.annotations[-1].yanchor = "top"  # the curves come from above and would cross the label
     powers = [10.0**power for power in range(round(math.log10(span[0])), math.floor(math.log10(span[1])) + 1)]
-    drawn.layout.yaxis.update(tickmode="array", tickvals=powers, ticktext=[f"{each:g}" for each in powers])
-    if places:
-        each = 3 if last < 20 else 10
-        drawn.layout.xaxis.update(range=[0.8, last], tickmode="array", tickvals=[1, *range(each, int(last) + 1, each)])
-    return drawn
+    chart.layout.yaxis.update(tickmode="array", tickvals=powers, ticktext=[f"{each:g}" for each in powers])
+    if by_position:
+        each = 3 if x_end < 20 else 10
+        chart.layout.xaxis.update(
+            range=[0.8, x_end], tickmode="array", tickvals=[1, *range(each, int(x_end) + 1, each)]
+        )
+    return chart

@@ -1,4 +1,4 @@
-"""How a string is learned, with memory and without, and the floor of whoever has none."""
+"""Learning curves on one string, and the loss floor of a model without memory."""
 
 from __future__ import annotations
 
@@ -8,37 +8,54 @@ from typing import Any
 import plotly.graph_objects as go
 
 from explorer.figures.comparison import Line
-from explorer.figures.style import INK, across, escape, figure, paint, short, words
+from explorer.figures.style import (
+    INK,
+    annotation,
+    css_colour,
+    escape_markup,
+    figure,
+    horizontal_line,
+    round_significant,
+)
 
-_GAP = 0.09  # of the height, between two labels
-_ROOM = 84  # pixels for the labels at the right
+_LABEL_GAP = 0.09  # between two labels, as a share of the height
+_RIGHT_MARGIN = 84  # pixels for the labels at the right
 
 
-def string_losses(lines: Sequence[Line], last: int, floor: tuple[float, str]) -> go.Figure:
-    """The loss of each over the steps, on a logarithmic axis: mean, and lowest to highest seed as a band.
+def string_loss_figure(lines: Sequence[Line], last: int, loss_floor: tuple[float, str]) -> go.Figure:
+    """Return the loss of each model over the steps (logarithmic axis): mean, and a band over the seeds.
 
-    `floor` is a height and what is written on it. Traces come as in `comparison`: low, high, mean of each line.
+    `loss_floor` is the height of a reference line and its text. Each line has three traces: low, high, mean.
     """
     high = 1.05 * max((float(line.high.max()) for line in lines if len(line.x)), default=1.0)
     high = max(high, 1e-3)
     traces: list[dict[str, Any]] = []
     for line in lines:
-        colour, x = paint(line.colour), [float(step) for step in line.x]
+        colour, x = css_colour(line.colour), [float(step) for step in line.x]
         common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
-        edge = {**common, "line": {"width": 0, "color": colour}, "fillcolor": paint(line.colour, 0.22)}
+        edge = {**common, "line": {"width": 0, "color": colour}, "fillcolor": css_colour(line.colour, 0.22)}
         mean = {"width": 3, "color": colour, "dash": line.dash}
         traces += [
-            {**edge, "y": [short(v) for v in line.low], "name": f"{line.title}, lowest seed"},
-            {**edge, "y": [short(v) for v in line.high], "name": f"{line.title}, highest seed", "fill": "tonexty"},
-            {**common, "y": [short(v) for v in line.mean], "name": f"{line.title}, mean", "line": mean},
+            {**edge, "y": [round_significant(v) for v in line.low], "name": f"{line.title}, lowest seed"},
+            {
+                **edge,
+                "y": [round_significant(v) for v in line.high],
+                "name": f"{line.title}, highest seed",
+                "fill": "tonexty",
+            },
+            {**common, "y": [round_significant(v) for v in line.mean], "name": f"{line.title}, mean", "line": mean},
         ]
     labels = [
-        words(f"<b>{escape(line.label)}</b>", 1.0, height, xref="paper", yref="paper", xanchor="left", xshift=8)
-        | {"yanchor": "middle", "font": {"size": 15, "color": paint(line.colour)}}
-        for line, height in zip(lines, _apart([float(line.mean[-1]) / high for line in lines]), strict=True)
+        annotation(
+            f"<b>{escape_markup(line.label)}</b>", 1.0, height, xref="paper", yref="paper", xanchor="left", xshift=8
+        )
+        | {"yanchor": "middle", "font": {"size": 15, "color": css_colour(line.colour)}}
+        for line, height in zip(lines, _label_heights([float(line.mean[-1]) / high for line in lines]), strict=True)
     ]
-    height, text = floor
-    said = words(escape(text), 1.0, height, xref="paper", xanchor="right", yanchor="bottom", yshift=2)
+    height, text = loss_floor
+    floor_label = annotation(
+        escape_markup(text), 1.0, height, xref="paper", xanchor="right", yanchor="bottom", yshift=2
+    )
     first = min((float(line.x[0]) for line in lines), default=1.0)
     ticks = [first, *(step for step in (10, 50, 200, 1000) if first < step <= last)]
     return figure(
@@ -51,17 +68,17 @@ def string_losses(lines: Sequence[Line], last: int, floor: tuple[float, str]) ->
             "title": {"text": "step"},
         },
         yaxis={"range": [-0.02 * high, high], "nticks": 4, "title": {"text": "nats a character"}},
-        margin={"l": 8, "r": _ROOM, "t": 12, "b": 8},
-        shapes=[across(height, INK, 1.5, "5px,4px")],
-        annotations=[*labels, said],
+        margin={"l": 8, "r": _RIGHT_MARGIN, "t": 12, "b": 8},
+        shapes=[horizontal_line(height, INK, 1.5, "5px,4px")],
+        annotations=[*labels, floor_label],
     )
 
 
-def _apart(heights: Sequence[float]) -> list[float]:
-    """Heights of labels from 0 to 1, so far apart that none covers another: the lower one stays, the others rise."""
+def _label_heights(heights: Sequence[float]) -> list[float]:
+    """Return the heights of the labels (0 to 1), moved up where they would overlap."""
     placed: dict[int, float] = {}
-    least = 0.02
+    lowest = 0.02
     for i in sorted(range(len(heights)), key=lambda i: heights[i]):
-        placed[i] = max(heights[i], least)
-        least = placed[i] + _GAP
+        placed[i] = max(heights[i], lowest)
+        lowest = placed[i] + _LABEL_GAP
     return [placed[i] for i in range(len(heights))]

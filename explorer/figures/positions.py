@@ -1,4 +1,4 @@
-"""How far apart two sentences stand, a dot for every seed; and how each model echoes, by length and by step."""
+"""Sensitivity to word order with a dot for every seed, and delayed-copy accuracy by length."""
 
 from __future__ import annotations
 
@@ -9,26 +9,34 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import Line, comparison
-from explorer.figures.style import INK, PAGE, SOFT, figure, paint, ticks, upright, words
+from explorer.figures.comparison import Line, comparison_figure
+from explorer.figures.style import INK, PAGE, SOFT, annotation, css_colour, figure, labelled_ticks, vertical_line
 
 LOWEST, HIGHEST = 1e-9, 3.0
-ROUNDING = 1e-5  # what 32-bit numbers make of sums in another order stays below
+ROUNDING = 1e-5  # upper bound of float32 rounding when terms are summed in another order
 
 
-def order(rows: Sequence[str], hollow: Sequence[bool], apart: Float[ndarray, "rows seeds"], colour: str) -> go.Figure:
-    """Differences as shares on a logarithmic axis, a row for each kind of model; what is exactly 0 stands at the left
-    edge. Hollow diamonds for models with a mask."""
+def order_sensitivity(
+    rows: Sequence[str], hollow: Sequence[bool], differences: Float[ndarray, "rows seeds"], colour: str
+) -> go.Figure:
+    """Return relative differences on a logarithmic axis, a row for each kind of model; 0 stands at the left edge.
+
+    Models with a causal mask have hollow diamonds.
+    """
     traces = []
-    for row, (name, open_, values) in enumerate(zip(rows, hollow, apart, strict=True)):
-        dot = {"size": 11, "color": PAGE if open_ else paint(colour), "symbol": "diamond" if open_ else "circle"}
+    for row, (name, is_hollow, values) in enumerate(zip(rows, hollow, differences, strict=True)):
+        dot = {
+            "size": 11,
+            "color": PAGE if is_hollow else css_colour(colour),
+            "symbol": "diamond" if is_hollow else "circle",
+        }
         traces.append(
             {
                 "type": "scatter",
                 "mode": "markers",
                 "x": [float(f"{max(float(v), LOWEST):.4g}") for v in values],
                 "y": [row] * len(values),
-                "marker": {**dot, "line": {"width": 2, "color": paint(colour)}},
+                "marker": {**dot, "line": {"width": 2, "color": css_colour(colour)}},
                 "name": name,
                 "hovertemplate": "%{x:.2g}<extra></extra>",
                 "cliponaxis": False,
@@ -43,27 +51,29 @@ def order(rows: Sequence[str], hollow: Sequence[bool], apart: Float[ndarray, "ro
             "range": [-9.3, 0.5],
             "tickmode": "array",
             "tickvals": marks,
-            "ticktext": ["0", *(f"{mark:g}" if mark > 1e-3 else f"10<sup>{i}</sup>" for i, mark in _powers(marks[1:]))],
+            "ticktext": [
+                "0",
+                *(f"{mark:g}" if mark > 1e-3 else f"10<sup>{i}</sup>" for i, mark in _label_exponents(marks[1:])),
+            ],
             "title": {"text": "difference, as a share"},
         },
-        yaxis={**ticks(rows), "range": [len(rows) - 0.5, -0.5]},
-        shapes=[upright(ROUNDING, SOFT, 1.5, "3px,3px")],
-        annotations=[words("rounding", math.log10(ROUNDING), 1.0, **edge)],
+        yaxis={**labelled_ticks(rows), "range": [len(rows) - 0.5, -0.5]},
+        shapes=[vertical_line(ROUNDING, SOFT, 1.5, "3px,3px")],
+        annotations=[annotation("rounding", math.log10(ROUNDING), 1.0, **edge)],
         margin={"l": 8, "r": 16, "t": 26, "b": 8},
     )
 
 
-def _powers(marks: Sequence[float]) -> list[tuple[int, float]]:
+def _label_exponents(marks: Sequence[float]) -> list[tuple[int, float]]:
     return [(round(2 * i - 7), mark) for i, mark in enumerate(marks)]
 
 
-def by_length(line: Line, trained: int, longest: int) -> go.Figure:
-    """Exact match of one model by the number of digits, on the frame that all share; an upright line behind the
-    longest row that was trained."""
-    drawn = comparison([line], "digits", (0.0, 1.04), end=float(longest), room=14)
-    beyond = {"xanchor": "left", "yanchor": "top", "xshift": 14, "font": {"size": 14, "color": SOFT}}
-    drawn.layout.annotations = [words("not trained", trained + 0.5, 1.0, **beyond)]
-    drawn.layout.shapes = (upright(trained + 0.5, INK, 1.5, "3px,3px"),)
-    drawn.layout.xaxis.update(nticks=5, tickangle=0)
-    drawn.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
-    return drawn
+def exact_match_by_length(line: Line, trained: int, longest: int) -> go.Figure:
+    """Return the exact match of one model by the number of digits; a vertical line ends the trained lengths."""
+    chart = comparison_figure([line], "digits", (0.0, 1.04), x_end=float(longest), right_margin=14)
+    style = {"xanchor": "left", "yanchor": "top", "xshift": 14, "font": {"size": 14, "color": SOFT}}
+    chart.layout.annotations = [annotation("not trained", trained + 0.5, 1.0, **style)]
+    chart.layout.shapes = (vertical_line(trained + 0.5, INK, 1.5, "3px,3px"),)
+    chart.layout.xaxis.update(nticks=5, tickangle=0)
+    chart.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
+    return chart

@@ -1,6 +1,6 @@
-"""What all figures share. Colours are names (`var(--m-rnn)`), so that the browser can follow light and dark.
+"""Building blocks of all figures. Colours are CSS variables (`var(--m-rnn)`) that follow the light or dark theme.
 
-The names are those of `ui/assets/base.css`; fonts, grids and scales come from the frame (`ui/assets/theme.js`).
+The variables are defined in base.css of the user interface; fonts, grids and scales come from its plot frame.
 """
 
 from __future__ import annotations
@@ -15,103 +15,117 @@ INK, SOFT, RULE, PAGE = "var(--ink)", "var(--soft)", "var(--rule)", "var(--page)
 MINUS, PLUS = "var(--sign-1)", "var(--sign-5)"
 
 
-def paint(colour: str, alpha: float | None = None) -> str:
-    """A named colour, e.g. paint("--m-rnn", .22)."""
+def css_colour(colour: str, alpha: float | None = None) -> str:
+    """Return a colour by its CSS variable and an optional opacity, as in css_colour("--m-rnn", 0.22)."""
     return f"var({colour})" if alpha is None else f"var({colour}/{alpha:g})"
 
 
 def figure(*traces: dict[str, Any], **layout: Any) -> go.Figure:
-    """A figure without plotly's own template, made in one go: adding to a figure piece by piece costs
-    plotly a validation of everything that is there already."""
+    """Return a figure without plotly's own template.
+
+    It is made in one call: plotly validates the whole figure again whenever something is added to it.
+    """
     return go.Figure(data=list(traces), layout={"template": "none", **layout})
 
 
-def across(y: float, colour: str, width: float = 1, dash: str = "solid") -> dict[str, Any]:
-    """A line over the whole width at a height, as a layout shape."""
+def horizontal_line(y: float, colour: str, width: float = 1, dash: str = "solid") -> dict[str, Any]:
+    """Return a layout shape: a horizontal line over the whole width at the height `y`."""
     line = {"color": colour, "width": width, "dash": dash}
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y, "line": line}
 
 
-def upright(x: float, colour: str, width: float = 1, dash: str = "solid") -> dict[str, Any]:
-    """A line over the whole height at a place, as a layout shape."""
+def vertical_line(x: float, colour: str, width: float = 1, dash: str = "solid") -> dict[str, Any]:
+    """Return a layout shape: a vertical line over the whole height at `x`."""
     line = {"color": colour, "width": width, "dash": dash}
     return {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": x, "x1": x, "line": line}
 
 
-def words(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
-    """Words at a place, as a layout annotation."""
+def annotation(text: str, x: float, y: float, **more: Any) -> dict[str, Any]:
+    """Return a layout annotation: text at (x, y) without an arrow."""
     return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": 14, "color": INK}, **more}
 
 
-def spread(wanted: Sequence[float], gap: float) -> list[float]:
-    """The same heights in the same order, no two nearer than `gap`, none above 1."""
-    order = sorted(range(len(wanted)), key=lambda i: (-wanted[i], i))
+def spread_apart(heights: Sequence[float], gap: float) -> list[float]:
+    """Return the heights moved apart: the same order, no two nearer than `gap`, none above 1."""
+    order = sorted(range(len(heights)), key=lambda i: (-heights[i], i))
     ceiling, floor, placed = 1.0, 0.0, dict.fromkeys(order, 0.0)
     for i in order:
-        placed[i] = min(wanted[i], ceiling)
+        placed[i] = min(heights[i], ceiling)
         ceiling = placed[i] - gap
     for i in reversed(order):  # several at the bottom push each other up again
         placed[i] = max(placed[i], floor)
         floor = placed[i] + gap
-    return [placed[i] for i in range(len(wanted))]
+    return [placed[i] for i in range(len(heights))]
 
 
-def named_ends(ends: Sequence[tuple[str, str, bool, float | None]], gap: float) -> list[dict[str, Any]]:
-    """The names of lines where these end, pushed apart where they would cover each other: name, colour, whether the
-    line's dots are hollow, and the height as a share of the figure's; a line without a number has no name."""
-    there = [(name, colour, hollow, end) for name, colour, hollow, end in ends if end is not None]
+def line_end_labels(ends: Sequence[tuple[str, str, bool, float | None]], gap: float) -> list[dict[str, Any]]:
+    """Return the names of lines at their ends, moved apart where they would overlap.
+
+    `ends`: for each line its name, its colour, whether its dots are hollow, and its height as a share of the figure;
+    a line without a height has no label.
+    """
+    numbered = [(name, colour, hollow, end) for name, colour, hollow, end in ends if end is not None]
     place = {"xref": "paper", "yref": "paper", "xanchor": "left", "xshift": 10, "yanchor": "middle"}
     return [
-        words(f'<span style="color:{paint(colour)}">{"○" if hollow else "●"}</span> {name}', 1.0, height, **place)
-        for (name, colour, hollow, _), height in zip(there, spread([end for *_, end in there], gap), strict=True)
+        annotation(
+            f'<span style="color:{css_colour(colour)}">{"○" if hollow else "●"}</span> {name}', 1.0, height, **place
+        )
+        for (name, colour, hollow, _), height in zip(
+            numbered, spread_apart([end for *_, end in numbered], gap), strict=True
+        )
     ]
 
 
-def dotted(
+def line_with_dots(
     name: str, colour: str, dash: str, x: Iterable[int], y: Iterable[float], hollow: bool = False
 ) -> dict[str, Any]:
-    """A line with a dot for each number that was measured."""
+    """Return a line with a dot for each measured number.
+
+    name, colour, dash: of the line
+    x, y: the points; NaN where nothing was measured
+    hollow: whether the dots are hollow
+    """
     return {
         "type": "scatter",
         "mode": "lines+markers",
         "x": list(x),
-        "y": [short(value) for value in y],
-        "line": {"width": 2.5, "color": paint(colour), "dash": dash},
+        "y": [round_significant(value) for value in y],
+        "line": {"width": 2.5, "color": css_colour(colour), "dash": dash},
         "marker": {
             "size": 7,
-            "color": PAGE if hollow else paint(colour),
-            "line": {"width": 2 if hollow else 0, "color": paint(colour)},
+            "color": PAGE if hollow else css_colour(colour),
+            "line": {"width": 2 if hollow else 0, "color": css_colour(colour)},
         },
         "cliponaxis": False,
-        "connectgaps": True,  # what was not measured lies between what was; dots are what was
+        "connectgaps": True,  # the line continues over missing measurements; only measurements have dots
         "hoverinfo": "skip",
         "name": name,
     }
 
 
-def rounded(values: Iterable[SupportsFloat]) -> list[float]:
-    """Numbers short enough to travel."""
+def round_values(values: Iterable[SupportsFloat]) -> list[float]:
+    """Return numbers with four decimals, which keeps the figure small."""
     return [round(float(v), 4) for v in values]
 
 
-def short(value: SupportsFloat) -> float | None:
-    """A number short enough to travel, whatever its size; plotly leaves a gap where there is none."""
+def round_significant(value: SupportsFloat) -> float | None:
+    """Return a number with five significant digits; None, a gap in plotly, if it is not finite."""
     return float(f"{float(value):.5g}") if math.isfinite(value) else None
 
 
-def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign, a true minus, and no negative zero."""
+def format_signed(value: float, digits: int = 2) -> str:
+    """Return a number with its sign, a typographic minus, and no negative zero."""
     text = f"{value:+.{digits}f}"
     return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
 
 
-def ticks(labels: Sequence[str]) -> dict[str, Any]:
-    """An axis whose places 0, 1, 2 … carry labels; they may repeat, as tokens do."""
-    return {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": [escape(t) for t in labels]}
+def labelled_ticks(labels: Sequence[str]) -> dict[str, Any]:
+    """Return axis settings with labels at 0, 1, 2 …; labels may repeat, as tokens do."""
+    return {"tickmode": "array", "tickvals": list(range(len(labels))), "ticktext": [escape_markup(t) for t in labels]}
 
 
-def tiles(shares: Iterable[Iterable[SupportsFloat]], name: str) -> dict[str, Any]:
-    """A heatmap of shares of one, each with its text; no tile where there is none (NaN), for that is not 0."""
+def heatmap(shares: Iterable[Iterable[SupportsFloat]], name: str) -> dict[str, Any]:
+    """Return a heat map of values from 0 to 1; NaN has no tile."""
     rows = [[None if math.isnan(float(share)) else round(float(share), 4) for share in row] for row in shares]
     return {
         "type": "heatmap",
@@ -129,6 +143,6 @@ def tiles(shares: Iterable[Iterable[SupportsFloat]], name: str) -> dict[str, Any
     }
 
 
-def escape(text: str) -> str:
-    """Text as plotly shows it literally: it would read "<BOS>" as markup."""
+def escape_markup(text: str) -> str:
+    """Return text that plotly shows literally; it would read "<BOS>" as markup."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

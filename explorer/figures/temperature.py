@@ -1,4 +1,4 @@
-"""What temperature does to whole texts: variety, repetition and likelihood over temperature, a band over seeds."""
+"""Statistics of generated texts (variety, repetition, likelihood) over temperature, with a band over the seeds."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import INK, across, figure, paint, rounded, upright, words
+from explorer.figures.style import INK, annotation, css_colour, figure, horizontal_line, round_values, vertical_line
 
-PER_LINE = 3  # traces: low, high, line
+TRACES_PER_LINE = 3  # traces: low, high, line
 
 
 @dataclass(frozen=True)
-class Course:
-    """A measure of one model's texts; a row a temperature, a column a seed."""
+class TextMeasure:
+    """A statistic of the texts of one model; a row for each temperature, a column for each seed."""
 
     title: str
     colour: str
@@ -25,31 +25,35 @@ class Course:
     values: Float[ndarray, "temperatures seeds"]
 
 
-def by_temperature(
-    courses: Sequence[Course],
+def measure_by_temperature(
+    measures: Sequence[TextMeasure],
     temperatures: Float[ndarray, " temperatures"],
-    here: float,
-    people: Sequence[tuple[str, float]],
+    current: float,
+    human_values: Sequence[tuple[str, float]],
     limits: tuple[float, float],
 ) -> go.Figure:
-    """All models on one pair of axes, upright the temperature just now.
+    """Return a statistic of the texts of all models over temperature.
 
-    `people`: the same measure of text that people wrote, dashed, by the colour of its line. It differs where models cut
-    the text into other tokens, or expect it otherwise.
+    measures: one for each model
+    temperatures: the x axis
+    current: the selected temperature, a vertical line
+    human_values: colour and value of the same statistic of human text, dashed; it differs between models that use
+        other tokens or assign other probabilities
+    limits: lowest and highest value of the y axis
     """
-    shapes = [upright(here, INK, 1.5, "1px,3px")]
+    shapes = [vertical_line(current, INK, 1.5, "1px,3px")]
     marks: list[dict[str, Any]] = []
     low, high = limits
-    for i, (colour, height) in enumerate(people):
-        shapes.append(across(height, paint(colour), 1.5, "5px,4px"))
+    for i, (colour, height) in enumerate(human_values):
+        shapes.append(horizontal_line(height, css_colour(colour), 1.5, "5px,4px"))
         above = (height < low + 0.85 * (high - low)) != (i > 1)
-        said = f"people {height:.2f}".replace("-", "−")
-        # At either end, the third across its line: those of several models lie close together.
+        text = f"people {height:.2f}".replace("-", "−")
+        # Labels alternate between both ends and both sides of the line: those of several models lie close together.
         x, anchor = (0.0, "left") if i else (2.0, "right")
-        own = {"font": {"size": 14, "color": paint(colour)}}
-        marks.append(words(said, x=x, xanchor=anchor, y=height, yanchor="bottom" if above else "top", **own))
+        colours = {"font": {"size": 14, "color": css_colour(colour)}}
+        marks.append(annotation(text, x=x, xanchor=anchor, y=height, yanchor="bottom" if above else "top", **colours))
     return figure(
-        *(trace for course in courses for trace in _traces(course, rounded(temperatures))),
+        *(trace for course in measures for trace in _traces(course, round_values(temperatures))),
         xaxis={"range": [0, 2], "tickvals": [0, 0.5, 1, 1.5, 2], "title": {"text": "temperature"}},
         yaxis={"range": list(limits), "nticks": 4},
         shapes=shapes,
@@ -58,17 +62,17 @@ def by_temperature(
     )
 
 
-def _traces(course: Course, x: list[float]) -> list[dict[str, Any]]:
+def _traces(measure: TextMeasure, x: list[float]) -> list[dict[str, Any]]:
     common = {"type": "scatter", "mode": "lines", "x": x, "hoverinfo": "skip"}
     edge = {
         **common,
-        "line": {"width": 0, "color": paint(course.colour)},
-        "fillcolor": paint(course.colour, 0.18),
+        "line": {"width": 0, "color": css_colour(measure.colour)},
+        "fillcolor": css_colour(measure.colour, 0.18),
     }
-    line = {"width": 2.5, "color": paint(course.colour), "dash": course.dash}
-    values = course.values
+    line = {"width": 2.5, "color": css_colour(measure.colour), "dash": measure.dash}
+    values = measure.values
     return [
-        {**edge, "y": rounded(values.min(axis=1)), "name": f"{course.title}, low"},
-        {**edge, "y": rounded(values.max(axis=1)), "name": f"{course.title}, high", "fill": "tonexty"},
-        {**common, "y": rounded(values.mean(axis=1)), "name": course.title, "line": line},
+        {**edge, "y": round_values(values.min(axis=1)), "name": f"{measure.title}, low"},
+        {**edge, "y": round_values(values.max(axis=1)), "name": f"{measure.title}, high", "fill": "tonexty"},
+        {**common, "y": round_values(values.mean(axis=1)), "name": measure.title, "line": line},
     ]

@@ -1,4 +1,4 @@
-"""Small figures of one language model's training: its two losses, and the length of its gradient."""
+"""Small figures of the training of language models: training and held-out loss, and gradient norms."""
 
 from __future__ import annotations
 
@@ -9,55 +9,66 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.style import SOFT, figure, paint, short, upright
+from explorer.figures.style import SOFT, css_colour, figure, round_significant, vertical_line
 
 
-def two_losses(
+def train_and_held_out_loss(
     steps: Float[ndarray, " evaluations"],
     held_out: Float[ndarray, " evaluations"],
-    trained: Float[ndarray, " evaluations"],
+    training: Float[ndarray, " evaluations"],
     name: str,
     colour: str,
     last: int,
     span: tuple[float, float],
     best: float | None = None,
 ) -> go.Figure:
-    """Held-out text as a strong line, training text as a thin one; an upright line where the first was best."""
+    """Return the held-out loss as a thick line and the training loss as a thin one.
+
+    steps: when the losses were measured
+    held_out, training: the losses
+    name, colour: of the model
+    last: the end of the x axis
+    span: lowest and highest value of the y axis
+    best: the step with the lowest held-out loss, a vertical line
+    """
     common: dict[str, Any] = {"type": "scatter", "mode": "lines", "x": [float(s) for s in steps], "hoverinfo": "skip"}
     return figure(
         {
             **common,
-            "y": [short(v) for v in held_out],
+            "y": [round_significant(v) for v in held_out],
             "name": f"{name}, held out",
-            "line": {"width": 3, "color": paint(colour)},
+            "line": {"width": 3, "color": css_colour(colour)},
         },
         {
             **common,
-            "y": [short(v) for v in trained],
+            "y": [round_significant(v) for v in training],
             "name": f"{name}, training",
-            "line": {"width": 1.5, "color": paint(colour)},
+            "line": {"width": 1.5, "color": css_colour(colour)},
         },
         xaxis={"range": [0, last], "nticks": 4, "title": {"text": "step"}},
         yaxis={"range": list(span), "nticks": 4},
-        shapes=[] if best is None else [upright(best, SOFT, 1.0, "3px,3px")],
+        shapes=[] if best is None else [vertical_line(best, SOFT, 1.0, "3px,3px")],
     )
 
 
-def gradients(
+def gradient_norms(
     norms: Mapping[str, tuple[str, str, tuple[Float[ndarray, " points"], Float[ndarray, " points"]]]], last: int
 ) -> go.Figure:
-    """A line a model: colour, dash, and steps with lengths; the axis is logarithmic."""
+    """Return the gradient norms of several models on a logarithmic axis.
+
+    `norms`: for each model its colour, its dash, and its steps with their norms. `last`: the end of the x axis.
+    """
     traces = [
         {
             "type": "scatter",
             "mode": "lines",
             "x": [float(s) for s in steps],
-            "y": [short(v) for v in lengths],
+            "y": [round_significant(v) for v in values],
             "name": name,
-            "line": {"width": 2, "color": paint(colour), "dash": dash},
+            "line": {"width": 2, "color": css_colour(colour), "dash": dash},
             "hoverinfo": "skip",
         }
-        for name, (colour, dash, (steps, lengths)) in norms.items()
+        for name, (colour, dash, (steps, values)) in norms.items()
     ]
     return figure(
         *traces,

@@ -1,4 +1,4 @@
-"""Tokenizers at every size of their vocabulary, where the rows of a batch come from, and what a leak is worth."""
+"""Tokenizers by vocabulary size, the origin of the rows of a batch, and the bias of a leaky train/test split."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import INK, PAGE, RULE, SOFT, figure, paint, rounded, upright, words
+from explorer.figures.style import INK, PAGE, RULE, SOFT, annotation, css_colour, figure, round_values, vertical_line
 
-_POINTS = 160  # of a curve: as many as can be told apart
+_MAX_POINTS = 160  # of a curve
 
 
 @dataclass(frozen=True)
-class Course:
-    """What one tokenizer does at every size of its vocabulary. No tokenizer has a hue: hues are names of models."""
+class TokenizerLine:
+    """A measure of one tokenizer by vocabulary size. Tokenizers have no colour: colours stand for models."""
 
     name: str
     dash: str
@@ -26,21 +26,30 @@ class Course:
     values: Float[ndarray, " sizes"]
 
 
-def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, percent: bool = False) -> go.Figure:
-    """All tokenizers over the size of the vocabulary; an upright line at the size that is chosen."""
+def measure_by_vocabulary(
+    lines: Sequence[TokenizerLine], current: int, y_title: str, digits: int = 2, percent: bool = False
+) -> go.Figure:
+    """Return a measure of all tokenizers over the vocabulary size.
+
+    lines: one for each tokenizer
+    current: the selected vocabulary size, a vertical line
+    y_title: the title of the y axis
+    digits: decimals of the values when hovering
+    percent: whether the values are shares to be shown in percent
+    """
     traces: list[dict[str, Any]] = []
     names = []
     unit = " %" if percent else ""
     for line in lines:
-        kept = _thinned(line.sizes)
-        x, y = line.sizes[kept], line.values[kept] * (100 if percent else 1)
-        alone = len(x) == 1
+        indices = _thin_indices(line.sizes)
+        x, y = line.sizes[indices], line.values[indices] * (100 if percent else 1)
+        single = len(x) == 1
         traces.append(
             {
                 "type": "scatter",
-                "mode": "markers" if alone else "lines",
+                "mode": "markers" if single else "lines",
                 "x": x.tolist(),
-                "y": rounded(y),
+                "y": round_values(y),
                 "name": line.name,
                 "line": {"color": INK, "width": 2.5, "dash": line.dash},
                 "marker": {"size": 9, "color": INK},
@@ -52,28 +61,28 @@ def courses(lines: Sequence[Course], here: int, y_title: str, digits: int = 2, p
     widest = max((x for _, x, _ in names), default=1.0)
     top = max((value for value, _, _ in names), default=1.0)
     labels = [
-        words(name, x, height, xanchor="left", xshift=8, yanchor="middle" if x > 0.5 * widest else "top")
+        annotation(name, x, height, xanchor="left", xshift=8, yanchor="middle" if x > 0.5 * widest else "top")
         for (_, x, name), height in zip(
-            names, _apart([value for value, _, _ in names], 0.09 * max(top, 1e-9)), strict=True
+            names, _label_heights([value for value, _, _ in names], 0.09 * max(top, 1e-9)), strict=True
         )
     ]
     return figure(
         *traces,
         xaxis={"range": [0, widest], "nticks": 5, "title": {"text": "tokens in the vocabulary"}},
         yaxis={"rangemode": "tozero", "nticks": 5, "ticksuffix": unit, "title": {"text": y_title}},
-        shapes=[upright(float(here), SOFT, 1.5, "5px,4px")],
+        shapes=[vertical_line(float(current), SOFT, 1.5, "5px,4px")],
         annotations=labels,
         margin={"l": 8, "r": 112, "t": 12, "b": 8},
     )
 
 
-def origins(places: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
-    """Where in the text each row of the first batches begins: a line a row, a number a step."""
-    steps, rows = places.shape
+def row_origins(positions: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
+    """Return where in the text each row of the first batches starts: a line for each row, a number for each step."""
+    steps, rows = positions.shape
     x, y, text = [], [], []
     for row in range(rows):
-        for label, place in _gathered(places[:, row], 0.03 * tokens):
-            x.append(place)
+        for label, position in _group_steps(positions[:, row], 0.03 * tokens):
+            x.append(position)
             y.append(row - 0.16)
             text.append(label)
     shapes: list[dict[str, Any]] = [
@@ -83,7 +92,7 @@ def origins(places: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
     every = {
         "type": "scatter",
         "mode": "markers",
-        "x": places.T.flatten().tolist(),
+        "x": positions.T.flatten().tolist(),
         "y": [row for row in range(rows) for _ in range(steps)],
         "customdata": [step + 1 for _ in range(rows) for step in range(steps)],
         "marker": {"size": 13, "color": INK, "line": {"color": PAGE, "width": 2}},
@@ -119,51 +128,51 @@ def origins(places: Int[ndarray, "steps rows"], tokens: int) -> go.Figure:
 
 
 @dataclass(frozen=True)
-class Flattery:
-    """One kind of rows: bits a character under the honest split, and under the leaky one."""
+class SplitScores:
+    """Bits per character of one kind of rows under the honest and under the leaky split."""
 
     name: str
     honest: float
     leaky: float
 
 
-def flattered(pairs: Sequence[Flattery], colour: str) -> go.Figure:
-    """How far a leak moves the score: a full dot is honest, a hollow one leaks."""
-    rows = list(range(len(pairs)))
-    most = max(value for pair in pairs for value in (pair.honest, pair.leaky))
-    threads = {
+def split_scores_figure(gaps: Sequence[SplitScores], colour: str) -> go.Figure:
+    """Return how far leakage moves the score: a filled dot is the honest split, a hollow one the leaky split."""
+    rows = list(range(len(gaps)))
+    most = max(value for pair in gaps for value in (pair.honest, pair.leaky))
+    connectors = {
         "type": "scatter",
         "mode": "lines",
-        "x": [x for pair in pairs for x in (*rounded([pair.honest, pair.leaky]), None)],
+        "x": [x for pair in gaps for x in (*round_values([pair.honest, pair.leaky]), None)],
         "y": [y for row in rows for y in (row, row, None)],
-        "line": {"color": paint(colour, 0.35), "width": 6},
+        "line": {"color": css_colour(colour, 0.35), "width": 6},
         "name": "flattery",
         "hoverinfo": "skip",
     }
-    traces: list[dict[str, Any]] = [threads]
+    traces: list[dict[str, Any]] = [connectors]
     annotations: list[dict[str, Any]] = []
     for name, values, fill in (
-        ("honest", [pair.honest for pair in pairs], paint(colour)),
-        ("leaky", [pair.leaky for pair in pairs], PAGE),
+        ("honest", [pair.honest for pair in gaps], css_colour(colour)),
+        ("leaky", [pair.leaky for pair in gaps], PAGE),
     ):
         traces.append(
             {
                 "type": "scatter",
                 "mode": "markers",
-                "x": rounded(values),
+                "x": round_values(values),
                 "y": rows,
-                "marker": {"size": 15, "color": fill, "line": {"color": paint(colour), "width": 3}},
+                "marker": {"size": 15, "color": fill, "line": {"color": css_colour(colour), "width": 3}},
                 "name": name,
                 "hovertemplate": "%{x:.3f} bits<extra>" + name + "</extra>",
                 "cliponaxis": False,
             }
         )
-    for row, pair in zip(rows, pairs, strict=True):
-        # One above, one below: so they never cover each other, however near the two scores are.
+    for row, pair in zip(rows, gaps, strict=True):
+        # One label above and one below, so that they never overlap.
         for name, value, side, shift in (("honest", pair.honest, "bottom", 9), ("leaky", pair.leaky, "top", -9)):
             anchor = "left" if value < 0.12 * most else "center"
             annotations.append(
-                words(f"{name} {value:.2f}", value, float(row), yanchor=side, yshift=shift, xanchor=anchor)
+                annotation(f"{name} {value:.2f}", value, float(row), yanchor=side, yshift=shift, xanchor=anchor)
             )
     return figure(
         *traces,
@@ -172,21 +181,21 @@ def flattered(pairs: Sequence[Flattery], colour: str) -> go.Figure:
             "nticks": 6,
             "title": {"text": "bits a character of what is held out"},
         },
-        yaxis={"tickvals": rows, "ticktext": [pair.name for pair in pairs], "range": [len(rows) - 0.4, -0.6]},
+        yaxis={"tickvals": rows, "ticktext": [pair.name for pair in gaps], "range": [len(rows) - 0.4, -0.6]},
         annotations=annotations,
         margin={"l": 8, "r": 48, "t": 12, "b": 8},
     )
 
 
-def _thinned(sizes: Int[ndarray, " sizes"]) -> Int[ndarray, " kept"]:
-    """Places of a curve, closer where it bends: at its beginning."""
+def _thin_indices(sizes: Int[ndarray, " sizes"]) -> Int[ndarray, " indices"]:
+    """Return indices of the points to draw, denser at the start of the curve, where it bends."""
     last = len(sizes) - 1
-    kept: Int[ndarray, " kept"] = np.unique(np.rint(np.linspace(0, 1, _POINTS) ** 2 * last).astype(np.int64))
-    return kept
+    indices: Int[ndarray, " indices"] = np.unique(np.rint(np.linspace(0, 1, _MAX_POINTS) ** 2 * last).astype(np.int64))
+    return indices
 
 
-def _apart(heights: Sequence[float], gap: float) -> list[float]:
-    """Labels where their lines end, pushed up where they would cover each other."""
+def _label_heights(heights: Sequence[float], gap: float) -> list[float]:
+    """Return the heights of the labels, moved up where they would overlap."""
     placed = dict.fromkeys(range(len(heights)), 0.0)
     floor = -np.inf
     for i in sorted(range(len(heights)), key=lambda i: heights[i]):
@@ -195,13 +204,13 @@ def _apart(heights: Sequence[float], gap: float) -> list[float]:
     return [placed[i] for i in range(len(heights))]
 
 
-def _gathered(places: Int[ndarray, " steps"], near: float) -> list[tuple[str, int]]:
-    """Steps whose dots would cover each other share a label: "1 2 3"."""
-    found: list[tuple[list[int], int]] = []
-    for step in np.argsort(places, kind="stable").tolist():
-        place = int(places[step])
-        if found and place - found[-1][1] < near:
-            found[-1][0].append(step + 1)
+def _group_steps(positions: Int[ndarray, " steps"], min_distance: float) -> list[tuple[str, int]]:
+    """Return labels and their positions; steps whose dots would overlap share a label such as "1 2 3"."""
+    groups: list[tuple[list[int], int]] = []
+    for step in np.argsort(positions, kind="stable").tolist():
+        position = int(positions[step])
+        if groups and position - groups[-1][1] < min_distance:
+            groups[-1][0].append(step + 1)
         else:
-            found.append(([step + 1], place))
-    return [(" ".join(map(str, sorted(steps))), place) for steps, place in found]
+            groups.append(([step + 1], position))
+    return [(" ".join(map(str, sorted(steps))), position) for steps, position in groups]

@@ -1,4 +1,4 @@
-"""Teacher forcing against free running, place by place in the target: accuracy and loss."""
+"""Teacher forcing compared with free running: accuracy and loss by target position."""
 
 from __future__ import annotations
 
@@ -9,32 +9,42 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.figures.comparison import Line, comparison
+from explorer.figures.comparison import Line, comparison_figure
 
-GIVEN, OWN = "solid", "2px,4px"  # the dashes of the two curves
+TEACHER_FORCED_DASH, FREE_RUNNING_DASH = "solid", "2px,4px"  # the dashes of the two curves
 
 
-def both(
-    given: Float[ndarray, "replicas places"], own: Float[ndarray, "replicas places"], words: str, colour: str
+def teacher_forcing_lines(
+    teacher_forced: Float[ndarray, "replicas positions"],
+    free_running: Float[ndarray, "replicas positions"],
+    title: str,
+    colour: str,
 ) -> tuple[Line, Line]:
-    """The curve after the right tokens and the one after its own: mean over the seeds, lowest and highest."""
-    x = np.arange(1, given.shape[1] + 1, dtype=float)
+    """Return the curves of teacher forcing and of free running: mean over the seeds, lowest and highest seed."""
+    x = np.arange(1, teacher_forced.shape[1] + 1, dtype=float)
     return (
-        Line("given", f"{words}, after the right tokens", colour, GIVEN, x, *_over_seeds(given)),
-        Line("own", f"{words}, after its own", colour, OWN, x, *_over_seeds(own)),
+        Line(
+            "given",
+            f"{title}, after the right tokens",
+            colour,
+            TEACHER_FORCED_DASH,
+            x,
+            *_mean_and_range(teacher_forced),
+        ),
+        Line("own", f"{title}, after its own", colour, FREE_RUNNING_DASH, x, *_mean_and_range(free_running)),
     )
 
 
-def by_place(lines: Sequence[Line], *, loss: bool) -> go.Figure:
-    """Both curves over the places of the target. An accuracy has the axis 0 to 1, a loss begins at 0, in nats."""
-    places = max(len(line.x) for line in lines)
+def curves_by_position(lines: Sequence[Line], *, loss: bool) -> go.Figure:
+    """Return both curves by target position; the y axis of an accuracy ends at 1, that of a loss is in nats."""
+    positions = max(len(line.x) for line in lines)
     high = 1.1 * max(float(np.nanmax(line.high)) for line in lines) if loss else 1.04
-    drawn = comparison(lines, "place in the target", (0.0, max(high, 0.01)), room=52)
-    drawn.layout.xaxis.update(range=[0.5, places + 0.5], rangemode="normal")
+    chart = comparison_figure(lines, "place in the target", (0.0, max(high, 0.01)), right_margin=52)
+    chart.layout.xaxis.update(range=[0.5, positions + 0.5], rangemode="normal")
     if not loss:
-        drawn.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
-    return drawn
+        chart.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1], ticktext=["0", "0.5", "1"])
+    return chart
 
 
-def _over_seeds(values: Float[ndarray, "replicas places"]) -> tuple[ndarray, ndarray, ndarray]:
+def _mean_and_range(values: Float[ndarray, "replicas positions"]) -> tuple[ndarray, ndarray, ndarray]:
     return values.mean(axis=0), values.min(axis=0), values.max(axis=0)

@@ -1,16 +1,16 @@
-"""What a lesson is made of. Needs no torch."""
+"""The parts of a teaching lesson: steps, questions, choices and measurements. Needs no torch."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from explorer.lessons.registry import Measure
+from explorer.lessons.measures import Measure
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An answer to choose; of a measured number, the band that it stands for (from `low` on, below `high`)."""
+    """An answer to choose. If the measure is a number, the answer stands for the range [low, high)."""
 
     name: str
     text: str
@@ -18,62 +18,62 @@ class Choice:
     high: float | None = None
 
     @property
-    def banded(self) -> bool:
+    def has_range(self) -> bool:
         return self.low is not None or self.high is not None
 
-    def holds(self, value: float) -> bool:
-        """Whether a number lies in its band."""
+    def contains(self, value: float) -> bool:
+        """Return whether a number lies in its range."""
         return (self.low is None or value >= self.low) and (self.high is None or value < self.high)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A number to guess."""
+    """The scale on which a visitor guesses a number."""
 
     low: float
     high: float
     step: float
     unit: str = ""
 
-    def said(self, value: float) -> str:
-        """A number with its unit, as finely as it can be guessed."""
+    def format(self, value: float) -> str:
+        """Return a number with its unit, with as many digits as the step of the scale has."""
         digits = 0 if self.step >= 1 else 1 if self.step >= 0.1 else 2
         return self.with_unit(f"{value:,.{digits}f}".replace("-", "−"))
 
     def with_unit(self, number: str) -> str:
-        """A number in words: 1 letter, 2 letters, 50 %."""
+        """Return a formatted number with its unit: 1 letter, 2 letters, 50 %."""
         unit = self.unit.removesuffix("s") if number == "1" else self.unit
         return f"{number} {unit}".strip()
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is to be predicted: one of some choices, or a number."""
+    """The question of a step: the answer is one of `choices`, or a number on `scale`."""
 
     text: str
     choices: tuple[Choice, ...] = ()
     scale: Scale | None = None
 
-    def choice(self, name: str) -> Choice:
+    def find_choice(self, name: str) -> Choice:
         return next(each for each in self.choices if each.name == name)
 
-    def takes(self, given: object) -> bool:
-        """Whether this is an answer to it."""
+    def accepts(self, given: object) -> bool:
+        """Return whether this is a possible answer."""
         if self.scale is None:
             return any(each.name == given for each in self.choices)
         number = isinstance(given, int | float) and not isinstance(given, bool)
         return number and self.scale.low <= given <= self.scale.high  # type: ignore[operator]  # it is a number
 
-    def said(self, given: object) -> str:
-        """An answer in words."""
+    def format_answer(self, given: object) -> str:
+        """Return an answer as text."""
         if self.scale is None:
-            return self.choice(str(given)).text
-        return self.scale.said(float(given))  # type: ignore[arg-type]  # it takes numbers only
+            return self.find_choice(str(given)).text
+        return self.scale.format(float(given))  # type: ignore[arg-type]  # it takes numbers only
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One thing that is measured: a row of the answer."""
+    """One object of a measurement, for instance a run: a row of the answer."""
 
     name: str
     title: str
@@ -81,35 +81,37 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is measured. The question is about the first subject, unless it asks `which` is highest or lowest."""
+class Measurement:
+    """What a step measures. The answer is the value of the first subject, or, with `which`, the subject with the
+    extreme.
+    """
 
     measure: Measure
     subjects: tuple[Subject, ...]
     which: str = ""  # "highest", "lowest" or nothing
-    times: float = 1.0  # e.g. 100 for a share in percent
+    times: float = 1.0  # factor of every value, e.g. 100 for a share in percent
 
 
 @dataclass(frozen=True)
 class Step:
-    """One prediction, its measurement, and why."""
+    """One prediction, its measurement and the explanation."""
 
     title: str
     text: str
-    page: str  # an address
+    page: str  # its URL path
     state: Mapping[str, str] = field(hash=False)
     question: Question
-    asked: Asked
+    measurement: Measurement
     expects: str | tuple[float, float]  # what the author expects: a choice, or a range
     why: str
-    line: int  # where it begins in its file
+    line: int  # where the step begins in its file
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A file of `lessons/`."""
+    """A lesson, as a file of `lessons/` describes it."""
 
-    name: str  # in an address
+    name: str  # as in URLs
     title: str
     about: str
     minutes: int

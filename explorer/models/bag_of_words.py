@@ -1,9 +1,9 @@
-"""Bag of words: softmax regression on counts. It knows which words are there, not where.
+"""Bag of words: softmax regression on token counts. The order of the tokens has no effect.
 
     z = W x + b,   x_v = how often token v occurs;   p = softmax(z)
 
-The oldest idea of the lineage, and with two classes the same as logistic regression on the
-difference of the two rows of W. Padding is never counted.
+With two classes this equals logistic regression whose weights are the difference of the two rows of W. Padding is not
+counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from explorer.models.taps import Tap
 
 
 class BagOfWords(nn.Module):
-    """A weight for each token and class; the logits are sums of them."""
+    """A linear classifier of token counts: one weight for each token and class."""
 
     def __init__(
         self, config: BagOfWordsConfig, vocabulary: int, classes: int, padding: int, generator: Generator

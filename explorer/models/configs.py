@@ -1,7 +1,7 @@
-"""The settings of each architecture: what a run remembers about its model.
+"""The configuration of each model, which a run stores.
 
-They stand apart from the models because a form, an address and a run's key need them before torch
-is loaded. What the task decides (vocabulary, classes) is not among them.
+They are separate from the models, so that forms, URLs and run keys can use them without loading torch. Sizes that
+follow from the task (vocabulary, classes) are not among them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ from typing import Literal
 from explorer.models.settings import setting
 
 
-class Attending:
-    """What the sizes of every model with attention must keep: its heads share the width. Raises ValueError."""
+class AttentionConfig:
+    """The base class of configurations with attention.
+
+    Raises ValueError if the heads do not divide the width, or if rotary positions would need an odd width per head.
+    """
 
     width: int
     heads: int
@@ -28,7 +31,7 @@ class Attending:
 
 @dataclass(frozen=True)
 class BagOfWordsConfig:
-    """Softmax regression on counts has nothing to choose: the vocabulary decides its size."""
+    """The configuration of softmax regression on counts. It has no settings: its size follows from the vocabulary."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ class GRUConfig:
 
 
 @dataclass(frozen=True)
-class TransformerEncoderConfig(Attending):
-    """Sizes of the Transformer encoder, and how far from zero its embeddings start."""
+class TransformerEncoderConfig(AttentionConfig):
+    """Sizes of the Transformer encoder, and the initial standard deviation of its embeddings."""
 
     width: int = setting(16, "Numbers in each token's vector.", 1, 128)
     heads: int = setting(1, "Attention heads; they share the width.", 1, 16)
@@ -82,12 +85,12 @@ class TransformerEncoderConfig(Attending):
     )
 
 
-# On text every model is a language model: at each position it says what the next token may be.
+# Language models of a text.
 
 
 @dataclass(frozen=True)
 class NgramTextConfig:
-    """How far the counts look back."""
+    """The order of the n-gram model."""
 
     n: int = setting(6, "Tokens of the longest n-gram: it sees one token less and predicts the next.", 1, 6)
 
@@ -105,7 +108,7 @@ class FeedforwardTextConfig:
 
 @dataclass(frozen=True)
 class RecurrentTextConfig:
-    """What the recurrent language models share."""
+    """The settings that the recurrent language models share."""
 
     width: int = setting(64, "Numbers in each token's embedding.", 1, 512)
     hidden: int = setting(256, "Units in the hidden state of each layer.", 1, 1_024)
@@ -140,8 +143,8 @@ class GRUTextConfig(RecurrentTextConfig):
 
 
 @dataclass(frozen=True)
-class TransformerTextConfig(Attending):
-    """The Transformer decoder, as Vaswani et al. (2017) built it, as it is built now, or anything between."""
+class TransformerTextConfig(AttentionConfig):
+    """The settings of the Transformer decoder, from the original of Vaswani et al. (2017) to current designs."""
 
     width: int = setting(64, "Numbers in each token's vector.", 1, 512)
     heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
@@ -162,12 +165,12 @@ class TransformerTextConfig(Attending):
     )
 
 
-# On recall every model reads a sequence of symbols and is asked at its end which one was the first.
+# Models for recall: they read a sequence of symbols and predict its first symbol.
 
 
 @dataclass(frozen=True)
 class RNNRecallConfig:
-    """Sizes of the plain recurrent network, and how its recurrent matrix starts."""
+    """Sizes of the plain recurrent network, and the initialization of its recurrent matrix."""
 
     width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
     hidden: int = setting(16, "Units in the hidden state.", 1, 256)
@@ -181,7 +184,7 @@ class RNNRecallConfig:
 
 @dataclass(frozen=True)
 class LSTMRecallConfig:
-    """Sizes of the long short-term memory, and how far its forget gates stand open at the start."""
+    """Sizes of the long short-term memory, and the initialization of its recurrent matrices or forget gates."""
 
     width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
     hidden: int = setting(16, "Units in the hidden state, and in the memory cell.", 1, 256)
@@ -194,7 +197,7 @@ class LSTMRecallConfig:
 
 @dataclass(frozen=True)
 class GRURecallConfig:
-    """Sizes of the gated recurrent unit, and how far its update gates stand open at the start."""
+    """Sizes of the gated recurrent unit, and the initialization of its recurrent matrices or update gates."""
 
     width: int = setting(8, "Numbers in each symbol's embedding.", 1, 128)
     hidden: int = setting(16, "Units in the hidden state.", 1, 256)
@@ -207,7 +210,7 @@ class GRURecallConfig:
 
 @dataclass(frozen=True)
 class TransformerRecallConfig(TransformerEncoderConfig):
-    """One block, with or without positions."""
+    """Sizes of the Transformer for recall, and its kind of positions."""
 
     hidden: int = setting(32, "Units in each block's feedforward layer.", 1, 512)
     window: int = setting(1_024, "Positions it knows; what stands beyond is cut off.", 2, 4_096)
@@ -216,12 +219,12 @@ class TransformerRecallConfig(TransformerEncoderConfig):
     )
 
 
-# Models that read a source and write a target.
+# Sequence-to-sequence models.
 
 
 @dataclass(frozen=True)
 class EncoderDecoderConfig:
-    """Two GRUs, and what stands between them."""
+    """Sizes of the two GRUs, and the kind of attention between them."""
 
     width: int = setting(32, "Numbers in each token's embedding.", 1, 512)
     hidden: int = setting(64, "Units in the hidden state of each GRU, and in the vector between them.", 1, 1_024)
@@ -231,8 +234,8 @@ class EncoderDecoderConfig:
 
 
 @dataclass(frozen=True)
-class TransformerEncoderDecoderConfig(Attending):
-    """The Transformer with both its halves."""
+class TransformerEncoderDecoderConfig(AttentionConfig):
+    """The settings of the Transformer with an encoder and a decoder."""
 
     width: int = setting(64, "Numbers in each token's vector.", 1, 512)
     heads: int = setting(4, "Attention heads; they share the width.", 1, 16)
@@ -245,12 +248,12 @@ class TransformerEncoderDecoderConfig(Attending):
     start: Literal["usual", "zero"] = setting("usual", "How the last layer of each part starts.")
 
 
-# On a string each model says every character from those before it.
+# Character models of one string.
 
 
 @dataclass(frozen=True)
 class RecurrentStringConfig:
-    """What the models of one string share: one layer, and whether its state is fed back."""
+    """The settings that the models of one string share. They have one layer."""
 
     width: int = setting(8, "Numbers in each character's embedding.", 1, 128)
     hidden: int = setting(16, "Units in the hidden state.", 1, 256)
@@ -272,12 +275,12 @@ class GRUStringConfig(RecurrentStringConfig):
     """Sizes of the gated recurrent unit."""
 
 
-# On labelling tasks every model answers at every place of a row.
+# Models for sequence labelling: they predict a label at every position of a row.
 
 
 @dataclass(frozen=True)
-class TransformerTaggerConfig(Attending):
-    """A small Transformer of which each part can be taken out."""
+class TransformerTaggerConfig(AttentionConfig):
+    """The settings of a small Transformer whose parts can be ablated."""
 
     width: int = setting(48, "Numbers in each token's vector.", 1, 512)
     heads: int = setting(4, "Attention heads; they share the width.", 1, 16)

@@ -1,4 +1,4 @@
-"""The encoder–decoder: one recurrent net reads the source, another one writes the target.
+"""The recurrent encoder–decoder: one GRU encodes the source, another one decodes the target.
 
 With one vector (Cho et al. 2014, section 2.2; the gates are those of `gru.py`):
 
@@ -12,7 +12,7 @@ With additive attention (Bahdanau et al. 2015, section 3.1 and 3.2):
     e_ij = v . tanh(W_a s_{i-1} + U_a h_j)    alpha_ij = softmax_j e_ij    c_i = sum_j alpha_ij h_j
     s_i = GRU([y_{i-1}; c_i], s_{i-1})                                logits_i = O [s_i; y_{i-1}; c_i]
 
-Where we differ: the readout is one matrix, without the maxout layer of both papers.
+Difference from both papers: the readout is one matrix, without their maxout layer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from explorer.models.translation import Translator
 
 
 class AdditiveAttention(nn.Module):
-    """How well each annotation of the source goes with the decoder's last state (Bahdanau et al. 2015, eq. 5-6)."""
+    """Additive attention from the previous state of the decoder to the source (Bahdanau et al. 2015, eq. 5-6)."""
 
     def __init__(self, hidden: int, annotation: int, generator: Generator) -> None:
         super().__init__()
@@ -50,14 +50,14 @@ class AdditiveAttention(nn.Module):
         keys: Float[Tensor, "*batch source hidden"],
         mask: Bool[Tensor, "*batch source"],
     ) -> Float[Tensor, "*batch annotation"]:
-        """The context of one step. `keys` are U_a h_j, made once for all steps; `mask` is true for real tokens."""
+        """Return the context vector of one step. `keys` are U_a h_j for all steps; `mask` is true for real tokens."""
         energies = self.energies(self.score((self.query(s)[..., None, :] + keys).tanh())[..., 0])
         weights = self.weights(energies.masked_fill(~mask, -math.inf).softmax(dim=-1))
         return self.context((weights[..., None, :] @ annotations)[..., 0, :])
 
 
 class Summary(nn.Module):
-    """The whole source in one vector, c = tanh(V h_S) (Cho et al. 2014, appendix A.1.1)."""
+    """The summary of the source in one vector, c = tanh(V h_S) (Cho et al. 2014, appendix A.1.1)."""
 
     def __init__(self, hidden: int, generator: Generator) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class Summary(nn.Module):
 
 
 class EncoderDecoder(Translator):
-    """Two GRUs, and between them one vector or attention."""
+    """Two GRUs, connected by one vector or by additive attention."""
 
     def __init__(
         self, config: EncoderDecoderConfig, sources: int, targets: int, padding: int, generator: Generator
@@ -78,33 +78,35 @@ class EncoderDecoder(Translator):
         width, hidden = config.width, config.hidden
         self.padding, self.targets = padding, targets
         attends = config.attention == "additive"
-        given = 2 * hidden if attends else hidden  # numbers in what the decoder is told of the source at each step
+        context_width = 2 * hidden if attends else hidden  # of the vector c, or c_i with attention
         self.embedding = nn.ModuleDict(
             {"source": Embedding(sources, width, generator), "target": Embedding(targets, width, generator)}
         )
         self.encoder = GRUCell(width, hidden, generator)
         self.decoder = GRUCell(width, hidden, generator)
-        self.told = Linear(given, 3 * hidden, generator, bias=False, bound=1 / math.sqrt(hidden))  # C of both papers
+        # The matrices C of both papers.
+        self.told = Linear(context_width, 3 * hidden, generator, bias=False, bound=1 / math.sqrt(hidden))
         self.start = Linear(hidden, hidden, generator)
-        self.readout = Linear(hidden + width + given, targets, generator)
+        self.readout = Linear(hidden + width + context_width, targets, generator)
         self.backward_encoder: GRUCell | None = GRUCell(width, hidden, generator) if attends else None
-        self.attention: AdditiveAttention | None = AdditiveAttention(hidden, given, generator) if attends else None
+        attention = AdditiveAttention(hidden, context_width, generator) if attends else None
+        self.attention: AdditiveAttention | None = attention
         self.summary: Summary | None = None if attends else Summary(hidden, generator)
         self.embedded, self.bridge = Tap(), Tap()
 
     def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
-        """(c, s_0), or with attention (s_0, annotations, keys, mask)."""
+        """Return (c, s_0), or with attention (s_0, annotations, keys, mask)."""
         x = self.embedded(self.embedding["source"](source))
         mask = source != self.padding
         lengths = mask.sum(-1, keepdim=True)
         states, _ = unroll(self.encoder, x)
         if self.summary is not None:
-            c = self.summary(_at(states, lengths - 1)[..., 0, :])
+            c = self.summary(_gather_positions(states, lengths - 1)[..., 0, :])
             return c, self.bridge(self.start(c).tanh())
         assert self.attention is not None and self.backward_encoder is not None
-        # Read from its last token to its first, and laid back into the order of the source.
-        turned = (lengths - 1 - torch.arange(source.shape[-1])).clamp_min(0)
-        back = _at(unroll(self.backward_encoder, _at(x, turned))[0], turned)
+        # Read from the last token to the first, then put back into the order of the source.
+        order = (lengths - 1 - torch.arange(source.shape[-1])).clamp_min(0)
+        back = _gather_positions(unroll(self.backward_encoder, _gather_positions(x, order))[0], order)
         annotations = self.attention.annotations(torch.cat((states, back), dim=-1))
         s = self.bridge(self.start(back[..., 0, :]).tanh())
         return s, annotations, self.attention.key(annotations), mask
@@ -121,8 +123,8 @@ class EncoderDecoder(Translator):
             for each in (projected + self.told(c)[..., None, :]).unbind(-2):
                 state = self.decoder.step(each, state)
                 states.append(state[0])
-            told = torch.stack(states, dim=-2), y, c[..., None, :].expand(*y.shape[:-1], c.shape[-1])
-            return self.readout(torch.cat(told, dim=-1)), state
+            outputs = torch.stack(states, dim=-2), y, c[..., None, :].expand(*y.shape[:-1], c.shape[-1])
+            return self.readout(torch.cat(outputs, dim=-1)), state
         first, annotations, keys, mask = read
         (s,) = state or (first,)
         contexts: list[Tensor] = []
@@ -131,10 +133,10 @@ class EncoderDecoder(Translator):
             (s,) = self.decoder.step(each + self.told(context), (s,))
             states.append(s)
             contexts.append(context)
-        told = torch.stack(states, dim=-2), y, torch.stack(contexts, dim=-2)
-        return self.readout(torch.cat(told, dim=-1)), (s,)
+        outputs = torch.stack(states, dim=-2), y, torch.stack(contexts, dim=-2)
+        return self.readout(torch.cat(outputs, dim=-1)), (s,)
 
 
-def _at(x: Float[Tensor, "*batch time width"], places: Int[Tensor, "*batch asked"]) -> Tensor:
-    """What stands at these places of each row."""
-    return x.gather(-2, places[..., None].expand(*places.shape, x.shape[-1]))
+def _gather_positions(x: Float[Tensor, "*batch time width"], positions: Int[Tensor, "*batch positions"]) -> Tensor:
+    """Return the vectors at these positions of each row: (*batch, positions, width)."""
+    return x.gather(-2, positions[..., None].expand(*positions.shape, x.shape[-1]))

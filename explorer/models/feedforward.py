@@ -1,11 +1,11 @@
-"""Embedding + feedforward network: a window of word vectors, laid side by side, through one tanh layer.
+"""Embedding + feedforward network: the concatenated embeddings of a window, and one tanh layer.
 
     e = [E(w_1); ...; E(w_L)],   h = tanh(W e + b),   z = U h + c
 
-The body of Bengio et al. 2003 (eq. 1, without the direct connections from e to z), used here to
-classify a sentence instead of predicting the next word. Each place of the window has weights of its
-own: the same word two places further is a new thing to learn. What stands beyond the window is not
-seen; a shorter sentence is filled up with padding, which has a vector like any word.
+The network of Bengio et al. 2003 (eq. 1, without the direct connections from e to z) classifies a sentence here
+instead of predicting the next word. Each position of the window has its own weights, so what is learned about a word at
+one position does not carry over to another. Tokens beyond the window are ignored. A shorter sentence is padded; the
+padding token has an embedding like any other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from explorer.models.taps import Tap
 
 
 class Feedforward(nn.Module):
-    """A fixed window of embeddings, one hidden layer, one answer."""
+    """A feedforward classifier of the first `window` tokens, with one hidden layer."""
 
     def __init__(
         self, config: FeedforwardConfig, vocabulary: int, classes: int, padding: int, generator: Generator

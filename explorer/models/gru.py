@@ -1,8 +1,8 @@
-"""The gated recurrent unit: two gates and no separate memory.
+"""The gated recurrent unit (GRU): two gates and no separate memory.
 
-    r = sigmoid(W_r x + b_r + U_r h + c_r)            how much of the past the new content sees
-    z = sigmoid(W_z x + b_z + U_z h + c_z)            how much of the past stays
-    n = tanh(W_n x + b_n + r * (U_n h + c_n))         the new content
+    r = sigmoid(W_r x + b_r + U_r h + c_r)            reset gate
+    z = sigmoid(W_z x + b_z + U_z h + c_z)            update gate
+    n = tanh(W_n x + b_n + r * (U_n h + c_n))         candidate
     h' = (1 - z) * n + z * h
 
 Cho et al. 2014 (eq. 5-8) reset the state before the product, U_n (r * h); we, like `torch.nn.GRU`,
@@ -19,22 +19,22 @@ from torch import Generator, Tensor, nn
 
 from explorer.models.configs import GRUConfig, GRURecallConfig, GRUStringConfig, GRUTextConfig
 from explorer.models.language import State
-from explorer.models.layers import Linear, own
+from explorer.models.layers import Linear, child_generator
 from explorer.models.recurrence import (
     RecurrentClassifier,
     RecurrentLanguageModel,
     RecurrentStringModel,
-    kept_open,
-    open_gates,
-    restart,
+    gate_bias_init,
+    reinit_recurrent,
+    set_gate_bias,
 )
 from explorer.models.taps import StepTap
 
-UPDATE = 1  # its place in the order r, z, n
+UPDATE = 1  # index of the update gate in the order r, z, n
 
 
 class GRUCell(nn.Module):
-    """One step of the GRU; its gates lie in the order r, z, n, as in `torch.nn.GRU`."""
+    """The GRU cell. The rows of its weights hold the gates in the order r, z, n, as in `torch.nn.GRU`."""
 
     def __init__(self, width: int, hidden: int, generator: Generator) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class GRUCell(nn.Module):
         self.candidate = StepTap()
         self.state = StepTap()
 
-    def start(self, x: Float[Tensor, "*batch time width"]) -> State:
+    def initial_state(self, x: Float[Tensor, "*batch time width"]) -> State:
         return (x.new_zeros(*x.shape[:-2], self.hidden),)
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch gates"]:
@@ -68,13 +68,13 @@ class GRUCell(nn.Module):
         if x.dim() > 3:
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
-        (h,) = state or self.start(x)
+        (h,) = state or self.initial_state(x)
         states, last = torch.gru(x, h[None], weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
         return states, (last[0],)
 
 
 class GRU(RecurrentClassifier):
-    """Reads with the gated recurrent unit."""
+    """A classifier with a GRU cell."""
 
     def __init__(self, config: GRUConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = GRUCell(config.width, config.hidden, generator)
@@ -82,27 +82,27 @@ class GRU(RecurrentClassifier):
 
 
 class GRURecall(RecurrentClassifier):
-    """Reads a sequence with the gated recurrent unit and names its first symbol."""
+    """A GRU that reads a sequence and predicts its first symbol."""
 
     def __init__(self, config: GRURecallConfig, symbols: int, length: int, generator: Generator) -> None:
         cell = GRUCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
         if config.start == "orthogonal":
-            restart(cell.recurrent.weight, config.start, own(generator))
+            reinit_recurrent(cell.recurrent.weight, config.start, child_generator(generator))
         elif config.start != "usual":
-            kept = kept_open(config.start, length, config.hidden, own(generator))
-            open_gates(cell.recurrent, cell.input, UPDATE, kept)
+            bias = gate_bias_init(config.start, length, config.hidden, child_generator(generator))
+            set_gate_bias(cell.recurrent, cell.input, UPDATE, bias)
 
 
 class GRULanguageModel(RecurrentLanguageModel):
-    """Reads a text with gated recurrent units."""
+    """A language model with GRU cells."""
 
     def __init__(self, config: GRUTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
         super().__init__(GRUCell, config, vocabulary, generator)
 
 
 class GRUString(RecurrentStringModel):
-    """Reads a string with the gated recurrent unit."""
+    """A character model of one string, with a GRU cell."""
 
     def __init__(self, config: GRUStringConfig, vocabulary: int, generator: Generator) -> None:
         super().__init__(GRUCell, config, vocabulary, generator)

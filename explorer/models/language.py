@@ -1,4 +1,4 @@
-"""What every language model is: ids in, and at each position the logits of the token that comes next."""
+"""The base class of the neural language models: from token ids to the logits of the next token at every position."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from torch import Tensor, nn
 
 from explorer.models.layers import Linear
 
-State: TypeAlias = tuple[Tensor, ...]  # what a recurrent net carries on, layer by layer; other models carry nothing
+State: TypeAlias = tuple[Tensor, ...]  # of a recurrent network, layer by layer; () in models without a state
 
 
 class LanguageModel(nn.Module):
-    """Embeds, mixes what it may see, and reads an answer off at every position."""
+    """A causal language model. A subclass computes `features`; `readout` maps them to logits."""
 
     readout: Linear
 
     def features(
         self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
     ) -> tuple[Float[Tensor, "*replicas batch time width"], State]:
-        """What the readout reads, at every position, and the state after the last one.
+        """Return the input of the readout at every position, and the state after the last position.
 
-        `state` goes on from where another call ended; `()` is a cold start. Models that carry no state give `()`.
+        `state` continues from the end of an earlier call; `()` is the zero state. Models without a state return `()`.
         """
         raise NotImplementedError
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time vocabulary"]:
-        """Logits of the next token at every position, from what stands up to it."""
+        """Return the logits of the next token at every position, given the tokens up to that position."""
         return self.readout(self.features(ids)[0])

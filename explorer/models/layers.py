@@ -1,10 +1,20 @@
-"""The few layers that all models are made of. Each trains one model, or many side by side.
+"""The basic layers of all models. Each layer works for one model, and for several replicas of it stacked in one.
 
-Parameters may carry a leading replica axis: then replica r of the input meets replica r of the
-weights, and one matrix product does the work of all. A model built from these layers reads as if
-there were one. Random numbers come from a generator that is passed in, never from torch's own; each
-layer takes one number from it to seed its own. So two models of one seed start alike wherever their
-layers have the same shapes, however wide the layers before them are.
+In a stack (see `stack`) every parameter and every input has a leading replica axis. Replica r of the weights is
+applied to replica r of the input, in one batched matrix product. For example, with 5 inputs and 3 outputs, and a batch
+of 2 rows of 7 tokens:
+
+                        one model     stack of 4 replicas
+    Linear.weight       (3, 5)        (4, 3, 5)
+    Linear.bias         (3,)          (4, 3)
+    input x             (2, 7, 5)     (4, 2, 7, 5)
+    output              (2, 7, 3)     (4, 2, 7, 3)
+
+The code of a model is the same in both cases, because every layer tells them apart by the dimensions of its weight.
+
+Random numbers come from a generator that is passed in, never from torch's global one. Each layer draws one number from
+it to seed a generator of its own. Two models with the same seed therefore have equal initial weights in all layers of
+the same shape, whatever the sizes of the layers before.
 """
 
 from __future__ import annotations
@@ -22,18 +32,24 @@ from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 
-def own(generator: Generator) -> Generator:
-    """A layer's own generator: whatever it draws, the next layer finds the given one just one number further."""
+def child_generator(generator: Generator) -> Generator:
+    """Return a generator that is seeded with one number drawn from the given one.
+
+    A layer initializes its weights with it, so the given generator advances equally for layers of any size.
+    """
     return Generator().manual_seed(int(torch.randint(2**62, (), generator=generator)))
 
 
-def uniform(*shape: int, bound: float, generator: Generator) -> nn.Parameter:
-    """A parameter drawn evenly from -bound to bound."""
+def uniform_parameter(*shape: int, bound: float, generator: Generator) -> nn.Parameter:
+    """Return a parameter of this shape, drawn from the uniform distribution on [-bound, bound]."""
     return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound, generator=generator))
 
 
 class Linear(nn.Module):
-    """y = W x + b, started as `torch.nn.Linear` is: evenly within 1/sqrt(fan-in), or a given bound."""
+    """The affine map y = W x + b.
+
+    W and b are initialized as in `torch.nn.Linear`: uniformly within 1/sqrt(inputs), or within a given bound.
+    """
 
     __call__: Callable[..., Tensor]  # for type checkers: nn.Module promises no type
 
@@ -42,40 +58,40 @@ class Linear(nn.Module):
     ) -> None:
         super().__init__()
         bound = 1 / math.sqrt(inputs) if bound is None else bound
-        generator = own(generator)
-        self.weight = uniform(outputs, inputs, bound=bound, generator=generator)
-        self.bias = uniform(outputs, bound=bound, generator=generator) if bias else None
+        generator = child_generator(generator)
+        self.weight = uniform_parameter(outputs, inputs, bound=bound, generator=generator)
+        self.bias = uniform_parameter(outputs, bound=bound, generator=generator) if bias else None
 
     def forward(self, x: Float[Tensor, "*batch inputs"]) -> Float[Tensor, "*batch outputs"]:
         if self.weight.dim() == 2:
             return F.linear(x, self.weight, self.bias)
-        rows = x.flatten(1, -2)  # (replicas, everything, inputs)
+        rows = x.flatten(1, -2)  # (replicas, batch * time, inputs)
         if self.bias is None:
             y = torch.bmm(rows, self.weight.mT)
         else:
             y = torch.baddbmm(self.bias[:, None], rows, self.weight.mT)
         return y.view(*x.shape[:-1], -1)
 
-    def plus_bias(self, y: Float[Tensor, "*batch outputs"]) -> Float[Tensor, "*batch outputs"]:
-        """y + b, for a product whose bias can be added once, ahead of a loop."""
+    def add_bias(self, y: Float[Tensor, "*batch outputs"]) -> Float[Tensor, "*batch outputs"]:
+        """Return y + b. A recurrent cell adds the bias for all steps at once, before its loop over time."""
         if self.bias is None or self.bias.dim() == 1:
             return y if self.bias is None else y + self.bias
         return y + self.bias.view(self.bias.shape[0], *[1] * (y.dim() - 2), -1)
 
-    def added_to(
+    def add_product(
         self, y: Float[Tensor, "*replicas batch outputs"], x: Float[Tensor, "*replicas batch inputs"]
     ) -> Float[Tensor, "*replicas batch outputs"]:
-        """y + W x in one operation, without the bias."""
+        """Return y + W x, computed in one operation; the bias is not added."""
         multiply = torch.addmm if self.weight.dim() == 2 else torch.baddbmm
         return multiply(y, x, self.weight.mT)
 
 
 class Embedding(nn.Module):
-    """One vector for each token, drawn from a normal distribution (standard deviation `start`)."""
+    """A table with one vector per token, initialized from N(0, std^2)."""
 
-    def __init__(self, tokens: int, width: int, generator: Generator, start: float = 1.0) -> None:
+    def __init__(self, tokens: int, width: int, generator: Generator, std: float = 1.0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(tokens, width).normal_(0, start, generator=own(generator)))
+        self.weight = nn.Parameter(torch.empty(tokens, width).normal_(0, std, generator=child_generator(generator)))
 
     def forward(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch width"]:
         if self.weight.dim() == 2:
@@ -86,7 +102,7 @@ class Embedding(nn.Module):
 
 
 class LayerNorm(nn.Module):
-    """Subtract the mean over the width, divide by the standard deviation (Ba et al. 2016)."""
+    """Layer normalization: subtract the mean over the width, divide by the standard deviation (Ba et al. 2016)."""
 
     def __init__(self, width: int, bias: bool = True) -> None:
         super().__init__()
@@ -102,7 +118,7 @@ class LayerNorm(nn.Module):
 
 
 class RMSNorm(nn.Module):
-    """Divide by the root of the mean square over the width (Zhang & Sennrich 2019, eq. 4)."""
+    """RMS normalization: divide by the root mean square over the width (Zhang & Sennrich 2019, eq. 4)."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -120,9 +136,11 @@ _learning: ContextVar[tuple[Generator, ...]] = ContextVar("learning", default=()
 
 @contextmanager
 def learning(generators: Sequence[Generator]) -> Iterator[None]:
-    """Inside, models behave as in a training step: dropout draws from these generators, one a replica, and batch
-    norm takes the batch's statistics. Who learns is kept in a context variable, never on the module: one model
-    serves every visitor while a copy of it may be trained."""
+    """Run all models inside the block in training mode.
+
+    Dropout draws from these generators, one per replica, and batch normalization uses the statistics of the batch.
+    The mode is a context variable and not an attribute of the module, because threads that share a model may differ.
+    """
     token = _learning.set(tuple(generators))
     try:
         yield
@@ -131,10 +149,10 @@ def learning(generators: Sequence[Generator]) -> Iterator[None]:
 
 
 class Dropout(nn.Module):
-    """Leaves out a share of the features (Srivastava et al. 2014), in training steps only.
+    """Dropout (Srivastava et al. 2014): set a share of the features to zero, in training steps only (see `learning`).
 
-    One mask for each row of a batch, the same at every time (Gal & Ghahramani 2016): a fifteenth of the draws,
-    and what is left out of a hidden state stays out.
+    Each row of a batch has one mask for all its time steps (variational dropout, Gal & Ghahramani 2016). This needs
+    far fewer random numbers, and a unit that is dropped from a hidden state stays dropped.
     """
 
     def __init__(self, share: float) -> None:
@@ -147,17 +165,17 @@ class Dropout(nn.Module):
             return x
         rows = (*x.shape[:-2], 1, x.shape[-1])
         if len(generators) == 1:
-            drawn = torch.rand(rows, generator=generators[0])
+            noise = torch.rand(rows, generator=generators[0])
         else:
-            drawn = torch.stack([torch.rand(rows[1:], generator=own) for own in generators])
-        return x * ((drawn >= self.share) / (1 - self.share))
+            noise = torch.stack([torch.rand(rows[1:], generator=generator) for generator in generators])
+        return x * ((noise >= self.share) / (1 - self.share))
 
 
 class BatchNorm(nn.Module):
-    """Subtract each feature's mean over the batch, divide by its standard deviation (Ioffe & Szegedy 2015, alg. 1).
+    """Batch normalization (Ioffe & Szegedy 2015, alg. 1): normalize each feature over the rows and times of a batch.
 
-    In training steps the statistics are the batch's own, and running averages of them (a tenth new each step)
-    are kept for every other forward.
+    Training steps use the statistics of the batch and update running averages of them (momentum 0.1). All other
+    forward passes use the running averages.
     """
 
     mean: Tensor
@@ -172,15 +190,15 @@ class BatchNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
         replicas = self.weight.dim() - 1
-        over = tuple(range(replicas, x.dim() - 1))
+        dims = tuple(range(replicas, x.dim() - 1))
         if _learning.get():
-            variance, mean = torch.var_mean(x, dim=over, correction=0)
+            variance, mean = torch.var_mean(x, dim=dims, correction=0)
             with torch.no_grad():
                 self.mean.lerp_(mean, 0.1)
                 self.variance.lerp_(variance, 0.1)
         else:
             mean, variance = self.mean, self.variance
-        shape = (*self.weight.shape[:replicas], *[1] * len(over), x.shape[-1])
+        shape = (*self.weight.shape[:replicas], *[1] * len(dims), x.shape[-1])
         scale = self.weight * (variance + 1e-5).rsqrt()
         return torch.addcmul((self.bias - mean * scale).view(shape), x, scale.view(shape))
 
@@ -189,22 +207,23 @@ Model = TypeVar("Model", bound=nn.Module)
 
 
 def stack(models: Sequence[Model]) -> Model:
-    """One model whose parameters and buffers are those of all, with a leading replica axis."""
+    """Return one model that holds the parameters and buffers of all of them, stacked along a leading replica axis."""
     stacked = copy.deepcopy(models[0])
     parts = [model.state_dict() for model in models]
     for name, value in models[0].state_dict(keep_vars=True).items():
-        _put(stacked, name, torch.stack([part[name] for part in parts]), isinstance(value, nn.Parameter))
+        _set_parameter(stacked, name, torch.stack([part[name] for part in parts]), isinstance(value, nn.Parameter))
     return stacked
 
 
 def replica(model: Model, index: int) -> Model:
-    """One of the models in a stack, as a model of its own."""
-    alone = copy.deepcopy(model)
+    """Return a copy of one of the models in a stack, without the replica axis."""
+    single = copy.deepcopy(model)
     for name, value in model.state_dict(keep_vars=True).items():
-        _put(alone, name, value[index].detach().clone(), isinstance(value, nn.Parameter))
-    return alone
+        _set_parameter(single, name, value[index].detach().clone(), isinstance(value, nn.Parameter))
+    return single
 
 
-def _put(model: nn.Module, name: str, value: Tensor, learned: bool) -> None:
-    place, _, last = name.rpartition(".")
-    setattr(model.get_submodule(place), last, nn.Parameter(value) if learned else value)
+def _set_parameter(model: nn.Module, name: str, value: Tensor, learned: bool) -> None:
+    """Replace the parameter (or the buffer, if not `learned`) that has this dotted name."""
+    path, _, attribute = name.rpartition(".")
+    setattr(model.get_submodule(path), attribute, nn.Parameter(value) if learned else value)

@@ -1,13 +1,13 @@
-"""Long short-term memory: a memory cell behind three gates.
+"""Long short-term memory (LSTM): a memory cell that three gates control.
 
-    i = sigmoid(W_i x + U_i h + b_i)      what to write
-    f = sigmoid(W_f x + U_f h + b_f)      what to keep
-    g = tanh   (W_g x + U_g h + b_g)      the new content
-    o = sigmoid(W_o x + U_o h + b_o)      what to show
+    i = sigmoid(W_i x + U_i h + b_i)      input gate
+    f = sigmoid(W_f x + U_f h + b_f)      forget gate
+    g = tanh   (W_g x + U_g h + b_g)      candidate
+    o = sigmoid(W_o x + U_o h + b_o)      output gate
     c' = f * c + i * g,   h' = o * tanh(c')
 
 Hochreiter & Schmidhuber 1997 with the forget gate of Gers et al. 2000, as `torch.nn.LSTM` has it.
-Graves 2013 (eq. 7-11) adds peepholes, by which the gates see the cell c; we leave them out.
+Graves 2013 (eq. 7-11) adds peephole connections from the cell c to the gates; this cell has none.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ from torch import Generator, Tensor, nn
 
 from explorer.models.configs import LSTMConfig, LSTMRecallConfig, LSTMStringConfig, LSTMTextConfig
 from explorer.models.language import State
-from explorer.models.layers import Linear, own
+from explorer.models.layers import Linear, child_generator
 from explorer.models.recurrence import (
     RecurrentClassifier,
     RecurrentLanguageModel,
     RecurrentStringModel,
-    kept_open,
-    open_gates,
-    restart,
+    gate_bias_init,
+    reinit_recurrent,
+    set_gate_bias,
 )
 from explorer.models.taps import StepTap
 
-INPUT = 0  # places of gates in the order i, f, g, o
+INPUT = 0  # indices of gates in the order i, f, g, o
 FORGET = 1
 
 
 class LSTMCell(nn.Module):
-    """One step of the LSTM; its gates lie in the order i, f, g, o, as in `torch.nn.LSTM`."""
+    """The LSTM cell. The rows of its weights hold the gates in the order i, f, g, o, as in `torch.nn.LSTM`."""
 
     def __init__(self, width: int, hidden: int, generator: Generator) -> None:
         super().__init__()
@@ -51,16 +51,16 @@ class LSTMCell(nn.Module):
         self.memory = StepTap()
         self.state = StepTap()
 
-    def start(self, x: Float[Tensor, "*batch time width"]) -> State:
+    def initial_state(self, x: Float[Tensor, "*batch time width"]) -> State:
         zeros = x.new_zeros(*x.shape[:-2], self.hidden)
         return zeros, zeros
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch gates"]:
-        return self.recurrent.plus_bias(self.input(x))
+        return self.recurrent.add_bias(self.input(x))
 
     def step(self, projected: Float[Tensor, "*batch gates"], state: State) -> State:
         h, c = state
-        i, f, g, o = self.recurrent.added_to(projected, h).chunk(4, dim=-1)
+        i, f, g, o = self.recurrent.add_product(projected, h).chunk(4, dim=-1)
         i, f, o = self.input_gate(i.sigmoid()), self.forget_gate(f.sigmoid()), self.output_gate(o.sigmoid())
         g = self.candidate(g.tanh())
         c = self.memory(f * c + i * g)
@@ -72,13 +72,13 @@ class LSTMCell(nn.Module):
         if x.dim() > 3:
             return None
         weights = (self.input.weight, self.recurrent.weight, self.input.bias, self.recurrent.bias)
-        start = tuple(part[None] for part in state or self.start(x))
-        states, h, c = torch.lstm(x, start, weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
+        initial = tuple(part[None] for part in state or self.initial_state(x))
+        states, h, c = torch.lstm(x, initial, weights, True, 1, 0.0, False, False, True)  # type: ignore[arg-type]  # has biases
         return states, (h[0], c[0])
 
 
 class LSTM(RecurrentClassifier):
-    """Reads with the LSTM cell."""
+    """A classifier with an LSTM cell."""
 
     def __init__(self, config: LSTMConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = LSTMCell(config.width, config.hidden, generator)
@@ -86,29 +86,29 @@ class LSTM(RecurrentClassifier):
 
 
 class LSTMRecall(RecurrentClassifier):
-    """Reads a sequence with the LSTM cell and names its first symbol."""
+    """An LSTM that reads a sequence and predicts its first symbol."""
 
     def __init__(self, config: LSTMRecallConfig, symbols: int, length: int, generator: Generator) -> None:
         cell = LSTMCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
         if config.start == "orthogonal":
-            restart(cell.recurrent.weight, config.start, own(generator))
+            reinit_recurrent(cell.recurrent.weight, config.start, child_generator(generator))
         elif config.start != "usual":
-            kept = kept_open(config.start, length, config.hidden, own(generator))
-            open_gates(cell.recurrent, cell.input, FORGET, kept)
+            bias = gate_bias_init(config.start, length, config.hidden, child_generator(generator))
+            set_gate_bias(cell.recurrent, cell.input, FORGET, bias)
             if config.start == "chrono":
-                open_gates(cell.recurrent, cell.input, INPUT, -kept)
+                set_gate_bias(cell.recurrent, cell.input, INPUT, -bias)
 
 
 class LSTMLanguageModel(RecurrentLanguageModel):
-    """Reads a text with LSTM cells (Graves 2013)."""
+    """A language model with LSTM cells (Graves 2013)."""
 
     def __init__(self, config: LSTMTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
         super().__init__(LSTMCell, config, vocabulary, generator)
 
 
 class LSTMString(RecurrentStringModel):
-    """Reads a string with the LSTM cell."""
+    """A character model of one string, with an LSTM cell."""
 
     def __init__(self, config: LSTMStringConfig, vocabulary: int, generator: Generator) -> None:
         super().__init__(LSTMCell, config, vocabulary, generator)

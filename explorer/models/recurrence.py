@@ -1,7 +1,7 @@
-"""What every recurrent network shares: read word by word, answer from the last state or from each.
+"""The parts that all recurrent networks share: the loop over time, a classifier and a language model around it, and
+initializations of recurrent weights.
 
-A cell is one step (`rnn.py`, `lstm.py`, `gru.py`); this file is the loop over time around it, and the two
-models around the loop: a classifier and a language model.
+A cell computes one step; the cells are in `rnn.py`, `lstm.py` and `gru.py`.
 """
 
 from __future__ import annotations
@@ -15,42 +15,47 @@ from torch import Generator, Tensor, nn
 
 from explorer.models.configs import RecurrentStringConfig, RecurrentTextConfig
 from explorer.models.language import LanguageModel, State
-from explorer.models.layers import Dropout, Embedding, Linear, own
+from explorer.models.layers import Dropout, Embedding, Linear, child_generator
 from explorer.models.taps import Tap, watched
 
 
 @runtime_checkable
 class Cell(Protocol):
-    """One step of a recurrent network, and all steps at once. Its state is the hidden state; an LSTM adds its memory.
+    """A recurrent cell: it computes one step, or all steps at once.
 
-    One token at a time (generating), PyTorch's `torch.lstm_cell` and `torch.gru_cell` take these same weights.
+    The state is (hidden state,), or (hidden state, memory) for an LSTM, each of shape (*batch, hidden).
+
+    The weights have the layout of `torch.lstm_cell` and `torch.gru_cell`, which generation uses for single tokens.
     """
 
     recurrent: Linear
 
-    def start(self, x: Tensor) -> State:
-        """The state before the first step: zeros."""
+    def initial_state(self, x: Tensor) -> State:
+        """Return the state before the first step, which is zero. `x`: (*batch, time, width)."""
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch gates"]:
-        """What the inputs bring to the gates: one product for all steps at once."""
+        """Return the contribution of the inputs to the gates, for all steps in one product."""
 
     def step(self, projected: Tensor, state: State) -> State:
-        """One step in time, spelled out as in the paper."""
+        """Return the state after one time step, computed as in the paper. `projected`: a time step of `project`."""
 
     def fused(self, x: Tensor, state: State) -> tuple[Tensor, State] | None:
-        """All steps in the quickest way, for models that nobody watches; None where there is none for a stack.
+        """Return the hidden state after each step and the last state, without taps, by the fastest implementation.
 
-        `()` is the state before the first step.
+        Returns None if there is none for a stack of replicas. The state `()` stands for zeros.
         """
 
 
 def unroll(
     cell: Cell, x: Float[Tensor, "*replicas batch time width"], state: State = ()
 ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
-    """The hidden state after each step, and the whole state after the last; `()` starts from zeros."""
+    """Return the hidden state after each step, and the whole state after the last step.
+
+    `state` is the state before the first step; `()` stands for zeros.
+    """
     if not watched() and (fused := cell.fused(x, state)) is not None:
         return fused
-    state = state or cell.start(x)
+    state = state or cell.initial_state(x)
     states = []
     for projected in cell.project(x).unbind(-2):
         state = cell.step(projected, state)
@@ -59,7 +64,7 @@ def unroll(
 
 
 class RecurrentClassifier(nn.Module):
-    """Embedding, a cell looped over time, and a readout of the state after the last real token."""
+    """A recurrent classifier: embedding, a cell applied over time, and a readout after the last real token."""
 
     cell: Cell
 
@@ -82,21 +87,21 @@ class RecurrentClassifier(nn.Module):
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         states, _ = unroll(self.cell, self.embedded(self.embedding(ids)))
-        # Padding stands at the end, so whatever the cell does there comes after the state we read.
+        # Padding is at the end, so it cannot change the state that is read.
         last = (ids != self.padding).sum(-1) - 1
         index = last[..., None, None].expand(*last.shape, 1, states.shape[-1])
         return self.readout(states.gather(-2, index).squeeze(-2))
 
-    def after_each(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time classes"]:
-        """What it would answer if the sequence ended after each token: every length for the price of the longest."""
+    def prefix_logits(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time classes"]:
+        """Return the logits for every prefix of each sequence, in one pass. Padding is not treated specially."""
         return self.readout(unroll(self.cell, self.embedded(self.embedding(ids)))[0])
 
 
 class RecurrentLanguageModel(LanguageModel):
-    """Embedding, cells one above the other, each looped over time, and a readout of the last one's every state.
+    """A recurrent language model: embedding, layers of cells applied over time, and a readout at every position.
 
-    It carries its state on: text read in pieces, each from where the one before ended, is text read at once.
-    So it has no longest text, and a `context` changes nothing.
+    It carries its state between calls: reading a text in consecutive pieces equals reading it at once. It therefore
+    has no maximum length, and the task's `context` has no effect.
     """
 
     cells: Sequence[Cell]
@@ -108,38 +113,38 @@ class RecurrentLanguageModel(LanguageModel):
         vocabulary: int,
         generator: Generator,
     ) -> None:
-        """`cell` makes one cell, from the widths of its input and of its state, and a generator."""
+        """`cell` constructs a cell from the width of its input, the width of its state and a generator."""
         super().__init__()
         widths = [config.width, *[config.hidden] * (config.layers - 1)]
         self.embedding = Embedding(vocabulary, config.width, generator)
-        # Before the cells: so the readout starts alike under any number of them.
+        # Drawn before the cells, so that its initial weights do not depend on the number of layers.
         self.readout = Linear(config.hidden, vocabulary, generator)
         self.cells = nn.ModuleList(cell(width, config.hidden, generator) for width in widths)  # type: ignore[assignment]  # modules that are Cells
         self.dropout = Dropout(config.dropout)
         self.embedded = Tap()
-        if config.start != "uniform":  # at the end, so that everything else starts as it does under "uniform"
+        if config.start != "uniform":  # last, so that all other initial weights equal those of "uniform"
             for layer in self.cells:
-                restart(layer.recurrent.weight, config.start, own(generator))
+                reinit_recurrent(layer.recurrent.weight, config.start, child_generator(generator))
 
     def features(
         self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
     ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
-        """The last cell's states, and the state of every cell after the last token, from the first cell to the last.
+        """Return the hidden states of the last layer, and the final states of all cells, first cell first.
 
-        Gradients run back into a `state` that still hangs on its graph; detach it where they should end.
+        Gradients flow back into `state` unless the caller detaches it (truncated backpropagation through time).
         """
         x = self.embedded(self.embedding(ids))
-        each = len(state) // len(self.cells)  # tensors in the state of one cell
+        size = len(state) // len(self.cells)  # tensors in the state of one cell
         last: State = ()
         for i, cell in enumerate(self.cells):
-            x, after = unroll(cell, x, state[i * each : (i + 1) * each])
+            x, after = unroll(cell, x, state[i * size : (i + 1) * size])
             x = self.dropout(x)
             last += after
         return x, last
 
 
 class RecurrentStringModel(RecurrentLanguageModel):
-    """A language model of one layer, whose state need not be fed back: then it sees one character and no more."""
+    """A recurrent language model of one layer. If `config.recurrent` is false, it sees only the current character."""
 
     def __init__(
         self,
@@ -156,38 +161,41 @@ class RecurrentStringModel(RecurrentLanguageModel):
     ) -> tuple[Float[Tensor, "*replicas batch time hidden"], State]:
         if self.recurrent:
             return super().features(ids, state)
-        # Time becomes a part of the batch: every character is a sequence of its own, read from the zero state.
-        apart, _ = super().features(ids.flatten(-2)[..., None])
-        return apart.view(*ids.shape, -1), ()
+        # Time becomes part of the batch: every character is a sequence of length 1, read from the zero state.
+        states, _ = super().features(ids.flatten(-2)[..., None])
+        return states.view(*ids.shape, -1), ()
 
 
-def open_gates(recurrent: Linear, given: Linear, gate: int, bias: Float[Tensor, " hidden"]) -> None:
-    """Give one gate of a cell this bias. A cell has two for each gate, one with its state and one with what it is
-    given: the second becomes zero."""
+def set_gate_bias(recurrent: Linear, input: Linear, gate: int, bias: Float[Tensor, " hidden"]) -> None:
+    """Set the bias of one gate of a cell, in place.
+
+    A cell has two biases per gate, one in each of its layers: the recurrent one is set, that of the input to zero.
+    `gate` is the index of the gate in the cell's order of gates.
+    """
     rows = slice(gate * len(bias), (gate + 1) * len(bias))
-    assert recurrent.bias is not None and given.bias is not None
+    assert recurrent.bias is not None and input.bias is not None
     with torch.no_grad():
         recurrent.bias[rows] = bias
-        given.bias[rows] = 0.0
+        input.bias[rows] = 0.0
 
 
-def kept_open(start: str, length: int, hidden: int, generator: Generator) -> Float[Tensor, " hidden"]:
-    """The bias of a gate that keeps, so that it starts open.
+def gate_bias_init(init: str, length: int, hidden: int, generator: Generator) -> Float[Tensor, " hidden"]:
+    """Return the initial bias of the gate that keeps the state (forget gate of an LSTM, update gate of a GRU).
 
-    "forget-1": 1 for every unit, "forget-3": 3. "chrono": log U(1, T - 1), for units that keep what they hold for
-    about 1 to T - 1 steps (Tallec & Ollivier 2018, eq. 16).
+    "forget-1": 1 for every unit. "forget-3": 3. "chrono": log U(1, T - 1) with T = `length`, so that the time
+    constants of the units are about 1 to T - 1 steps (Tallec & Ollivier 2018, eq. 16).
     """
-    if start == "chrono":
+    if init == "chrono":
         return torch.empty(hidden).uniform_(1, max(length - 1, 1), generator=generator).log()
-    return torch.full((hidden,), float(start.removeprefix("forget-")))
+    return torch.full((hidden,), float(init.removeprefix("forget-")))
 
 
-def restart(weight: Float[Tensor, "gates_hidden hidden"], start: str, generator: Generator) -> None:
-    """Draw a recurrent matrix again, gate by gate.
+def reinit_recurrent(weight: Float[Tensor, "gates_hidden hidden"], init: str, generator: Generator) -> None:
+    """Reinitialize a recurrent matrix in place, each gate by itself.
 
-    "xavier": evenly within sqrt(6 / (fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16). "orthogonal": a rotation
-    (or one with a reflection), which neither stretches nor shrinks what runs through it (Saxe et al. 2013, section 3).
+    "xavier": uniformly within sqrt(6 / (fan-in + fan-out)) (Glorot & Bengio 2010, eq. 16). "orthogonal": a random
+    orthogonal matrix, which preserves the norm of the state (Saxe et al. 2013, section 3).
     """
-    draw = {"xavier": nn.init.xavier_uniform_, "orthogonal": nn.init.orthogonal_}[start]
+    initialize = {"xavier": nn.init.xavier_uniform_, "orthogonal": nn.init.orthogonal_}[init]
     for gate in weight.detach().chunk(len(weight) // weight.shape[-1]):
-        draw(gate, generator=generator)
+        initialize(gate, generator=generator)

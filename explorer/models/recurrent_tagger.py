@@ -1,6 +1,6 @@
-"""Recurrent networks that answer at every place, from what they have read up to it.
+"""Recurrent networks for sequence labelling: a label at every position, from the tokens up to it.
 
-The cells are those of `rnn.py` (Elman 1990) and `gru.py` (Cho et al. 2014); here stands what is around them.
+The cells are those of `rnn.py` (Elman 1990) and `gru.py` (Cho et al. 2014).
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from explorer.models.taps import Tap
 
 
 class RecurrentTagger(nn.Module):
-    """Embedding, a cell looped over time, and a readout of its every state. Padding stands at the end of a row, so
-    whatever the cell does there comes after all that counts."""
+    """A recurrent tagger: embedding, a cell applied over time, and a readout at every position.
+
+    Padding is at the end of a row, so it cannot change the states before it.
+    """
 
     cell: Cell
 
@@ -37,7 +39,7 @@ class RecurrentTagger(nn.Module):
         self.embedded = Tap()
 
     def features(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time hidden"]:
-        """What the readout reads at every place."""
+        """Return the input of the readout at every position: the hidden states."""
         return unroll(self.cell, self.embedded(self.embedding(ids)))[0]
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time labels"]:
@@ -45,7 +47,7 @@ class RecurrentTagger(nn.Module):
 
 
 class RNNTagger(RecurrentTagger):
-    """Reads with the plain recurrent cell. It knows any number of `places`."""
+    """A tagger with a plain recurrent cell. It has no maximum length, so it ignores `places`."""
 
     def __init__(
         self, config: RNNTaggerConfig, vocabulary: int, labels: int, places: int, generator: Generator
@@ -55,7 +57,7 @@ class RNNTagger(RecurrentTagger):
 
 
 class GRUTagger(RecurrentTagger):
-    """Reads with the gated recurrent unit. It knows any number of `places`."""
+    """A tagger with a GRU cell. It has no maximum length, so it ignores `places`."""
 
     def __init__(
         self, config: GRUTaggerConfig, vocabulary: int, labels: int, places: int, generator: Generator

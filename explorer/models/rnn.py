@@ -1,9 +1,9 @@
-"""The plain recurrent network: one state, rewritten at every word.
+"""The plain (Elman) recurrent network: one hidden state, updated at every token.
 
     h_t = tanh(W x_t + b + U h_{t-1} + c)
 
-Elman 1990; as a language model Mikolov et al. 2010 (eq. 1-3), who use the logistic sigmoid where we,
-like `torch.nn.RNN`, use tanh. The two biases are those of `torch.nn.RNN`; one would do.
+Elman 1990; as a language model Mikolov et al. 2010 (eq. 1-3), who use the logistic sigmoid instead of tanh. Like
+`torch.nn.RNN`, this network has tanh and two biases, although one would be enough.
 """
 
 from __future__ import annotations
@@ -16,13 +16,18 @@ from torch import Generator, Tensor, nn
 
 from explorer.models.configs import RNNConfig, RNNRecallConfig, RNNStringConfig, RNNTextConfig
 from explorer.models.language import State
-from explorer.models.layers import Linear, own
-from explorer.models.recurrence import RecurrentClassifier, RecurrentLanguageModel, RecurrentStringModel, restart
+from explorer.models.layers import Linear, child_generator
+from explorer.models.recurrence import (
+    RecurrentClassifier,
+    RecurrentLanguageModel,
+    RecurrentStringModel,
+    reinit_recurrent,
+)
 from explorer.models.taps import StepTap
 
 
 class RNNCell(nn.Module):
-    """One step of the plain recurrent network."""
+    """The cell of the plain recurrent network."""
 
     def __init__(self, width: int, hidden: int, generator: Generator) -> None:
         super().__init__()
@@ -32,22 +37,22 @@ class RNNCell(nn.Module):
         self.recurrent = Linear(hidden, hidden, generator, bound=bound)
         self.state = StepTap()
 
-    def start(self, x: Float[Tensor, "*batch time width"]) -> State:
+    def initial_state(self, x: Float[Tensor, "*batch time width"]) -> State:
         return (x.new_zeros(*x.shape[:-2], self.hidden),)
 
     def project(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch hidden"]:
-        return self.recurrent.plus_bias(self.input(x))
+        return self.recurrent.add_bias(self.input(x))
 
     def step(self, projected: Float[Tensor, "*batch hidden"], state: State) -> State:
         (h,) = state
-        return (self.state(torch.tanh(self.recurrent.added_to(projected, h))),)
+        return (self.state(torch.tanh(self.recurrent.add_product(projected, h))),)
 
     def fused(
         self, x: Float[Tensor, "*batch time width"], state: State
     ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
-        """The same steps without taps; nothing is multiplied with the zeros before the first one.
+        """Compute the same steps without taps. The product with the zero state before the first step is left out.
 
-        Quicker than PyTorch's own kernel, and it takes a stack.
+        This is faster than PyTorch's kernel, and it also works for a stack of replicas.
         """
         first, *later = self.project(x).unbind(-2)
         u = self.recurrent.weight.mT
@@ -59,7 +64,7 @@ class RNNCell(nn.Module):
 
 
 class RNN(RecurrentClassifier):
-    """Reads with the plain recurrent cell."""
+    """A classifier with a plain recurrent cell."""
 
     def __init__(self, config: RNNConfig, vocabulary: int, classes: int, padding: int, generator: Generator) -> None:
         cell = RNNCell(config.width, config.hidden, generator)
@@ -67,28 +72,28 @@ class RNN(RecurrentClassifier):
 
 
 class RNNRecall(RecurrentClassifier):
-    """Reads a sequence with the plain recurrent cell and names its first symbol."""
+    """A plain RNN that reads a sequence and predicts its first symbol."""
 
     def __init__(self, config: RNNRecallConfig, symbols: int, length: int, generator: Generator) -> None:
         cell = RNNCell(config.width, config.hidden, generator)
         super().__init__(cell, config.width, config.hidden, symbols, symbols, -1, generator)
         weight = cell.recurrent.weight
         if config.start != "usual":
-            restart(weight, config.start, own(generator))
+            reinit_recurrent(weight, config.start, child_generator(generator))
         if config.gain:
             with torch.no_grad():
                 weight.mul_(config.gain / torch.linalg.eigvals(weight).abs().max())
 
 
 class RNNLanguageModel(RecurrentLanguageModel):
-    """Reads a text with plain recurrent cells (Mikolov et al. 2010)."""
+    """A language model with plain recurrent cells (Mikolov et al. 2010)."""
 
     def __init__(self, config: RNNTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
         super().__init__(RNNCell, config, vocabulary, generator)
 
 
 class RNNString(RecurrentStringModel):
-    """Reads a string with the plain recurrent cell."""
+    """A character model of one string, with a plain recurrent cell."""
 
     def __init__(self, config: RNNStringConfig, vocabulary: int, generator: Generator) -> None:
         super().__init__(RNNCell, config, vocabulary, generator)

@@ -1,4 +1,4 @@
-"""One description of a setting, read by three doors: the form, the command line and the validator."""
+"""The description of a setting, which forms, the command line and validation read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 def setting(
     default: Any, help: str, low: int | float | None = None, high: int | float | None = None, pattern: str | None = None
 ) -> Any:
-    """A dataclass field that carries its explanation and its limits (both ends are allowed).
+    """Return a dataclass field with a help text and limits (inclusive) in its metadata.
 
-    `pattern` is the regular expression that a setting of free text must match as a whole.
+    `pattern` is a regular expression that the whole of a text setting must match.
 
-    A released default never changes: a run's key is made of what differs from the defaults.
+    Never change a released default: the key of a run is a hash of the settings that differ from the defaults.
     """
     return field(default=default, metadata={"help": help, "low": low, "high": high, "pattern": pattern})

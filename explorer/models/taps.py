@@ -1,9 +1,8 @@
-"""Taps: named places inside a model where one may look (`record`) or reach in (`intervene`).
+"""Taps: named points inside a model whose values can be recorded (`record`) or replaced (`intervene`).
 
-A tap is a tiny module, so it shows when a model is printed and has its name by its place
-(`blocks.0.attention.weights`). These names are part of the file format. Who listens is kept in a
-context variable, never on the module: one model serves every visitor of the server, and two who
-look at it at the same moment never meet.
+A tap is a small module without parameters, so printing a model shows it, and its name is its path in the model
+(`blocks.0.attention.weights`). These names are part of the file format. The listeners are in a context variable and not
+on the module, because all threads of the server share one model.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=(
 
 
 class Tap(nn.Module):
-    """Hands its value on unchanged, unless somebody in this context listens. Hit once in a forward."""
+    """An identity module that passes its value to the listeners of this context. It is called once per forward pass."""
 
     def __call__(self, value: Tensor) -> Tensor:
-        # Called directly: nn.Module's own way to forward() costs more than everything a tap does.
+        # Overrides __call__ and not forward(), because the overhead of nn.Module.__call__ exceeds that of the tap.
         for listener in _listeners.get():
             value = listener(self, value)
         return value
 
 
 class StepTap(Tap):
-    """A tap inside a loop over time: its recording gets a `time` axis before the last one."""
+    """A tap inside a loop over time, called once per step. Its recording has a `time` axis before the last axis."""
 
 
 def watched() -> bool:
-    """Whether anybody listens here: then a model takes the explicit path, otherwise the fused one."""
+    """Return whether this context has a listener. If so, models compute step by step; otherwise by fused operations."""
     return bool(_listeners.get())
 
 
 def tap_names(model: nn.Module) -> dict[Tap, str]:
-    """Every tap of a model with its dotted name."""
+    """Return all taps of a model with their dotted names."""
     return {module: name for name, module in model.named_modules() if isinstance(module, Tap)}
 
 
 class Trace(Mapping[str, Tensor]):
-    """What the taps of one forward saw, by name. The tensors still hang on the graph."""
+    """The values recorded at the taps in one forward pass, by tap name. The tensors are not detached from the graph."""
 
     def __init__(self) -> None:
         self._values: dict[str, Tensor | list[Tensor]] = {}
@@ -74,7 +73,7 @@ class Trace(Mapping[str, Tensor]):
 
 @contextmanager
 def _listening(listener: Listener) -> Iterator[None]:
-    """Listeners act in the order in which their blocks were entered."""
+    """Add a listener inside the block. Listeners are called in the order in which their blocks were entered."""
     token = _listeners.set((*_listeners.get(), listener))
     try:
         yield
@@ -84,9 +83,9 @@ def _listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def record(model: nn.Module) -> Iterator[Trace]:
-    """Keep every tapped value of one forward of `model` inside the block.
+    """Record the values at all taps during one forward pass of `model` inside the block.
 
-    Costs the memory of all its activations for as long as the trace lives.
+    The trace holds all these activations in memory. Raises RuntimeError in a second forward pass.
     """
     names = tap_names(model)
     trace = Trace()
@@ -102,10 +101,10 @@ def record(model: nn.Module) -> Iterator[Trace]:
 
 @contextmanager
 def intervene(model: nn.Module, changes: Mapping[str, Intervention]) -> Iterator[None]:
-    """Replace tapped values of `model` inside the block.
+    """Replace values at taps of `model` inside the block.
 
-    A change is a tensor of the value's shape, or a function of (value, step), where step counts
-    the hits of that tap from 0. Raises KeyError for a name that the model does not have.
+    A change is a tensor of the shape of the value, or a function of (value, step), where `step` counts the calls of
+    that tap from 0. Raises KeyError for an unknown tap name, and ValueError in the forward pass for a wrong shape.
     """
     names = tap_names(model)
     unknown = set(changes) - set(names.values())

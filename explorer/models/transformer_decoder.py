@@ -1,18 +1,18 @@
-"""The Transformer decoder: every token asks all tokens before it, in one step and at any distance.
+"""The Transformer decoder, a causal language model: every token attends to itself and to all tokens before it.
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V                   (Vaswani et al. 2017, eq. 1)
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2                              (eq. 2)
     x <- LayerNorm(x + Attention(x)),   x <- LayerNorm(x + FFN(x))      (section 3.1, norm after: "post")
     x <- x + Attention(LayerNorm(x)),   x <- x + FFN(LayerNorm(x))      (Xiong et al. 2020, norm before: "pre")
 
-The stack on the right of their figure 1, without the attention to an encoder. It is causal: scores of
-later tokens are set to -inf before the softmax (section 3.2.3), so one forward answers at every position.
-Where we differ: embeddings start at N(0, 1) and are not multiplied by sqrt(width), dropout comes after each
-part of a block only, and the readout has weights of its own.
+This is the right half of figure 1 of the paper, without cross-attention. Scores of later tokens are set to -inf before
+the softmax (section 3.2.3), so one forward pass predicts at every position. Differences from the paper: embeddings are
+initialized from N(0, 1) and not multiplied by sqrt(width), dropout is applied only after each part of a block, and the
+readout does not share the weights of the embedding.
 
-Biases, where wanted, stand in the norms, the feedforward layers and the readout; the projections of the
-attention never have any, as in the paper (section 3.2.2). So without norm, with one head, learned positions,
-ReLU and biases it is the model of the course assignment.
+With `biases` the norms, the feedforward layers and the readout have biases; the projections of the attention never do,
+as in the paper (section 3.2.2). Without norm, with one head, learned positions, ReLU and biases this is the model of
+the course assignment.
 """
 
 from __future__ import annotations
@@ -29,35 +29,39 @@ from torch.autograd.function import once_differentiable
 
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.language import LanguageModel, State
-from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm, own
+from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm, child_generator
 from explorer.models.taps import Tap, watched
 
 
 def sinusoids(time: int, width: int) -> Float[Tensor, "time width"]:
-    """PE(t, 2i) = sin(t / 10000^(2i / width)), PE(t, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5)."""
+    """Return sinusoidal position vectors.
+
+    PE(t, 2i) = sin(t / 10000^(2i / width)), PE(t, 2i + 1) = cos of the same (Vaswani et al. 2017, section 3.5).
+    """
     angles = torch.outer(torch.arange(time), 10_000 ** (-torch.arange(0, width, 2) / width))
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)[:, :width]
 
 
-def turns(time: int, width: int) -> Complex[Tensor, "time 1 pairs"]:
-    """e^(i t theta): how far the pair j of a query or key at place t is turned, theta_j = base^(-2j / width).
+def rotations(time: int, width: int) -> Complex[Tensor, "time 1 pairs"]:
+    """Return the factors e^(i t theta_j) that rotate pair j of a query or key at position t.
 
-    Su et al. 2021, eq. 12-15; their base is 10000, ours 1000, as our texts are short.
+    Su et al. 2021, eq. 12-15: theta_j = base^(-2j / width). The base is 1000 instead of 10000, because contexts are
+    short here.
     """
     angles = torch.outer(torch.arange(time), 1_000 ** (-torch.arange(0, width, 2) / width))
     return torch.polar(torch.ones_like(angles), angles)[:, None]
 
 
-def turned(
+def rotate(
     x: Float[Tensor, "*batch time heads width"], by: Complex[Tensor, "time 1 pairs"]
 ) -> Float[Tensor, "*batch time heads width"]:
-    """Each pair of numbers, read as a point of the plane, turned: a product of complex numbers (Su et al., eq. 12)."""
+    """Rotate each pair of numbers, read as a complex number, by a factor from `rotations` (Su et al. 2021, eq. 12)."""
     points = torch.view_as_complex(x.view(*x.shape[:-1], -1, 2))
     return torch.view_as_real(points * by).view(x.shape)
 
 
 class SquaredReLU(torch.autograd.Function):
-    """max(0, x)^2 (So et al. 2021). PyTorch's own backward of the square is several times dearer."""
+    """The squared ReLU, max(0, x)^2 (So et al. 2021). PyTorch's backward pass of the square is several times slower."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -72,12 +76,12 @@ class SquaredReLU(torch.autograd.Function):
         return (gradient * positive).mul_(2)
 
 
-SHORT = 16  # tokens in a row: up to here plain products are quicker than PyTorch's fused attention
+SHORT = 16  # tokens per row up to which plain products are faster than PyTorch's fused attention
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "relu2": SquaredReLU.apply}
 
 
 class Attention(nn.Module):
-    """Multi-head attention to the tokens up to one's own (Vaswani et al. 2017, section 3.2)."""
+    """Causal multi-head self-attention (Vaswani et al. 2017, section 3.2)."""
 
     def __init__(self, config: TransformerTextConfig, generator: Generator) -> None:
         super().__init__()
@@ -88,41 +92,45 @@ class Attention(nn.Module):
         self.scores, self.mask, self.weights, self.mixed = Tap(), Tap(), Tap(), Tap()
 
     def forward(
-        self, x: Float[Tensor, "*batch time width"], turn: Complex[Tensor, "time 1 pairs"] | None
+        self, x: Float[Tensor, "*batch time width"], rotation: Complex[Tensor, "time 1 pairs"] | None
     ) -> Float[Tensor, "*batch time width"]:
-        """`turn` tells queries and keys where they stand, for rotary positions."""
-        apart = (*x.shape[:-1], self.heads, -1)
-        q, k, v = (part.view(apart) for part in self.project(x).chunk(3, dim=-1))
-        if turn is not None:
-            q, k = turned(q, turn), turned(k, turn)
+        """Return the attention output. `rotation` comes from `rotations`, for rotary positions; otherwise None."""
+        by_head = (*x.shape[:-1], self.heads, -1)
+        q, k, v = (part.view(by_head) for part in self.project(x).chunk(3, dim=-1))
+        if rotation is not None:
+            q, k = rotate(q, rotation), rotate(k, rotation)
         q, k, v = (part.transpose(-2, -3) for part in (q, k, v))  # each *batch heads time head_width
         q, k, v = self.queries(q), self.keys(k), self.values(v)
         if watched() or x.shape[-2] <= SHORT:
             scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))
-            mask = self.mask(x.new_full(scores.shape[-2:], -math.inf).triu(1))  # 0 where one may look
+            mask = self.mask(x.new_full(scores.shape[-2:], -math.inf).triu(1))  # 0 at visible tokens
             weights = self.weights((scores + mask).softmax(dim=-1))
             mixed = self.mixed(weights @ v)
         else:
-            q, k, v = (part.flatten(0, -4) for part in (q, k, v))  # the kernel takes four axes: replicas among rows
+            q, k, v = (part.flatten(0, -4) for part in (q, k, v))  # four axes: replicas join the rows
             mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.output(mixed.transpose(-2, -3).reshape(x.shape))
 
 
-def start_at_zero(*layers: Linear) -> None:
-    """What was drawn is thrown away, not left undrawn: so all other layers start the same without this."""
+def init_to_zero(*layers: Linear) -> None:
+    """Set all parameters of these layers to zero, in place.
+
+    They are drawn first all the same, so that the initial weights of all other layers do not change.
+    """
     for layer in layers:
         for parameter in layer.parameters():
             nn.init.zeros_(parameter)
 
 
-def made_norm(config: TransformerTextConfig) -> nn.Module:
+def build_norm(config: TransformerTextConfig) -> nn.Module:
+    """Return the normalization layer that the configuration names; the identity for "none"."""
     if config.norm == "layer":
         return LayerNorm(config.width, config.biases)
     return RMSNorm(config.width) if config.norm == "rms" else nn.Identity()
 
 
 class Block(nn.Module):
-    """Attention between tokens, then a feedforward layer on each; a residual and a norm around both."""
+    """A Transformer block: self-attention and a feedforward layer, each with a residual connection and a norm."""
 
     def __init__(self, config: TransformerTextConfig, generator: Generator) -> None:
         super().__init__()
@@ -130,48 +138,51 @@ class Block(nn.Module):
         self.attention = Attention(config, generator)
         self.expand = Linear(config.width, config.hidden, generator, config.biases)
         self.contract = Linear(config.hidden, config.width, generator, config.biases)
-        self.attention_norm, self.feedforward_norm = made_norm(config), made_norm(config)
+        self.attention_norm, self.feedforward_norm = build_norm(config), build_norm(config)
         self.activation = ACTIVATIONS[config.activation]
         self.dropout = Dropout(config.dropout)
         self.hidden, self.output = Tap(), Tap()
-        if config.start == "zero":  # a block first hands on what it gets
-            start_at_zero(self.attention.output, self.contract)
+        if config.start == "zero":  # a block is the identity at initialization
+            init_to_zero(self.attention.output, self.contract)
 
     def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
         return self.contract(self.hidden(self.activation(self.expand(x))))
 
     def forward(
-        self, x: Float[Tensor, "*batch time width"], turn: Complex[Tensor, "time 1 pairs"] | None
+        self, x: Float[Tensor, "*batch time width"], rotation: Complex[Tensor, "time 1 pairs"] | None
     ) -> Float[Tensor, "*batch time width"]:
         if self.norm_first:
-            x = x + self.dropout(self.attention(self.attention_norm(x), turn))
+            x = x + self.dropout(self.attention(self.attention_norm(x), rotation))
             x = x + self.dropout(self.feedforward(self.feedforward_norm(x)))
         else:
-            x = self.attention_norm(x + self.dropout(self.attention(x, turn)))
+            x = self.attention_norm(x + self.dropout(self.attention(x, rotation)))
             x = self.feedforward_norm(x + self.dropout(self.feedforward(x)))
         return self.output(x)
 
 
 class TransformerDecoder(LanguageModel):
-    """Embeddings and positions, a few blocks, an answer at every token."""
+    """A causal Transformer language model: embeddings, positions, blocks and a readout at every token."""
 
     def __init__(self, config: TransformerTextConfig, vocabulary: int, context: int, generator: Generator) -> None:
         super().__init__()
         self.config = config
         self.embedding = Embedding(vocabulary, config.width, generator)
-        # What every configuration has comes first, and positions take their number even where none are learned:
-        # so the blocks start alike under any positions and in any number.
+        # The readout is drawn first, and positions advance the generator even if they are not learned: so the initial
+        # weights of the blocks depend neither on the kind of positions nor on the number of blocks.
         self.readout = Linear(config.width, vocabulary, generator, config.biases)
-        places = own(generator)
-        self.position = Embedding(context, config.width, places) if config.positions == "learned" else None
+        for_positions = child_generator(generator)
+        self.position = Embedding(context, config.width, for_positions) if config.positions == "learned" else None
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
-        self.final_norm = made_norm(config) if config.norm_place == "pre" else nn.Identity()
+        self.final_norm = build_norm(config) if config.norm_place == "pre" else nn.Identity()
         self.embedded = Tap()
-        if config.start == "zero":  # at first every token is equally likely
-            start_at_zero(self.readout)
+        if config.start == "zero":  # at initialization all tokens are equally likely
+            init_to_zero(self.readout)
 
-    def placed(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
-        """The tokens' vectors, each with that of its place added, if places have vectors."""
+    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+        """Return the token vectors with position vectors added, or unchanged for rotary or no positions.
+
+        Raises ValueError for more tokens than there are learned positions.
+        """
         time, width = x.shape[-2:]
         if self.config.positions == "sinusoidal":
             return x + sinusoids(time, width)
@@ -185,14 +196,14 @@ class TransformerDecoder(LanguageModel):
     def features(
         self, ids: Int[Tensor, "*replicas batch time"], state: State = ()
     ) -> tuple[Float[Tensor, "*replicas batch time width"], State]:
-        """What the readout reads at every position. Nothing is carried over: `state` is `()`.
+        """Return the input of the readout at every position, and `()`, as there is no state.
 
-        Raises ValueError for more tokens than there are learned positions; other positions have no end.
+        Raises ValueError for more tokens than there are learned positions; other positions have no limit.
         """
-        x = self.embedded(self.placed(self.embedding(ids)))
-        turn = None
+        x = self.embedded(self.add_positions(self.embedding(ids)))
+        rotation = None
         if self.config.positions == "rotary":
-            turn = turns(ids.shape[-1], self.config.width // self.config.heads)
+            rotation = rotations(ids.shape[-1], self.config.width // self.config.heads)
         for block in self.blocks:
-            x = block(x, turn)
+            x = block(x, rotation)
         return self.final_norm(x), ()

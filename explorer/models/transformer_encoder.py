@@ -1,11 +1,11 @@
-"""The Transformer encoder: every token asks every other one, in one step and at any distance.
+"""The Transformer encoder, a classifier: every token attends to all tokens.
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V           (Vaswani et al. 2017, eq. 1)
     x <- LayerNorm(x + Attention(x)),   x <- LayerNorm(x + FFN(x))   (section 3.1: the norm comes after)
 
-Positions are learned vectors, added to the embeddings. The sentence is read off at its first token,
-<BOS>. Where we differ: embeddings start small (`start`) and are not multiplied by sqrt(width); the
-projections have no biases; there is no dropout.
+Positions are learned vectors, added to the embeddings. The class is predicted at the first token, <BOS>.
+Differences from the paper: embeddings have a small initial standard deviation (`start`) and are not multiplied by
+sqrt(width); the projections have no biases; there is no dropout.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ class Attention(nn.Module):
         self.scores, self.weights, self.mixed = Tap(), Tap(), Tap()
 
     def forward(
-        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], asking: int
+        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], queries: int
     ) -> Float[Tensor, "*batch query width"]:
-        """The first `asking` places want an answer. `mask` is true where one may look; each row needs one
-        true, or softmax gives NaN."""
-        apart = self.project(x).view(*x.shape[:-1], 3, self.heads, -1)
-        q, k, v = apart.transpose(-2, -4).unbind(-3)  # each *batch heads time head_width
-        q, k, v = self.queries(q.narrow(-2, 0, asking)), self.keys(k), self.values(v)
+        """Return the output at the first `queries` positions.
+
+        `mask` is true at visible tokens. Each row needs at least one of them; otherwise the softmax returns NaN.
+        """
+        by_head = self.project(x).view(*x.shape[:-1], 3, self.heads, -1)
+        q, k, v = by_head.transpose(-2, -4).unbind(-3)  # each *batch heads time head_width
+        q, k, v = self.queries(q.narrow(-2, 0, queries)), self.keys(k), self.values(v)
         if watched():
             scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))
             weights = self.weights(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
@@ -51,7 +53,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention between tokens, then a feedforward layer on each; a residual and a norm around both."""
+    """A Transformer block: self-attention and a feedforward layer, each with a residual connection and a norm."""
 
     def __init__(self, config: TransformerEncoderConfig, generator: Generator) -> None:
         super().__init__()
@@ -63,16 +65,16 @@ class Block(nn.Module):
         self.output = Tap()
 
     def forward(
-        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], asking: int
+        self, x: Float[Tensor, "*batch time width"], mask: Bool[Tensor, "*batch 1 1 time"], queries: int
     ) -> Float[Tensor, "*batch query width"]:
-        """The answer of the first `asking` places is needed."""
-        x = self.attention_norm(x.narrow(-2, 0, asking) + self.attention(x, mask, asking))
+        """Return the output at the first `queries` positions. `mask` is true at visible tokens."""
+        x = self.attention_norm(x.narrow(-2, 0, queries) + self.attention(x, mask, queries))
         x = self.feedforward_norm(x + self.contract(F.relu(self.expand(x))))
         return self.output(x)
 
 
 class TransformerEncoder(nn.Module):
-    """Embeddings and positions, a few blocks, an answer from the first token."""
+    """A Transformer classifier: embeddings, positions, blocks and a readout at the first token."""
 
     def __init__(
         self, config: TransformerEncoderConfig, vocabulary: int, classes: int, padding: int, generator: Generator
@@ -82,39 +84,39 @@ class TransformerEncoder(nn.Module):
         self.padding = padding
         self.embedding = Embedding(vocabulary, config.width, generator, config.start)
         self.position = Embedding(config.window, config.width, generator, config.start)
-        self.readout = Linear(config.width, classes, generator)  # before the blocks: it starts alike under any number
+        self.readout = Linear(config.width, classes, generator)  # drawn before the blocks: independent of `layers`
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
         self.embedded = Tap()
 
-    def placed(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
-        """The tokens' vectors, each with that of its place added; the same for every sentence."""
+    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+        """Return the token vectors with position vectors added."""
         return x + self.position.weight.narrow(-2, 0, x.shape[-2]).unsqueeze(-3)
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         ids = ids[..., : self.window]
         mask = (ids != self.padding)[..., None, None, :]
         time = ids.shape[-1]
-        x = self.embedded(self.placed(self.embedding(ids)))
+        x = self.embedded(self.add_positions(self.embedding(ids)))
         for block in self.blocks[:-1]:
-            x = block(x, mask, asking=time)
-        # Only <BOS> is read, so in the last block only <BOS> need ask, unless somebody wants to see all.
-        x = self.blocks[-1](x, mask, asking=time if watched() else 1)
+            x = block(x, mask, queries=time)
+        # The readout uses only <BOS>, so <BOS> is the only query of the last block, unless taps are recorded.
+        x = self.blocks[-1](x, mask, queries=time if watched() else 1)
         return self.readout(x.select(-2, 0))
 
 
 class TransformerRecall(TransformerEncoder):
-    """Reads a sequence and names its first symbol. A token of its own, before the first symbol, asks."""
+    """A Transformer that reads a sequence and predicts its first symbol, at a query token that it prepends."""
 
     def __init__(self, config: TransformerRecallConfig, symbols: int, length: int, generator: Generator) -> None:
         super().__init__(config, symbols + 1, symbols, -1, generator)
         self.asks, self.positions, self.small = symbols, config.positions, config.start
         if config.positions != "learned":
-            self.position = None  # type: ignore[assignment]  # nothing to learn
+            self.position = None  # type: ignore[assignment]  # no learned positions
 
-    def placed(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
         if self.positions == "sinusoidal":
             return x + self.small * sinusoids(*x.shape[-2:])
-        return super().placed(x) if self.positions == "learned" else x
+        return super().add_positions(x) if self.positions == "learned" else x
 
     def forward(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch classes"]:
         return super().forward(F.pad(ids, (1, 0), value=self.asks))

@@ -1,10 +1,10 @@
-"""The Transformer as it was published: an encoder reads the source, a decoder writes and looks back at it.
+"""The original Transformer: an encoder of the source, and a decoder with cross-attention to it.
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V                     (Vaswani et al. 2017, eq. 1)
-    encoder:  x <- x + Attention(x, x),  x <- x + FFN(x)                  every token of the source sees all of it
+    encoder:  x <- x + Attention(x, x),  x <- x + FFN(x)                  source tokens attend to the whole source
     decoder:  y <- y + Attention(y, y up to itself),  y <- y + Attention(y, x),  y <- y + FFN(y)
 
-The three kinds of attention of section 3.2.3. As in `transformer_decoder.py` the norm may stand after each part
+These are the three kinds of attention of section 3.2.3. As in `transformer_decoder.py`, the norm is after each part
 ("post", as published) or before it ("pre", Xiong et al. 2020).
 """
 
@@ -20,7 +20,7 @@ from explorer.models.configs import TransformerEncoderDecoderConfig
 from explorer.models.language import State
 from explorer.models.layers import Embedding, LayerNorm, Linear
 from explorer.models.taps import Tap
-from explorer.models.transformer_decoder import ACTIVATIONS, sinusoids, start_at_zero
+from explorer.models.transformer_decoder import ACTIVATIONS, init_to_zero, sinusoids
 from explorer.models.translation import Translator
 
 
@@ -40,13 +40,13 @@ class Attention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "*batch query width"],
-        offered: Float[Tensor, "*batch key width"],
+        source: Float[Tensor, "*batch key width"],
         mask: Bool[Tensor, "*#batch #query key"],
     ) -> Float[Tensor, "*batch query width"]:
-        """`x` asks, `offered` answers; `mask` is true where one may look."""
+        """Return the attention output for queries from `x`, keys and values from `source`; `mask`: visible tokens."""
         q, k, v = (
             part.view(*part.shape[:-1], self.heads, -1).transpose(-2, -3)
-            for part in (self.query(x), self.key(offered), self.value(offered))
+            for part in (self.query(x), self.key(source), self.value(source))
         )  # each *batch heads time head_width
         q, k, v = self.queries(q), self.keys(k), self.values(v)
         scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))
@@ -55,46 +55,49 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """A block of the encoder; with `looks` one of the decoder, which looks back at the source."""
+    """A block of the encoder or, with `cross_attention`, of the decoder."""
 
-    def __init__(self, config: TransformerEncoderDecoderConfig, generator: Generator, looks: bool) -> None:
+    def __init__(self, config: TransformerEncoderDecoderConfig, generator: Generator, cross_attention: bool) -> None:
         super().__init__()
         self.norm_first = config.norm_place == "pre"
         self.attention = Attention(config, generator)
         self.expand = Linear(config.width, config.hidden, generator)
         self.contract = Linear(config.hidden, config.width, generator)
-        self.cross: nn.Module | None = Attention(config, generator) if looks else None
+        self.cross: nn.Module | None = Attention(config, generator) if cross_attention else None
         self.attention_norm, self.feedforward_norm = LayerNorm(config.width), LayerNorm(config.width)
-        self.cross_norm = LayerNorm(config.width) if looks else nn.Identity()
+        self.cross_norm = LayerNorm(config.width) if cross_attention else nn.Identity()
         self.activation = ACTIVATIONS[config.activation]
         self.output = Tap()
         if config.start == "zero":
-            start_at_zero(self.attention.output, self.contract, *([self.cross.output] if self.cross else []))
+            init_to_zero(self.attention.output, self.contract, *([self.cross.output] if self.cross else []))
 
     def forward(
         self,
         x: Float[Tensor, "*batch time width"],
         mask: Bool[Tensor, "*#batch #time time"],
-        read: Float[Tensor, "*batch source width"] | None = None,
-        seen: Bool[Tensor, "*batch 1 source"] | None = None,
+        annotations: Float[Tensor, "*batch source width"] | None = None,
+        source_mask: Bool[Tensor, "*batch 1 source"] | None = None,
     ) -> Float[Tensor, "*batch time width"]:
-        """`read` is what the encoder made of the source, `seen` its mask."""
+        """Return the output of the block.
+
+        `annotations` are the outputs of the encoder and `source_mask` their mask; only the decoder has them.
+        """
         if self.norm_first:
             normal = self.attention_norm(x)
             x = x + self.attention(normal, normal, mask)
             if self.cross is not None:
-                x = x + self.cross(self.cross_norm(x), read, seen)
+                x = x + self.cross(self.cross_norm(x), annotations, source_mask)
             x = x + self.contract(self.activation(self.expand(self.feedforward_norm(x))))
         else:
             x = self.attention_norm(x + self.attention(x, x, mask))
             if self.cross is not None:
-                x = self.cross_norm(x + self.cross(x, read, seen))
+                x = self.cross_norm(x + self.cross(x, annotations, source_mask))
             x = self.feedforward_norm(x + self.contract(self.activation(self.expand(x))))
         return self.output(x)
 
 
 class TransformerEncoderDecoder(Translator):
-    """Two stacks of blocks; each block of the second looks back at what the first made of the source."""
+    """A Transformer with an encoder and a decoder; each decoder block attends to the output of the encoder."""
 
     def __init__(
         self,
@@ -111,22 +114,25 @@ class TransformerEncoderDecoder(Translator):
             {"source": Embedding(sources, width, generator), "target": Embedding(targets, width, generator)}
         )
         self.readout = Linear(config.width, targets, generator)
-        # Drawn even where they are not used: so the blocks start alike under any positions.
-        places = {side: Embedding(config.places, width, generator) for side in ("source", "target")}
-        self.position = nn.ModuleDict(places) if learned else None
-        self.encoder = nn.ModuleList(Block(config, generator, looks=False) for _ in range(config.layers))
-        self.decoder = nn.ModuleList(Block(config, generator, looks=True) for _ in range(config.layers))
+        # Drawn even if unused, so that the initial weights of the blocks do not depend on the kind of positions.
+        learned_positions = {side: Embedding(config.places, width, generator) for side in ("source", "target")}
+        self.position = nn.ModuleDict(learned_positions) if learned else None
+        self.encoder = nn.ModuleList(Block(config, generator, cross_attention=False) for _ in range(config.layers))
+        self.decoder = nn.ModuleList(Block(config, generator, cross_attention=True) for _ in range(config.layers))
         pre = config.norm_place == "pre"
         self.encoder_norm = LayerNorm(config.width) if pre else nn.Identity()
         self.decoder_norm = LayerNorm(config.width) if pre else nn.Identity()
         self.embedded_source, self.embedded_target, self.annotations = Tap(), Tap(), Tap()
         if config.start == "zero":
-            start_at_zero(self.readout)
+            init_to_zero(self.readout)
 
-    def _placed(
+    def _add_positions(
         self, ids: Int[Tensor, "*replicas batch time"], side: str
     ) -> Float[Tensor, "*replicas batch time width"]:
-        """The tokens' vectors, each with that of its place added, if places have vectors."""
+        """Return the embedded tokens with position vectors added, if there are any. `side`: "source" or "target".
+
+        Raises ValueError for more tokens than there are learned positions.
+        """
         x: Tensor = self.embedding[side](ids)
         time, width = x.shape[-2:]
         if self.config.positions == "sinusoidal":
@@ -139,9 +145,9 @@ class TransformerEncoderDecoder(Translator):
         return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
 
     def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
-        """What the encoder made of every token of the source, and which of them are no padding."""
+        """Return the output of the encoder for every token of the source, and the mask, which is false at padding."""
         mask = (source != self.padding)[..., None, :]
-        x = self.embedded_source(self._placed(source, "source"))
+        x = self.embedded_source(self._add_positions(source, "source"))
         for block in self.encoder:
             x = block(x, mask)
         return self.annotations(self.encoder_norm(x)), mask
@@ -149,13 +155,13 @@ class TransformerEncoderDecoder(Translator):
     def decode(
         self, read: State, ids: Int[Tensor, "*replicas batch target"], state: State = ()
     ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
-        """The state is the target so far: all of it is read again."""
-        asked = ids.shape[-1]
+        """Return the logits and the state. The state is the target so far, which every call processes again."""
+        new = ids.shape[-1]
         ids = torch.cat((*state, ids), dim=-1)
-        annotations, seen = read
+        annotations, source_mask = read
         time = ids.shape[-1]
         mask = torch.ones(time, time, dtype=torch.bool).tril()
-        y = self.embedded_target(self._placed(ids, "target"))
+        y = self.embedded_target(self._add_positions(ids, "target"))
         for block in self.decoder:
-            y = block(y, mask, annotations, seen)
-        return self.readout(self.decoder_norm(y.narrow(-2, time - asked, asked))), (ids,)
+            y = block(y, mask, annotations, source_mask)
+        return self.readout(self.decoder_norm(y.narrow(-2, time - new, new))), (ids,)

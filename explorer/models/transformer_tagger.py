@@ -1,14 +1,15 @@
-"""A Transformer that answers at every place, with each of its parts to be taken out.
+"""A Transformer for sequence labelling: a label at every position. Each of its parts can be ablated.
 
     Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V                   (Vaswani et al. 2017, eq. 1)
     FFN(x) = max(0, x W_1 + b_1) W_2 + b_2                              (eq. 2)
     x <- Norm(x + Attention(x)),   x <- Norm(x + FFN(x))                (section 3.1, norm after: "post")
     x <- x + Attention(Norm(x)),   x <- x + FFN(Norm(x))                (Xiong et al. 2020, norm before: "pre")
 
-With `causal` it is the paper's decoder without the attention to an encoder, otherwise its encoder. Without `attention`
-no token learns of any other; without `scaled` the scores are not divided by sqrt(d_k); without `residual` a part hands
-on only what it makes; without positions it knows order by the causal mask alone. Where we differ: embeddings start at
-N(0, 1) and are not multiplied by sqrt(width), the projections have no biases, and there is no dropout.
+With `causal` this is the paper's decoder without cross-attention, otherwise its encoder. Without `attention` tokens do
+not exchange information; without `scaled` the scores are not divided by sqrt(d_k); without `residual` there are no
+residual connections; without positions only the causal mask gives information about order. Differences from the paper:
+embeddings are initialized from N(0, 1) and not multiplied by sqrt(width), the projections have no biases, and there is
+no dropout.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from jaxtyping import Bool, Complex, Float, Int
 from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerTaggerConfig
-from explorer.models.layers import Embedding, LayerNorm, Linear, RMSNorm, own
+from explorer.models.layers import Embedding, LayerNorm, Linear, RMSNorm, child_generator
 from explorer.models.taps import Tap
-from explorer.models.transformer_decoder import sinusoids, turned, turns
+from explorer.models.transformer_decoder import rotate, rotations, sinusoids
 
 
 class Attention(nn.Module):
-    """Multi-head attention (Vaswani et al. 2017, section 3.2)."""
+    """Multi-head self-attention (Vaswani et al. 2017, section 3.2)."""
 
     def __init__(self, config: TransformerTaggerConfig, generator: Generator) -> None:
         super().__init__()
@@ -44,13 +45,13 @@ class Attention(nn.Module):
         self,
         x: Float[Tensor, "*batch time width"],
         mask: Bool[Tensor, "*batch 1 query time"],
-        turn: Complex[Tensor, "time 1 pairs"] | None,
+        rotation: Complex[Tensor, "time 1 pairs"] | None,
     ) -> Float[Tensor, "*batch time width"]:
-        """`mask` is true where one may look; `turn` tells queries and keys where they stand, for rotary positions."""
-        apart = (*x.shape[:-1], self.heads, -1)
-        q, k, v = (part.reshape(apart) for part in self.project(x).chunk(3, dim=-1))
-        if turn is not None:
-            q, k = turned(q, turn), turned(k, turn)
+        """Return the attention output. `mask` is true at visible tokens; `rotation` is for rotary positions."""
+        by_head = (*x.shape[:-1], self.heads, -1)
+        q, k, v = (part.reshape(by_head) for part in self.project(x).chunk(3, dim=-1))
+        if rotation is not None:
+            q, k = rotate(q, rotation), rotate(k, rotation)
         q, k, v = (part.transpose(-2, -3) for part in (q, k, v))  # each *batch heads time head_width
         q, k, v = self.queries(q), self.keys(k), self.values(v)
         scores = self.scores(q @ k.mT * self.scale)
@@ -59,71 +60,75 @@ class Attention(nn.Module):
         return self.output(mixed.transpose(-2, -3).flatten(-2))
 
 
-def norm_of(config: TransformerTaggerConfig) -> nn.Module:
+def build_tagger_norm(config: TransformerTaggerConfig) -> nn.Module:
+    """Return the normalization layer that the configuration names; the identity for "none"."""
     if config.norm == "layer":
         return LayerNorm(config.width)
     return RMSNorm(config.width) if config.norm == "rms" else nn.Identity()
 
 
 class Block(nn.Module):
-    """Attention between tokens, then a feedforward layer on each; a residual and a norm around both."""
+    """A Transformer block: self-attention and a feedforward layer, each with a residual connection and a norm."""
 
     def __init__(self, config: TransformerTaggerConfig, generator: Generator) -> None:
         super().__init__()
         self.norm_first, self.residual = config.norm_place == "pre", config.residual
-        attention = Attention(config, generator)  # drawn in any case: so the rest starts the same without it
+        attention = Attention(config, generator)  # always drawn, so that other initial weights do not change
         self.attention = attention if config.attention else None
         self.expand = Linear(config.width, config.hidden, generator)
         self.contract = Linear(config.hidden, config.width, generator)
-        self.attention_norm, self.feedforward_norm = norm_of(config), norm_of(config)
+        self.attention_norm, self.feedforward_norm = build_tagger_norm(config), build_tagger_norm(config)
         self.output = Tap()
 
     def feedforward(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
         return self.contract(F.relu(self.expand(x)))
 
-    def added(
-        self, x: Float[Tensor, "*batch time width"], made: Float[Tensor, "*batch time width"]
+    def add_residual(
+        self, x: Float[Tensor, "*batch time width"], output: Float[Tensor, "*batch time width"]
     ) -> Float[Tensor, "*batch time width"]:
-        """What a part made of x, on top of it."""
-        return x + made if self.residual else made
+        """Return x + output, or the output alone without residual connections."""
+        return x + output if self.residual else output
 
     def forward(
         self,
         x: Float[Tensor, "*batch time width"],
         mask: Bool[Tensor, "*batch 1 query time"],
-        turn: Complex[Tensor, "time 1 pairs"] | None,
+        rotation: Complex[Tensor, "time 1 pairs"] | None,
     ) -> Float[Tensor, "*batch time width"]:
-        attend = self.attention or (lambda x, mask, turn: torch.zeros_like(x))
+        attend = self.attention or (lambda x, mask, rotation: torch.zeros_like(x))
         if self.norm_first:
-            x = self.added(x, attend(self.attention_norm(x), mask, turn))
-            x = self.added(x, self.feedforward(self.feedforward_norm(x)))
+            x = self.add_residual(x, attend(self.attention_norm(x), mask, rotation))
+            x = self.add_residual(x, self.feedforward(self.feedforward_norm(x)))
         else:
-            x = self.attention_norm(self.added(x, attend(x, mask, turn)))
-            x = self.feedforward_norm(self.added(x, self.feedforward(x)))
+            x = self.attention_norm(self.add_residual(x, attend(x, mask, rotation)))
+            x = self.feedforward_norm(self.add_residual(x, self.feedforward(x)))
         return self.output(x)
 
 
 class TransformerTagger(nn.Module):
-    """Embeddings and positions, a few blocks, an answer at every place."""
+    """A Transformer tagger: embeddings, positions, blocks and a readout at every position."""
 
     def __init__(
         self, config: TransformerTaggerConfig, vocabulary: int, labels: int, places: int, generator: Generator
     ) -> None:
-        """`places`: how many places learned positions know. The last token of the vocabulary is the padding."""
+        """`places`: the number of learned positions. The last token of the vocabulary is the padding."""
         super().__init__()
         self.config, self.padding = config, vocabulary - 1
         self.embedding = Embedding(vocabulary, config.width, generator)
-        # What every configuration has comes first, and positions take their number even where none are learned: so the
-        # blocks start alike under any positions and in any number.
+        # The readout is drawn first, and positions advance the generator even if they are not learned: so the initial
+        # weights of the blocks depend neither on the kind of positions nor on the number of blocks.
         self.readout = Linear(config.width, labels, generator)
-        drawn = own(generator)
-        self.position = Embedding(places, config.width, drawn) if config.positions == "learned" else None
+        for_positions = child_generator(generator)
+        self.position = Embedding(places, config.width, for_positions) if config.positions == "learned" else None
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.layers))
-        self.final_norm = norm_of(config) if config.norm_place == "pre" else nn.Identity()
+        self.final_norm = build_tagger_norm(config) if config.norm_place == "pre" else nn.Identity()
         self.embedded = Tap()
 
-    def placed(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
-        """The tokens' vectors, each with that of its place added, if places have vectors."""
+    def add_positions(self, x: Float[Tensor, "*batch time width"]) -> Float[Tensor, "*batch time width"]:
+        """Return the token vectors with position vectors added, or unchanged for rotary or no positions.
+
+        Raises ValueError for more tokens than there are learned positions.
+        """
         time, width = x.shape[-2:]
         if self.config.positions == "sinusoidal":
             return x + sinusoids(time, width)
@@ -135,20 +140,23 @@ class TransformerTagger(nn.Module):
         return x + learned.narrow(-2, 0, time).unsqueeze(-3)  # the same for every row
 
     def mask(self, ids: Int[Tensor, "*replicas batch time"]) -> Bool[Tensor, "*replicas batch 1 query time"]:
-        """Who may look at whom: not at padding, and with `causal` not at what comes later."""
-        looked_at = (ids != self.padding)[..., None, None, :]
+        """Return the mask, true at visible tokens: padding is hidden, and with `causal` later tokens are."""
+        visible = (ids != self.padding)[..., None, None, :]
         if not self.config.causal:
-            return looked_at
-        return looked_at & torch.ones(ids.shape[-1], ids.shape[-1], dtype=torch.bool).tril()
+            return visible
+        return visible & torch.ones(ids.shape[-1], ids.shape[-1], dtype=torch.bool).tril()
 
     def features(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch time width"]:
-        """What the readout reads at every place. Raises ValueError for more tokens than there are learned positions."""
-        x = self.embedded(self.placed(self.embedding(ids)))
+        """Return the input of the readout at every position.
+
+        Raises ValueError for more tokens than there are learned positions.
+        """
+        x = self.embedded(self.add_positions(self.embedding(ids)))
         head = self.config.width // self.config.heads
-        turn = turns(ids.shape[-1], head) if self.config.positions == "rotary" else None
+        rotation = rotations(ids.shape[-1], head) if self.config.positions == "rotary" else None
         mask = self.mask(ids)
         for block in self.blocks:
-            x = block(x, mask, turn)
+            x = block(x, mask, rotation)
         features: Tensor = self.final_norm(x)
         return features
 

@@ -1,4 +1,4 @@
-"""What every model that translates is: it reads a source as a whole, then writes a target token by token."""
+"""The base class of the sequence-to-sequence models: encode a source, then decode a target token by token."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from explorer.models.language import State
 class Translator(nn.Module):
     """An encoder and a decoder.
 
-    All tensors that `encode` gives and `decode` carries have the rows of the batch on one axis, after the replicas'.
+    All tensors that `encode` and `decode` return as a state have the batch axis directly after the replica axis.
     """
 
-    padding: int  # a token of the source that stands for none
-    targets: int  # tokens that a target is made of; <BOS> and <EOS> are the last two
+    padding: int  # id of the padding token in the source
+    targets: int  # size of the target vocabulary; <BOS> and <EOS> are its last two tokens
 
     @property
     def replicas(self) -> tuple[int, ...]:
-        """How many, where this is a stack of them; otherwise ()."""
+        """The replica axis of the parameters: (number of replicas,) for a stack, () for one model."""
         return tuple(next(self.parameters()).shape[:-2])
 
     @property
@@ -31,20 +31,21 @@ class Translator(nn.Module):
         return self.targets - 1
 
     def encode(self, source: Int[Tensor, "*replicas batch source"]) -> State:
-        """All that the decoder ever sees of the source. Padding stands at its end and changes nothing."""
+        """Return everything that the decoder sees of the source. Padding at the end of a source has no effect."""
         raise NotImplementedError
 
     def decode(
         self, read: State, ids: Int[Tensor, "*replicas batch target"], state: State = ()
     ) -> tuple[Float[Tensor, "*replicas batch target vocabulary"], State]:
-        """Logits of the token that follows each of these, which begin with <BOS>, and what to go on from.
+        """Return the logits of the token that follows each of `ids`, and the state of the decoder after the last one.
 
-        `state` goes on from where another call ended; `()` is the beginning of the target.
+        `read` is what `encode` returned. `state` continues from the end of an earlier call; with `()`, `ids` begin with
+        <BOS>.
         """
         raise NotImplementedError
 
     def forward(
         self, source: Int[Tensor, "*replicas batch source"], target: Int[Tensor, "*replicas batch target"]
     ) -> Float[Tensor, "*replicas batch target vocabulary"]:
-        """Teacher forcing: the right target stands before every question (Williams & Zipser 1989)."""
+        """Return the logits under teacher forcing (Williams & Zipser 1989). `target` begins with <BOS>."""
         return self.decode(self.encode(source), target)[0]

@@ -1,8 +1,8 @@
 """The negation task: does "human not preserve nature" end well?
 
-A grammar of a few sentences, `human [not …] VERB nature`. To preserve nature sustains it, to consume
-or destroy it lets it collapse, and each "not" turns this around. Small enough to list everything it
-can say with its probability, so that accuracy can be exact. Needs only the standard library.
+A grammar of a few sentences, `human [not …] VERB nature`. To preserve nature sustains it, to consume or destroy it
+lets it collapse, and each "not" flips the outcome. All sentences can be listed with their probabilities, so accuracy
+is computed exactly. Needs only the standard library.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OUTCOME = {"consume": "collapse", "preserve": "sustain", "destroy": "collapse"}
 
 @dataclass(frozen=True)
 class NegationConfig:
-    """The world that is drawn from, and how much of it."""
+    """The distribution of sentences and the sizes of the data sets."""
 
     p_not: float = setting(0.35, "Probability of “not” (and, where two are allowed, of a second one).", 0, 1)
     max_nots: int = setting(1, "Most “not”s before the verb; each one flips the outcome.", 0, 3)
@@ -50,12 +50,12 @@ class NegationConfig:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One thing the grammar can say."""
+    """A sentence of the grammar with its probabilities."""
 
     verb: str
     nots: int
-    probability: float  # of being drawn for the test, and in the world
-    train_probability: float  # of being drawn for training: 0 where it is held out
+    probability: float  # in the test data
+    train_probability: float  # in the training data: 0 if it is held out
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -67,12 +67,12 @@ class Sentence:
 
     @property
     def label(self) -> int:
-        """The index of its outcome in CLASSES."""
+        """The index of the outcome in CLASSES."""
         return (CLASSES.index(OUTCOME[self.verb]) + self.nots) % 2
 
 
-def grammar_says(words: Sequence[str]) -> int | None:
-    """The true class of any sentence of this shape, with however many "not"s; None for other sentences."""
+def true_label(words: Sequence[str]) -> int | None:
+    """Return the true class of a sentence of the grammar's form with any number of "not"s; None for other words."""
     if len(words) < 3 or words[0] != "human" or words[-1] != "nature" or words[-2] not in OUTCOME:
         return None
     nots = words[1:-2]
@@ -83,10 +83,10 @@ def grammar_says(words: Sequence[str]) -> int | None:
 
 @dataclass(frozen=True)
 class Row:
-    """One distinct row of token ids, all filled up to the same length with <PAD>.
+    """A distinct row of token ids, padded with <PAD> to the length of all rows.
 
-    `length` is how far the sentence is filled up with counted <EOS> (the trap); without the trap it is
-    the sentence's own length.
+    `length` is the length up to which the sentence is padded with <EOS>, which the model reads (padding = "eos");
+    otherwise it is the length of the sentence itself.
     """
 
     sentence: int
@@ -96,22 +96,26 @@ class Row:
 
 @dataclass(frozen=True)
 class Negation:
-    """Everything that follows from a configuration: sentences, rows of ids, samples."""
+    """The data of a configuration: sentences, rows of ids, samples."""
 
     config: NegationConfig
 
     @cached_property
     def sentences(self) -> tuple[Sentence, ...]:
-        """All the grammar can say, pairs that differ in one "not" side by side."""
-        p, most = self.config.p_not, self.config.max_nots
-        of_nots = [p**k * (1 - p) if k < most else p**k for k in range(most + 1)]
+        """All sentences of the grammar; sentences that differ in one "not" are neighbours."""
+        p, max_nots = self.config.p_not, self.config.max_nots
+        count_probabilities = [p**k * (1 - p) if k < max_nots else p**k for k in range(max_nots + 1)]
 
         def held_out(verb: str, nots: int) -> bool:
             return verb == self.config.held_out and nots > 0
 
-        every = [(verb, k, of_nots[k] / len(OUTCOME)) for verb in OUTCOME for k in range(most + 1)]
-        shown = sum(p for verb, k, p in every if not held_out(verb, k))
-        return tuple(Sentence(verb, k, p, 0.0 if held_out(verb, k) else p / shown) for verb, k, p in every)
+        combinations = [
+            (verb, k, count_probabilities[k] / len(OUTCOME)) for verb in OUTCOME for k in range(max_nots + 1)
+        ]
+        training_total = sum(p for verb, k, p in combinations if not held_out(verb, k))
+        return tuple(
+            Sentence(verb, k, p, 0.0 if held_out(verb, k) else p / training_total) for verb, k, p in combinations
+        )
 
     @cached_property
     def labels(self) -> tuple[int, ...]:
@@ -120,15 +124,15 @@ class Negation:
 
     @cached_property
     def lengths(self) -> tuple[int, ...]:
-        """Tokens of each sentence, markers included."""
+        """The number of tokens of each sentence, with <BOS> and <EOS>."""
         return tuple(len(sentence.words) + 2 for sentence in self.sentences)
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
-        """Every distinct row of ids that a batch can hold.
+        """Every distinct row of ids that can occur in a batch.
 
-        With <PAD> there is one for each sentence. With counted <EOS> the row of a sentence depends on
-        the longest sentence beside it, so there is one for each length up to the longest.
+        With <PAD> there is one row for each sentence. With padding = "eos" the row of a sentence depends on the longest
+        sentence in the batch, so there is one for each length up to the longest.
         """
         longest = max(self.lengths)
         rows = []
@@ -138,21 +142,21 @@ class Negation:
                 rows.append(Row(index, length, pad(VOCABULARY.encode(sentence.words), length, longest)))
         return tuple(rows)
 
-    def row(self, sentence: int, longest: int) -> int:
-        """Which row a sentence becomes in a batch whose longest sentence has so many tokens."""
+    def row_index(self, sentence: int, longest: int) -> int:
+        """Return the index of the row of a sentence in a batch whose longest sentence has `longest` tokens."""
         length = longest if self.config.padding == "eos" else self.lengths[sentence]
         return next(i for i, row in enumerate(self.rows) if (row.sentence, row.length) == (sentence, length))
 
     def sample(self, split: Literal["train", "test"], seed: int) -> list[int]:
-        """Indices of the sentences drawn for one replica, the same for ever."""
+        """Return the indices of the sentences drawn for one replica; deterministic."""
         config = self.config
-        chances = [s.train_probability if split == "train" else s.probability for s in self.sentences]
+        probabilities = [s.train_probability if split == "train" else s.probability for s in self.sentences]
         stream = f"{split}/{config.data_seed}/{seed}" if config.fresh_data else f"{split}/{config.data_seed}"
         size = config.train_size if split == "train" else config.test_size
-        return random.Random(stream).choices(range(len(chances)), chances, k=size)
+        return random.Random(stream).choices(range(len(probabilities)), probabilities, k=size)
 
 
 def pad(ids: Sequence[int], length: int, longest: int) -> tuple[int, ...]:
-    """Ids filled up to `length` with <EOS>, which is counted, and on to `longest` with <PAD>, which is not."""
+    """Return the ids padded to `length` with <EOS>, which models read, then to `longest` with masked <PAD>."""
     end, padding = VOCABULARY.id(VOCABULARY.last), VOCABULARY.id(VOCABULARY.padding)
     return (*ids, *[end] * (length - len(ids)), *[padding] * (longest - length))

@@ -1,7 +1,7 @@
-"""Recall: a sequence of random symbols, and at its end the question which one was the first.
+"""The recall task: predict the first symbol of a sequence of random symbols after its end.
 
-Nothing can be guessed: the other symbols say nothing about the first. Whoever answers has carried it to the end. By
-default every batch is drawn anew, so that nothing can be learned by heart either.
+The other symbols carry no information about the first, so a model has to remember it. By default every batch is drawn
+anew, so that no sequence can be memorized.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class RecallConfig:
-    """How long the sequences are, and of how many symbols."""
+    """Sequence length, number of symbols, and whether training reuses a fixed set of sequences."""
 
     length: int = setting(50, "Symbols in a sequence (T).", 1, 1_000_000)
     symbols: int = setting(2, "Different symbols; a blind guess is right once in so many.", 2, 26)
@@ -27,16 +27,19 @@ class RecallConfig:
     )
 
 
-LONGEST_ASKED = 1_000
+MAX_EVALUATED_LENGTH = 1_000
 
 
-def asked_lengths(length: int) -> tuple[int, ...]:
-    """The lengths at which a model is asked at the end: that of its training and its neighbours, and from 1 on, ever
-    further apart, to 1,000."""
-    near = {each for each in range(length - 3, length + 4) if each >= 1}
-    apart = {round(10 ** (i / 8)) for i in range(25)}
-    return tuple(sorted(near | apart | {length // 5 or 1, length // 2 or 1, *_doubled(length)}))
+def evaluation_lengths(length: int) -> tuple[int, ...]:
+    """Return the lengths of the final evaluation, in ascending order.
+
+    They are the trained length and its neighbours, simple fractions and multiples of it, and lengths from 1 to 1,000
+    on a logarithmic scale.
+    """
+    neighbours = {each for each in range(length - 3, length + 4) if each >= 1}
+    logarithmic = {round(10 ** (i / 8)) for i in range(25)}
+    return tuple(sorted(neighbours | logarithmic | {length // 5 or 1, length // 2 or 1, *_multiples(length)}))
 
 
-def _doubled(length: int) -> set[int]:
-    return {length * times for times in (2, 4, 10) if length * times <= LONGEST_ASKED}
+def _multiples(length: int) -> set[int]:
+    return {length * times for times in (2, 4, 10) if length * times <= MAX_EVALUATED_LENGTH}

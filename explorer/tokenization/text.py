@@ -1,7 +1,7 @@
-"""Text as a row of ids, and back: four kinds of tokenizers behind one interface.
+"""The common interface of the four tokenizers of text: training, JSON, round trips and streaming.
 
-char: characters. word: the most frequent words. bpe: frequent pieces of words, as in the assignment. bytes: frequent
-pieces of the text's bytes, as in GPT-2. Only char (on characters it knows) and bytes give the very same text back.
+char: characters. word: the most frequent words. bpe: BPE on characters, as in the assignment. bytes: BPE on UTF-8
+bytes, as in GPT-2. Only char (without unknown characters) and bytes are lossless.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pydantic
 from jaxtyping import Int32, Integer
 from numpy import ndarray
 
-from explorer.errors import DamagedRun, InvalidSetting, TextError, shortened
+from explorer.errors import DamagedRun, InvalidSetting, TextError, shorten
 from explorer.tokenization.characters import Characters
 from explorer.tokenization.pipeline import Pipeline
 from explorer.tokenization.subwords import BPE, ByteLevelBPE
@@ -29,63 +29,63 @@ _CLASSES: Final[dict[str, type[Characters] | type[Pipeline]]] = {
     "bytes": ByteLevelBPE,
 }
 KINDS: Final = tuple(_CLASSES)
-_NAMED = 3  # unknown characters or words that a sentence names
-_SHOWN_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")  # how a token shows a byte that is only a part of a character
-_LONGEST_CHARACTER = 4  # bytes of it in UTF-8, so tokens: what stands before does not change what comes next
+_MAX_NAMED = 3  # unknown characters or words that a message lists
+_ESCAPED_BYTE = re.compile(r"\\x([89a-f][0-9a-f])")  # a byte of an incomplete character, as tokens show it
+_MAX_CHARACTER_BYTES = 4  # in UTF-8; earlier tokens do not affect the next character
 
 
 @runtime_checkable
 class Tokenizer(Protocol):
-    """What a language model and a page need of a tokenizer. It never changes; any thread may use it."""
+    """The interface of a tokenizer. It is immutable and thread-safe."""
 
     @property
     def kind(self) -> str: ...
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        r"""By id, as a person reads them; a byte that is only a part of a character as \xf0."""
+        r"""The readable tokens by id; a byte of an incomplete character is escaped as \xf0."""
 
     @property
     def unknown(self) -> int | None:
-        """The id of "<unk>", if it has one."""
+        """The id of "<unk>", or None."""
 
     @property
     def padding(self) -> int | None:
-        """The id of "<pad>", if it has one."""
+        """The id of "<pad>", or None."""
 
     @property
     def merges(self) -> tuple[tuple[str, str], ...]:
-        """The pairs of tokens that became one, in the order they were learned; none for characters and words."""
+        """The merged pairs of tokens, in the order in which they were learned; empty for characters and words."""
 
     def encode(self, text: str) -> Int32[ndarray, " tokens"]:
-        """What it does not know becomes `unknown`, or is dropped where there is none. Raises TextError."""
+        """Return the ids of a text. Unknown parts become `unknown`, or are dropped if it is None. Raises TextError."""
 
     def encode_batch(self, texts: Sequence[str]) -> list[Int32[ndarray, " _"]]:
-        """`encode` of many texts, on all cores. Raises TextError."""
+        """Encode many texts in parallel. Raises TextError."""
 
     def decode(self, ids: Sequence[int] | Integer[ndarray, " tokens"]) -> str:
-        """The text again, as far as its kind allows; padding is left out."""
+        """Return the text of ids, without padding. Raises ValueError if an id is not in the vocabulary."""
 
     def spans(self, text: str) -> list[tuple[int, int, int]]:
-        """(id, start, end) of each token of `encode`, in characters of the text.
+        """Return (id, start, end) of each token of `encode`, in characters of the text.
 
-        Tokens that are parts of one character all have the place of that character. Raises TextError.
+        Tokens that are parts of one character all have the span of that character. Raises TextError.
         """
 
-    def unknown_in(self, text: str) -> list[str]:
-        """The characters (of words: the words) that it does not know, each once, in order. Raises TextError."""
+    def find_unknown(self, text: str) -> list[str]:
+        """Return the unknown characters (or words) of a text, each once, in order. Raises TextError."""
 
     def to_json(self) -> str: ...
 
 
 def train(kind: str, text: str | Sequence[str], vocabulary: int) -> Tokenizer:
-    """Learn from one text or from many at most `vocabulary` tokens; the same text gives the same tokenizer.
+    """Train a tokenizer with at most `vocabulary` tokens on one or several texts. Training is deterministic.
 
-    The number is a wish: a text that cannot give so many gives fewer. Characters are what they are, whatever the wish.
-    Raises InvalidSetting, TextError.
+    A small text gives fewer tokens. The kind "char" ignores `vocabulary`. Raises InvalidSetting for an unknown kind or
+    a vocabulary that is too small, TextError for a text without tokens.
     """
     if kind not in _CLASSES:
-        raise InvalidSetting(f"There is no tokenizer “{shortened(kind)}”. There is {', '.join(KINDS)}.")
+        raise InvalidSetting(f"There is no tokenizer “{shorten(kind)}”. There is {', '.join(KINDS)}.")
     texts = [text] if isinstance(text, str) else text
     if not any(texts):
         raise TextError("The text is empty: no tokenizer can learn from it. Give one with words in it.")
@@ -93,16 +93,16 @@ def train(kind: str, text: str | Sequence[str], vocabulary: int) -> Tokenizer:
 
 
 def from_json(text: str) -> Tokenizer:
-    """What `to_json` wrote, maybe on another machine. Raises DamagedRun."""
+    """Return the tokenizer that `to_json` wrote. Raises DamagedRun if the JSON text is damaged."""
     try:
         kind = _File.model_validate_json(text).kind
         if kind not in _CLASSES:
-            raise ValueError(f"there is no kind “{shortened(kind)}”")
+            raise ValueError(f"there is no kind “{shorten(kind)}”")
         return _CLASSES[kind].from_json(text)
     except ValueError as error:  # pydantic's errors are ValueErrors
         reason = error.errors()[0]["msg"] if isinstance(error, pydantic.ValidationError) else error
         raise DamagedRun(
-            f"The tokenizer of this run cannot be read: {shortened(reason, 120)}. Train it again."
+            f"The tokenizer of this run cannot be read: {shorten(reason, 120)}. Train it again."
         ) from error
 
 
@@ -115,30 +115,33 @@ class RoundTrip(NamedTuple):
 
     text: str
     exact: bool
-    lost: str  # what is lost or put in, for the middle of a sentence; empty if exact
+    differences: str  # what changed, for the middle of a sentence; empty if exact
 
 
 def round_trip(tokenizer: Tokenizer, text: str) -> RoundTrip:
-    """The text through the tokenizer and back, compared with itself. Raises TextError."""
+    """Encode and decode a text, and compare the result with it. Raises TextError."""
     ids = tokenizer.encode(text)
     decoded = tokenizer.decode(ids)
     if decoded == text:
         return RoundTrip(decoded, True, "")
-    return RoundTrip(decoded, False, ", ".join([*_unknown(tokenizer, text), *_spaces(tokenizer, text, decoded)]))
+    return RoundTrip(
+        decoded, False, ", ".join([*_describe_unknown(tokenizer, text), *_describe_spaces(tokenizer, text, decoded)])
+    )
 
 
-def _unknown(tokenizer: Tokenizer, text: str) -> list[str]:
-    names = tokenizer.unknown_in(text)
+def _describe_unknown(tokenizer: Tokenizer, text: str) -> list[str]:
+    """Return a phrase about the unknown parts of a text, or an empty list."""
+    names = tokenizer.find_unknown(text)
     if not names:
         return []
     noun = "word" if tokenizer.kind == "word" else "character"
-    shown = ", ".join(f"“{shortened(name, 24)}”" for name in names[:_NAMED])
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    shown = ", ".join(f"“{shorten(name, 24)}”" for name in names[:_MAX_NAMED])
+    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
     return [f"{len(names):,} unknown {noun}{'s' * (len(names) != 1)} ({shown}{more})"]
 
 
-def _spaces(tokenizer: Tokenizer, text: str, decoded: str) -> list[str]:
-    """How the spaces differ. Everything else is the same in both texts, once what is unknown is called so in both."""
+def _describe_spaces(tokenizer: Tokenizer, text: str, decoded: str) -> list[str]:
+    """Return a phrase about changed white space, or an empty list. The texts differ only there and in unknown parts."""
     if tokenizer.unknown is None:
         return []
     unknown = tokenizer.tokens[tokenizer.unknown]
@@ -159,44 +162,44 @@ def _spaces(tokenizer: Tokenizer, text: str, decoded: str) -> list[str]:
 
 
 class DecodeStream:
-    """A text that grows token by token: what each one adds to what `decode` says of all of them.
+    """Decodes a text token by token: `step` returns the text that each token adds to the decoded text.
 
-    Tokens that are parts of a character add nothing, until one completes it: that one adds the character.
-    The text may begin behind that of other ids, `after`.
+    A token that is a part of a character adds nothing; the token that completes the character adds it.
+    `after`: ids that precede the text.
     """
 
     def __init__(self, tokenizer: Tokenizer, after: Sequence[int] | Integer[ndarray, " before"] = ()) -> None:
         self._tokenizer = tokenizer
-        self._last: list[int] = []  # the token before the next one, as far as it decides on a space between them
+        self._last: list[int] = []  # the previous token, if it affects the space before the next one
         self._added: dict[tuple[int, ...], str] = {}
         self._bytes: dict[int, bytes] = {}
         self._characters = codecs.getincrementaldecoder("utf-8")("replace")
-        for id in [id for id in after if id != tokenizer.padding][-_LONGEST_CHARACTER:]:
+        for id in [id for id in after if id != tokenizer.padding][-_MAX_CHARACTER_BYTES:]:
             self.step(int(id))
 
     def step(self, id: int) -> str:
-        """What one more token adds. Raises ValueError where it is of no token."""
+        """Return the text that one more token adds. Raises ValueError if the id is not in the vocabulary."""
         if self._tokenizer.kind == "bytes":
-            return self._characters.decode(self._bytes_of(id))
-        added = self._behind(*self._last, id)
+            return self._characters.decode(self._token_bytes(id))
+        added = self._added_text(*self._last, id)
         if self._tokenizer.kind != "char" and id != self._tokenizer.padding:
             self._last = [id]
         return added
 
     def end(self) -> str:
-        """What stands for a character at the end that no token completed; empty if there is none."""
+        """Return the replacement of an incomplete character at the end; empty if there is none."""
         return self._characters.decode(b"", final=True)
 
-    def _behind(self, *tokens: int) -> str:
-        """What the last of one or two tokens adds."""
+    def _added_text(self, *tokens: int) -> str:
+        """Return the text that the last of one or two tokens adds."""
         added = self._added.get(tokens)
         if added is None:
-            before = len(self._behind(tokens[0])) if len(tokens) == 2 else 0
+            before = len(self._added_text(tokens[0])) if len(tokens) == 2 else 0
             added = self._added[tokens] = self._tokenizer.decode(tokens)[before:]
         return added
 
-    def _bytes_of(self, id: int) -> bytes:
-        """What a token of the kind “bytes” stands for."""
+    def _token_bytes(self, id: int) -> bytes:
+        """Return the bytes of a token of the kind “bytes”."""
         found = self._bytes.get(id)
         if found is None:
             text = self._tokenizer.decode([id])
@@ -204,7 +207,7 @@ class DecodeStream:
             if shown == text:  # whole characters
                 found = text.encode()
             else:
-                parts = _SHOWN_BYTE.split(shown)  # in turns: what stands between, two digits of a byte
+                parts = _ESCAPED_BYTE.split(shown)  # alternately text and the two digits of a byte
                 found = b"".join(bytes.fromhex(part) if i % 2 else part.encode() for i, part in enumerate(parts))
             self._bytes[id] = found
         return found
@@ -215,10 +218,10 @@ def pieces(
     ids: Sequence[int] | Integer[ndarray, " tokens"],
     after: Sequence[int] | Integer[ndarray, " before"] = (),
 ) -> list[str]:
-    """What each token adds to the text: together they are what `decode` says of all ids.
+    """Return the text that each token adds; joined, the pieces are the decoded text of all ids.
 
-    With `after`, what each adds behind the text of those ids. A token that completes no character adds nothing; only
-    the last one adds what stands for the missing rest. Raises ValueError for ids of no token.
+    `after`: ids that precede the text. A token that completes no character adds nothing; only the last one adds the
+    replacement of an incomplete character. Raises ValueError if an id is not in the vocabulary.
     """
     stream = DecodeStream(tokenizer, after)
     added = [stream.step(int(id)) for id in ids]
@@ -228,17 +231,17 @@ def pieces(
 
 
 def characters_per_token(tokenizer: Tokenizer, text: str) -> float:
-    """How much of a text one token stands for, on average; NaN if the text gives no token. Raises TextError."""
+    """Return the mean number of characters per token; NaN for a text without tokens. Raises TextError."""
     tokens = len(tokenizer.encode(text))
     return len(text) / tokens if tokens else math.nan
 
 
 def unknown_rate(tokenizer: Tokenizer, text: str) -> float:
-    """Share of a text's tokens (of characters: of its characters) that are unknown; NaN if there are none.
+    """Return the share of unknown tokens (for the kind "char": characters) of a text; NaN if there are none.
 
     Raises TextError.
     """
     ids = tokenizer.encode(text)
-    if isinstance(tokenizer, Characters):  # it drops what it does not know
+    if isinstance(tokenizer, Characters):  # it drops unknown characters
         return 1 - len(ids) / len(text) if text else math.nan
     return float((ids == tokenizer.unknown).mean()) if len(ids) else math.nan

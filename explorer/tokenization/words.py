@@ -1,4 +1,4 @@
-"""Words: a sentence as a row of tokens from a small, closed vocabulary."""
+"""Sentences over a small, closed vocabulary of words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import string
 import unicodedata
 from dataclasses import dataclass
 
-from explorer.errors import EmptySentence, SentenceTooLong, UnknownWords, shortened
+from explorer.errors import EmptySentence, SentenceTooLong, UnknownWords, shorten
 
-LONGEST = 40  # words in a typed sentence; a recurrent net reads them one after the other
+MAX_WORDS = 40  # in a sentence
 _PUNCTUATION = string.punctuation + "“”‘’«»…–—¡¿。，"
 
 
@@ -17,7 +17,7 @@ _PUNCTUATION = string.punctuation + "“”‘’«»…–—¡¿。，"
 class Words:
     """A closed vocabulary with a first, a last and a padding token.
 
-    Ids are places in `tokens`. `markers` (first, last, padding) are never typed: they are set.
+    Ids are indices into `tokens`. `markers` (first, last, padding) cannot be typed.
     """
 
     tokens: tuple[str, ...]
@@ -31,55 +31,55 @@ class Words:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a visitor may type."""
+        """The tokens without the markers."""
         return tuple(token for token in self.tokens if token not in self.markers)
 
     def id(self, token: str) -> int:
         return self.tokens.index(token)
 
     def split(self, text: str) -> tuple[str, ...]:
-        """The words of a text: lower case, without the punctuation around them.
+        """Split a text into lower-case words without surrounding punctuation.
 
-        Raises EmptySentence, SentenceTooLong, or UnknownWords with the nearest known words.
+        Raises EmptySentence, SentenceTooLong, or UnknownWords, which suggests the nearest known words.
         """
-        pieces = (_bare(piece) for piece in unicodedata.normalize("NFKC", text).split())
+        pieces = (_normalize(piece) for piece in unicodedata.normalize("NFKC", text).split())
         words = tuple(piece for piece in pieces if piece)
         if not words:
-            raise EmptySentence(f"There is no word in this sentence. The models know {_list(self.words)}.")
-        if len(words) > LONGEST:
+            raise EmptySentence(f"There is no word in this sentence. The models know {_join_words(self.words)}.")
+        if len(words) > MAX_WORDS:
             raise SentenceTooLong(
-                f"This sentence has {len(words):,} words; the models are asked to read at most {LONGEST}. Shorten it."
+                f"This sentence has {len(words):,} words; the models are asked to read at most {MAX_WORDS}. Shorten it."
             )
         unknown = tuple(dict.fromkeys(word for word in words if word not in self.words))
         if unknown:
             nearest = {word: self.nearest(word) for word in unknown}
-            shown = _list([f"“{shortened(word, 24)}”" for word in unknown[:3]])
+            shown = _join_words([f"“{shorten(word, 24)}”" for word in unknown[:3]])
             more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
             raise UnknownWords(f"The models never saw {shown}{more}. Words near it that they know:", nearest)
         return words
 
-    def replaced(self, text: str, word: str, known: str) -> str:
-        """The text with every occurrence of an unknown word replaced by a known one."""
-        return " ".join(known if _bare(piece) == word else piece for piece in text.split())
+    def replace_word(self, text: str, word: str, known: str) -> str:
+        """Replace every occurrence of an unknown word by a known one."""
+        return " ".join(known if _normalize(piece) == word else piece for piece in text.split())
 
     def nearest(self, word: str) -> tuple[str, ...]:
-        """The three known words that are spelled most like it."""
-        word = word[:50]  # the comparison takes the square of the length
+        """Return the three known words with the most similar spelling."""
+        word = word[:50]  # the comparison takes quadratic time
         return tuple(sorted(self.words, key=lambda known: -difflib.SequenceMatcher(None, word, known).ratio())[:3])
 
     def encode(self, words: tuple[str, ...]) -> tuple[int, ...]:
-        """Ids of known words between the first and the last marker."""
+        """Return the ids of known words, with the first and the last marker."""
         return tuple(self.id(token) for token in (self.first, *words, self.last))
 
     def decode(self, ids: tuple[int, ...]) -> tuple[str, ...]:
-        """The words again, without markers."""
+        """Return the words of ids, without markers."""
         return tuple(token for token in (self.tokens[i] for i in ids) if token not in self.markers)
 
 
-def _bare(piece: str) -> str:
-    """One piece of text in lower case, without the punctuation around it."""
+def _normalize(piece: str) -> str:
+    """Return a piece of text in lower case, without surrounding punctuation."""
     return unicodedata.normalize("NFKC", piece).casefold().strip(_PUNCTUATION)
 
 
-def _list(words: tuple[str, ...] | list[str]) -> str:
+def _join_words(words: tuple[str, ...] | list[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]

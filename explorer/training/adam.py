@@ -1,9 +1,9 @@
-"""Adam (Kingma & Ba 2015, algorithm 1) on one vector that holds every parameter.
+"""Adam (Kingma & Ba 2015, algorithm 1) on one vector that holds all parameters.
 
-Our models are so small that a step costs what its calls cost, not what its numbers cost. With all
-parameters as views of one vector a step is six operations, however many matrices there are; this is
-about a quarter of the time of `torch.optim.Adam(fused=True)` here, with the same result to rounding.
-Element by element, so replicas never mix.
+Our models are so small that the time of a step is the number of its calls. With all parameters as views of one
+vector a step is six operations, however many matrices there are. This takes about a quarter of the time of
+`torch.optim.Adam(fused=True)` here, with the same result up to rounding. All operations are element by element, so
+replicas do not mix.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 
-class Flat:
-    """Moves the parameters of a model into one vector, and their gradients into another."""
+class FlatParameters:
+    """Holds the parameters of a model in one vector, and their gradients in another; the parameters become views."""
 
     def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
         parameters = list(parameters)
@@ -31,9 +31,9 @@ class Flat:
         self.gradient.zero_()
 
 
-class Adam(Flat):
-    """Steps along the gradient's mean, divided by the root of its mean square; with `decay` it is AdamW
-    (Loshchilov & Hutter 2019): weights shrink by lr * decay beside the step, not through the gradient."""
+class Adam(FlatParameters):
+    """Adam; with `decay` it is AdamW (Loshchilov & Hutter 2019): the weights shrink by lr * decay in each step, which
+    does not enter the gradient."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class Adam(Flat):
         self.square = torch.zeros_like(self.weights)
 
     def state(self) -> dict[str, torch.Tensor]:
-        """The averages, as they stand; with the weights and the step count all it takes to go on."""
+        """Return copies of both moments; with the weights and the step count they are all that resuming needs."""
         return {"mean": self.mean.clone(), "square": self.square.clone()}
 
     def restore(self, state: Mapping[str, torch.Tensor], steps: int) -> None:
-        """Go on from averages that `state` gave after so many steps."""
+        """Continue from the moments that `state` returned after so many steps."""
         self.mean.copy_(state["mean"])
         self.square.copy_(state["square"])
         self.steps = steps

@@ -1,7 +1,7 @@
-"""A run is its configuration, and its key follows from it: the name of its folder, cache entry and link.
+"""The configuration of a run, and its key, which names its folder, cache entry and link.
 
-Needs neither torch nor data. The door for everything that comes from outside (`parse`, `changed`)
-is here: whatever passes it is valid.
+Needs neither torch nor data. Everything that comes from outside goes through `parse_config` or `with_settings`, which
+validate it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import pydantic
 
-from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_row, models_of, task_row, variant
-from explorer.errors import InvalidSetting, shortened
+from explorer.catalogue import MODELS, TASKS, ModelConfig, TaskConfig, model_for_task, model_row, models_of, task_row
+from explorer.errors import InvalidSetting, shorten
 from explorer.models.settings import setting
 
 Task = TypeVar("Task")
@@ -30,7 +30,7 @@ KEY = re.compile("[a-z2-7]{12}")  # see `key`
 
 @dataclass(frozen=True)
 class Optimiser:
-    """How weights follow their gradients; `optimisers.py` has the formulas. Some settings are for one method only."""
+    """The settings of the optimiser; `optimisers.py` has the formulas. Some settings are for one method only."""
 
     method: Literal["adam", "sgd", "rmsprop", "muon"] = setting(
         "adam",
@@ -52,12 +52,12 @@ class Optimiser:
     matrix_rate: float = setting(0.02, "Step size for the matrices under Muon.", 1e-6, 1.0)
     rest_decay: float = setting(0.0, "Weight decay of what Muon leaves to Adam: embedding, norms, readout.", 0, 10)
 
-    def rate(self, step: int, steps: int) -> float:
-        """The step size of a step (counted from 1) of so many."""
-        return self.learning_rate * self.factor(step, steps)
+    def learning_rate_at(self, step: int, steps: int) -> float:
+        """Return the learning rate of step number `step` (counted from 1) of `steps`."""
+        return self.learning_rate * self.schedule_factor(step, steps)
 
-    def factor(self, step: int, steps: int) -> float:
-        """What a step (counted from 1) of so many multiplies every step size by."""
+    def schedule_factor(self, step: int, steps: int) -> float:
+        """Return the factor by which the schedule multiplies every learning rate in a step (counted from 1)."""
         left = 1 - (step - 1) / steps
         shape = {"constant": 1.0, "linear": left, "cosine": (1 - math.cos(math.pi * left)) / 2}[self.schedule]
         if self.schedule != "constant":
@@ -67,15 +67,15 @@ class Optimiser:
 
 @dataclass(frozen=True)
 class Branch:
-    """Where a run goes on from: a step of another run, its parent."""
+    """The starting point of a run: a step of another run, its parent."""
 
-    parent: str  # a key
+    parent: str  # its key
     step: int
 
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that decides a result, and nothing else: no path, no clock, no screen."""
+    """Everything that a result depends on, and nothing else."""
 
     task: TaskConfig
     model: ModelConfig
@@ -116,8 +116,8 @@ class RunConfig:
     def model_name(self) -> str:
         return model_row(self.model).name
 
-    def on(self, kind: type[Task]) -> Task:
-        """The settings of the task, which the caller knows."""
+    def task_as(self, kind: type[Task]) -> Task:
+        """Return the settings of the task, as the type that the caller knows it to be."""
         assert isinstance(self.task, kind)
         return self.task
 
@@ -128,28 +128,28 @@ class RunConfig:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Batches in an epoch; the last may be smaller. 0 where a task knows no epochs."""
+        """Batches in an epoch; the last may be smaller. 0 if the task has no epochs."""
         return math.ceil(getattr(self.task, "train_size", 0) / self.batch_size)
 
     @property
     def steps(self) -> int:
-        """Optimiser steps of the whole run; a branch counts on from its parent."""
+        """Optimiser steps of the whole run; a branch includes those of its parent."""
         return self.iterations or self.epochs * self.steps_per_epoch
 
     @property
     def first_step(self) -> int:
-        """Steps taken before this run: none, or those of its parent."""
+        """Steps before this run: 0, or those of its parent."""
         return self.branch.step if self.branch else 0
 
-    def evaluated(self, step: int) -> bool:
-        """Whether the model is asked after so many steps: at every epoch's end or as often as is set, at each
-        snapshot, and at the end."""
+    def evaluates_at(self, step: int) -> bool:
+        """Whether the model is evaluated after `step` steps: at every epoch's end or every `evaluate_every` steps, at
+        each snapshot, and at the end."""
         every = self.evaluate_every or self.steps_per_epoch or self.steps
         return step % every == 0 or step in self.snapshot_steps
 
     @cached_property
     def snapshot_steps(self) -> tuple[int, ...]:
-        """After which steps weights are kept: the first, the last, and between them on a logarithmic schedule."""
+        """The steps after which weights are saved: the first, the last, and logarithmically spaced ones between."""
         length = self.steps - self.first_step
         between = (
             {round(length ** (i / (self.snapshots - 2))) for i in range(self.snapshots - 1)}
@@ -159,167 +159,171 @@ class RunConfig:
         return tuple(sorted(self.first_step + after for after in {0, *between, length}))
 
 
-def default(task: str, model: str) -> RunConfig:
-    """The released configuration of a model on a task."""
+def default_config(task: str, model: str) -> RunConfig:
+    """Return the released configuration of a model on a task. Raises InvalidSetting."""
     if task not in TASKS:
-        raise InvalidSetting(_unknown("task", task, TASKS))
+        raise InvalidSetting(_unknown_name_message("task", task, TASKS))
     if model not in MODELS:
-        raise InvalidSetting(_unknown("model", model, MODELS))
-    return _default(task, model)
+        raise InvalidSetting(_unknown_name_message("model", model, MODELS))
+    return _cached_default(task, model)
 
 
 @lru_cache
-def _default(task: str, model: str) -> RunConfig:
-    found = MODELS[model].variants.get(task)
-    if found is None:
+def _cached_default(task: str, model: str) -> RunConfig:
+    model_variant = MODELS[model].by_task.get(task)
+    if model_variant is None:
         raise InvalidSetting(
             f"{MODELS[model].title} cannot be trained on {TASKS[task].title}. There is {', '.join(models_of(task))}."
         )
-    own = {name: value for name, value in found.recipe.items() if name in _OWN}
-    rest = {name: value for name, value in found.recipe.items() if name not in _OWN}
-    return RunConfig(TASKS[task].config(), found.config(), Optimiser(**rest), **own)  # type: ignore[arg-type]
+    own = {name: value for name, value in model_variant.recipe.items() if name in _RUN_SETTINGS}
+    rest = {name: value for name, value in model_variant.recipe.items() if name not in _RUN_SETTINGS}
+    return RunConfig(TASKS[task].config(), model_variant.config(), Optimiser(**rest), **own)  # type: ignore[arg-type]
 
 
 def to_json(config: RunConfig) -> dict[str, Any]:
-    """The whole configuration as plain data."""
+    """Return the whole configuration as JSON-compatible data."""
     task, optimiser = task_row(config.task), dataclasses.asdict(config.optimiser)
     return {
         "task": {"name": task.name, "version": task.version, **dataclasses.asdict(config.task)},
         "model": {
             "name": config.model_name,
-            "version": variant(config.model).version,
+            "version": model_for_task(config.model).version,
             **dataclasses.asdict(config.model),
         },
         "optimiser": {"name": optimiser.pop("method"), **optimiser},
-        **{name: getattr(config, name) for name in _OWN},
+        **{name: getattr(config, name) for name in _RUN_SETTINGS},
         **({"branch": dataclasses.asdict(config.branch)} if config.branch else {}),
     }
 
 
-def differing(config: RunConfig) -> dict[str, Any]:
-    """The settings that are not as released; a name that two parts have comes with its part, as in `task.seed`."""
+def changed_settings(config: RunConfig) -> dict[str, Any]:
+    """Return the settings that differ from the released ones; a name in two sections is given as `task.seed`."""
     whole = to_json(config)
-    usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
-    parts = {name: value for name, value in usual.items() if isinstance(value, dict)}
-    different = {name: whole[name] for name in usual.keys() - parts.keys() if whole[name] != usual[name]}
+    released = to_json(default_config(whole["task"]["name"], whole["model"]["name"]))
+    parts = {name: value for name, value in released.items() if isinstance(value, dict)}
+    different = {name: whole[name] for name in released.keys() - parts.keys() if whole[name] != released[name]}
     for part, before in parts.items():
         if part == "optimiser" and whole[part]["name"] != before["name"]:
             different["method"] = whole[part]["name"]
         for name in before.keys() - {"name", "version"}:
             if whole[part][name] != before[name]:
-                homes = (name in usual) + sum(name in other for other in parts.values())
-                different[name if homes == 1 else f"{part}.{name}"] = whole[part][name]
+                sections = (name in released) + sum(name in other for other in parts.values())
+                different[name if sections == 1 else f"{part}.{name}"] = whole[part][name]
     return dict(sorted(different.items()))
 
 
 @lru_cache(maxsize=4096)
 def key(config: RunConfig) -> str:
-    """Twelve letters that name the run: made of the task, the model and what differs from their defaults."""
+    """Return the key of a run: a hash of task, model and settings other than the default, as twelve characters."""
     whole = to_json(config)
-    usual = to_json(default(whole["task"]["name"], whole["model"]["name"]))
+    released = to_json(default_config(whole["task"]["name"], whole["model"]["name"]))
     different: dict[str, Any] = {}
     for name, value in whole.items():
         if isinstance(value, dict):
-            before = usual.get(name, {})
+            before = released.get(name, {})
             changes = {k: v for k, v in value.items() if k in ("name", "version") or v != before.get(k)}
             different[name] = changes
-        elif value != usual[name]:
+        elif value != released[name]:
             different[name] = value
     text = json.dumps(different, sort_keys=True, separators=(",", ":"))
     return base64.b32encode(hashlib.sha256(text.encode()).digest())[:12].decode().lower()
 
 
-def parse(data: object) -> RunConfig:
-    """A configuration from plain data, every value checked. Raises InvalidSetting."""
-    if not isinstance(data, Mapping) or not all(isinstance(data.get(part), Mapping) for part in _PARTS):
+def parse_config(data: object) -> RunConfig:
+    """Return a configuration from JSON data, with every value validated. Raises InvalidSetting."""
+    if not isinstance(data, Mapping) or not all(isinstance(data.get(part), Mapping) for part in _SECTIONS):
         raise InvalidSetting("This is not a run's configuration: it names no task, model and optimiser.")
-    usual = default(str(data["task"].get("name")), str(data["model"].get("name")))
-    versions = {"task": task_row(usual.task).version, "model": variant(usual.model).version}
+    released = default_config(str(data["task"].get("name")), str(data["model"].get("name")))
+    versions = {"task": task_row(released.task).version, "model": model_for_task(released.model).version}
     for part, version in versions.items():
         if data[part].get("version") != version:
             raise InvalidSetting(
-                f"This run was made with version {shortened(data[part].get('version'))} of “{data[part]['name']}”; "
+                f"This run was made with version {shorten(data[part].get('version'))} of “{data[part]['name']}”; "
                 f"this program has version {version}. Train it again."
             )
-    unknown = set(data) - {*_PARTS, *_OWN, "branch"}
+    unknown = set(data) - {*_SECTIONS, *_RUN_SETTINGS, "branch"}
     if unknown:
-        raise InvalidSetting(_unknown("setting", sorted(unknown)[0], [*_PARTS, *_OWN, "branch"]))
-    changes = {name: data[name] for name in _OWN if name in data}
-    for part in _PARTS:
+        raise InvalidSetting(
+            _unknown_name_message("setting", sorted(unknown)[0], [*_SECTIONS, *_RUN_SETTINGS, "branch"])
+        )
+    changes = {name: data[name] for name in _RUN_SETTINGS if name in data}
+    for part in _SECTIONS:
         changes |= {f"{part}.{k}": v for k, v in data[part].items() if k not in ("name", "version")}
     changes["optimiser.method"] = data["optimiser"].get("name")
-    config = changed(usual, changes)
-    return config if data.get("branch") is None else _branched(config, data["branch"])
+    config = with_settings(released, changes)
+    return config if data.get("branch") is None else _with_branch(config, data["branch"])
 
 
 BRANCH_SETTINGS = ("learning_rate", "schedule", "warmup", "order", "epochs", "iterations", "snapshots")
 
 
-def branched(parent: RunConfig, step: int, changes: Mapping[str, object]) -> RunConfig:
-    """The run that goes on from a step of another one, with some settings changed. Raises InvalidSetting."""
+def branch_from(parent: RunConfig, step: int, changes: Mapping[str, object]) -> RunConfig:
+    """Return a run that continues from a step of another one, with some settings changed. Raises InvalidSetting."""
     for name in changes:
         if name not in BRANCH_SETTINGS:
             raise InvalidSetting(
-                f"A branch keeps the task, the model and the seeds of its parent; {shortened(name)} cannot be changed. "
+                f"A branch keeps the task, the model and the seeds of its parent; {shorten(name)} cannot be changed. "
                 f"There is {', '.join(BRANCH_SETTINGS)}."
             )
-    return _branched(changed(parent, changes), {"parent": key(parent), "step": step})
+    return _with_branch(with_settings(parent, changes), {"parent": key(parent), "step": step})
 
 
-def _branched(config: RunConfig, branch: object) -> RunConfig:
+def _with_branch(config: RunConfig, branch: object) -> RunConfig:
     if not isinstance(branch, Mapping) or set(branch) != {"parent", "step"}:
         raise InvalidSetting("A branch names its parent and a step, and nothing else.")
     parent, step = branch["parent"], branch["step"]
     if not isinstance(parent, str) or not KEY.fullmatch(parent):
-        raise InvalidSetting(f"{shortened(parent)} is no run's key: a key has twelve letters and digits.")
+        raise InvalidSetting(f"{shorten(parent)} is no run's key: a key has twelve letters and digits.")
     if not isinstance(step, int) or isinstance(step, bool) or not 0 <= step < config.steps:
         raise InvalidSetting(
-            f"A branch from step {shortened(step)} is not possible. Give a whole number from 0 to "
+            f"A branch from step {shorten(step)} is not possible. Give a whole number from 0 to "
             f"{config.steps - 1:,}, or more epochs."
         )
     return dataclasses.replace(config, branch=Branch(parent, step))
 
 
-def changed(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
-    """The configuration with some settings changed, each by its name (`p_not`, or `task.p_not`).
+def with_settings(config: RunConfig, changes: Mapping[str, object]) -> RunConfig:
+    """Return the configuration with some settings changed, each given by its name (`p_not`, or `task.p_not`).
 
-    Values may be text, as from an address or the command line. Raises InvalidSetting.
+    Values may be text, as from a URL or the command line. Raises InvalidSetting.
     """
-    own: dict[str, object] = {name: getattr(config, name) for name in _OWN}
-    parts = {part: dataclasses.asdict(getattr(config, part)) for part in _PARTS}
+    own: dict[str, object] = {name: getattr(config, name) for name in _RUN_SETTINGS}
+    parts = {part: dataclasses.asdict(getattr(config, part)) for part in _SECTIONS}
     for name, value in changes.items():
         part, _, last = name.rpartition(".")
-        homes = [p for p in parts if last in parts[p] and part in ("", p)]
+        sections = [p for p in parts if last in parts[p] and part in ("", p)]
         if not part and name in own:
             own[name] = value
-        elif homes:
-            parts[homes[0]][last] = value
+        elif sections:
+            parts[sections[0]][last] = value
         else:
-            raise InvalidSetting(_unknown("setting", name, [*own, *(k for p in parts.values() for k in p)]))
+            raise InvalidSetting(
+                _unknown_name_message("setting", name, [*own, *(k for p in parts.values() for k in p)])
+            )
     built = {part: validated(type(getattr(config, part)), values) for part, values in parts.items()}
-    new = RunConfig(**built, **_checked(RunConfig, own))
-    return _branched(new, dataclasses.asdict(config.branch)) if config.branch else new
+    new = RunConfig(**built, **_validated_fields(RunConfig, own))
+    return _with_branch(new, dataclasses.asdict(config.branch)) if config.branch else new
 
 
 def validated(kind: type[Any], values: Mapping[str, object]) -> Any:
-    """A settings dataclass made from untrusted values. Raises InvalidSetting with what is possible."""
+    """Return a settings dataclass made from untrusted values. Raises InvalidSetting, which says what is possible."""
     try:
-        return kind(**_checked(kind, values))
+        return kind(**_validated_fields(kind, values))
     except ValueError as error:  # a dataclass's own rule between two of its settings
         raise InvalidSetting(f"{error}. Change one of the two.") from error
 
 
-def _checked(kind: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
+def _validated_fields(kind: type[Any], values: Mapping[str, object]) -> dict[str, Any]:
     try:
-        return dict(_checker(kind).model_validate(values))  # type: ignore[arg-type]  # a class is hashable
+        return dict(_pydantic_model(kind).model_validate(values))  # type: ignore[arg-type]  # a class is hashable
     except pydantic.ValidationError as error:
         name = str(error.errors()[0]["loc"][0])
-        raise InvalidSetting(_impossible(kind, name, values.get(name))) from None
+        raise InvalidSetting(_invalid_value_message(kind, name, values.get(name))) from None
 
 
 @lru_cache
-def _checker(kind: type[Any]) -> type[pydantic.BaseModel]:
-    """A pydantic model with the types and limits of a settings dataclass."""
+def _pydantic_model(kind: type[Any]) -> type[pydantic.BaseModel]:
+    """Return a pydantic model with the types and limits of a settings dataclass."""
     hints = get_type_hints(kind)
     fields: dict[str, Any] = {}
     for f in dataclasses.fields(kind):
@@ -332,11 +336,11 @@ def _checker(kind: type[Any]) -> type[pydantic.BaseModel]:
     return pydantic.create_model(kind.__name__, __config__=strictness, **fields)
 
 
-def _impossible(kind: type[Any], name: str, value: object) -> str:
-    """One sentence: what was given, what is possible."""
+def _invalid_value_message(kind: type[Any], name: str, value: object) -> str:
+    """Say in one sentence which value was given and which are possible."""
     field = next((f for f in dataclasses.fields(kind) if f.name == name), None)
     if field is None:
-        return _unknown("setting", name, [f.name for f in dataclasses.fields(kind)])
+        return _unknown_name_message("setting", name, [f.name for f in dataclasses.fields(kind)])
     hint = get_type_hints(kind)[name]
     if get_origin(hint) is Literal:
         possible = "one of " + ", ".join(map(str, get_args(hint)))
@@ -348,14 +352,14 @@ def _impossible(kind: type[Any], name: str, value: object) -> str:
     else:
         sort = "a whole number" if hint is int else "a number"
         possible = f"{sort} from {field.metadata['low']:g} to {field.metadata['high']:,}"
-    return f"{name} = {shortened(value)} is not possible. Give {possible}."
+    return f"{name} = {shorten(value)} is not possible. Give {possible}."
 
 
-def _unknown(what: str, name: str, known: Any) -> str:
+def _unknown_name_message(what: str, name: str, known: Any) -> str:
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.4)
     hint = f"Nearest: {', '.join(near)}." if near else f"There is {', '.join(known)}."
-    return f"There is no {what} “{shortened(name)}”. {hint}"
+    return f"There is no {what} “{shorten(name)}”. {hint}"
 
 
-_PARTS = ("task", "model", "optimiser")
-_OWN = tuple(f.name for f in dataclasses.fields(RunConfig) if "help" in f.metadata)
+_SECTIONS = ("task", "model", "optimiser")
+_RUN_SETTINGS = tuple(f.name for f in dataclasses.fields(RunConfig) if "help" in f.metadata)

@@ -1,4 +1,4 @@
-"""What a training tells while it goes on. Tensors become numbers only when somebody reads them."""
+"""The events of a training. They hold tensors, which become numbers only when they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The model is built; `parameters` counts one replica. `tokenizer`: what the task cut its text with, as JSON."""
+    """The model is built. `parameters`: of one replica. `tokenizer`: of the task's text, as JSON."""
 
     parameters: int
     tokenizer: str = ""
@@ -20,9 +20,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One optimiser step: the loss of its batch before it (nats), and the tokens one replica read in it.
+    """One optimiser step: the loss of its batch in nats, before the step, and the tokens that one replica read.
 
-    `signals`: what else is measured at every step, e.g. the norm of the gradient.
+    `signals`: what else is measured at every step, e.g. the gradient norm.
     """
 
     step: int
@@ -33,25 +33,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came of asking the model after so many steps; what the numbers mean is for the task's lesson to say."""
+    """What the objective's `evaluate` returned after so many steps; `Objective.compute_metrics` makes metrics of it."""
 
     step: int
     answers: Mapping[str, Float[Tensor, "replicas ..."]]
-    samples: tuple[str, ...] = ()  # text that the model wrote, one a replica
+    samples: tuple[str, ...] = ()  # generated text, one per replica
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Everything a training needs to go on after so many steps, as if it had never stopped.
+    """Everything from which a training resumes after so many steps, as if it had never stopped.
 
-    Batches and dropout follow from seed and step alone, so no generator has a state to keep. `kept`: its weights
-    are worth looking at later; the others are only for going on.
+    Batches and dropout follow from seed and step alone, so no generator has a state to save. `is_snapshot`: the weights
+    stay in the finished run; other checkpoints serve only to resume.
     """
 
     step: int
     weights: dict[str, Tensor]  # the model, each with a leading replica axis
-    optimiser: dict[str, Tensor]  # what else it takes to go on: averages, and a state that is carried over batches
-    kept: bool
+    optimiser: dict[str, Tensor]  # moments, averaged weights, and a state carried over batches
+    is_snapshot: bool
 
 
 Event: TypeAlias = Started | Step | Evaluation | Checkpoint

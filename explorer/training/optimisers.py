@@ -1,11 +1,11 @@
-"""How weights follow their gradients: the methods beside Adam, and what all of them share.
+"""Optimisers other than Adam, and the optimiser of a run with its schedule, clipping and weight averaging.
 
     SGD       m <- mu m + g,                      w <- w - lr m                        (Polyak 1964)
     RMSProp   v <- b2 v + (1 - b2) g^2,           w <- w - lr g / (sqrt(v) + eps)      (Hinton 2012, lecture 6e)
     Muon      M <- mu M + (1 - mu) G,             W <- W - lr sqrt(max(1, rows / columns)) orthogonal(...)
-              for every matrix between embedding and answer (Jordan et al. 2024); Adam for the rest
+              for every matrix between embedding and readout (Jordan et al. 2024); Adam for the rest
 
-All parameters lie in one vector (`adam.Flat`), or two under Muon: the matrices, and the rest.
+All parameters lie in one vector (`adam.FlatParameters`), or in two under Muon: the hidden matrices, and the rest.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from explorer.training.adam import Adam, Flat
+from explorer.training.adam import Adam, FlatParameters
 from explorer.training.config import Optimiser
 
 
-class SGD(Flat):
-    """Gradient descent, with momentum if asked."""
+class SGD(FlatParameters):
+    """Gradient descent, with or without momentum."""
 
     def __init__(
         self, parameters: Iterable[nn.Parameter], learning_rate: float, momentum: float = 0.0, decay: float = 0.0
@@ -42,7 +42,7 @@ class SGD(Flat):
         self.weights.sub_(self.direction, alpha=self.learning_rate)
 
 
-class RMSProp(Flat):
+class RMSProp(FlatParameters):
     """The gradient divided by the root of its mean square."""
 
     def __init__(
@@ -64,18 +64,18 @@ class RMSProp(Flat):
         self.weights.addcdiv_(self.gradient, self.square.sqrt().add_(1e-8), value=-self.learning_rate)
 
 
-def orthogonal(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
-    """About U V^T of each G = U S V^T: five Newton-Schulz steps towards singular values of 1 (Jordan et al. 2024).
+def orthogonalize(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
+    """Return about U V^T of each G = U S V^T, by five Newton-Schulz steps (Jordan et al. 2024).
 
         X <- P X  with  P = 3.4445 + A (-4.775 + 2.0315 A)  and  A = X X^T
 
-    All P are polynomials of the first A, so they commute: P A P is the next A, and X need be multiplied only once, at
-    the end. That halves the work where there are more columns than rows. The singular values end between about 0.7
-    and 1.2, which is as good as 1 here. Single precision: half of it is quicker only on processors that know it, and
-    twenty times slower on others.
+    All P are polynomials of the first A, so they commute: P A P is the next A, and X is multiplied only once, at the
+    end. That halves the work if there are more columns than rows. The singular values end between about 0.7 and 1.2,
+    which is close enough to 1. In single precision: half precision is twenty times slower on processors that do not
+    support it.
     """
     if g.shape[-2] > g.shape[-1]:
-        return orthogonal(g.mT).mT
+        return orthogonalize(g.mT).mT
     x: Tensor = g / g.norm(dim=(1, 2), keepdim=True).clamp_min(1e-7)
     a = x @ x.mT
     product = None
@@ -89,8 +89,8 @@ def orthogonal(g: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matr
     return product @ x
 
 
-class Muon(Flat):
-    """A step turns every matrix by the same amount in all directions its gradient has."""
+class Muon(FlatParameters):
+    """Momentum whose update of every matrix is orthogonalized, so that all its singular values are about the same."""
 
     def __init__(
         self,
@@ -104,13 +104,13 @@ class Muon(Flat):
         self.direction = torch.zeros_like(self.weights)
         self._update = torch.zeros_like(self.weights)
         parts = torch.split(self._update, [p.numel() for _, p in named])
-        # Matrices of one shape are turned together. Queries, keys and values lie in one matrix but are three.
-        self._alike: dict[tuple[int, int], list[Tensor]] = {}
+        # Matrices of one shape are orthogonalized together. Queries, keys and values share one matrix but are three.
+        self._by_shape: dict[tuple[int, int], list[Tensor]] = {}
         for (name, p), part in zip(named, parts, strict=True):
             rows, columns = p.shape[-2:]
             if name.endswith("project.weight"):
                 rows //= 3
-            self._alike.setdefault((rows, columns), []).append(part.view(-1, rows, columns))
+            self._by_shape.setdefault((rows, columns), []).append(part.view(-1, rows, columns))
 
     def state(self) -> dict[str, Tensor]:
         return {"direction": self.direction.clone()}
@@ -120,17 +120,17 @@ class Muon(Flat):
 
     def step(self) -> None:
         self.direction.lerp_(self.gradient, 1 - self.momentum)
-        torch.lerp(self.gradient, self.direction, self.momentum, out=self._update)  # Nesterov: look one step ahead
-        for (rows, columns), parts in self._alike.items():
-            turned = orthogonal(torch.cat(parts)).mul_(max(1.0, rows / columns) ** 0.5)
-            for part, new in zip(parts, torch.split(turned, [len(part) for part in parts]), strict=True):
+        torch.lerp(self.gradient, self.direction, self.momentum, out=self._update)  # Nesterov momentum
+        for (rows, columns), parts in self._by_shape.items():
+            updates = orthogonalize(torch.cat(parts)).mul_(max(1.0, rows / columns) ** 0.5)
+            for part, new in zip(parts, torch.split(updates, [len(part) for part in parts]), strict=True):
                 part.copy_(new)
         self.weights.mul_(1 - self.learning_rate * self.decay)
         self.weights.sub_(self._update, alpha=self.learning_rate)
 
 
-class Stepper:
-    """The optimiser of one run: its method, schedule, clipping and, if asked, the running mean of the weights."""
+class ReplicaOptimizer:
+    """The optimiser of one run: method, schedule, clipping and, if `average` is set, a running mean of the weights."""
 
     def __init__(self, model: nn.Module, settings: Optimiser, replicas: int, average: float = 0.0) -> None:
         self.settings, self.replicas, self.average = settings, replicas, average
@@ -139,8 +139,8 @@ class Stepper:
         rate, decay, betas = settings.learning_rate, settings.weight_decay, (0.9, settings.beta2)
         self._methods: dict[str, Adam | SGD | RMSProp | Muon]
         if settings.method == "muon":
-            inner = [(name, p) for name, p in named if _inner(name, p, replicas)]
-            rest = [p for name, p in named if not _inner(name, p, replicas)]
+            inner = [(name, p) for name, p in named if _is_hidden_matrix(name, p, replicas)]
+            rest = [p for name, p in named if not _is_hidden_matrix(name, p, replicas)]
             self._methods = {"": Adam(rest, rate, betas, decay=settings.rest_decay)}
             if inner:
                 self._methods["muon."] = Muon(inner, settings.matrix_rate, settings.momentum, decay)
@@ -157,8 +157,8 @@ class Stepper:
         for method in self._methods.values():
             method.zero_grad()
 
-    def norm(self) -> Float[Tensor, " replicas"]:
-        """The length of each replica's gradient, over all its weights."""
+    def gradient_norm(self) -> Float[Tensor, " replicas"]:
+        """Return the norm of each replica's gradient, over all its parameters."""
         if self.replicas == 1:
             whole: Tensor = torch.stack([method.gradient.norm() for method in self._methods.values()]).norm()
             return whole[None]
@@ -167,16 +167,19 @@ class Stepper:
         return squares.sqrt()
 
     def step(self, step: int, steps: int, norm: Float[Tensor, " replicas"] | None = None) -> None:
-        """One step (counted from 1) of so many along the gradient, which is not longer than `clip`; its `norm`
-        where the caller knows it."""
+        """Take step number `step` (counted from 1) of `steps`, with the gradient clipped.
+
+        `norm`: of the gradient, if the caller has computed it.
+        """
         if self.settings.clip:
-            self._clip((self.settings.clip / (self.norm() if norm is None else norm)).clamp_max(1.0))
-        factor = self.settings.factor(step, steps)
+            self._clip((self.settings.clip / (self.gradient_norm() if norm is None else norm)).clamp_max(1.0))
+        factor = self.settings.schedule_factor(step, steps)
         for name, method in self._methods.items():
             method.learning_rate = self._rates[name] * factor
             method.step()
         if self._means:
-            keep = min(self.average, step / (step + 9))  # young means forget sooner: the start is far from the end
+            # A short history gets a lower decay, so that the initial weights are forgotten.
+            keep = min(self.average, step / (step + 9))
             torch._foreach_lerp_(self._means, [method.weights for method in self._methods.values()], 1 - keep)
 
     def _clip(self, share: Float[Tensor, " replicas"]) -> None:
@@ -188,26 +191,26 @@ class Stepper:
             if p.grad is not None:
                 p.grad.mul_(share.view(-1, *[1] * (p.dim() - 1)))
 
-    def finite(self) -> bool:
-        """Whether all weights are numbers."""
+    def is_finite(self) -> bool:
+        """Whether all weights are finite."""
         return all(bool(method.weights.isfinite().all()) for method in self._methods.values())
 
-    def swap(self) -> None:
-        """Exchange the weights for their running mean, which is the model that is asked and kept; and back."""
+    def swap_averaged_weights(self) -> None:
+        """Exchange the weights and their running mean, which is evaluated and saved; call again to undo."""
         for method, mean in zip(self._methods.values(), self._means, strict=False):
-            now = method.weights.clone()
+            current = method.weights.clone()
             method.weights.copy_(mean)
-            mean.copy_(now)
+            mean.copy_(current)
 
     def state(self) -> dict[str, Tensor]:
-        """What it takes to go on, besides the model that is kept."""
+        """Return everything that resuming needs beside the saved model."""
         state = {name + key: value for name, method in self._methods.items() for key, value in method.state().items()}
         if self._means:
             state |= {f"{name}weights": method.weights.clone() for name, method in self._methods.items()}
         return state
 
     def restore(self, state: Mapping[str, Tensor], steps: int) -> None:
-        """Go on from what `state` gave after so many steps; the model already has the weights that were kept."""
+        """Continue from what `state` returned after so many steps; the model already has the saved weights."""
         for index, (name, method) in enumerate(self._methods.items()):
             method.restore({key: state[name + key] for key in method.state()}, steps)
             if self._means:
@@ -215,7 +218,7 @@ class Stepper:
                 method.weights.copy_(state[f"{name}weights"])
 
 
-def _inner(name: str, parameter: nn.Parameter, replicas: int) -> bool:
-    """Whether a parameter is a matrix between embedding and answer."""
+def _is_hidden_matrix(name: str, parameter: nn.Parameter, replicas: int) -> bool:
+    """Whether a parameter is a matrix between embedding and readout, which Muon is for."""
     outer = {"embedding", "position", "readout"}
     return parameter.dim() - (replicas > 1) == 2 and outer.isdisjoint(name.split("."))

@@ -1,6 +1,6 @@
-"""From the events of one training to its curves and its record.
+"""Collects the events of one training into curves and a record.
 
-A `Recorder` lives on the thread that trains; what it hands out is never changed again.
+A `Recorder` is used by the training thread only; the curves and records that it returns never change.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from torch import Tensor
 
 from explorer.training.config import RunConfig
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
-from explorer.training.lesson import lesson
-from explorer.training.record import Curves, Record, State, Weights
+from explorer.training.objective import objective_class
+from explorer.training.record import Curves, Record, RunState, Snapshot
 from explorer.training.train import train
 
-_SCATTERED = 100  # steps: small tensors kept one by one hold on to the memory of the large ones between them
+_MERGE_EVERY = 100  # steps; many small tensors would keep the memory of the large ones between them from being freed
 
 
 class Recorder:
-    """Collects the events of one training; with `before`, goes on from where that record ends.
+    """Collects the events of one training, starting from the end of the record `before` if there is one.
 
-    `origin` is where a branch starts on the other axes: tokens read and seconds trained by its parent.
+    `origin`: tokens read and seconds trained by the parent of a branch, where its axes start.
     """
 
     def __init__(
@@ -34,8 +34,8 @@ class Recorder:
         self.config = config
         self.parameters = before.parameters if before else 0
         self._tokenizer = before.tokenizer if before else ""
-        self._known = before.curves if before else _nothing(config, origin)
-        self.step = self._known.step
+        self._curves = before.curves if before else _empty_curves(config, origin)
+        self.step = self._curves.step
         self._snapshots = {} if before is None else dict(before.snapshots)
         self._checkpoint: Checkpoint | None = None
         self._losses: list[Tensor] = []
@@ -43,23 +43,26 @@ class Recorder:
         self._seconds: list[float] = []
         self._signals: list[Mapping[str, Tensor]] = []
         self._evaluations: list[Evaluation] = []
-        self._spent = float(self._known.seconds[-1])
-        self._since: float | None = None
+        self._previous_seconds = float(self._curves.seconds[-1])
+        self._clock_start: float | None = None
 
-    def go(self) -> None:
-        """The training has its turn: its time runs."""
-        self._since = time.perf_counter()
+    def start_clock(self) -> None:
+        """Count the time from now on as training time."""
+        self._clock_start = time.perf_counter()
 
-    def rest(self) -> None:
-        """Others have theirs: it stands still."""
-        self._spent, self._since = self.seconds, None
+    def stop_clock(self) -> None:
+        """Stop counting: another training runs."""
+        self._previous_seconds, self._clock_start = self.seconds, None
 
     @property
     def seconds(self) -> float:
-        """Spent on this training."""
-        return self._spent + (time.perf_counter() - self._since if self._since is not None else 0.0)
+        """Training time so far."""
+        return self._previous_seconds + (
+            time.perf_counter() - self._clock_start if self._clock_start is not None else 0.0
+        )
 
     def add(self, event: Event) -> None:
+        """Record an event."""
         match event:
             case Step(step, losses, tokens, signals):
                 self.step = step
@@ -67,39 +70,38 @@ class Recorder:
                 self._signals.append(signals)
                 self._tokens.append(tokens)
                 self._seconds.append(self.seconds)
-                if len(self._losses) == _SCATTERED:
+                if len(self._losses) == _MERGE_EVERY:
                     self.curves()
             case Evaluation(step):
-                if step not in self._known.evaluated:  # a branch that broke off where it begins tells that step again
+                if step not in self._curves.evaluated:  # a branch interrupted at its first step repeats that evaluation
                     self._evaluations.append(event)
             case Checkpoint():
                 self._checkpoint = event
-                if event.kept:
-                    self._snapshots[event.step] = _as_arrays(event)
+                if event.is_snapshot:
+                    self._snapshots[event.step] = _to_snapshot(event)
             case Started(parameters, tokenizer):
                 self.parameters, self._tokenizer = parameters, tokenizer
 
     @property
-    def evaluated(self) -> bool:
-        """Whether there is anything to draw."""
-        return bool(self._evaluations or len(self._known.evaluated))
+    def has_evaluation(self) -> bool:
+        """Whether there is at least one evaluation, so that a chart can be drawn."""
+        return bool(self._evaluations or len(self._curves.evaluated))
 
     @property
     def resumable(self) -> bool:
-        """Whether there is a step to go on from, and an evaluation until there: counting is one step, and has neither
-        before it is over."""
-        return self.evaluated and bool(self._checkpoint or self._snapshots)
+        """Whether there is a checkpoint to resume from, with an evaluation; a model fitted by counting has none."""
+        return self.has_evaluation and bool(self._checkpoint or self._snapshots)
 
     def curves(self) -> Curves:
-        """Everything so far."""
+        """Return the curves so far."""
         if self._losses or self._evaluations:
-            self._known = self._known.followed_by(self._news())
+            self._curves = self._curves.extended_by(self._new_curves())
             self._losses, self._tokens, self._seconds, self._signals, self._evaluations = [], [], [], [], []
-        return self._known
+        return self._curves
 
-    def _news(self) -> Curves:
-        """What came since somebody asked last."""
-        known, config = self._known, self.config
+    def _new_curves(self) -> Curves:
+        """Return the curves of the events since the last call of `curves`."""
+        before, config = self._curves, self.config
         losses = torch.stack(self._losses).numpy() if self._losses else np.zeros((0, config.replicas), np.float32)
         signals = {}
         if self._signals:
@@ -107,16 +109,16 @@ class Recorder:
         metrics: dict[str, ndarray] = {}
         answers: dict[str, ndarray] = {}
         if self._evaluations:
-            told = [e.answers for e in self._evaluations]
-            measured = lesson(config.task).measured(
-                {name: torch.stack([each[name] for each in told]) for name in told[0]}, config
+            answers_of_each = [e.answers for e in self._evaluations]
+            measurements = objective_class(config.task).compute_metrics(
+                {name: torch.stack([each[name] for each in answers_of_each]) for name in answers_of_each[0]}, config
             )
-            metrics, answers = measured.metrics, measured.answers
+            metrics, answers = measurements.metrics, measurements.answers
         return Curves(
-            known.step,
+            before.step,
             losses,
-            np.cumsum([known.tokens[-1], *self._tokens]),
-            np.array([known.seconds[-1], *self._seconds]),
+            np.cumsum([before.tokens[-1], *self._tokens]),
+            np.array([before.seconds[-1], *self._seconds]),
             np.array([e.step for e in self._evaluations], dtype=int),
             metrics,
             answers,
@@ -124,51 +126,54 @@ class Recorder:
             tuple(e.samples for e in self._evaluations if e.samples),
         )
 
-    def record(self, state: State = "finished", problem: str = "") -> Record:
-        """The training as it stands; one that is not finished stands at its last checkpoint."""
+    def record(self, state: RunState = "finished", problem: str = "") -> Record:
+        """Return the record so far; unless it is finished, it ends at the last checkpoint."""
         curves, last = self.curves(), self._checkpoint
-        at = last.step if last else max(self._snapshots, default=self.config.first_step)
-        wanted = {*self.config.snapshot_steps, at}  # not the checkpoints that only an earlier part went on from
-        snapshots = {step: kept for step, kept in self._snapshots.items() if step in wanted}
+        end = last.step if last else max(self._snapshots, default=self.config.first_step)
+        steps = {*self.config.snapshot_steps, end}  # not the checkpoints that only served to resume
+        snapshots = {step: snapshot for step, snapshot in self._snapshots.items() if step in steps}
         if state != "finished":
             if last and last.step not in snapshots:
-                snapshots[last.step] = _as_arrays(last)
-            curves = curves.until(at)
+                snapshots[last.step] = _to_snapshot(last)
+            curves = curves.up_to(end)
         seconds = float(curves.seconds[-1] - curves.seconds[0])
         return Record(self.config, self.parameters, seconds, curves, snapshots, state, problem, self._tokenizer)
 
 
-def _nothing(config: RunConfig, origin: tuple[float, float]) -> Curves:
+def _empty_curves(config: RunConfig, origin: tuple[float, float]) -> Curves:
     tokens, seconds = np.array([origin[0]]), np.array([origin[1]])
     none = np.zeros((0, config.replicas), np.float32)
     return Curves(config.first_step, none, tokens, seconds, np.zeros(0, int), {})
 
 
-def _as_arrays(checkpoint: Checkpoint) -> Weights:
+def _to_snapshot(checkpoint: Checkpoint) -> Snapshot:
     weights = {name: value.numpy() for name, value in checkpoint.weights.items()}
-    return Weights(weights, {name: value.numpy() for name, value in checkpoint.optimiser.items()})
+    return Snapshot(weights, {name: value.numpy() for name, value in checkpoint.optimiser.items()})
 
 
-def as_checkpoint(step: int, kept: Weights) -> Checkpoint:
-    """Stored weights as a checkpoint to go on from; whether they fit is for `train` to say."""
+def as_checkpoint(step: int, snapshot: Snapshot) -> Checkpoint:
+    """Return stored weights as a checkpoint to resume from; `train` checks whether they fit."""
     return Checkpoint(
         step,
-        {name: torch.tensor(value) for name, value in kept.weights.items()},
-        {name: torch.tensor(value) for name, value in (kept.optimiser or {}).items()},
-        kept=True,
+        {name: torch.tensor(value) for name, value in snapshot.weights.items()},
+        {name: torch.tensor(value) for name, value in (snapshot.optimiser or {}).items()},
+        is_snapshot=True,
     )
 
 
 def record_run(
-    config: RunConfig, listen: Callable[[Event], None] | None = None, before: Record | None = None
+    config: RunConfig, on_event: Callable[[Event], None] | None = None, before: Record | None = None
 ) -> Record:
-    """Train to the end in this thread, or from where `before` ends."""
+    """Train to the end in this thread, from the end of the record `before` if there is one.
+
+    `on_event` is called with each event after it is recorded.
+    """
     recorder = Recorder(config, before)
     last = max(before.snapshots) if before else 0
-    recorder.go()
+    recorder.start_clock()
     for event in train(config, as_checkpoint(last, before.snapshots[last]) if before else None):
         recorder.add(event)
-        if listen:
-            listen(event)
-    recorder.rest()
+        if on_event:
+            on_event(event)
+    recorder.stop_clock()
     return recorder.record()

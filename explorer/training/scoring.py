@@ -1,4 +1,4 @@
-"""The loss of a language model over rows of tokens: of each batch while it learns, and of everything held out."""
+"""The loss of a language model over rows of tokens: of training batches and of held-out text."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from torch import Tensor, nn
 
 from explorer.models.language import State
 from explorer.models.ngram import Ngram
-from explorer.tasks.windows import Batch
+from explorer.tasks.text.rows import Batch
 
 
-def mean_surprise(
+def mean_surprisal(
     model: nn.Module, features: Float[Tensor, "*replicas batch time width"], batch: Batch
 ) -> Float[Tensor, "*replicas"]:
-    """Mean over the targets that count of -log p(target), in nats. Logits are made only where they are needed."""
+    """Return the mean of -log p(target) over the targets in the loss mask, in nats.
+
+    For a single model, logits are computed at these positions only.
+    """
     targets, mask = batch.targets, batch.mask
     if features.dim() == 3:
         if mask is not None:
             features, targets = features[mask], targets[mask]
         return F.cross_entropy(_logits(model, features), targets.flatten())
-    surprise = F.cross_entropy(_logits(model, features), targets.flatten(), reduction="none").view(targets.shape)
+    surprisal = F.cross_entropy(_logits(model, features), targets.flatten(), reduction="none").view(targets.shape)
     if mask is None:
-        return surprise.mean(dim=(-2, -1))
-    return (surprise * mask).sum(dim=(-2, -1)) / mask.sum(dim=(-2, -1))
+        return surprisal.mean(dim=(-2, -1))
+    return (surprisal * mask).sum(dim=(-2, -1)) / mask.sum(dim=(-2, -1))
 
 
 def _logits(model: nn.Module, features: Float[Tensor, "*batch width"]) -> Float[Tensor, "positions vocabulary"]:
@@ -35,30 +38,30 @@ def _logits(model: nn.Module, features: Float[Tensor, "*batch width"]) -> Float[
 
 
 @torch.inference_mode()
-def loss_over(
+def mean_loss(
     model: nn.Module, batches: Iterable[Batch], replicas: int = 1, carries: bool = False
 ) -> Float[Tensor, " replicas"]:
-    """Mean surprise over every target of all batches, in nats a token; every replica reads the same.
+    """Return the mean surprisal over every target of all batches, in nats per token; every replica reads the same.
 
-    `carries`: a recurrent net reads on from batch to batch instead of starting cold with each.
+    `carries`: the state of a recurrent network is carried from batch to batch instead of reset.
     """
     total, count, state = torch.zeros(replicas, dtype=torch.float64), 0, State()
     for batch in batches:
         targets = batch.targets.numel() if batch.mask is None else int(batch.mask.sum())
         count += targets
         if isinstance(model, Ngram):
-            surprise = model.surprise(batch.ids, batch.targets)
-            total += surprise.double().sum() if batch.mask is None else surprise[batch.mask].double().sum()
+            surprisal = model.surprisal(batch.ids, batch.targets)
+            total += surprisal.double().sum() if batch.mask is None else surprisal[batch.mask].double().sum()
             continue
-        beside = side_by_side([batch] * replicas)
-        features, after = model.features(beside.ids, state)  # type: ignore[operator]  # a LanguageModel
+        stacked = stack_batches([batch] * replicas)
+        features, after = model.features(stacked.ids, state)  # type: ignore[operator]  # a LanguageModel
         state = after if carries else ()
-        total += mean_surprise(model, features, beside).double().view(replicas) * targets
+        total += mean_surprisal(model, features, stacked).double().view(replicas) * targets
     return total / max(count, 1)
 
 
-def side_by_side(batches: list[Batch]) -> Batch:
-    """The batches of all replicas with a leading replica axis; a single one as it is."""
+def stack_batches(batches: list[Batch]) -> Batch:
+    """Stack the batches of all replicas along a leading replica axis; a single one stays as it is."""
     if len(batches) == 1:
         return batches[0]
     ids, targets = torch.stack([b.ids for b in batches]), torch.stack([b.targets for b in batches])

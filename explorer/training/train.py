@@ -1,7 +1,7 @@
-"""Training as a generator: a configuration in, events out. It knows no thread, no screen, no disk, and no task.
+"""Training as a generator: from a configuration to events, without threads, screen, disk or knowledge of the task.
 
-The same configuration gives the same curve, bit for bit on one machine, whatever runs beside it, and
-however often it was broken off and taken up again at a checkpoint.
+The same configuration gives the same curve, bit for bit on one machine, whatever runs at the same time, and however
+often the training is interrupted and resumed at a checkpoint.
 """
 
 from __future__ import annotations
@@ -13,138 +13,164 @@ from torch import Tensor, nn
 
 from explorer.catalogue import task_row
 from explorer.errors import Diverged, InvalidSetting
-from explorer.training.building import build
-from explorer.training.config import RunConfig, default
-from explorer.training.ending import Ending
+from explorer.training.config import RunConfig, default_config
+from explorer.training.early_stopping import EarlyStopping
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
-from explorer.training.lesson import Lesson, lesson
-from explorer.training.optimisers import Stepper
+from explorer.training.model_factory import build_model
+from explorer.training.objective import Objective, objective_class
+from explorer.training.optimisers import ReplicaOptimizer
 
 
 def train(config: RunConfig, resume: Checkpoint | None = None) -> Iterator[Event]:
-    """Train every replica side by side; yields after each optimiser step.
+    """Train all replicas at once; yields after each optimiser step. Closing the generator stops the training.
 
-    `resume`: go on from a checkpoint of this run, without telling again what stood before it, or, for a
-    branch, from its parent's. Closing the generator stops the training. Sets this thread's number of
-    torch threads. Raises Diverged, and InvalidSetting where a checkpoint does not fit.
+    `resume`: a checkpoint of this run, whose own events are not repeated, or, for a branch, of its parent.
+
+    Sets this thread's number of torch threads. Raises Diverged, and InvalidSetting if the checkpoint does not fit.
     """
     torch.set_num_threads(config.threads)
-    model = build(config)
-    teacher = lesson(config.task)(config, model)
-    if counted := teacher.count():
-        yield from _told(config, model, teacher, *counted)
+    model = build_model(config)
+    objective = objective_class(config.task)(config, model)
+    if counted := objective.fit_by_counting():
+        yield from _counting_events(model, objective, *counted)
         return
-    stepper = Stepper(model, config.optimiser, config.replicas, config.average)
-    ending = Ending(config)
+    training = _Training(config, model, objective)
     first = config.first_step if resume is None else resume.step
-    told = resume is not None and not (config.branch and first == config.first_step)  # the first step's events
+    # A branch emits the evaluation and checkpoint of its first step itself, although it starts from a checkpoint.
+    continues_itself = resume is not None and not (config.branch and first == config.first_step)
     if resume:
-        _take_up(model, resume, config.replicas)
-        # A branch is a training of its own: its patience begins where it does.
-        _restore(stepper, [teacher, ending] if told else [teacher], resume)
+        training.restore(resume, with_early_stopping=continues_itself)
     elif config.branch:
         raise InvalidSetting(f"This branch needs step {first:,} of run {config.branch.parent}. Train that run first.")
     parameters = sum(p.numel() for p in model.parameters())
-    yield Started(parameters // config.replicas, teacher.tokenizer)
-    if ending.reached:  # it was broken off between its last checkpoint and its end
+    yield Started(parameters // config.replicas, objective.tokenizer)
+    if training.early_stopping.should_stop:  # the run was interrupted between its last checkpoint and its end
         return
+    for step in range(first, config.steps):
+        if step > first or not continues_itself:
+            yield from training.evaluate_and_checkpoint(step)
+            if training.early_stopping.should_stop:
+                return
+        yield training.step(step)
+    if config.steps > first or not continues_itself:
+        yield from training.evaluate_and_checkpoint(config.steps)
 
-    one = torch.ones(config.replicas).squeeze()  # replicas share no parameter: each gets its own gradient
-    signals = lesson(config.task).layout(config).signals
-    every = max(10, (config.steps - config.first_step) // 100)  # steps between checkpoints that are not kept
 
-    def rests(step: int) -> Iterator[Event]:
-        """What is told between two steps, asked of the averaged weights where there are any."""
-        evaluated, kept = config.evaluated(step), step in config.snapshot_steps
-        resumable = kept or (step - config.first_step) % every == 0
-        if not evaluated and not resumable:
+class _Training:
+    """The model, objective, optimiser and early stopping of one run."""
+
+    def __init__(self, config: RunConfig, model: nn.Module, objective: Objective) -> None:
+        self.config, self.model, self.objective = config, model, objective
+        self.optimizer = ReplicaOptimizer(model, config.optimiser, config.replicas, config.average)
+        self.early_stopping = EarlyStopping(config)
+        self._ones = torch.ones(config.replicas).squeeze()  # replicas share no parameter: each gets its own gradient
+        self._signals = objective.layout(config).signals
+        self._checkpoint_every = max(10, (config.steps - config.first_step) // 100)  # steps, beside the snapshots
+
+    def restore(self, checkpoint: Checkpoint, with_early_stopping: bool) -> None:
+        """Set everything to a checkpoint. The patience of a branch starts anew: it has no early-stopping state."""
+        _load_weights(self.model, checkpoint, self.config.replicas)
+        others: list[Objective | EarlyStopping] = [self.objective]
+        if with_early_stopping:
+            others.append(self.early_stopping)
+        _restore_states(self.optimizer, others, checkpoint)
+
+    def step(self, step: int) -> Step:
+        """Take the optimiser step after `step` others."""
+        config = self.config
+        losses, tokens = self.objective.losses(step)
+        self.optimizer.zero_grad()
+        losses.backward(self._ones)  # type: ignore[no-untyped-call]
+        norm = self.optimizer.gradient_norm() if self._signals or config.optimiser.clip else None
+        self.optimizer.step(step + 1, config.steps, norm)
+        signals = {"gradient_norm": norm} if self._signals and norm is not None else {}
+        return Step(step + 1, losses.detach().view(config.replicas), tokens, signals)
+
+    def evaluate_and_checkpoint(self, step: int) -> Iterator[Event]:
+        """Yield the evaluation and the checkpoint after `step` steps, of the averaged weights if there are any."""
+        config, objective, early_stopping = self.config, self.objective, self.early_stopping
+        evaluates, is_snapshot = config.evaluates_at(step), step in config.snapshot_steps
+        saves = is_snapshot or (step - config.first_step) % self._checkpoint_every == 0
+        if not evaluates and not saves:
             return
         events: list[Event] = []
-        stepper.swap()
+        self.optimizer.swap_averaged_weights()
         try:
-            if not teacher.finite(step) or not stepper.finite():
-                raise Diverged(_why(config, step))
-            if evaluated:
-                whole = step == config.steps
-                answers = teacher.evaluate(step, whole)
-                if ending.near(answers):
-                    answers, whole = teacher.evaluate(step, whole=True), True
-                ending.look(answers)
-                if ending.reached and not whole and config.evaluation_size:
-                    answers = teacher.evaluate(step, whole=True)  # a run's last evaluation asks everything
-                events.append(Evaluation(step, answers, teacher.samples(step)))
-            if resumable or ending.reached:
-                weights = {name: value.detach().clone() for name, value in model.state_dict().items()}
+            if not objective.is_finite(step) or not self.optimizer.is_finite():
+                raise Diverged(_divergence_message(config, step))
+            if evaluates:
+                events.append(Evaluation(step, self._evaluate(step), objective.generate_samples(step)))
+            if saves or early_stopping.should_stop:
+                weights = {name: value.detach().clone() for name, value in self.model.state_dict().items()}
                 if config.replicas == 1:
                     weights = {name: value[None] for name, value in weights.items()}
         finally:
-            stepper.swap()
-        if resumable or ending.reached:
-            rest = {**stepper.state(), **teacher.state(), **ending.state()}
-            events.append(Checkpoint(step, weights, rest, kept or ending.reached))
+            self.optimizer.swap_averaged_weights()
+        if saves or early_stopping.should_stop:
+            state = {**self.optimizer.state(), **objective.state(), **early_stopping.state()}
+            events.append(Checkpoint(step, weights, state, is_snapshot or early_stopping.should_stop))
         yield from events
 
-    for step in range(first, config.steps):
-        if step > first or not told:
-            yield from rests(step)
-            if ending.reached:
-                return
-        losses, tokens = teacher.losses(step)
-        stepper.zero_grad()
-        losses.backward(one)  # type: ignore[no-untyped-call]
-        norm = stepper.norm() if signals or config.optimiser.clip else None
-        stepper.step(step + 1, config.steps, norm)
-        measured = {"gradient_norm": norm} if signals and norm is not None else {}
-        yield Step(step + 1, losses.detach().view(config.replicas), tokens, measured)
-    if config.steps > first or not told:
-        yield from rests(config.steps)
+    def _evaluate(self, step: int) -> dict[str, Tensor]:
+        """Evaluate, on everything if this is the last evaluation or if a part says that the target may be reached."""
+        objective, early_stopping = self.objective, self.early_stopping
+        full = step == self.config.steps
+        answers = objective.evaluate(step, full)
+        if early_stopping.is_near_target(answers):
+            answers, full = objective.evaluate(step, full=True), True
+        early_stopping.update(answers)
+        if early_stopping.should_stop and not full and self.config.evaluation_size:
+            answers = objective.evaluate(step, full=True)
+        return dict(answers)
 
 
-def _told(config: RunConfig, model: nn.Module, teacher: Lesson, losses: Tensor, tokens: float) -> Iterator[Event]:
-    """What there is to tell of a model that was counted in one go: one step, and what came of it."""
+def _counting_events(model: nn.Module, objective: Objective, losses: Tensor, tokens: float) -> Iterator[Event]:
+    """Yield the events of a model that is fitted by counting (n-gram): one step and its evaluation."""
     tables = {name: value[None].clone() for name, value in model.state_dict().items()}
-    yield Started(sum(getattr(model, "entries", ())), teacher.tokenizer)
+    yield Started(sum(getattr(model, "entries", ())), objective.tokenizer)
     yield Step(1, losses, tokens)
-    yield Evaluation(1, teacher.evaluate(1, whole=True), teacher.samples(1))
-    yield Checkpoint(1, tables, {}, kept=True)
+    yield Evaluation(1, objective.evaluate(1, full=True), objective.generate_samples(1))
+    yield Checkpoint(1, tables, {}, is_snapshot=True)
 
 
-def _take_up(model: nn.Module, checkpoint: Checkpoint, replicas: int) -> None:
-    """Put a checkpoint's weights into a fresh model, in place."""
+def _load_weights(model: nn.Module, checkpoint: Checkpoint, replicas: int) -> None:
+    """Copy the weights of a checkpoint into a new model, in place. Raises InvalidSetting if they do not fit."""
     own = model.state_dict()
     given = checkpoint.weights if replicas > 1 else {name: value[0] for name, value in checkpoint.weights.items()}
     if {name: value.shape for name, value in given.items()} != {name: value.shape for name, value in own.items()}:
-        raise _misfit(checkpoint)
+        raise _checkpoint_mismatch(checkpoint)
     for name, value in own.items():  # views of the optimiser's one vector
         value.copy_(given[name])
 
 
-def _restore(stepper: Stepper, others: Sequence[Lesson | Ending], checkpoint: Checkpoint) -> None:
-    own = stepper.state()
+def _restore_states(
+    optimizer: ReplicaOptimizer, others: Sequence[Objective | EarlyStopping], checkpoint: Checkpoint
+) -> None:
+    own = optimizer.state()
     given = {name: checkpoint.optimiser.get(name) for name in own}
     if any(value is None or value.shape != own[name].shape for name, value in given.items()):
-        raise _misfit(checkpoint)
-    stepper.restore(checkpoint.optimiser, checkpoint.step)
+        raise _checkpoint_mismatch(checkpoint)
+    optimizer.restore(checkpoint.optimiser, checkpoint.step)
     try:
         for other in others:
             other.restore(checkpoint.optimiser)
     except (KeyError, RuntimeError) as error:
-        raise _misfit(checkpoint) from error
+        raise _checkpoint_mismatch(checkpoint) from error
 
 
-def _misfit(checkpoint: Checkpoint) -> InvalidSetting:
+def _checkpoint_mismatch(checkpoint: Checkpoint) -> InvalidSetting:
     return InvalidSetting(
         f"The checkpoint of step {checkpoint.step:,} does not fit this run's model. Train it from its start."
     )
 
 
-def _why(config: RunConfig, step: int) -> str:
-    """Where a training left the numbers, and the likely cause."""
-    usual = default(task_row(config.task).name, config.model_name).optimiser.learning_rate
+def _divergence_message(config: RunConfig, step: int) -> str:
+    """Say at which step a training diverged, and the likely cause."""
+    released = default_config(task_row(config.task).name, config.model_name).optimiser.learning_rate
     rate = config.optimiser.learning_rate
     cause = (
-        f"the learning rate of {rate:g} is {rate / usual:.0f} times the usual {usual:g}. Take a smaller one."
-        if rate > 3 * usual
+        f"the learning rate of {rate:g} is {rate / released:.0f} times the usual {released:g}. Take a smaller one."
+        if rate > 3 * released
         else "weights that grew without bound. Take a smaller learning rate, or another seed."
     )
     return f"The training diverged by step {step:,}: its logits are no numbers any more. The likely cause is {cause}"

@@ -1,4 +1,4 @@
-"""What several of these tests do and look at."""
+"""Actions and locators that several browser tests share."""
 
 from __future__ import annotations
 
@@ -12,76 +12,85 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-# Forty seconds and more of training, of which a test sees a part; each seed belongs to one test.
-LONG = "/negation?models=rnn&rnn.epochs=2000&seed="
+# Training that takes 40 seconds or more; each test uses its own seed.
+LONG_TRAINING_URL = "/negation?models=rnn&rnn.epochs=2000&seed="
 PROGRESS = re.compile(r"^\d+%, about \d.* left,")
 STOPPED = "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
 
 
-def race(page: Page) -> Locator:
-    """The frame that has the playback."""
-    return page.locator(".lineage-frame", has=page.locator(".frame-controls"))
+def playback_frame(page: Page) -> Locator:
+    """Return the plot frame with the playback controls."""
+    return page.locator(".lineage-plot-frame", has=page.locator(".frame-controls"))
 
 
-def position(page: Page) -> int:
-    """The epoch that the playback shows."""
+def playback_epoch(page: Page) -> int:
+    """Return the epoch that the playback shows."""
     return int(re.findall(r"\d+", page.locator(".frame-position").inner_text())[0])
 
 
 def button(page: Page, name: str) -> Locator:
-    """A button of the page; where there are two of one name they do the same."""
+    """Return the first button of this name; several buttons of one name do the same."""
     return page.get_by_role("button", name=name, exact=True).first
 
 
-def train(page: Page) -> None:
-    """Press Train, and wait until it does."""
+def press_train(page: Page) -> None:
+    """Press Train and wait until the progress is shown."""
     button(page, "Train").click()
     expect(page.locator(".frame-say")).to_have_text(PROGRESS)
 
 
-def go(page: Page, name: str) -> None:
-    """To another page, by the menu."""
+def go_to_page(page: Page, name: str) -> None:
+    """Open another page by the navigation menu."""
     page.get_by_test_id("stTopNavLink").filter(has_text=name).click()
 
 
-def corner(page: Page) -> Locator:
-    """The panel of the trainings."""
+def jobs_panel(page: Page) -> Locator:
+    """Return the jobs panel."""
     return page.get_by_label("Trainings on this server")
 
 
-def calm(page: Page) -> None:
-    """Until the server has said all it has to say, and every widget's code is there.
+def wait_until_idle(page: Page) -> None:
+    """Wait until the script run has ended and the code of every widget is loaded.
 
-    Streamlit loads the code of each kind of widget as it meets it; a widget that comes late moves the page, and
-    a click whose two halves fall on different things is none.
+    Streamlit loads the code of a kind of widget on first use. A late widget moves the page, and a click is lost if the
+    mouse button is pressed and released on different elements.
     """
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
 
 
-def meanwhile(page: Page) -> Locator:
-    """What stands where something is still being worked out."""
+def assert_fits(page: Page) -> None:
+    """Check that nothing on the page is wider than its screen."""
+    over = page.evaluate(
+        "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
+        ".map(node => node.scrollWidth - node.clientWidth)"
+    )
+    assert over == [0, 0], "the page is wider than its screen"
+
+
+def placeholders(page: Page) -> Locator:
+    """Return the placeholders of sections that wait for a result."""
     return page.get_by_test_id("stMarkdown").filter(has_text=re.compile(r"\w …$"))
 
 
-def holds(page: Page, **wanted: str) -> None:
-    """The address holds these parts; an empty one is none."""
+def wait_for_url_params(page: Page, **wanted: str) -> None:
+    """Wait until the URL has these parameters; an empty value means that the parameter is absent."""
     page.wait_for_function(
         "wanted => Object.entries(wanted).every(([name, text]) =>"
         " (new URLSearchParams(location.search).get(name) ?? '') === text)",
         arg=wanted,
     )
-    calm(page)
+    wait_until_idle(page)
 
 
-def jobs(page: Page, seed: int) -> list[dict[str, Any]]:
-    """What the server tells this visitor of the trainings of one seed."""
+def jobs_of_seed(page: Page, seed: int) -> list[dict[str, Any]]:
+    """Return the rows of the jobs panel for one seed."""
     answer = page.request.get(f"{origin(page)}/jobs").json()
     return [job for job in answer["jobs"] if f"seed = {seed}" in job["detail"].split(", ")]
 
 
-def until(what: Callable[[], Any], seconds: float = 90) -> Any:
-    """Ask until the answer is yes."""
+def wait_until(what: Callable[[], Any], seconds: float = 90) -> Any:
+    """Call `what` until it returns a true value, and return that."""
     end = time.monotonic() + seconds
     while not (found := what()):
         assert time.monotonic() < end, "it never came"
@@ -89,18 +98,18 @@ def until(what: Callable[[], Any], seconds: float = 90) -> Any:
     return found
 
 
-def wish(page: Page, key: str, verb: str, **headers: str) -> Any:
-    """What the panel's buttons ask of the server, with this visitor's cookie."""
+def post_job_command(page: Page, key: str, verb: str, **headers: str) -> Any:
+    """Send the request of a button of the jobs panel, with this visitor's cookie."""
     return page.request.post(f"{origin(page)}/jobs/{key}/{verb}", headers=headers)
 
 
 def origin(page: Page) -> str:
-    """The server of a page."""
+    """Return the origin of a page's URL."""
     return "/".join(page.url.split("/", 3)[:3])
 
 
-def saved(page: Page, frame: Locator, name: str, folder: Path) -> dict[str, bytes]:
-    """The files that a figure is saved as, by their kind."""
+def save_figure(page: Page, frame: Locator, name: str, folder: Path) -> dict[str, bytes]:
+    """Save a figure in every format and return the files by format."""
     files = {}
     for kind in ("PNG", "SVG", "CSV"):
         frame.get_by_role("button", name="Save this figure").click()
@@ -114,8 +123,8 @@ def saved(page: Page, frame: Locator, name: str, folder: Path) -> dict[str, byte
     return files
 
 
-class Wire:
-    """What a page tells its server from now on."""
+class WebSocketRecorder:
+    """Record the messages that a page sends to its server from now on."""
 
     def __init__(self, page: Page) -> None:
         self.page, self.frames = page, list[bytes]()
@@ -126,19 +135,19 @@ class Wire:
         )
         listening.send("Network.enable")
 
-    def said(self) -> list[tuple[str, Any]]:
-        """What its instruments told, in this order."""
-        told = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
-        every = [(each["event"], each["value"]) for text in told for each in json.loads(text)]
-        return [one for one in every if one[0] != "stands"]  # that the picture is there, after each gesture
+    def component_events(self) -> list[tuple[str, Any]]:
+        """Return the events of the page's components in the order in which they were sent."""
+        messages = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
+        every = [(each["event"], each["value"]) for text in messages for each in json.loads(text)]
+        return [one for one in every if one[0] != "stands"]  # "stands" only reports that a picture is drawn
 
-    def quiet(self) -> int:
-        """Until the page looks for nothing any more; how often it has spoken by then."""
-        waiting = meanwhile(self.page)
+    def wait_until_quiet(self) -> int:
+        """Wait until the page sends no more messages; return how many it has sent."""
+        waiting = placeholders(self.page)
         for _ in range(90):
             before = len(self.frames)
             self.page.wait_for_timeout(1000)
-            if len(self.frames) == before and not waiting.count():  # a busy browser may look again late
-                calm(self.page)
+            if len(self.frames) == before and not waiting.count():  # a busy browser may send a late request
+                wait_until_idle(self.page)
                 return before
-        raise AssertionError("it goes on asking")
+        raise AssertionError("the page keeps sending messages")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from explorer.catalogue import PAGES
-from tests.browser.steps import calm
+from tests import needs
+from tests.browser.steps import assert_fits, wait_until_idle
 
-AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 NOT_READ = [
     # Streamlit's own drawer of pages on a phone: its list holds <div>s around the <li>s.
     ['[data-testid="stSidebarNavItems"]'],
@@ -44,24 +42,24 @@ MOVES = """() => [...document.querySelectorAll(".lineage, .lineage *")]
     .filter((each) => !each.matches(".frame-probe") && /[1-9]/.test(getComputedStyle(each).transitionDuration))
     .map((each) => each.outerHTML.slice(0, 200))"""
 # Our instruments are there, and the button that every page has; its style sheet is that of captions, too.
-DRAWN = """() => document.querySelector(".lineage-projector-button")
+DRAWN = """() => document.querySelector(".lineage-presentation-button")
     && [...document.querySelectorAll(".lineage")].every((place) => place.childElementCount)
     && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)"""
+
+
+pytestmark = [needs.axe, pytest.mark.slow]
 
 
 @pytest.fixture
 def troubles() -> Any:
     """What is serious on a page, each with its rule and its place."""
-    if not AXE.is_file():
-        missing = "axe-core is not installed: `npm install` in this folder, to test what a page is to a screen reader"
-        pytest.fail(missing) if os.environ.get("CI") == "true" else pytest.skip(missing)
 
     def found(page: Page, name: str, again: bool = False) -> list[str]:
-        calm(page)
+        wait_until_idle(page)
         page.wait_for_function(DRAWN)
         page.wait_for_timeout(150)  # what fades in has its colour by then
         if not page.evaluate("'axe' in window"):
-            page.evaluate(AXE.read_text())
+            page.evaluate(needs.AXE.read_text())
         asked = [NOT_READ, OF_THE_SCREEN, "rule"] if again else [NOT_READ, EVERYTHING, "tag"]
         return [
             f"{name}: {rule['impact']}, {rule['id']} ({rule['help']}) at {node['target']}: {node['html'][:200]}"
@@ -77,9 +75,11 @@ def troubles() -> Any:
 def test_a_page_has_no_serious_violation(troubles: Any, visit: Any, address: str) -> None:
     page = visit(f"/{address}")
     found = troubles(page, "light, 1440")
+    assert_fits(page)
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")
     assert found + troubles(page, "dark, 390", again=True) == []
+    assert_fits(page)
     assert page.evaluate(TRAPS) == []
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(MOVES) == []

@@ -6,9 +6,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.steps import STOPPED, calm, jobs, saved, train, until, wish
+from tests.browser.steps import (
+    STOPPED,
+    jobs_of_seed,
+    post_job_command,
+    press_train,
+    save_figure,
+    wait_until,
+    wait_until_idle,
+)
+
+pytestmark = pytest.mark.slow
 
 COUNT_FRAMES = """() => {
     window.frames_sent = 0;
@@ -22,7 +33,7 @@ def opened(page: Page, runs: int = 4) -> Page:
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
     expect(said(page)).to_have_count(runs)
     expect(page.get_by_role("heading", name="What differs")).to_be_attached()
-    calm(page)
+    wait_until_idle(page)
     return page
 
 
@@ -68,7 +79,7 @@ def test_the_target_answers_under_the_hand_and_the_page_when_it_is_let_go(visit:
     value = grip.get_attribute("aria-valuenow")
     expect(page).to_have_url(re.compile(rf"target={value}\b"))
     expect(headline(page)).to_contain_text(value or "?")
-    calm(page)
+    wait_until_idle(page)
     assert grip.get_attribute("aria-valuenow") == value, "the server moved it"
 
     other = opened(visit(page.url.split("/", 3)[3].join(["/", ""])))
@@ -113,7 +124,7 @@ def test_the_axes_change_and_keep_what_was_chosen(visit: Any) -> None:
     page.wait_for_function(
         "['xaxis', 'yaxis'].every(a => document.querySelector('.js-plotly-plot').layout[a].type === 'log')"
     )
-    calm(page)
+    wait_until_idle(page)
     grip, plot = middle(page.get_by_role("slider", name="target")), page.locator(".frame-plot").first.bounding_box()
     assert plot and plot["y"] < grip[1] < plot["y"] + plot["height"]
     assert node.evaluate("node => node.mark") == "the same"
@@ -124,8 +135,8 @@ def test_the_axes_change_and_keep_what_was_chosen(visit: Any) -> None:
 
 def test_the_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
     page = opened(visit("/compare"))
-    frame = page.locator(".lineage-frame").first
-    files = saved(page, frame, "comparison", tmp_path)
+    frame = page.locator(".lineage-plot-frame").first
+    files = save_figure(page, frame, "comparison", tmp_path)
     assert b"Transformer" in files["SVG"] and b"target 0.95" in files["SVG"]
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
@@ -134,23 +145,23 @@ def test_the_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: P
 
 def test_a_run_that_trains_grows_in_place_and_settles(visit: Any) -> None:
     page = visit("/negation?models=rnn&rnn.epochs=2000&seed=220")
-    train(page)
-    job = jobs(page, 220)[0]
+    press_train(page)
+    job = jobs_of_seed(page, 220)[0]
     curve = opened(visit(f"/compare?runs={job['key']}", beside=page), 1)
     node = curve.locator(".js-plotly-plot").first
     node.evaluate("node => { node.mark = 'the same'; }")
     last = "Math.max(...document.querySelector('.js-plotly-plot').data.flatMap(trace => trace.x))"
     first = curve.evaluate(last)
-    until(lambda: curve.evaluate(last) > first + 300)  # a stopped run stands at its last checkpoint
-    assert wish(page, job["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    wait_until(lambda: curve.evaluate(last) > first + 300)  # a stopped run stands at its last checkpoint
+    assert post_job_command(page, job["key"], "stop", **{"X-Lineage": "1"}).status == 204
     expect(page.get_by_text(STOPPED)).to_be_visible()
     curve.evaluate(COUNT_FRAMES)
-    until(
+    wait_until(
         lambda: (
             curve.evaluate("window.frames_sent = 0")
             or curve.wait_for_timeout(1500)
             or not curve.evaluate("window.frames_sent")
         )
     )
-    assert first < curve.evaluate(last) <= jobs(page, 220)[0]["step"]
+    assert first < curve.evaluate(last) <= jobs_of_seed(page, 220)[0]["step"]
     assert node.evaluate("node => node.mark") == "the same", "the figure was made anew"

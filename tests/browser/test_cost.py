@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import holds
+from tests.browser.steps import wait_for_url_params
+
+pytestmark = pytest.mark.slow
 
 
 def test_parts_are_measured_and_sizes_by_hand_are_counted(visit: Visit) -> None:
@@ -14,7 +17,7 @@ def test_parts_are_measured_and_sizes_by_hand_are_counted(visit: Visit) -> None:
     field = page.get_by_label("Layers", exact=True)
     field.fill("2")
     field.press("Enter")
-    holds(page, layers="2")
+    wait_for_url_params(page, layers="2")
     expect(page.get_by_role("heading", name=re.compile(r"^GRU, Text: 482,233 parameters"))).to_be_visible()
     rows = page.get_by_role("table", name="How cost grows with length").get_by_role("row")
     expect(rows.filter(has_text="GRU")).to_contain_text("6 T d²")

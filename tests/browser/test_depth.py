@@ -2,20 +2,23 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import Wire, calm, holds
+from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 
 def test_heads_and_stacks_follow_the_hand_and_then_stand_in_the_address(visit: Visit) -> None:
     page = visit("/depth")
-    heads, stacks = page.locator(".lineage-cutheads"), page.locator(".lineage-stacks")
+    heads, stacks = page.locator(".lineage-multi-head"), page.locator(".lineage-residual-stacks")
     expect(heads.locator("figure")).to_have_count(4, timeout=20_000)
     expect(stacks.locator(".mine")).to_have_count(4, timeout=60_000)
-    calm(page)
-    wire = Wire(page)
-    spoken = wire.quiet()
+    wait_until_idle(page)
+    wire = WebSocketRecorder(page)
+    spoken = wire.wait_until_quiet()
 
     heads.locator("canvas").first.hover(position={"x": 20, "y": 100})
     expect(heads.locator(".words")).to_contain_text("looks at")
@@ -31,16 +34,16 @@ def test_heads_and_stacks_follow_the_hand_and_then_stand_in_the_address(visit: V
     stacks.get_by_label("none", exact=True).check()
     expect(finding).to_contain_text("shrinks from")
     expect(stacks.get_by_label("RMSNorm")).to_be_disabled()
-    holds(page, residual="false", norm="none")
+    wait_for_url_params(page, residual="false", norm="none")
     slider.focus()
     page.keyboard.press("ArrowLeft")
     expect(finding).to_contain_text("23 blocks")
-    holds(page, residual="false", norm="none", layers="23")
+    wait_for_url_params(page, residual="false", norm="none", layers="23")
 
     heads.get_by_role("slider", name="Heads").focus()
     page.keyboard.press("ArrowRight")
     expect(heads.locator("figure")).to_have_count(8)
     expect(heads.locator(".finding")).to_contain_text("Eight heads")
-    holds(page, residual="false", norm="none", layers="23", cut="8")
+    wait_for_url_params(page, residual="false", norm="none", layers="23", cut="8")
     heads.locator(".stage").press("ArrowUp")
     expect(heads.locator(".words")).to_contain_text("at place 20 looks at")

@@ -3,10 +3,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import Wire, calm, holds, saved
+from tests.browser.steps import WebSocketRecorder, save_figure, wait_for_url_params, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_cell_follows_the_hand_and_its_address_holds_what_was_set(visit: Visit, tmp_path: Path) -> None:
@@ -14,36 +17,36 @@ def test_the_cell_follows_the_hand_and_its_address_holds_what_was_set(visit: Vis
     lstm = page.get_by_label("LSTM", exact=True)
     heading = lstm.get_by_role("heading", level=3)
     expect(heading).to_have_text("With f = 0.90 the LSTM keeps 0.6 % of step 1 at step 50; with 0.99 it would be 61 %.")
-    calm(page)
-    wire = Wire(page)
-    spoken = wire.quiet()
+    wait_until_idle(page)
+    wire = WebSocketRecorder(page)
+    spoken = wire.wait_until_quiet()
     slider = lstm.get_by_role("slider", name=re.compile("^f, forget gate: the steps"))
     slider.evaluate("s => { s.value = 0.99; s.dispatchEvent(new Event('input', { bubbles: true })); }")
     expect(heading).to_contain_text("With f = 0.99 the LSTM keeps 61 % of step 1")
     assert len(wire.frames) == spoken, "while the hand moves nothing is asked of the server"
     slider.evaluate("s => s.dispatchEvent(new Event('change', { bubbles: true }))")
-    holds(page, f="0.99")
+    wait_for_url_params(page, f="0.99")
     lane = lstm.get_by_role("slider", name=re.compile("^i, input gate, step by step"))
     lane.focus()
     page.keyboard.press("Home")
     for _ in range(9):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("PageUp")
-    holds(page, f="0.99", i="1,0x8,0.25,0", at="10")
+    wait_for_url_params(page, f="0.99", i="1,0x8,0.25,0", at="10")
     box = lane.bounding_box()
     assert box
     page.mouse.click(box["x"] + 30.5 / 50 * box["width"], box["y"] + 1)
-    holds(page, f="0.99", i="1,0x8,0.25,0x20,1,0", at="31")
-    files = saved(page, page.locator(".lineage-cell"), "gates-by-hand", tmp_path)
+    wait_for_url_params(page, f="0.99", i="1,0x8,0.25,0x20,1,0", at="31")
+    files = save_figure(page, page.locator(".lineage-gates-by-hand"), "gates-by-hand", tmp_path)
     assert files["CSV"].decode().splitlines()[31].startswith("31,0.99,1,")
     for _ in range(3):
         page.get_by_role("button", name="Undo").click()
-    holds(page)
+    wait_for_url_params(page)
     expect(heading).to_contain_text("With f = 0.90")
     page.get_by_role("button", name="A counter").click()
     expect(lstm.locator(".value").first).to_have_text("10.00")
-    holds(page, f="1", n="1")
+    wait_for_url_params(page, f="1", n="1")
     page.reload()
     expect(page.get_by_role("button", name="A counter")).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Back to the defaults").click()
-    holds(page)
+    wait_for_url_params(page)

@@ -11,15 +11,17 @@ from playwright.sync_api import WebSocket, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.steps import calm
+from tests.browser.steps import wait_until_idle
 from tests.serving import Server
+
+pytestmark = pytest.mark.slow
 
 APP = """
 from contextlib import asynccontextmanager
 
 import streamlit as st
 
-from explorer.ui.left_pages import forget_what_left_pages_ask
+from explorer.web.streamlit_patch import forget_what_left_pages_ask
 
 
 @asynccontextmanager
@@ -78,12 +80,12 @@ def test_what_a_page_asks_for_as_it_is_left_does_not_empty_the_next(visit: Any, 
 
     try:
         server.start()
-        page = visit("/", at=server.address)
+        page = visit("/", at=server.url)
         page.on("websocket", listen)
         page.add_init_script(LATE)
         page.reload()
         expect(page.get_by_text("a part")).to_be_visible()
-        calm(page)
+        wait_until_idle(page)
         late = questions[-1]
         late.rerun_script.fragment_id = [part for part in parts if part][-1]
         late.rerun_script.is_auto_rerun = True
@@ -91,7 +93,8 @@ def test_what_a_page_asks_for_as_it_is_left_does_not_empty_the_next(visit: Any, 
         page.get_by_role("button", name="Go on").click()
         expect(page).to_have_url(re.compile("/two$"))
         page.wait_for_timeout(3_000)
-        calm(page)
+        wait_until_idle(page)
         assert page.get_by_role("heading", level=1).all_inner_texts() == (["Two"] if "forget" in cure else [])
+        page.close()  # before its server goes, for which it would look
     finally:
         server.stop()

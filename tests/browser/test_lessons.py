@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from explorer.lessons.lesson import Step
-from explorer.lessons.reading import lessons
-from tests.browser.steps import calm, origin
+from explorer.lessons.parse import read_lessons
+from tests.browser.steps import origin, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 # How far the page is wider than the window.
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -36,7 +39,7 @@ def predict(page: Page, step: Step, place: int) -> None:
 
 def test_a_newcomer_walks_every_lesson(visit: Any) -> None:
     page = visit("/lessons")
-    for lesson in lessons():
+    for lesson in read_lessons():
         page.locator(f".st-key-lessons-start-{lesson.name}").get_by_role("button", name="Start").click()
         for place, step in enumerate(lesson.steps, start=1):
             expect(card(page).get_by_text(f"step {place} of {len(lesson.steps)}")).to_be_visible()
@@ -50,7 +53,7 @@ def test_a_newcomer_walks_every_lesson(visit: Any) -> None:
             expect(card(page).locator(".answer .why")).to_have_text(re.compile(r"^Why: .+\w"))
             expect(card(page).locator(".answer .opinion")).to_have_count(0)
             expect(page.get_by_role("heading", level=1)).not_to_have_text(step.title)
-            calm(page)  # whoever reads the answer gives the page time
+            wait_until_idle(page)  # whoever reads the answer gives the page time
             last = place == len(lesson.steps)
             card(page).get_by_role("button", name="That was the last step" if last else "Next step").click()
         expect(page.get_by_role("heading", name="What do you expect, and what is it really?")).to_be_visible()
@@ -98,7 +101,7 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
         expect(page.locator(".answer .verdict")).to_contain_text(words)
         expect(page.get_by_role("heading", name="How long does a net remember?")).to_be_visible()
     for page in (teacher, ada, bob):
-        calm(page)
+        wait_until_idle(page)
     board.get_by_role("button", name="Next step").click()
     for page in (teacher, ada, bob):
         expect(page.get_by_role("heading", level=1)).to_have_text(["Fifty terms"])
@@ -114,7 +117,7 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
     bob.wait_for_timeout(2_500)  # it asks each second how things stand
     expect(bob.locator(".say").first).to_have_text("This answer came too late.")
 
-    calm(teacher)
+    wait_until_idle(teacher)
     board.get_by_role("button", name="End the class").click()
     board.get_by_role("button", name="End it, and forget all answers?").click()
     for page in (teacher, ada, bob):
@@ -126,14 +129,14 @@ def test_a_page_is_given_without_some_of_its_controls(visit: Any) -> None:
     teacher = visit("/negation?models=bag_of_words,rnn")
     teacher.get_by_role("button", name="Give this page to a class").click()
     expect(teacher.get_by_role("heading", name="For your class: Negation")).to_be_visible()
-    calm(teacher)
+    wait_until_idle(teacher)
     controls = teacher.get_by_role("combobox", name="Hide these controls from the class")
     controls.press("ArrowDown")
     controls.fill("Type a sent")  # the list shows a few at a time
     teacher.get_by_role("option", name="Type a sentence").click()
     teacher.keyboard.press("Tab")
     expect(teacher.locator("[data-tag]")).to_have_count(1)
-    calm(teacher)
+    wait_until_idle(teacher)
     teacher.get_by_role("button", name="Begin the class").click()
     teacher.wait_for_url(re.compile("class=[A-Z]{5}"))
     expect(teacher.locator(".st-key-say")).to_be_visible()

@@ -2,35 +2,38 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import calm, holds
+from tests.browser.steps import wait_for_url_params, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 
 def test_padding_on_the_left_leaves_rows_with_nothing_and_a_pair_says_why(visit: Visit) -> None:
     page = visit("/masks")
     masks = page.locator(".lineage-masks")
     expect(masks.locator("h3")).to_have_text("18 of 36 pairs may look; the mask hides 18.")
-    calm(page)
+    wait_until_idle(page)
     masks.get_by_label("padding stands").select_option("left")
     expect(masks.locator("h3")).to_contain_text("softmax gives NaN. A second layer makes it 6 of 6")
     masks.locator(".weights td[data-r='0'][data-c='0']").click()
     expect(masks.locator(".words")).to_have_text(re.compile(r"it is padding and says nothing.*0 / 0 is NaN\.$"))
     masks.get_by_label("hidden scores become").select_option("self")
     expect(masks.locator("h3")).to_have_text("12 of 36 pairs may look; the mask hides 24.")
-    holds(page, side="left", fill="self", shown="")
+    wait_for_url_params(page, side="left", fill="self", shown="")
 
 
 def test_both_models_go_on_from_what_is_typed(visit: Visit) -> None:
     page = visit("/masks")
     texts = page.get_by_test_id("stCode")
     expect(texts.nth(1)).to_contain_text("the old king")
-    calm(page)
+    wait_until_idle(page)
     beginning = page.get_by_label("They go on from")
     beginning.fill("The lonely wolf!")
     beginning.press("Enter")
     for text in (texts.nth(0), texts.nth(1)):
         expect(text).to_contain_text("the lonely wolf")
     expect(page.get_by_text("left out: “!”")).to_be_visible()
-    holds(page, begin="The lonely wolf!")
+    wait_for_url_params(page, begin="The lonely wolf!")

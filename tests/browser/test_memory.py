@@ -2,20 +2,23 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import Wire, calm, holds
+from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 
 def test_scrubbing_through_training_asks_nothing_of_the_server(visit: Visit) -> None:
     page = visit("/memory?who=gru-chrono,rnn-usual")
-    why = page.locator(".lineage-frame", has=page.get_by_text("before training", exact=True))
+    why = page.locator(".lineage-plot-frame", has=page.get_by_text("before training", exact=True))
     scrubber, read = why.locator("input[type=range]"), why.locator(".frame-readout")
     expect(scrubber).to_be_visible()
-    calm(page)
-    wire = Wire(page)
-    spoken, before = wire.quiet(), read.inner_text()
+    wait_until_idle(page)
+    wire = WebSocketRecorder(page)
+    spoken, before = wire.wait_until_quiet(), read.inner_text()
     scrubber.focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
@@ -27,12 +30,12 @@ def test_scrubbing_through_training_asks_nothing_of_the_server(visit: Visit) -> 
 
 def test_a_unit_that_is_pointed_at_is_told_and_kept_by_a_click(visit: Visit) -> None:
     page = visit("/memory?who=lstm-chrono,gru-chrono")
-    gates = page.locator(".lineage-gates")
+    gates = page.locator(".lineage-gate-viewer")
     words = gates.locator(".words")
     expect(words).to_contain_text("Point at a unit")
     first = gates.locator(".map").first
     first.scroll_into_view_if_needed()
-    calm(page)
+    wait_until_idle(page)
     first.hover(position={"x": 40, "y": 30})
     expect(words).to_contain_text("keeps half for")
     told = words.inner_text()
@@ -49,7 +52,7 @@ def test_a_typed_sequence_is_read_and_a_strange_letter_said(visit: Visit) -> Non
     field = page.get_by_label(re.compile("^Sequence, of the letters"))
     field.fill("abba")
     field.press("Enter")
-    holds(page, say="abba")
+    wait_for_url_params(page, say="abba")
     expect(page.get_by_text(re.compile("^After 4 symbols the GRU"))).to_be_visible()
     field.fill("abxa")
     field.press("Enter")

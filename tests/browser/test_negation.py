@@ -5,10 +5,22 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.steps import LONG, STOPPED, button, calm, position, race, saved, train
+from tests.browser.steps import (
+    LONG_TRAINING_URL,
+    STOPPED,
+    button,
+    playback_epoch,
+    playback_frame,
+    press_train,
+    save_figure,
+    wait_until_idle,
+)
+
+pytestmark = pytest.mark.slow
 
 HEADLINE = "Bag of words says sustain. The other three say collapse, and so does the grammar."
 # Two models and two seeds: a race of a blink, so that its playback is what one waits for.
@@ -80,7 +92,7 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
     page.wait_for_function(
         "[...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
     )
-    frame = race(page)
+    frame = playback_frame(page)
     expect(frame.locator("[id^=lineage-cut] rect").first).to_be_attached()  # the first curve is drawn
     frame.evaluate(
         """place => {
@@ -92,15 +104,15 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
             })();
         }"""
     )
-    first = position(page)
+    first = playback_epoch(page)
     page.wait_for_function(
         f"/ ({first + 2}|{first + 3}) of/.test(document.querySelector('.frame-position').textContent)"
     )
     frame.get_by_role("button", name="Pause").click()
-    here = position(page)
+    here = playback_epoch(page)
     assert 0 < here < 12
     page.wait_for_timeout(400)
-    assert position(page) == here, "a paused playback goes on"
+    assert playback_epoch(page) == here, "a paused playback goes on"
     frame.get_by_role("button", name="Step", exact=True).click()
     expect(frame.locator(".frame-position")).to_have_text(f"epoch {here + 1} of 12")
     frame.get_by_role("button", name="Step back").click()
@@ -121,8 +133,8 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
 
 
 def test_a_long_training_shows_its_progress_and_can_be_stopped(visit: Any) -> None:
-    page = visit(LONG + "5")
-    train(page)
+    page = visit(LONG_TRAINING_URL + "5")
+    press_train(page)
     button(page, "Stop").click()
     expect(page.get_by_text(STOPPED)).to_be_visible()
     expect(button(page, "Go on")).to_be_enabled()
@@ -142,9 +154,9 @@ def test_two_visitors_do_not_disturb_each_other(visit: Any) -> None:
 
 def test_a_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
     page = visit("/negation")
-    frame = race(page)
+    frame = playback_frame(page)
     expect(frame.locator(".js-plotly-plot")).to_have_count(4)
-    files = saved(page, frame, "negation-race", tmp_path)
+    files = save_figure(page, frame, "negation-race", tmp_path)
     assert b"Transformer" in files["SVG"]
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "figure,series,x,y"
@@ -183,13 +195,13 @@ def test_typing_draws_again_only_what_the_sentence_changes(visit: Any) -> None:
     page.on("websocket", lambda socket: socket.on("framereceived", heard))
     page.reload()
     expect(verdicts(page)).to_have_count(4)
-    calm(page)
+    wait_until_idle(page)
     whole = len([parts for parts in runs if not parts])
     type_sentence(page, "human preserve nature")
     expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"\?say=human\+preserve\+nature$"))
     expect(page.get_by_role("heading", name="What came out")).to_be_visible()
-    calm(page)
+    wait_until_idle(page)
     assert len([parts for parts in runs if not parts]) == whole and len(runs[-1]) == 4
 
 

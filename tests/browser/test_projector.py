@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import calm, go, holds
+from tests.browser.steps import go_to_page, wait_for_url_params, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 # Of what is seen: does anything leave the screen, and how high are the letters of values?
 SEEN = """() => {
@@ -33,10 +36,10 @@ def at(page: Page, place: str) -> None:
 
 def test_a_page_goes_by_screen_by_screen_and_comes_back_whole(visit: Any) -> None:
     page = visit("/negation", 1280, 720)
-    expect(page.locator(".lineage-frame .js-plotly-plot").first).to_be_visible()
-    usual = page.locator(".lineage-frame .frame-area").first.evaluate("area => getComputedStyle(area).height")
+    expect(page.locator(".lineage-plot-frame .js-plotly-plot").first).to_be_visible()
+    usual = page.locator(".lineage-plot-frame .frame-area").first.evaluate("area => getComputedStyle(area).height")
     page.get_by_role("button", name="Projector").click()
-    holds(page, screen="projector")
+    wait_for_url_params(page, screen="projector")
     at(page, r"^1 / \d+Can a model")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".lineage-verdicts .row").first).to_be_hidden()
@@ -66,22 +69,22 @@ def test_a_page_goes_by_screen_by_screen_and_comes_back_whole(visit: Any) -> Non
     at(page, r"^2 / ")
     page.get_by_label("Type a sentence").blur()
 
-    go(page, "Memory")  # it stays on from page to page
+    go_to_page(page, "Memory")  # it stays on from page to page
     expect(page.get_by_role("heading", level=1)).to_have_text("How long does a net remember?")
     at(page, r"^1 / \d+How long")
-    holds(page, screen="projector")
+    wait_for_url_params(page, screen="projector")
     page.keyboard.press("Escape")
     expect(bar(page)).to_be_hidden()
-    holds(page, screen="")
+    wait_for_url_params(page, screen="")
     page.go_back()
-    calm(page)
+    wait_until_idle(page)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Can a model"))
     expect(bar(page)).to_be_hidden()
     assert page.locator("[data-stop]").count() == 0
     expect(page.get_by_role("heading", name="The papers")).to_be_visible()
     main = page.get_by_test_id("stMainBlockContainer")
     assert main.evaluate("main => getComputedStyle(main).transform") == "none"
-    expect(page.locator(".lineage-frame .frame-area").first).to_have_css("height", usual)
+    expect(page.locator(".lineage-plot-frame .frame-area").first).to_have_css("height", usual)
 
 
 def test_an_instrument_that_is_made_of_several_shows_them_one_by_one(visit: Any) -> None:

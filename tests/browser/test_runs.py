@@ -6,11 +6,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from explorer.training import store
+from explorer.run_store import store
 from explorer.training.config import KEY
-from tests.browser.steps import button, calm, go
+from tests.browser.steps import button, go_to_page, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 SMALL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=4&rnn.epochs=4&seed="
 SAVED = "Saved; the address of this page holds these runs."
@@ -97,7 +100,7 @@ def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_
     tags.fill("my <i>tag</i>")
     tags.press("Enter")
     expect(dialog.get_by_text("my <i>tag</i>", exact=True)).to_be_visible()
-    calm(page)
+    wait_until_idle(page)
     page.keyboard.press("Escape")  # the list of tags
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
@@ -113,9 +116,9 @@ def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_
     tick(page, rows(page).filter(has_text=key))
     page.get_by_role("button", name="Delete").click()
     expect(page.get_by_text("Gone for good when you leave this page.")).to_be_visible()
-    go(page, "Lineage")
+    go_to_page(page, "Lineage")
     expect(page.get_by_role("heading", level=1)).to_contain_text("From counting words")
-    go(page, "Runs")
+    go_to_page(page, "Runs")
     expect(rows(page)).to_have_count(1)
     expect(page.get_by_role("button", name=re.compile("^Undo"))).to_have_count(0)
     expect(page.get_by_text(key)).to_have_count(0)

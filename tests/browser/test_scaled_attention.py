@@ -2,25 +2,28 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import Wire, calm, holds
+from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_edited_number_is_answered_at_once_and_stands_in_the_address(visit: Visit) -> None:
     page = visit("/scaled-attention")
-    tables = page.locator(".lineage-dotproduct")
+    tables = page.locator(".lineage-dot-product")
     finding, words = tables.locator("h3"), tables.locator(".words")
     expect(finding).to_contain_text("gives")
-    calm(page)
+    wait_until_idle(page)
     before = finding.inner_text()
     key = tables.get_by_label("K, the keys: cat, 1")
     key.click()
     page.keyboard.type("-3")
     expect(finding).not_to_have_text(before)
     page.keyboard.press("Enter")
-    holds(page, k="0.0,0.0,2.0,0.0,-3.0,0.0,0.0,1.0,0.0,2.0,0.0,1.0,0.0,1.0,0.0,-1.0")
+    wait_for_url_params(page, k="0.0,0.0,2.0,0.0,-3.0,0.0,0.0,1.0,0.0,2.0,0.0,1.0,0.0,1.0,0.0,-1.0")
     key.click()
     page.keyboard.type("abc")
     page.keyboard.press("Enter")
@@ -29,20 +32,20 @@ def test_an_edited_number_is_answered_at_once_and_stands_in_the_address(visit: V
     cell = weights.get_by_label(re.compile("^sat, the:"))
     cell.click()
     expect(words).to_contain_text("sum of the row")
-    holds(page, at="weights.2.0")
-    calm(page)
+    wait_for_url_params(page, at="weights.2.0")
+    wait_until_idle(page)
     cell.press("ArrowRight")
     page.keyboard.press("Enter")
-    holds(page, at="weights.2.1")
+    wait_for_url_params(page, at="weights.2.1")
 
 
 def test_a_models_head_is_computed_again_here(visit: Visit) -> None:
     page = visit("/scaled-attention?source=model&model=negation-single-transformer&layer=0&head=0", 390, 844)
-    tables = page.locator(".lineage-dotproduct")
+    tables = page.locator(".lineage-dot-product")
     same = tables.locator(".same")
     expect(same).to_contain_text("its weights are the model’s own: the largest difference is")
     assert re.search(r"10⁻⁸|10⁻⁷|10⁻⁹|is 0\.$", same.inner_text())
-    calm(page)
+    wait_until_idle(page)
     tables.get_by_label("Q, the queries: not, 1").first.fill("9")
     page.keyboard.press("Enter")
     expect(same).to_contain_text("You changed a copy")
@@ -52,13 +55,13 @@ def test_a_models_head_is_computed_again_here(visit: Visit) -> None:
 
 def test_what_is_read_below_the_curves_follows_the_slider(visit: Visit) -> None:
     page = visit("/scaled-attention")
-    panels = page.locator(".lineage-frame").filter(has_text="Spread of the scores")
+    panels = page.locator(".lineage-plot-frame").filter(has_text="Spread of the scores")
     said, slider = panels.locator(".frame-said span"), panels.get_by_role("slider", name="width shown")
     spread = panels.locator("figure").filter(has_text="Spread of the scores").locator(".frame-readout-value").first
     expect(said).to_contain_text("At d_k = 64 the scores are divided by 8.00", timeout=20_000)
-    calm(page)
-    before, height, wire = spread.inner_text(), panels.bounding_box()["height"], Wire(page)
-    spoken = wire.quiet()
+    wait_until_idle(page)
+    before, height, wire = spread.inner_text(), panels.bounding_box()["height"], WebSocketRecorder(page)
+    spoken = wire.wait_until_quiet()
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -70,5 +73,5 @@ def test_what_is_read_below_the_curves_follows_the_slider(visit: Visit) -> None:
     assert len(wire.frames) == spoken, "while the hand is on it nothing is asked of the server"
     assert panels.bounding_box()["height"] == height, "nothing below moves"
     page.mouse.up()
-    holds(page, wide="1024")
+    wait_for_url_params(page, wide="1024")
     expect(said).to_contain_text("At d_k = 1,024")

@@ -3,9 +3,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import button, calm, saved
+from tests.browser.steps import button, save_figure, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 MINE = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 30
 SMALL = (
@@ -16,7 +19,7 @@ SMALL = (
 
 def texts(page: Page) -> list[str]:
     """What stands in the boxes of the samples."""
-    return page.locator(".lineage-samples .text").all_inner_texts()
+    return page.locator(".lineage-text-samples .text").all_inner_texts()
 
 
 def test_a_model_learns_a_pasted_text_from_zero_and_its_sample_is_seen(visit: Any) -> None:
@@ -25,13 +28,14 @@ def test_a_model_learns_a_pasted_text_from_zero_and_its_sample_is_seen(visit: An
     page.get_by_label("Paste a text").fill(MINE)
     button(page, "Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    calm(page)
+    wait_until_idle(page)
     button(page, "Train").click()
     expect(page.get_by_text("These runs learned your text.")).to_be_visible()
-    calm(page)
+    wait_until_idle(page)
     expect(page.locator(".lineage-table", has_text="GRU").first).to_be_visible()
     page.wait_for_function(
-        "() => [...document.querySelectorAll('.lineage-samples .text')].filter(node => node.textContent.length >= 30)"
+        "() => [...document.querySelectorAll('.lineage-text-samples .text')]"
+        ".filter(node => node.textContent.length >= 30)"
         ".length === 2"
     )
     letters = set(MINE)
@@ -40,22 +44,22 @@ def test_a_model_learns_a_pasted_text_from_zero_and_its_sample_is_seen(visit: An
 
 def test_the_race_can_be_saved_as_a_table(visit: Any, tmp_path: Any) -> None:
     page = visit("/text?models=ngram,gru")
-    frame = page.locator(".lineage-frame", has=page.locator(".frame-controls")).first
+    frame = page.locator(".lineage-plot-frame", has=page.locator(".frame-controls")).first
     expect(frame.locator(".plot-container, .js-plotly-plot").first).to_be_visible()
-    rows = saved(page, frame, "text-race", tmp_path)["CSV"].decode().splitlines()
+    rows = save_figure(page, frame, "text-race", tmp_path)["CSV"].decode().splitlines()
     assert rows[0].startswith("figure,series,x,y")
     assert any("GRU" in row for row in rows[1:])
 
 
 def test_one_slider_moves_the_texts_of_all_models(visit: Any) -> None:
     page = visit("/text?models=gru,lstm")
-    slider = page.locator(".lineage-samples input[type=range]")
+    slider = page.locator(".lineage-text-samples input[type=range]")
     expect(slider).to_be_visible()
     last = texts(page)
     slider.focus()
     page.keyboard.press("Home")
     page.wait_for_function(
-        "last => [...document.querySelectorAll('.lineage-samples .text')]"
+        "last => [...document.querySelectorAll('.lineage-text-samples .text')]"
         ".every((node, i) => node.textContent !== last[i])",
         arg=last,
     )

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from explorer.tasks.corpora import text_of
-from explorer.tasks.text import TextConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.corpora import load_text
 from explorer.tokenization.text import train
-from tests.browser.steps import calm, saved
+from tests.browser.steps import assert_fits, save_figure, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 MINE = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
 WALK = [
@@ -27,12 +29,12 @@ def slider(page: Page) -> Any:
 
 def ids(page: Page) -> list[int]:
     """What stands below the tokens on the screen."""
-    return [int(text) for text in page.locator(".lineage-tokens .chip .id").all_inner_texts()]
+    return [int(text) for text in page.locator(".lineage-tokenizer .chip .id").all_inner_texts()]
 
 
 def ready(page: Page) -> None:
-    expect(page.locator(".lineage-tokens .chip").first).to_be_visible()
-    calm(page)
+    expect(page.locator(".lineage-tokenizer .chip").first).to_be_visible()
+    wait_until_idle(page)
 
 
 @pytest.mark.parametrize(("kind", "text", "sizes"), WALK, ids=[kind for kind, _, _ in WALK])
@@ -42,23 +44,23 @@ def test_the_slider_cuts_the_text_as_the_library_does(visit: Any, kind: str, tex
     page.get_by_label("Type a text").fill(text)
     page.get_by_label("Type a text").press("Control+Enter")
     expect(page).to_have_url(re.compile("say="))
-    calm(page)
-    corpus = text_of(TextConfig(corpus="repeats"))
+    wait_until_idle(page)
+    corpus = load_text(TextConfig(corpus="repeats"))
     for size in sizes:
         if len(sizes) > 1:
             slider(page).fill(str(size))
-        expect(page.locator(".lineage-tokens .size")).to_have_text(f"{size:,}")
+        expect(page.locator(".lineage-tokenizer .size")).to_have_text(f"{size:,}")
         wanted = train(kind, corpus, size).encode(text).tolist()
         page.wait_for_function(
-            "wanted => JSON.stringify([...document.querySelectorAll('.lineage-tokens .chip .id')]"
+            "wanted => JSON.stringify([...document.querySelectorAll('.lineage-tokenizer .chip .id')]"
             ".map(node => Number(node.textContent))) === JSON.stringify(wanted)",
             arg=wanted,
         )
         assert ids(page) == wanted
         if len(sizes) > 1:  # before the next gesture: the page has heard of this one
             expect(page).to_have_url(re.compile(f"vocabulary={size}\\b"))
-            calm(page)
-        each = page.locator(".lineage-tokens .value").first
+            wait_until_idle(page)
+        each = page.locator(".lineage-tokenizer .value").first
         expect(each).to_have_text(f"{len(text) / len(wanted):.2f}" if wanted else "–")
 
 
@@ -71,24 +73,24 @@ def test_dragging_asks_the_server_nothing_and_letting_go_once(visit: Any) -> Non
     expect(page.get_by_role("heading", name="The papers")).to_be_attached()
     expect(page.locator(".js-plotly-plot").first).to_be_attached()
     page.wait_for_timeout(1500)
-    calm(page)
+    wait_until_idle(page)
     before, seen = len(sent), set()
     for size in range(30, 140, 10):
         page.evaluate(
             """size => {
-                const slider = document.querySelector(".lineage-tokens .slider");
+                const slider = document.querySelector(".lineage-tokenizer .slider");
                 slider.value = size;
                 slider.dispatchEvent(new Event("input", { bubbles: true }));
             }""",
             size,
         )
         page.wait_for_timeout(50)
-        seen.add(page.locator(".lineage-tokens .finding").inner_text())
+        seen.add(page.locator(".lineage-tokenizer .finding").inner_text())
     assert len(seen) > 3, "the finding follows the slider"
     assert len(sent) == before
-    page.evaluate("document.querySelector('.lineage-tokens .slider').dispatchEvent(new Event('change'))")
+    page.evaluate("document.querySelector('.lineage-tokenizer .slider').dispatchEvent(new Event('change'))")
     expect(page).to_have_url(re.compile("vocabulary=130"))
-    calm(page)
+    wait_until_idle(page)
     assert slider(page).input_value() == "130"
 
 
@@ -97,7 +99,7 @@ def test_the_merges_are_replayed_and_a_merge_in_the_list_is_gone_to(visit: Any) 
     ready(page)
     page.evaluate(
         """() => {
-            const size = document.querySelector(".lineage-tokens .size");
+            const size = document.querySelector(".lineage-tokenizer .size");
             window.sizes = [];
             new MutationObserver(() => window.sizes.push(Number(size.textContent))).observe(size, { childList: true });
         }"""
@@ -108,15 +110,15 @@ def test_the_merges_are_replayed_and_a_merge_in_the_list_is_gone_to(visit: Any) 
     assert sizes[0] < 8 and sizes == sorted(sizes), "the merges are replayed from the beginning, one after another"
     expect(page.get_by_role("button", name="Play")).to_be_visible()
     page.get_by_role("button", name="Back", exact=True).click()
-    expect(page.locator(".lineage-tokens .size")).to_have_text("7")
+    expect(page.locator(".lineage-tokenizer .size")).to_have_text("7")
     expect(page).to_have_url(re.compile("vocabulary=7"))
-    page.locator(".lineage-tokens .line").first.click()
-    expect(page.locator(".lineage-tokens .size")).to_have_text("6")
-    expect(page.locator(".lineage-tokens .merge")).to_contain_text("Merge 1 of 3")
-    expect(page.locator(".lineage-tokens .line.newest")).to_have_count(1)
+    page.locator(".lineage-tokenizer .line").first.click()
+    expect(page.locator(".lineage-tokenizer .size")).to_have_text("6")
+    expect(page.locator(".lineage-tokenizer .merge")).to_contain_text("Merge 1 of 3")
+    expect(page.locator(".lineage-tokenizer .line.newest")).to_have_count(1)
     page.get_by_role("button", name="Next", exact=True).click()
     slider(page).press("ArrowRight")
-    expect(page.locator(".lineage-tokens .size")).to_have_text("8")
+    expect(page.locator(".lineage-tokenizer .size")).to_have_text("8")
 
 
 def test_markup_that_is_typed_or_pasted_stays_text(visit: Any) -> None:
@@ -126,11 +128,11 @@ def test_markup_that_is_typed_or_pasted_stays_text(visit: Any) -> None:
     page.get_by_role("button", name="Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     ready(page)
-    expect(page.locator(".lineage-tokens .number").last).to_contain_text("your text")
+    expect(page.locator(".lineage-tokenizer .number").last).to_contain_text("your text")
     page.get_by_label("Type a text").fill("<img src=x onerror=alert(1)>")
     page.get_by_label("Type a text").press("Control+Enter")
-    expect(page.locator(".lineage-tokens .picture")).to_contain_text("img")
-    calm(page)
+    expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("img")
+    wait_until_idle(page)
     assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
 
 
@@ -140,7 +142,7 @@ def test_an_own_text_is_pasted_and_its_address_needs_it_elsewhere(visit: Any) ->
     page.get_by_role("button", name="Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     ready(page)
-    expect(page.locator(".lineage-tokens .picture")).to_contain_text("wood")
+    expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("wood")
     address = page.url.split("/tokens")[1]
     page.close()  # the visit ends, and the text with it
     other = visit(f"/tokens{address}")
@@ -163,27 +165,25 @@ def test_a_file_is_uploaded_and_a_bad_one_is_a_sentence(visit: Any, tmp_path: Pa
 def test_the_tokens_are_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
     page = visit("/tokens?corpus=repeats&say=bofi+leka&vocabulary=60")
     ready(page)
-    files = saved(page, page.locator(".lineage-tokens .picture"), "tokens", tmp_path)
+    files = save_figure(page, page.locator(".lineage-tokenizer .picture"), "tokens", tmp_path)
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "place,token,id,start,end"
-    wanted = train("bpe", text_of(TextConfig(corpus="repeats")), 60).encode("bofi leka").tolist()
+    wanted = train("bpe", load_text(TextConfig(corpus="repeats")), 60).encode("bofi leka").tolist()
     assert [int(line.split(",")[2]) for line in lines[1:]] == wanted
-    rows = saved(page, page.locator(".lineage-rows"), "tokens-rows", tmp_path)
+    rows = save_figure(page, page.locator(".lineage-batch-rows"), "tokens-rows", tmp_path)
     assert rows["CSV"].decode().splitlines()[0] == "row,from,place,token,target,asked"
     assert len(rows["CSV"].decode().splitlines()) == 1 + 4 * 12
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any, width: int) -> None:
-    page = visit("/tokens?corpus=brackets", width, 844)
+def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any) -> None:
+    page = visit("/tokens?corpus=brackets", 390, 844)
     ready(page)
     expect(page.get_by_role("heading", name="The papers")).to_be_attached()
-    wide = page.evaluate(
-        "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
-        ".map(node => node.scrollWidth - node.clientWidth)"
-    )
-    assert wide == [0, 0], "the page is wider than its screen"
-    piece = page.locator(".lineage-tokens .number .value").first
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 844})
+        wait_until_idle(page)
+        assert_fits(page)
+    piece = page.locator(".lineage-tokenizer .number .value").first
     colours = []
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -198,7 +198,7 @@ def test_a_text_from_right_to_left_runs_so(visit: Any) -> None:
     page.get_by_role("button", name="Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     ready(page)
-    expect(page.locator(".lineage-tokens .chips")).to_have_css("direction", "rtl")
-    lefts = [box["x"] for chip in page.locator(".lineage-tokens .chip").all()[:3] if (box := chip.bounding_box())]
+    expect(page.locator(".lineage-tokenizer .chips")).to_have_css("direction", "rtl")
+    lefts = [box["x"] for chip in page.locator(".lineage-tokenizer .chip").all()[:3] if (box := chip.bounding_box())]
     assert len(lefts) == 3 and lefts == sorted(lefts, reverse=True)
-    expect(page.locator(".lineage-rows .cell.read").first).to_have_attribute("dir", "auto")
+    expect(page.locator(".lineage-batch-rows .cell.read").first).to_have_attribute("dir", "auto")

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import Wire, calm, holds
+from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_until_idle
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_typed_source_is_answered_by_every_model_and_stands_in_the_address(visit: Visit) -> None:
@@ -14,7 +17,7 @@ def test_a_typed_source_is_answered_by_every_model_and_stands_in_the_address(vis
     field.fill("4711")
     field.press("Enter")
     expect(page.get_by_role("heading", name=re.compile("turn 4711 around"))).to_be_visible()
-    holds(page, say="4711")
+    wait_for_url_params(page, say="4711")
     field.fill("47x1")
     field.press("Enter")
     expect(page.get_by_text(re.compile("which the model never saw. Give digits from 0 to 9")).first).to_be_visible()
@@ -25,17 +28,17 @@ def test_a_typed_source_is_answered_by_every_model_and_stands_in_the_address(vis
 def test_a_date_that_is_none_is_answered_all_the_same(visit: Visit) -> None:
     page = visit("/translation?task=dates&say=31+february+1999")
     expect(page.get_by_text(re.compile("There is no such date: february 1999 has 28 days")).first).to_be_visible()
-    expect(page.locator(".lineage-answers")).to_contain_text("end")
+    expect(page.locator(".lineage-translation-answers")).to_contain_text("end")
 
 
 def test_hovering_the_alignment_and_widening_the_beam_ask_nothing_of_the_server(visit: Visit) -> None:
     page = visit("/translation?say=314159&who=additive")
-    alignment, beams = page.locator(".lineage-alignment"), page.locator(".lineage-beams")
+    alignment, beams = page.locator(".lineage-alignment"), page.locator(".lineage-beam-search")
     expect(page.get_by_role("heading", name=re.compile("^In 6 of 6 steps"))).to_be_visible()
     expect(alignment.get_by_text("What could stand at step 1")).to_be_visible()
-    calm(page)
-    wire = Wire(page)
-    spoken = wire.quiet()
+    wait_until_idle(page)
+    wire = WebSocketRecorder(page)
+    spoken = wire.wait_until_quiet()
     picture = alignment.locator("canvas, svg").first
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
@@ -47,4 +50,4 @@ def test_hovering_the_alignment_and_widening_the_beam_ask_nothing_of_the_server(
     slider.focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_text(re.compile("With width 4 beam search"))).to_be_visible()
-    holds(page, width="4")
+    wait_for_url_params(page, width="4")

@@ -3,26 +3,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.depth import PER_LINE, Measured, by_heads
+from explorer.figures.depth import TRACES_PER_LINE, HeadMeasure, measure_by_heads
 
 LINES = [
-    Measured("trained", "--m-transformer", "solid", np.array([[np.nan] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),
-    Measured("untrained", "--soft", "6px,4px", np.array([[np.nan] * 2, [0.02, 0.03], [0.61, 0.62]])),
+    HeadMeasure("trained", "--m-transformer", "solid", np.array([[np.nan] * 3, [0.2, 0.45, 0.25], [0.5, 0.9, 0.6]])),
+    HeadMeasure("untrained", "--soft", "6px,4px", np.array([[np.nan] * 2, [0.02, 0.03], [0.61, 0.62]])),
 ]
 
 
-def test_a_line_is_the_middle_of_the_seeds_and_its_band_their_ends() -> None:
-    found = by_heads(LINES, (1, 2, 4), "bits", (0.0, 1.0))
-    low, high, line = found.data[:PER_LINE]
+def test_lines_are_medians_and_bands_ranges_over_seeds() -> None:
+    found = measure_by_heads(LINES, (1, 2, 4), "bits", (0.0, 1.0))
+    low, high, line = found.data[:TRACES_PER_LINE]
     assert list(line.y)[1:] == pytest.approx([0.25, 0.6]) and line.y[0] is None
     assert list(low.y)[1:] == pytest.approx([0.2, 0.5]) and list(high.y)[1:] == pytest.approx([0.45, 0.9])
     assert list(found.layout.xaxis.ticktext) == ["1", "2", "4"]
-    assert found.data[2 * PER_LINE - 1].line.dash == "6px,4px"
+    assert found.data[2 * TRACES_PER_LINE - 1].line.dash == "6px,4px"
 
 
-def test_names_stand_at_the_ends_of_their_lines_and_never_on_each_other() -> None:
-    names = by_heads(LINES, (1, 2, 4), "bits", (0.0, 1.0)).layout.annotations
+def test_labels_are_at_the_line_ends_and_do_not_overlap() -> None:
+    names = measure_by_heads(LINES, (1, 2, 4), "bits", (0.0, 1.0)).layout.annotations
     heights = [name.y for name in names]
     assert heights[1] == pytest.approx(0.615) and heights[0] < heights[1] - 0.08
-    low = [Measured(line.name, line.colour, line.dash, line.values * 0.01) for line in LINES]
-    assert min(name.y for name in by_heads(low, (1, 2, 4), "bits", (0.0, 1.0)).layout.annotations) >= 0
+    low = [HeadMeasure(line.name, line.colour, line.dash, line.values * 0.01) for line in LINES]
+    assert min(name.y for name in measure_by_heads(low, (1, 2, 4), "bits", (0.0, 1.0)).layout.annotations) >= 0

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from explorer.figures.comparison import Line
-from explorer.figures.masks import losses
+from explorer.figures.masks import loss_figure
 
 SPAN = (0.01, 8.0)
 
@@ -15,20 +15,20 @@ def line() -> Line:
     return Line("without", "without the mask", "--m-transformer", "6px,4px", x, y, y - 0.05, y + 0.1)
 
 
-def test_the_least_possible_is_marked_and_the_axis_ends_where_it_is_told() -> None:
-    drawn = losses([line()], False, 200.0, SPAN, (2.94, "ln 19 = 2.94"))
+def test_the_loss_floor_is_marked_and_the_axis_has_its_end() -> None:
+    drawn = loss_figure([line()], False, 200.0, SPAN, (2.94, "ln 19 = 2.94"))
     assert drawn.layout.yaxis.type == "log" and drawn.layout.xaxis.range == (0, 200.0)
     np.testing.assert_allclose(drawn.layout.yaxis.range, (-2, math.log10(8)))
     assert drawn.layout.yaxis.ticktext == ("0.01", "0.1", "1")
     assert drawn.layout.shapes[0].y0 == drawn.layout.shapes[0].y1 == 2.94
     assert any("ln 19 = 2.94" in note.text for note in drawn.layout.annotations)
     assert drawn.layout.annotations[-1].yanchor == "bottom", "where the line begins, below, it would be in its way"
-    assert losses([line()], False, 200.0, SPAN, (0.03, "least")).layout.annotations[-1].yanchor == "top"
+    assert loss_figure([line()], False, 200.0, SPAN, (0.03, "least")).layout.annotations[-1].yanchor == "top"
     assert drawn.layout.xaxis.title.text == "step" and list(drawn.data[2].y) == [0.1, 0.2, 3.0]
 
 
-def test_places_are_counted_from_one_and_need_no_line() -> None:
-    drawn = losses([line()], True, 12.0, SPAN, None)
+def test_positions_start_at_one_without_a_floor() -> None:
+    drawn = loss_figure([line()], True, 12.0, SPAN, None)
     assert drawn.layout.xaxis.tickvals == (1, 3, 6, 9, 12) and drawn.layout.xaxis.range[0] > 0
     assert drawn.layout.xaxis.title.text == "place" and not drawn.layout.shapes
-    assert losses([line()], True, 40.0, SPAN, None).layout.xaxis.tickvals == (1, 10, 20, 30, 40)
+    assert loss_figure([line()], True, 40.0, SPAN, None).layout.xaxis.tickvals == (1, 10, 20, 30, 40)

@@ -3,23 +3,29 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.memory_gradients import MOST_PLACES, PER_LINE, Reach, power_of_ten, reach_figure
+from explorer.figures.memory_gradients import (
+    MAX_POSITIONS,
+    TRACES_PER_LINE,
+    GradientLine,
+    gradient_figure,
+    power_of_ten,
+)
 
 DECAY = np.stack([10.0 ** np.linspace(-power, -1, 5) for power in (16, 17, 18)])  # three seeds, five symbols
 FLAT = np.full((3, 5), 0.1)
 
 
-def lines(frames: int = 2) -> list[Reach]:
+def lines(frames: int = 2) -> list[GradientLine]:
     later = np.stack([DECAY, *[FLAT] * (frames - 1)])
     return [
-        Reach("RNN usual", "RNN, usual start", "--m-rnn", "6px,4px", later),
-        Reach("Transformer none", "Transformer", "--m-transformer", "solid", np.stack([FLAT] * frames)),
+        GradientLine("RNN usual", "RNN, usual start", "--m-rnn", "6px,4px", later),
+        GradientLine("Transformer none", "Transformer", "--m-transformer", "solid", np.stack([FLAT] * frames)),
     ]
 
 
-def test_a_line_is_the_median_between_the_lowest_and_the_highest_seed() -> None:
-    figure, frames = reach_figure(lines())
-    low, high, median, _ = figure.data[:PER_LINE]
+def test_lines_are_medians_between_the_extreme_seeds() -> None:
+    figure, frames = gradient_figure(lines())
+    low, high, median, _ = figure.data[:TRACES_PER_LINE]
     assert list(median.x) == [1, 2, 3, 4, 5]
     assert median.y[0] == pytest.approx(1e-17, rel=1e-6, abs=0.0)
     assert (low.y[0], high.y[0]) == (pytest.approx(1e-18, abs=0.0), pytest.approx(1e-16, abs=0.0))
@@ -29,8 +35,8 @@ def test_a_line_is_the_median_between_the_lowest_and_the_highest_seed() -> None:
     assert frames[1][2] == [0.1] * 5
 
 
-def test_the_first_frame_is_drawn_on_an_axis_that_holds_all() -> None:
-    first, frames = reach_figure(lines())
+def test_the_axis_of_the_first_frame_contains_all_frames() -> None:
+    first, frames = gradient_figure(lines())
     assert list(first.data[2].y) == frames[0][2]
     low, high = first.layout.yaxis.range
     assert -18 < low < -17  # the middle seed; a band may leave the figure
@@ -39,24 +45,24 @@ def test_the_first_frame_is_drawn_on_an_axis_that_holds_all() -> None:
     assert first.layout.yaxis.ticktext[0] == "10<sup>−15</sup>"
 
 
-def test_labels_stand_at_the_first_symbol_and_apart() -> None:
-    _, frames = reach_figure(lines())
-    labels = [[frame[PER_LINE * i + 3][0] for i in range(2)] for frame in frames]
+def test_labels_are_apart_at_the_first_symbol() -> None:
+    _, frames = gradient_figure(lines())
+    labels = [[frame[TRACES_PER_LINE * i + 3][0] for i in range(2)] for frame in frames]
     assert labels[0][0] == pytest.approx(1e-17, rel=0.5, abs=0.0)
     assert labels[1][0] is not None
     assert labels[1][1] is not None
-    assert reach_figure(lines())[0].data[7].text == ("<b>Transformer</b>&nbsp;&nbsp;<br><b>none</b>&nbsp;&nbsp;",)
+    assert gradient_figure(lines())[0].data[7].text == ("<b>Transformer</b>&nbsp;&nbsp;<br><b>none</b>&nbsp;&nbsp;",)
     assert abs(np.log10(labels[1][0]) - np.log10(labels[1][1])) > 1  # both lines are at 0.1
 
 
-def test_a_long_sequence_is_thinned_and_what_is_zero_has_no_place() -> None:
+def test_long_sequences_are_thinned_and_zeros_dropped() -> None:
     norms = np.full((1, 2, 400), 1e-3)
     norms[:, :, 0] = 0.0
-    figure, frames = reach_figure([Reach("a", "a", "--m-gru", "solid", norms)])
-    assert len(figure.data[2].x) == MOST_PLACES
+    figure, frames = gradient_figure([GradientLine("a", "a", "--m-gru", "solid", norms)])
+    assert len(figure.data[2].x) == MAX_POSITIONS
     assert (figure.data[2].x[0], figure.data[2].x[-1]) == (1, 400)
     assert frames[0][2][0] is None
 
 
-def test_powers_of_ten_are_written_raised() -> None:
+def test_powers_of_ten_use_markup() -> None:
     assert [power_of_ten(n) for n in (-17, 0, 3)] == ["10<sup>−17</sup>", "1", "10<sup>3</sup>"]

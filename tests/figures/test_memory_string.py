@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from explorer.figures.comparison import Line
-from explorer.figures.memory_string import _GAP, _apart, string_losses
+from explorer.figures.memory_string import _LABEL_GAP, _label_heights, string_loss_figure
 
 
 def line(label: str, dash: str, end: float) -> Line:
@@ -13,8 +13,8 @@ def line(label: str, dash: str, end: float) -> Line:
     return Line(label, f"RNN <{label}>", "--m-rnn", dash, x, mean, mean - 0.01, mean + 0.01)
 
 
-def test_one_colour_two_dashes_a_floor_with_its_name_and_every_label() -> None:
-    drawn = string_losses([line("kept", "solid", 0.01), line("cut", "2px,4px", 0.3)], 200, (0.297, "floor 0.297"))
+def test_string_loss_figure_has_two_dashes_a_floor_and_labels() -> None:
+    drawn = string_loss_figure([line("kept", "solid", 0.01), line("cut", "2px,4px", 0.3)], 200, (0.297, "floor 0.297"))
     means = [trace for trace in drawn.data if trace.name.endswith("mean")]
     assert [trace.line.dash for trace in means] == ["solid", "2px,4px"]
     assert {trace.line.color for trace in means} == {"var(--m-rnn)"}
@@ -29,7 +29,7 @@ def test_one_colour_two_dashes_a_floor_with_its_name_and_every_label() -> None:
 
 
 @pytest.mark.parametrize("heights", [[0.0, 0.0], [0.3, 0.28], [0.9, 0.1]])
-def test_labels_never_cover_each_other_and_keep_their_order(heights: list[float]) -> None:
-    placed = _apart(heights)
-    assert abs(placed[0] - placed[1]) >= _GAP - 1e-9
+def test_labels_do_not_overlap_and_keep_their_order(heights: list[float]) -> None:
+    placed = _label_heights(heights)
+    assert abs(placed[0] - placed[1]) >= _LABEL_GAP - 1e-9
     assert (placed[0] >= placed[1]) == (heights[0] > heights[1])

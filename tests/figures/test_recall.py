@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.comparison import PER_RUN, Line
-from explorer.figures.recall import by_length, by_step, own_and_fresh, solved
+from explorer.figures.comparison import TRACES_PER_RUN, Line
+from explorer.figures.recall import accuracy_by_length, accuracy_by_step, solved_shares, train_and_test_accuracy
 
 X = np.array([1.0, 10.0, 50.0, 1_000.0])
 LINES = [
@@ -13,17 +13,17 @@ LINES = [
 ]
 
 
-def test_every_start_is_a_line_with_its_band_and_its_name_at_the_end() -> None:
-    figure = by_length(LINES, 50, 1_000, 0.5)
-    assert len(figure.data) == PER_RUN * 2
+def test_every_initialization_has_a_line_a_band_and_a_label() -> None:
+    figure = accuracy_by_length(LINES, 50, 1_000, 0.5)
+    assert len(figure.data) == TRACES_PER_RUN * 2
     assert [trace.line.dash for trace in figure.data[2::3]] == ["solid", "6px,4px"]
     named = [note for note in figure.layout.annotations if note.x == 1.0 and note.xref == "paper"]
     assert [note.text for note in named] == ["<b>open</b>", "<b>usual</b>"]
     assert named[0].y - named[1].y > 0.12
 
 
-def test_the_trained_length_and_guessing_are_marked() -> None:
-    figure = by_length(LINES, 50, 1_000, 0.25)
+def test_the_trained_length_and_chance_are_marked() -> None:
+    figure = accuracy_by_length(LINES, 50, 1_000, 0.25)
     upright = [shape for shape in figure.layout.shapes if shape.yref == "paper"]
     across = [shape for shape in figure.layout.shapes if shape.xref == "paper"]
     assert [shape.x0 for shape in upright] == [50] and [shape.y0 for shape in across] == [0.25]
@@ -31,14 +31,16 @@ def test_the_trained_length_and_guessing_are_marked() -> None:
     assert figure.layout.xaxis.range[1] == pytest.approx(3, abs=0.05)
 
 
-def test_all_architectures_share_the_axis_of_steps() -> None:
+def test_all_architectures_share_the_step_axis() -> None:
     for lines in (LINES, LINES[:1], []):
-        assert list(by_step(lines, 400, 0.5).layout.xaxis.range) == [0, 400]
-    assert [shape.x0 for shape in own_and_fresh(LINES, 300, 30).layout.shapes if shape.yref == "paper"] == [30]
+        assert list(accuracy_by_step(lines, 400, 0.5).layout.xaxis.range) == [0, 400]
+    assert [shape.x0 for shape in train_and_test_accuracy(LINES, 300, 30).layout.shapes if shape.yref == "paper"] == [
+        30
+    ]
 
 
-def test_a_tile_that_was_never_run_is_none() -> None:
-    figure = solved(
+def test_missing_runs_have_no_tile() -> None:
+    figure = solved_shares(
         np.array([[1.0, np.nan], [0.0, 0.5]]),
         [["8 of 8", ""], ["0 of 8", "4 of 8"]],
         ["GRU", "RNN"],

@@ -3,16 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.temperature import PER_LINE, Course, by_temperature
+from explorer.figures.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
 
 X = np.array([0.0, 1.0, 2.0])
-COURSE = Course("RNN", "--m-rnn", "3px,3px", np.array([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
+COURSE = TextMeasure("RNN", "--m-rnn", "3px,3px", np.array([[0.1, 0.3], [0.5, 0.5], [0.8, 1.0]]))
 
 
-def test_a_line_is_the_mean_of_the_seeds_and_its_band_goes_from_the_lowest_to_the_highest() -> None:
-    figure = by_temperature([COURSE, COURSE], X, 0.7, [], (0.0, 1.0))
-    assert len(figure.data) == 2 * PER_LINE
-    low, high, mean = figure.data[:PER_LINE]
+def test_lines_are_means_and_bands_ranges_over_seeds() -> None:
+    figure = measure_by_temperature([COURSE, COURSE], X, 0.7, [], (0.0, 1.0))
+    assert len(figure.data) == 2 * TRACES_PER_LINE
+    low, high, mean = figure.data[:TRACES_PER_LINE]
     assert list(low.y) == [0.1, 0.5, 0.8]
     assert list(high.y) == [0.3, 0.5, 1.0] and high.fill == "tonexty"
     assert list(mean.y) == [0.2, 0.5, 0.9] and mean.line.color == "var(--m-rnn)" and mean.line.dash == "3px,3px"
@@ -20,17 +20,19 @@ def test_a_line_is_the_mean_of_the_seeds_and_its_band_goes_from_the_lowest_to_th
 
 
 @pytest.mark.parametrize(("height", "anchor"), [(0.5, "bottom"), (0.95, "top")])
-def test_what_people_wrote_is_a_line_whose_words_stay_inside(height: float, anchor: str) -> None:
-    figure = by_temperature([COURSE], X, 0.7, [("--ink", height)], (0.0, 1.0))
+def test_labels_of_human_text_stay_inside_the_figure(height: float, anchor: str) -> None:
+    figure = measure_by_temperature([COURSE], X, 0.7, [("--ink", height)], (0.0, 1.0))
     assert figure.layout.shapes[1].y0 == height and figure.layout.shapes[1].line.color == "var(--ink)"
     [words] = figure.layout.annotations
     assert words.text == f"people {height:.2f}" and words.yanchor == anchor
-    below = by_temperature([COURSE], X, 0.7, [("--m-rnn", -1.25)], (-3.0, 0.0))
+    below = measure_by_temperature([COURSE], X, 0.7, [("--m-rnn", -1.25)], (-3.0, 0.0))
     assert below.layout.annotations[0].text == "people −1.25"
 
 
-def test_each_line_of_people_has_its_words_in_its_colour_at_a_place_of_its_own() -> None:
-    figure = by_temperature([COURSE], X, 0.7, [("--m-ngram", 0.5), ("--m-rnn", 0.51), ("--m-gru", 0.52)], (0.0, 1.0))
+def test_each_line_of_human_text_has_a_label_in_its_colour() -> None:
+    figure = measure_by_temperature(
+        [COURSE], X, 0.7, [("--m-ngram", 0.5), ("--m-rnn", 0.51), ("--m-gru", 0.52)], (0.0, 1.0)
+    )
     marks = figure.layout.annotations
     assert [(words.x, words.xanchor) for words in marks] == [
         (2.0, "right"),

@@ -3,16 +3,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.tokens import Course, Flattery, courses, flattered, origins
+from explorer.figures.tokens import SplitScores, TokenizerLine, measure_by_vocabulary, row_origins, split_scores_figure
 
 SIZES = np.arange(65, 2001)
-BPE = Course("BPE", "solid", SIZES, np.log(SIZES))
-CHARACTERS = Course("Characters", "solid", np.array([65]), np.array([1.0]))
-WORDS = Course("Words", "1px,3px", SIZES, np.log(SIZES) + 0.01)
+BPE = TokenizerLine("BPE", "solid", SIZES, np.log(SIZES))
+CHARACTERS = TokenizerLine("Characters", "solid", np.array([65]), np.array([1.0]))
+WORDS = TokenizerLine("Words", "1px,3px", SIZES, np.log(SIZES) + 0.01)
 
 
-def test_a_course_keeps_its_ends_and_is_drawn_over_its_sizes() -> None:
-    line, point = courses([BPE, CHARACTERS], 500, "characters per token").data
+def test_a_thinned_line_keeps_its_ends() -> None:
+    line, point = measure_by_vocabulary([BPE, CHARACTERS], 500, "characters per token").data
     assert (line.x[0], line.x[-1]) == (65, 2000)
     assert line.y == pytest.approx(np.log(line.x), abs=1e-4)
     assert len(line.x) < 200
@@ -21,22 +21,24 @@ def test_a_course_keeps_its_ends_and_is_drawn_over_its_sizes() -> None:
     assert (list(point.x), list(point.y)) == ([65], [1.0])
 
 
-def test_the_chosen_size_is_marked_and_every_course_is_named_without_covering_another() -> None:
-    layout = courses([BPE, WORDS, CHARACTERS], 500, "characters per token").layout
+def test_the_current_size_is_marked_and_labels_do_not_overlap() -> None:
+    layout = measure_by_vocabulary([BPE, WORDS, CHARACTERS], 500, "characters per token").layout
     assert [(line.x0, line.x1) for line in layout.shapes] == [(500, 500)]
     heights = {text.text: text.y for text in layout.annotations}
     assert set(heights) == {"BPE", "Words", "Characters"}
     assert heights["Words"] - heights["BPE"] > 0.5
 
 
-def test_shares_are_drawn_in_percent() -> None:
-    figure = courses([Course("Words", "solid", np.array([2, 3]), np.array([0.5, 0.25]))], 2, "unknown", percent=True)
+def test_shares_are_shown_in_percent() -> None:
+    figure = measure_by_vocabulary(
+        [TokenizerLine("Words", "solid", np.array([2, 3]), np.array([0.5, 0.25]))], 2, "unknown", percent=True
+    )
     assert list(figure.data[0].y) == [50, 25]
     assert figure.layout.yaxis.ticksuffix == " %"
 
 
-def test_rows_begin_where_their_dots_are_and_near_ones_share_a_label() -> None:
-    figure = origins(np.array([[100, 900], [110, 200], [120, 500]]), 1_000)
+def test_row_origins_and_shared_labels() -> None:
+    figure = row_origins(np.array([[100, 900], [110, 200], [120, 500]]), 1_000)
     dots, labels = figure.data
     assert list(zip(dots.x, dots.y, dots.customdata, strict=True)) == [
         (100, 0, 1),
@@ -51,8 +53,8 @@ def test_rows_begin_where_their_dots_are_and_near_ones_share_a_label() -> None:
     assert list(figure.layout.yaxis.ticktext) == ["row 1", "row 2"]
 
 
-def test_honest_and_leaky_scores_are_told_apart_without_colour() -> None:
-    figure = flattered([Flattery("blocks", 2.19, 0.82), Flattery("lines", 2.0, 2.001)], "--m-ngram")
+def test_honest_and_leaky_scores_differ_by_shape() -> None:
+    figure = split_scores_figure([SplitScores("blocks", 2.19, 0.82), SplitScores("lines", 2.0, 2.001)], "--m-ngram")
     _, honest, leaky = figure.data
     assert (list(honest.x), list(leaky.x)) == ([2.19, 2.0], [0.82, 2.001])
     assert honest.marker.color == "var(--m-ngram)" and leaky.marker.color == "var(--page)"
@@ -66,6 +68,6 @@ def test_honest_and_leaky_scores_are_told_apart_without_colour() -> None:
     assert sides == {"honest": "bottom", "leaky": "top"}
 
 
-def test_a_score_near_zero_is_written_into_the_figure() -> None:
-    text = flattered([Flattery("blocks", 1.0, 0.01)], "--m-ngram").layout.annotations
+def test_labels_of_scores_near_zero_stay_inside_the_figure() -> None:
+    text = split_scores_figure([SplitScores("blocks", 1.0, 0.01)], "--m-ngram").layout.annotations
     assert {t.text: t.xanchor for t in text} == {"honest 1.00": "center", "leaky 0.01": "left"}

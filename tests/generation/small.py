@@ -1,4 +1,4 @@
-"""Language models of every kind, small and with all their numbers at random: nothing is 0 or 1 by its start."""
+"""Small language models of every kind, with all parameters random, so that none keeps an initial 0 or 1."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ _CLASSES = {
 }
 
 
-def made(seed: int) -> Generator:
+def seeded_generator(seed: int) -> Generator:
     return Generator().manual_seed(seed)
 
 
 def model(name: str) -> nn.Module:
-    config, draws = CONFIGS[name], made(3)
-    built = _CLASSES[type(config)](config, VOCABULARY, CONTEXT, made(2))
+    config, draws = CONFIGS[name], seeded_generator(3)
+    built = _CLASSES[type(config)](config, VOCABULARY, CONTEXT, seeded_generator(2))
     if isinstance(built, Ngram):
         text = torch.randint(VOCABULARY, (5, 40), generator=draws)
         built.fit(text[:, :-1], text[:, 1:])
@@ -84,4 +84,4 @@ def model(name: str) -> nn.Module:
 
 
 def texts(rows: int, time: int) -> Tensor:
-    return torch.randint(VOCABULARY, (rows, time), generator=made(5))
+    return torch.randint(VOCABULARY, (rows, time), generator=seeded_generator(5))

@@ -1,4 +1,4 @@
-"""Whatever a decoder keeps, it must say what the plain forward says: token by token, for every model."""
+"""Every decoder returns the logits of the plain forward pass, token by token, for every model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from explorer.generation.decoding import decoder, window_start
+from explorer.generation.decoding import make_decoder, window_start
 from explorer.models.layers import stack
 from explorer.models.taps import record
 from tests.generation.small import CONFIGS, CONTEXT, FEW, TRANSFORMERS, model, texts
@@ -16,11 +16,11 @@ from tests.generation.small import CONFIGS, CONTEXT, FEW, TRANSFORMERS, model, t
 SAMPLES, TIME = 3, 20
 
 
-def plain(of: nn.Module, ids: Tensor, context: int) -> Tensor:
-    """Logits after all of these tokens, from a whole forward over what a decoder of this context still sees."""
-    first = window_start(ids.shape[1], context) if hasattr(of, "blocks") else 0
+def forward_logits(lm: nn.Module, ids: Tensor, context: int) -> Tensor:
+    """Return the next logits from a whole forward pass over the window of a decoder with this context."""
+    first = window_start(ids.shape[1], context) if hasattr(lm, "blocks") else 0
     with torch.no_grad():
-        logits: Tensor = of(ids[:, first:])
+        logits: Tensor = lm(ids[:, first:])
     return logits[:, -1]
 
 
@@ -29,52 +29,52 @@ def assert_close(ours: Tensor, expected: Tensor) -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_decoder_says_what_the_plain_forward_says_token_by_token(name: str) -> None:
+def test_decoder_logits_equal_the_plain_forward_token_by_token(name: str) -> None:
     lm, ids = model(name), texts(SAMPLES, TIME)
-    reader = decoder(lm, CONTEXT, SAMPLES)
-    assert_close(reader.read(ids[:, :2]), plain(lm, ids[:, :2], CONTEXT))
+    decoder = make_decoder(lm, CONTEXT, SAMPLES)
+    assert_close(decoder.read(ids[:, :2]), forward_logits(lm, ids[:, :2], CONTEXT))
     for n in range(3, TIME + 1):  # the context is full after 7 tokens, and slides at 8, 12, 16 and 20
-        assert_close(reader.step(ids[:, n - 1]), plain(lm, ids[:, :n], CONTEXT))
+        assert_close(decoder.step(ids[:, n - 1]), forward_logits(lm, ids[:, :n], CONTEXT))
 
 
 @pytest.mark.parametrize("prompt", [1, CONTEXT - 1, CONTEXT, CONTEXT + 1, TIME - 1])
 @pytest.mark.parametrize("name", FEW)
-def test_where_the_prompt_ends_makes_no_difference(name: str, prompt: int) -> None:
+def test_the_prompt_length_does_not_change_the_logits(name: str, prompt: int) -> None:
     lm, ids = model(name), texts(SAMPLES, TIME)
-    reader = decoder(lm, CONTEXT, SAMPLES)
-    reader.read(texts(SAMPLES, 4) * 0)  # what was read before is forgotten
-    logits = reader.read(ids[:, :prompt])
+    decoder = make_decoder(lm, CONTEXT, SAMPLES)
+    decoder.read(texts(SAMPLES, 4) * 0)  # what was read before is forgotten
+    logits = decoder.read(ids[:, :prompt])
     for n in range(prompt, TIME):
-        assert_close(logits, plain(lm, ids[:, :n], CONTEXT))
-        logits = reader.step(ids[:, n])
+        assert_close(logits, forward_logits(lm, ids[:, :n], CONTEXT))
+        logits = decoder.step(ids[:, n])
 
 
 @pytest.mark.parametrize("name", FEW)
-def test_one_row_stands_for_all_samples(name: str) -> None:
+def test_a_single_row_is_used_for_all_samples(name: str) -> None:
     lm, ids = model(name), texts(SAMPLES, 9)
     same = ids[:1, :5].expand(SAMPLES, -1)
-    reader = decoder(lm, 20, SAMPLES)
-    assert_close(reader.read(ids[:1, :5]), plain(lm, same, 20))
-    assert_close(reader.step(ids[:, 5]), plain(lm, torch.cat([same, ids[:, 5:6]], dim=1), 20))
+    decoder = make_decoder(lm, 20, SAMPLES)
+    assert_close(decoder.read(ids[:1, :5]), forward_logits(lm, same, 20))
+    assert_close(decoder.step(ids[:, 5]), forward_logits(lm, torch.cat([same, ids[:, 5:6]], dim=1), 20))
 
 
 @pytest.mark.parametrize("context", [1, 2, 3, TIME + 1])
 def test_other_contexts(context: int) -> None:
     lm, ids = model("transformer rotary layer pre"), texts(1, TIME)
-    reader = decoder(lm, context)
-    logits = reader.read(ids[:, :1])
+    decoder = make_decoder(lm, context)
+    logits = decoder.read(ids[:, :1])
     for n in range(1, TIME):
-        assert_close(logits, plain(lm, ids[:, :n], context))
-        logits = reader.step(ids[:, n])
+        assert_close(logits, forward_logits(lm, ids[:, :n], context))
+        logits = decoder.step(ids[:, n])
 
 
 def test_learned_positions_limit_the_context() -> None:
     lm, ids = model("transformer learned layer pre"), texts(1, TIME)
-    assert_close(decoder(lm, 100).read(ids), plain(lm, ids, CONTEXT))
+    assert_close(make_decoder(lm, 100).read(ids), forward_logits(lm, ids, CONTEXT))
 
 
 @given(st.integers(1, 60), st.integers(1, 300))
-def test_between_half_a_context_and_a_whole_one_is_seen(context: int, read: int) -> None:
+def test_the_window_has_between_half_and_all_of_the_context(context: int, read: int) -> None:
     start = window_start(read, context)
     assert start == 0 or read > context
     assert read - start <= context
@@ -90,31 +90,31 @@ def test_window_worked_by_hand() -> None:
 
 def test_a_token_behind_the_window_changes_nothing_and_one_inside_does() -> None:
     lm, ids = model("transformer rotary layer pre"), texts(1, 9)
-    said = decoder(lm, CONTEXT).read(ids)
+    expected = make_decoder(lm, CONTEXT).read(ids)
     first = window_start(9, CONTEXT)
-    for place in range(9):
+    for position in range(9):
         other = ids.clone()
-        other[0, place] = (other[0, place] + 1) % 11
-        assert torch.equal(decoder(lm, CONTEXT).read(other), said) == (place < first)
+        other[0, position] = (other[0, position] + 1) % 11
+        assert torch.equal(make_decoder(lm, CONTEXT).read(other), expected) == (position < first)
 
 
-def test_two_readers_of_one_model_do_not_meet() -> None:
+def test_two_decoders_of_one_model_are_independent() -> None:
     lm, ids = model("transformer learned rms post"), texts(2, TIME)
-    one, other = decoder(lm, CONTEXT), decoder(lm, CONTEXT)
+    one, other = make_decoder(lm, CONTEXT), make_decoder(lm, CONTEXT)
     one.read(ids[:1, :1]), other.read(ids[1:, :1])
     for n in range(2, TIME):
-        assert_close(one.step(ids[0, n - 1 : n]), plain(lm, ids[:1, :n], CONTEXT))
-        assert_close(other.step(ids[1, n - 1 : n]), plain(lm, ids[1:, :n], CONTEXT))
+        assert_close(one.step(ids[0, n - 1 : n]), forward_logits(lm, ids[:1, :n], CONTEXT))
+        assert_close(other.step(ids[1, n - 1 : n]), forward_logits(lm, ids[1:, :n], CONTEXT))
 
 
 @pytest.mark.parametrize("name", [name for name in FEW if not name.startswith("ngram")])
 def test_decoding_leaves_the_model_as_it_was(name: str) -> None:
     lm, ids = model(name), texts(SAMPLES, TIME)
     before = {key: value.clone() for key, value in lm.state_dict().items()}
-    reader = decoder(lm, CONTEXT, SAMPLES)
-    reader.read(ids[:, :3])
+    decoder = make_decoder(lm, CONTEXT, SAMPLES)
+    decoder.read(ids[:, :3])
     for n in range(3, 12):
-        reader.step(ids[:, n])
+        decoder.step(ids[:, n])
     assert all(torch.equal(value, before[key]) for key, value in lm.state_dict().items())
     lm(ids[:, :CONTEXT]).sum().backward()  # and it can still be trained
 
@@ -122,13 +122,13 @@ def test_decoding_leaves_the_model_as_it_was(name: str) -> None:
 def test_a_stack_of_replicas_and_other_modules_are_refused() -> None:
     lm = model(next(iter(TRANSFORMERS)))
     with pytest.raises(ValueError, match=r"layers\.replica"):
-        decoder(stack([lm, lm]), CONTEXT)
+        make_decoder(stack([lm, lm]), CONTEXT)
     with pytest.raises(ValueError, match="Linear"):
-        decoder(nn.Linear(2, 2), CONTEXT)
+        make_decoder(nn.Linear(2, 2), CONTEXT)
 
 
-def test_recording_someone_elses_forward_is_not_disturbed() -> None:
+def test_a_decoder_records_no_taps() -> None:
     lm, ids = model("transformer rotary layer pre"), texts(1, 5)
     with record(lm) as trace:
-        decoder(lm, CONTEXT).read(ids)
+        make_decoder(lm, CONTEXT).read(ids)
     assert not trace

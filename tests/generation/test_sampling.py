@@ -1,4 +1,4 @@
-"""Cuts against slow definitions, and dice against the distribution they stand for."""
+"""Truncation against slow reference definitions, and sampling against the distribution."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from explorer.errors import InvalidSetting
-from explorer.generation.sampling import Sampling, choose, cut, dice, drawn, gumbel
+from explorer.generation.sampling import Sampling, choose, gumbel_noise, noise_generator, sample_tokens, truncate_logits
 from explorer.training.config import validated
 
 LOGITS = torch.tensor([0.5, 2.0, -1.0, 1.0, 2.0])
 VALUES = st.sampled_from([-3.0, -0.5, 0.0, 0.25, 1.0, 1.5, 4.0])  # few, so that there are ties
 
 
-def kept(**settings: Any) -> list[int]:
-    return [i for i, value in enumerate(cut(LOGITS, Sampling(**settings)).tolist()) if value > -math.inf]
+def remaining_tokens(**settings: Any) -> list[int]:
+    return [i for i, value in enumerate(truncate_logits(LOGITS, Sampling(**settings)).tolist()) if value > -math.inf]
 
 
-def slowly(logits: list[float], sampling: Sampling) -> set[int]:
-    """The tokens that may be chosen, by the definitions in the papers, one rule after the other."""
+def reference_tokens(logits: list[float], sampling: Sampling) -> set[int]:
+    """Return the tokens that remain, by the definitions in the papers, one rule after the other."""
     weights = [math.exp((value - max(logits)) / sampling.temperature) for value in logits]
     p = [weight / sum(weights) for weight in weights]
     ranked = sorted(range(len(p)), key=lambda i: (-logits[i], i))
@@ -45,48 +45,48 @@ def slowly(logits: list[float], sampling: Sampling) -> set[int]:
     st.floats(0, 1),
     st.floats(0, 1),
 )
-def test_cut_keeps_what_the_definitions_keep(
+def test_truncation_keeps_what_the_definitions_keep(
     logits: list[float], temperature: float, top_k: int, top_p: float, min_p: float
 ) -> None:
     sampling = Sampling(temperature, top_k, top_p, min_p)
-    left = cut(torch.tensor([logits, logits[::-1]]), sampling)
+    left = truncate_logits(torch.tensor([logits, logits[::-1]]), sampling)
     for row, given_row in zip(left.tolist(), (logits, logits[::-1]), strict=True):
-        allowed = slowly(given_row, sampling)
+        allowed = reference_tokens(given_row, sampling)
         assert row == [value if i in allowed else -math.inf for i, value in enumerate(given_row)]
 
 
-def test_cuts_worked_by_hand() -> None:
-    assert kept() == [0, 1, 2, 3, 4]
-    assert kept(top_k=1) == [1]  # of two equal ones the first
-    assert kept(top_k=2) == [1, 4]
-    assert kept(top_k=3) == [1, 3, 4]
-    assert kept(top_k=99) == [0, 1, 2, 3, 4]
+def test_truncation_worked_by_hand() -> None:
+    assert remaining_tokens() == [0, 1, 2, 3, 4]
+    assert remaining_tokens(top_k=1) == [1]  # of two equal ones the first
+    assert remaining_tokens(top_k=2) == [1, 4]
+    assert remaining_tokens(top_k=3) == [1, 3, 4]
+    assert remaining_tokens(top_k=99) == [0, 1, 2, 3, 4]
     # Probabilities .0910, .4078 twice, .1500 and .0203.
     weights = [math.exp(value) for value in LOGITS.tolist()]
     p = [weight / sum(weights) for weight in weights]
-    assert kept(top_p=0.0) == [1]
-    assert kept(top_p=p[1] - 1e-6) == [1]
-    assert kept(top_p=p[1] + 1e-6) == [1, 4]
-    assert kept(top_p=1 - p[2] - 1e-6) == [0, 1, 3, 4]
-    assert kept(top_p=1 - p[2] + 1e-6) == [0, 1, 2, 3, 4]
-    assert kept(min_p=1.0) == [1, 4]
-    assert kept(min_p=math.exp(-1) - 1e-6) == [1, 3, 4]
-    assert kept(min_p=math.exp(-1) + 1e-6) == [1, 4]
+    assert remaining_tokens(top_p=0.0) == [1]
+    assert remaining_tokens(top_p=p[1] - 1e-6) == [1]
+    assert remaining_tokens(top_p=p[1] + 1e-6) == [1, 4]
+    assert remaining_tokens(top_p=1 - p[2] - 1e-6) == [0, 1, 3, 4]
+    assert remaining_tokens(top_p=1 - p[2] + 1e-6) == [0, 1, 2, 3, 4]
+    assert remaining_tokens(min_p=1.0) == [1, 4]
+    assert remaining_tokens(min_p=math.exp(-1) - 1e-6) == [1, 3, 4]
+    assert remaining_tokens(min_p=math.exp(-1) + 1e-6) == [1, 4]
     # At twice the temperature differences count half.
-    assert kept(min_p=math.exp(-1) + 1e-6, temperature=2.0) == [0, 1, 3, 4]
-    assert kept(temperature=0.0) == [1]
-    assert kept(temperature=0.0, top_p=0.99, min_p=0.01) == [1]
+    assert remaining_tokens(min_p=math.exp(-1) + 1e-6, temperature=2.0) == [0, 1, 3, 4]
+    assert remaining_tokens(temperature=0.0) == [1]
+    assert remaining_tokens(temperature=0.0, top_p=0.99, min_p=0.01) == [1]
 
 
-def test_greedy_takes_the_likeliest_whatever_the_dice_say() -> None:
-    noise = gumbel(dice(0, 0), 500, 5)
+def test_greedy_takes_the_likeliest_for_any_noise() -> None:
+    noise = gumbel_noise(noise_generator(0, 0), 500, 5)
     assert choose(LOGITS.expand(500, -1), noise, Sampling(0.0)).tolist() == [1] * 500
 
 
 @pytest.mark.parametrize("temperature", [1e-3, 1e-30, 5e-324])
 def test_a_tiny_temperature_takes_the_likeliest_too(temperature: float) -> None:
     logits = torch.tensor([0.5, -1.0, 2.0, 1.0, 0.0]).expand(500, -1)
-    noise = gumbel(dice(0, 0), 500, 5)
+    noise = gumbel_noise(noise_generator(0, 0), 500, 5)
     for cuts in ({}, {"top_p": 0.9}, {"min_p": 0.1}, {"top_k": 3}):
         assert choose(logits, noise, Sampling(temperature, **cuts)).tolist() == [2] * 500
 
@@ -98,9 +98,9 @@ def test_a_tiny_temperature_takes_the_likeliest_too(temperature: float) -> None:
 )
 def test_what_is_chosen_has_the_distribution_of_the_softmax(settings: dict[str, Any]) -> None:
     draws, sampling = 20_000, Sampling(**settings)
-    chosen = choose(LOGITS.expand(draws, -1), gumbel(dice(11, 0), draws, 5), sampling)
+    chosen = choose(LOGITS.expand(draws, -1), gumbel_noise(noise_generator(11, 0), draws, 5), sampling)
     found = torch.bincount(chosen, minlength=5).double()
-    expected = (cut(LOGITS, sampling).double() / sampling.temperature).softmax(0) * draws
+    expected = (truncate_logits(LOGITS, sampling).double() / sampling.temperature).softmax(0) * draws
     possible = expected > 0
     assert found[~possible].sum() == 0
     # Chi-square with at most 4 degrees of freedom; above 28 in one of 100,000 seeds.
@@ -108,32 +108,36 @@ def test_what_is_chosen_has_the_distribution_of_the_softmax(settings: dict[str, 
 
 
 def test_noise_has_the_gumbel_distribution() -> None:
-    noise = gumbel(dice(1, 2), 1_000, 100).double()
+    noise = gumbel_noise(noise_generator(1, 2), 1_000, 100).double()
     for x in (-1.5, 0.0, 1.0, 3.0):
         assert (noise < x).double().mean().item() == pytest.approx(math.exp(-math.exp(-x)), abs=0.005)
 
 
 def test_noise_drawn_in_parts_is_the_same() -> None:
-    own = dice(3, 1)
-    parts = torch.cat([gumbel(own, steps, 13) for steps in (1, 7, 2)])
-    assert torch.equal(parts, gumbel(dice(3, 1), 10, 13))
+    own = noise_generator(3, 1)
+    parts = torch.cat([gumbel_noise(own, steps, 13) for steps in (1, 7, 2)])
+    assert torch.equal(parts, gumbel_noise(noise_generator(3, 1), 10, 13))
 
 
-def test_every_seed_and_every_sample_has_dice_of_its_own() -> None:
-    first = {(seed, sample): gumbel(dice(seed, sample), 1, 1).item() for seed in range(20) for sample in range(20)}
+def test_every_seed_and_sample_has_its_own_noise() -> None:
+    first = {
+        (seed, sample): gumbel_noise(noise_generator(seed, sample), 1, 1).item()
+        for seed in range(20)
+        for sample in range(20)
+    }
     assert len(set(first.values())) == 400
-    assert gumbel(dice(7, 3), 1, 1).item() == first[7, 3]
+    assert gumbel_noise(noise_generator(7, 3), 1, 1).item() == first[7, 3]
 
 
-FOR_EVER = [1.6602879762649536, 1.8830890655517578, -1.7289396524429321]
+STORED_NOISE = [1.6602879762649536, 1.8830890655517578, -1.7289396524429321]
 
 
-def test_dice_are_for_ever_the_same() -> None:
-    assert gumbel(dice(0, 0), 1, 3)[0].tolist() == pytest.approx(FOR_EVER)
+def test_the_noise_of_a_seed_never_changes() -> None:
+    assert gumbel_noise(noise_generator(0, 0), 1, 3)[0].tolist() == pytest.approx(STORED_NOISE)
 
 
 def test_only_what_the_temperature_changes_changes() -> None:
-    logits, noise = torch.randn(300, 20, generator=dice(5, 0)), gumbel(dice(5, 1), 300, 20)
+    logits, noise = torch.randn(300, 20, generator=noise_generator(5, 0)), gumbel_noise(noise_generator(5, 1), 300, 20)
     texts = [choose(logits, noise, Sampling(t)) for t in (0.8, 0.81, 3.0)]
     assert 0.95 < (texts[0] == texts[1]).float().mean() < 1
     assert (texts[0] == texts[2]).float().mean() < 0.7
@@ -147,23 +151,23 @@ ROWS = torch.tensor([0.0, 0.05, 0.7, 1.0, 1.35, 2.0], dtype=torch.float64)
 )
 @pytest.mark.parametrize("vocabulary", [1, 7, 65, 503])
 def test_each_row_has_a_temperature_of_its_own(cuts: dict[str, Any], vocabulary: int) -> None:
-    """Every bit is as it would be if the row were alone: a text at one temperature is that of `write`."""
-    logits = torch.randn(40, len(ROWS), vocabulary, generator=dice(7, 0)) * 3
+    """Every bit is as it would be if the row were alone: a text at one temperature is that of `generate_ids`."""
+    logits = torch.randn(40, len(ROWS), vocabulary, generator=noise_generator(7, 0)) * 3
     logits[:, :, ::5] = logits[:, :, :1].clone()  # equally likely ones
-    noise = gumbel(dice(7, 1), 40, vocabulary)
+    noise = gumbel_noise(noise_generator(7, 1), 40, vocabulary)
     of_all = Sampling(4.9, **cuts)  # whose temperature is that of no row
-    left = cut(logits, of_all, ROWS.expand(40, -1))
+    left = truncate_logits(logits, of_all, ROWS.expand(40, -1))
     chosen = choose(logits, noise[:, None], of_all, ROWS.expand(40, -1))
-    assert torch.equal(drawn(left, noise[:, None], of_all, ROWS.expand(40, -1)), chosen)
+    assert torch.equal(sample_tokens(left, noise[:, None], of_all, ROWS.expand(40, -1)), chosen)
     for row, temperature in enumerate(ROWS.tolist()):
         alone = Sampling(temperature, **cuts)
-        assert torch.equal(left[:, row], cut(logits[:, row], alone))
+        assert torch.equal(left[:, row], truncate_logits(logits[:, row], alone))
         assert torch.equal(chosen[:, row], choose(logits[:, row], noise, alone))
 
 
 def test_the_sum_with_the_noise_is_rounded_once() -> None:
-    """The browser does the very same, see `assets/sampling.js`: logits, plus the exact product, then one rounding."""
-    logits, noise = torch.randn(20, 65, generator=dice(5, 0)), gumbel(dice(5, 1), 20, 65)
+    """The browser does the very same, see `sampling.js`: logits, plus the exact product, then one rounding."""
+    logits, noise = torch.randn(20, 65, generator=noise_generator(5, 0)), gumbel_noise(noise_generator(5, 1), 20, 65)
     for temperature in (0.05, 0.7, 1.35):
         once = (logits.double() + noise.double() * torch.tensor(temperature).double()).float()
         assert torch.equal(torch.add(logits, noise, alpha=temperature), once)
@@ -176,7 +180,7 @@ def test_infinite_noise_changes_no_greedy_choice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_settings", "said"),
+    ("given_settings", "message"),
     [
         ({"temperature": "-0.1"}, "temperature = -0.1 is not possible. Give a number from 0 to 5."),
         ({"temperature": "warm"}, "temperature = warm is not possible. Give a number from 0 to 5."),
@@ -187,8 +191,8 @@ def test_infinite_noise_changes_no_greedy_choice() -> None:
         ({"top_q": 1}, "There is no setting “top_q”. Nearest: top_p, top_k."),
     ],
 )
-def test_settings_come_through_the_same_door_as_all(given_settings: dict[str, object], said: str) -> None:
+def test_settings_are_validated(given_settings: dict[str, object], message: str) -> None:
     assert validated(Sampling, {"temperature": "0.8", "top_k": "40"}) == Sampling(0.8, 40)
     with pytest.raises(InvalidSetting, match=r"possible|There is no") as caught:
         validated(Sampling, given_settings)
-    assert str(caught.value) == said
+    assert str(caught.value) == message

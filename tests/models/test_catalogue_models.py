@@ -9,8 +9,8 @@ from torch import Generator, Tensor, nn
 from explorer.catalogue import models_of
 from explorer.models.layers import replica, stack
 from explorer.models.taps import record, tap_names
-from explorer.training.building import build
-from explorer.training.config import changed, default
+from explorer.training.config import default_config, with_settings
+from explorer.training.model_factory import build_model
 
 MODELS = models_of("negation")
 
@@ -26,7 +26,7 @@ SMALL: dict[str, dict[str, object]] = {
 
 
 def alone(name: str, seed: int = 1) -> nn.Module:
-    return build(changed(default("negation", name), {"seed": seed, **SMALL[name]}))
+    return build_model(with_settings(default_config("negation", name), {"seed": seed, **SMALL[name]}))
 
 
 def padded_ids(*shape: int) -> Tensor:
@@ -128,7 +128,7 @@ def test_start_is_the_same_for_ever_and_draws_from_no_global_generator(name: str
 
 
 def start(name: str, **changes: object) -> dict[str, Tensor]:
-    return build(changed(default("negation", name), {**SMALL[name], **changes})).state_dict()
+    return build_model(with_settings(default_config("negation", name), {**SMALL[name], **changes})).state_dict()
 
 
 def shared(one: dict[str, Tensor], other: dict[str, Tensor]) -> set[str]:

@@ -14,8 +14,8 @@ from explorer.models.layers import (
     LayerNorm,
     Linear,
     RMSNorm,
+    child_generator,
     learning,
-    own,
     replica,
     stack,
 )
@@ -109,7 +109,7 @@ def test_linear_starts_within_one_over_root_of_its_inputs() -> None:
 
 
 def test_embedding_equals_torch_and_starts_as_told() -> None:
-    ours = Embedding(101, 53, made(1), start=0.1)
+    ours = Embedding(101, 53, made(1), std=0.1)
     ids = torch.tensor([[3, 100], [0, 3], [7, 7]])
     assert torch.equal(ours(ids), nn.Embedding.from_pretrained(ours.weight.detach())(ids))
     assert ours.weight.std().item() == pytest.approx(0.1, rel=0.05)
@@ -256,7 +256,7 @@ def test_a_layer_takes_one_number_however_large_it_is(layer: str) -> None:
         "embedding": lambda size, generator: Embedding(13, size, generator),
     }
     after = made(1)
-    own(after)
+    child_generator(after)
     for size in (1, 2, 64):
         generator = made(1)
         kinds[layer](size, generator)

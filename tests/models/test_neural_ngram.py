@@ -59,13 +59,13 @@ def test_every_position_equals_its_own_window(path: str, window: int) -> None:
 
 def test_both_paths_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
-    for name, own in (("multiplied", NeuralNgram._multiplied), ("looked up", NeuralNgram._looked_up)):
+    for name, method in (("multiplied", NeuralNgram._window_product), ("looked up", NeuralNgram._table_lookup)):
 
-        def noted(model: NeuralNgram, ids: Tensor, name: str = name, own: object = own) -> Tensor:
+        def record_call(model: NeuralNgram, ids: Tensor, name: str = name, method: object = method) -> Tensor:
             taken.append(name)
-            return own(model, ids)
+            return method(model, ids)
 
-        monkeypatch.setattr(NeuralNgram, f"_{name.replace(' ', '_')}", noted)
+        monkeypatch.setattr(NeuralNgram, method.__name__, record_call)
     for path in SHAPES:
         neural_ngram()(ids_of(*SHAPES[path]))
         stack([neural_ngram(), neural_ngram(2)])(ids_of(2, *SHAPES[path]))

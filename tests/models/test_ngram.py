@@ -109,7 +109,7 @@ def test_equals_the_formula(case: tuple[list[list[int]], list[list[bool]], list[
         ).log()
         torch.testing.assert_close(model(ids[:, :-1]).double(), expected, atol=1e-6, rtol=1e-6)
         of_targets = -expected.gather(-1, ids[:, 1:, None]).squeeze(-1)
-        torch.testing.assert_close(model.surprise(ids[:, :-1], ids[:, 1:]).double(), of_targets, atol=1e-6, rtol=1e-6)
+        torch.testing.assert_close(model.surprisal(ids[:, :-1], ids[:, 1:]).double(), of_targets, atol=1e-6, rtol=1e-6)
 
 
 @pytest.mark.parametrize("order", range(1, 7))
@@ -119,7 +119,7 @@ def test_equals_the_formula_on_a_longer_text(order: int) -> None:
     assert 0 < min(model.discounts) <= max(model.discounts) < 1
     expected = [-math.log(reference.p(other[0][t], tuple(other[0][:t]))) for t in range(1, 500)]
     ids = torch.tensor(other)
-    surprise = model.surprise(ids[:, :-1], ids[:, 1:])
+    surprise = model.surprisal(ids[:, :-1], ids[:, 1:])
     torch.testing.assert_close(surprise.double(), torch.tensor([expected]).double(), atol=1e-6, rtol=1e-6)
 
 
@@ -164,7 +164,7 @@ def test_rows_do_not_see_each_other() -> None:
     model = fitted([text_of(5, 400)], 6, 5)
     ids = torch.tensor([text_of(5, 12, seed=2), text_of(5, 12, seed=3)])
     torch.testing.assert_close(model(ids)[1:], model(ids[1:]))
-    torch.testing.assert_close(model.surprise(ids[:, :-1], ids[:, 1:])[1:], model.surprise(ids[1:, :-1], ids[1:, 1:]))
+    torch.testing.assert_close(model.surprisal(ids[:, :-1], ids[:, 1:])[1:], model.surprisal(ids[1:, :-1], ids[1:, 1:]))
 
 
 @pytest.mark.parametrize("order", range(1, 7))
@@ -199,7 +199,7 @@ def test_a_large_vocabulary_does_not_overflow() -> None:
     assert model.grams[-1] > 2**31
     ids = torch.tensor(rows)[:, -300:]
     expected = [-math.log(reference.p(w, tuple(rows[0][-300:][:t]))) for t, w in enumerate(rows[0][-300:]) if t]
-    surprise = model.surprise(ids[:, :-1], ids[:, 1:])
+    surprise = model.surprisal(ids[:, :-1], ids[:, 1:])
     torch.testing.assert_close(surprise.double(), torch.tensor([expected]).double(), atol=1e-6, rtol=1e-6)
 
 

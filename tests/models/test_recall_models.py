@@ -9,22 +9,22 @@ import torch
 from torch import Tensor
 
 from explorer.catalogue import models_of
+from explorer.experiments.recall import VARIANTS
 from explorer.models.layers import stack
 from explorer.models.recurrence import RecurrentClassifier
 from explorer.models.taps import record
 from explorer.models.transformer_encoder import TransformerRecall
 from explorer.tasks.recall import RecallConfig
-from explorer.tasks.sequences import fresh
-from explorer.training.building import build
-from explorer.training.config import changed, default
-from explorer.training.recall_runs import CONTESTANTS
+from explorer.tasks.recall_rows import evaluation_sequences
+from explorer.training.config import default_config, with_settings
+from explorer.training.model_factory import build_model
 
 LENGTH = 50
 GATED = ("lstm", "gru")
 
 
 def made(name: str, **changes: object) -> torch.nn.Module:
-    return build(CONTESTANTS[name].config(**{"replicas": 1, **changes}))
+    return build_model(VARIANTS[name].config(**{"replicas": 1, **changes}))
 
 
 def biases(name: str) -> tuple[Tensor, Tensor]:
@@ -71,10 +71,10 @@ def test_a_gain_is_the_spectral_radius(gain: float) -> None:
     torch.testing.assert_close(radius, torch.tensor(gain), atol=1e-5, rtol=0)
 
 
-@pytest.mark.parametrize("name", CONTESTANTS)
+@pytest.mark.parametrize("name", VARIANTS)
 def test_eight_side_by_side_answer_as_each_alone(name: str) -> None:
     models = [made(name, seed=seed) for seed in range(3)]
-    ids = fresh(RecallConfig(), 17, 5)
+    ids = evaluation_sequences(RecallConfig(), 17, 5)
     together = stack(models)(ids.expand(3, *ids.shape))
     for r, model in enumerate(models):
         torch.testing.assert_close(together[r], model(ids), atol=1e-5, rtol=1e-5)
@@ -85,14 +85,14 @@ def test_eight_side_by_side_answer_as_each_alone(name: str) -> None:
 @pytest.mark.parametrize("model", ["rnn", *GATED])
 def test_one_forward_answers_for_every_length(model: str) -> None:
     net = cast(RecurrentClassifier, made(f"{model}-usual"))
-    ids = fresh(RecallConfig(), 9, 4)
-    each = net.after_each(ids)
+    ids = evaluation_sequences(RecallConfig(), 9, 4)
+    each = net.prefix_logits(ids)
     for length in range(1, 10):
         torch.testing.assert_close(each[:, length - 1], net(ids[:, :length]), atol=1e-6, rtol=1e-5)
 
 
 def test_without_positions_the_order_cannot_be_seen() -> None:
-    ids = fresh(RecallConfig(symbols=5), 12, 6)
+    ids = evaluation_sequences(RecallConfig(symbols=5), 12, 6)
     turned = ids.flip(-1)
     for name in ("transformer-learned", "transformer-sinusoidal", "transformer-none"):
         model = made(name, symbols=5)
@@ -107,5 +107,5 @@ def test_only_learned_positions_are_learned() -> None:
 
 
 def test_every_model_of_the_task_has_a_contestant() -> None:
-    assert {each.model for each in CONTESTANTS.values()} == set(models_of("recall"))
-    assert default("recall", "gru") == changed(default("recall", "gru"), {})
+    assert {each.model for each in VARIANTS.values()} == set(models_of("recall"))
+    assert default_config("recall", "gru") == with_settings(default_config("recall", "gru"), {})

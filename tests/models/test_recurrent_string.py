@@ -8,14 +8,16 @@ from torch import Generator
 
 from explorer.catalogue import models_of
 from explorer.models.layers import replica, stack
-from explorer.training.building import build
-from explorer.training.config import changed, default
+from explorer.training.config import default_config, with_settings
+from explorer.training.model_factory import build_model
 
 IDS = torch.randint(5, (3, 11), generator=Generator().manual_seed(3))
 
 
 def made(model: str, recurrent: bool, seed: int = 0) -> torch.nn.Module:
-    return build(changed(default("string", model), {"text": "abcde", "seed": seed, "recurrent": recurrent}))
+    return build_model(
+        with_settings(default_config("string", model), {"text": "abcde", "seed": seed, "recurrent": recurrent})
+    )
 
 
 @pytest.mark.parametrize("model", models_of("string"))

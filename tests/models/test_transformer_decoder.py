@@ -18,9 +18,9 @@ from explorer.models.transformer_decoder import (
     Block,
     SquaredReLU,
     TransformerDecoder,
+    rotate,
+    rotations,
     sinusoids,
-    turned,
-    turns,
 )
 
 VOCABULARY, CONTEXT, BATCH, TIME, HEADS, WIDTH, HIDDEN = 13, 21, 3, SHORT + 3, 3, 12, 11
@@ -275,8 +275,8 @@ def test_added_positions_are_added_to_the_embedding() -> None:
 def test_rotary_scores_depend_on_the_distance_only() -> None:
     """The same query and key everywhere: on each diagonal of the scores stands one number, another one on each."""
     q, k = torch.randn(2, 1, 1, 8, generator=made())
-    by = turns(30, 8)
-    scores = turned(q.expand(30, 1, 8), by)[:, 0] @ turned(k.expand(30, 1, 8), by)[:, 0].mT
+    by = rotations(30, 8)
+    scores = rotate(q.expand(30, 1, 8), by)[:, 0] @ rotate(k.expand(30, 1, 8), by)[:, 0].mT
     diagonals = [scores.diagonal(-distance) for distance in range(29)]
     for diagonal in diagonals:
         torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4, rtol=1e-4)
@@ -286,7 +286,7 @@ def test_rotary_scores_depend_on_the_distance_only() -> None:
 
 def test_rotary_turns_each_pair_by_its_own_angle() -> None:
     x = torch.tensor([1.0, 0.0, 0.0, 2.0]).expand(1, 4, 1, 4)
-    for place, (a, b, c, d) in enumerate(turned(x, turns(4, 4))[0, :, 0].tolist()):
+    for place, (a, b, c, d) in enumerate(rotate(x, rotations(4, 4))[0, :, 0].tolist()):
         fast, slow = place, place / 1_000**0.5
         expected = [math.cos(fast), math.sin(fast), -2 * math.sin(slow), 2 * math.cos(slow)]
         assert [a, b, c, d] == pytest.approx(expected, abs=1e-5)
@@ -297,10 +297,10 @@ def test_rotary_model_turns_queries_and_keys_but_not_values() -> None:
     with record(decoder) as trace:
         decoder(same)
     queries, keys, values = (trace[f"blocks.0.attention.{part}"] for part in ("queries", "keys", "values"))
-    by = turns(TIME, WIDTH // HEADS)
+    by = rotations(TIME, WIDTH // HEADS)
     for turning in (queries, keys):
         unturned = turning[..., :1, :].expand_as(turning)
-        assert_close(turning, turned(unturned.transpose(1, 2), by).transpose(1, 2))
+        assert_close(turning, rotate(unturned.transpose(1, 2), by).transpose(1, 2))
         assert not torch.allclose(turning, unturned, atol=1e-3)
     assert_close(values, values[..., :1, :].expand_as(values))
 

@@ -38,7 +38,7 @@ def test_attention_equals_torch_forward_and_backward(path: str) -> None:
     copy_attention(ours, theirs)
     mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
     with record(ours) if path == "watched" else nullcontext() as trace:
-        mixed = ours(mine, MASK, asking=TIME)
+        mixed = ours(mine, MASK, queries=TIME)
     expected, weights = theirs(
         reference, reference, reference, key_padding_mask=~MASK[:, 0, 0], average_attn_weights=False
     )
@@ -71,7 +71,7 @@ def test_block_equals_torch_encoder_layer_forward_and_backward(path: str) -> Non
         there.load_state_dict(here.state_dict())
     mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
     with record(ours) if path == "watched" else nullcontext():
-        out = ours(mine, MASK, asking=TIME)
+        out = ours(mine, MASK, queries=TIME)
     expected = theirs(reference, src_key_padding_mask=~MASK[:, 0, 0])
     assert_close(out, expected)
     (out * TOWARDS).sum().backward()
@@ -106,7 +106,7 @@ def test_attention_weights_worked_by_hand() -> None:
     attention.output.weight.data.fill_(1.0)
     x = torch.tensor([[[1.0], [0.0], [9.0]]])
     with record(attention) as trace:
-        mixed = attention(x, torch.tensor([[[[True, True, False]]]]), asking=3)
+        mixed = attention(x, torch.tensor([[[[True, True, False]]]]), queries=3)
     # The first asks 2 * 1: scores 2 and 0, weights e^2 / (e^2 + 1) and the rest; the second asks 0 and gets halves.
     expected = torch.tensor([[0.8807971, 0.1192029, 0.0], [0.5, 0.5, 0.0]])
     torch.testing.assert_close(trace["weights"][0, 0, :2], expected)
@@ -115,7 +115,7 @@ def test_attention_weights_worked_by_hand() -> None:
 
 def test_asking_for_one_answer_gives_the_first_of_all() -> None:
     block = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), made())
-    assert_close(block(X, MASK, asking=1), block(X, MASK, asking=TIME)[:, :1])
+    assert_close(block(X, MASK, queries=1), block(X, MASK, queries=TIME)[:, :1])
 
 
 def test_what_stands_beyond_the_window_is_not_seen() -> None:

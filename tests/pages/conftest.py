@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 
 import pytest
 import streamlit as st
 
-from explorer.tasks import tokens, windows
-from explorer.tasks.tokens import Once
-from explorer.training.jobs import service
-from explorer.ui import slowly
+from explorer.jobs.scheduler import service
+from explorer.tasks.text import corpora, rows, token_arrays
+from explorer.web import background
 
 
 @pytest.fixture(autouse=True)
@@ -23,17 +21,15 @@ def cookies(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def no_jobs_of_others(home: object) -> Iterator[None]:
+def no_jobs_of_others(home: object, patient: None) -> Iterator[None]:
     """A training ends with its test, and is forgotten."""
     yield
-    service.close()
-    service._jobs.clear()
+    service.reset()
 
 
 @pytest.fixture
 def no_text_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """No text of another test is here, and no Tiny Shakespeare."""
     monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
-    monkeypatch.setattr(slowly, "_works", OrderedDict())
-    monkeypatch.setattr(tokens, "_made", Once(16))
-    monkeypatch.setattr(windows, "_data", Once(16))
+    for module in (corpora, background, token_arrays, rows):
+        module.reset()

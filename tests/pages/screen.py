@@ -1,4 +1,4 @@
-"""The app as a visitor has it on the screen, read without a browser."""
+"""Open pages of the app with Streamlit's AppTest and read what they show."""
 
 from __future__ import annotations
 
@@ -14,98 +14,98 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from explorer.catalogue import PAGES
+from explorer.jobs.scheduler import service
+from explorer.labs.negation.state import NegationLab
 from explorer.training.config import RunConfig, key
-from explorer.training.jobs import service
-from explorer.ui import slowly
-from explorer.ui.lab import Lab, read
-from explorer.ui.negation_lab import NegationLab
+from explorer.ui.state.experiment_state import ExperimentState, read
+from explorer.web import background
 
 MAP = Path(__file__).parents[2] / "pages" / "navigation.py"
 
 
 def home_page() -> AppTest:
-    return calm(AppTest.from_file(MAP, default_timeout=60).run())
+    return assert_no_errors(AppTest.from_file(MAP, default_timeout=600).run())
 
 
-def page(file: str, address: Mapping[str, str] | None = None, me: str = "") -> AppTest:
-    """A page as a link opens it, for a visitor of this name."""
-    at = AppTest.from_file(MAP, default_timeout=60)
-    # What `switch_page` does, which before the first run takes a page's address for the name of its file.
+def page(file: str, params: Mapping[str, str] | None = None, visitor: str = "") -> AppTest:
+    """Open a page with these URL parameters, for a visitor of this id."""
+    at = AppTest.from_file(MAP, default_timeout=600)
+    # `switch_page` would take the page's path for a file name before the first run.
     at._page_hash = calc_hash(next(row.address for row in PAGES if row.file == file))
-    if me:
-        at.session_state["lineage.visitor"] = me
-    for name, value in (address or {}).items():
+    if visitor:
+        at.session_state["lineage.visitor"] = visitor
+    for name, value in (params or {}).items():
         at.query_params[name] = value
-    return calm(at.run())
+    return assert_no_errors(at.run())
 
 
-def negation_page(address: Mapping[str, str] | None = None, me: str = "") -> AppTest:
-    """The lab as a link opens it."""
-    return page("negation.py", address, me)
+def negation_page(params: Mapping[str, str] | None = None, visitor: str = "") -> AppTest:
+    """Open the negation page with these URL parameters."""
+    return page("negation.py", params, visitor)
 
 
-def calm(at: AppTest) -> AppTest:
-    """The same screen, on which nothing broke."""
+def assert_no_errors(at: AppTest) -> AppTest:
+    """Check that the page raised no exception, and return it."""
     assert [error.value for error in at.exception] == []
     return at
 
 
-def settled(at: AppTest) -> AppTest:
-    """Once everything is there that takes its time."""
+def wait_until_ready(at: AppTest) -> AppTest:
+    """Rerun the page until no section shows a placeholder any more."""
     while any(part.value.endswith("…") for part in at.markdown):
-        wait(list(slowly._works.values()))
-        at = calm(at.run())
+        wait(list(background.results().values()))
+        at = assert_no_errors(at.run())
     return at
 
 
-def drawn(at: AppTest, instrument: str) -> list[dict[str, Any]]:
-    """The data of every instrument of a kind, from the top of the page down."""
+def component_data(at: AppTest, component: str) -> list[dict[str, Any]]:
+    """Return the data of every component of this name, from top to bottom."""
     protos = [element.proto for element in at.get("bidi_component")]
-    return [json.loads(proto.json) for proto in protos if proto.component_name == f"lineage_{instrument}"]
+    return [json.loads(proto.json) for proto in protos if proto.component_name == f"lineage_{component}"]
 
 
-def frame(at: AppTest, file: str) -> list[dict[str, Any]]:
-    """The figures of one frame."""
-    return next(data["figures"] for data in drawn(at, "frame") if data["file"] == file)
+def plot_frame_figures(at: AppTest, file: str) -> list[dict[str, Any]]:
+    """Return the figures of the plot frame with this file name."""
+    return next(data["figures"] for data in component_data(at, "plot_frame") if data["file"] == file)
 
 
 def table(at: AppTest, file: str) -> list[dict[str, Any]]:
-    """The rows of one table, each its cells."""
-    return next([row["cells"] for row in data["rows"]] for data in drawn(at, "table") if data["file"] == file)
+    """Return the cells of each row of the table with this file name."""
+    return next([row["cells"] for row in data["rows"]] for data in component_data(at, "table") if data["file"] == file)
 
 
 def headings(at: AppTest) -> list[str]:
     return [heading.value for heading in (*at.header, *at.subheader)]
 
 
-def said(at: AppTest) -> str:
-    """All prose of the screen."""
+def page_text(at: AppTest) -> str:
+    """Return all text of the page."""
     parts = (*at.title, *at.header, *at.subheader, *at.markdown, *at.caption, *at.latex, *at.warning)
     return "\n".join(part.value for part in parts)
 
 
-def told(at: AppTest) -> list[str]:
-    """What could not be done, as it is read."""
+def warnings_of(at: AppTest) -> list[str]:
+    """Return the warnings of the page without Markdown escapes."""
     return [re.sub(r"\\(.)", r"\1", warning.value) for warning in at.warning]
 
 
-def address(at: AppTest) -> dict[str, str]:
-    """The address bar; AppTest gives a parameter as a list once the page has written it."""
+def url_params(at: AppTest) -> dict[str, str]:
+    """Return the URL parameters; AppTest returns a list for each one that the page has written."""
     params = at.query_params.items()
     return {name: value[0] if isinstance(value, list) else value for name, value in params}
 
 
-def over(configs: Iterable[RunConfig], me: str = "") -> None:
-    """Wait until these are trained; `me` sees what learns their own text."""
-    wanted = [key(config) for config in configs]
-    until = time.monotonic() + 60
-    while not all((job := service.find(each, me)) and job.view().done for each in wanted):
-        assert time.monotonic() < until, "the training did not end within a minute"
+def wait_for_runs(configs: Iterable[RunConfig], visitor: str = "") -> None:
+    """Wait until these runs are trained; `visitor` is needed for runs on an own text."""
+    keys = [key(config) for config in configs]
+    deadline = time.monotonic() + 600
+    while not all((job := service.find(each, visitor)) and job.view().done for each in keys):
+        assert time.monotonic() < deadline, "the training did not end within ten minutes"
         time.sleep(0.02)
 
 
-def wait_for_training(at: AppTest, kind: type[Lab] = NegationLab, me: str = "") -> AppTest:
-    """Until every training of this screen is over, seen by the screen."""
-    lab, _ = read(kind, address(at))
-    over(lab.configs.values(), me)
-    return calm(at.run())
+def wait_for_training(at: AppTest, kind: type[ExperimentState] = NegationLab, visitor: str = "") -> AppTest:
+    """Wait until every job of the page has ended, and rerun the page."""
+    lab, _ = read(kind, url_params(at))
+    wait_for_runs(lab.configs.values(), visitor)
+    return assert_no_errors(at.run())

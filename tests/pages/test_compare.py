@@ -8,17 +8,26 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.inspection.comparing import difference
-from explorer.training import store
+from explorer.inspection.compare import mean_difference
+from explorer.jobs.scheduler import service
+from explorer.labs.compare.results import describe_difference
+from explorer.labs.compare.state import MEASURES, TASK_MEASURES, default_runs
+from explorer.run_store import store
 from explorer.training.config import RunConfig, key
-from explorer.training.jobs import service
 from explorer.training.recorder import record_run
-from explorer.ui.comparing import MEASURES, OF_TASK, usual_runs
-from explorer.ui.comparison_results import verdict_words
-from tests.pages.screen import address, calm, frame, headings, page, said, table, told
-from tests.training.alike import short
-from tests.training.test_text_lesson import recorded
-from tests.training.test_text_lesson import short as text
+from tests.export.alike import short_config
+from tests.pages.screen import (
+    assert_no_errors,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    table,
+    url_params,
+    warnings_of,
+)
+from tests.training.objectives.test_text import recorded
+from tests.training.objectives.test_text import short as text
 
 SINGLE = {model: store.find(f"negation-single-{model}") for model in ("bag_of_words", "feedforward", "rnn", "gru")}
 RNN, GRU = SINGLE["rnn"].key, SINGLE["gru"].key
@@ -28,7 +37,7 @@ def compare_page(given: Mapping[str, str] | None = None) -> AppTest:
     return page("compare.py", given, "ada")
 
 
-def ended(run: str) -> None:
+def wait_until_done(run: str) -> None:
     for _ in range(6_000):
         job = service.find(run)
         if job and job.view().done:
@@ -38,23 +47,23 @@ def ended(run: str) -> None:
 
 
 def figure(at: AppTest) -> dict[str, Any]:
-    return frame(at, "comparison")[0]
+    return plot_frame_figures(at, "comparison")[0]
 
 
-def test_before_anybody_chose_the_four_of_the_lab_stand_here() -> None:
+def test_the_default_runs_are_those_of_the_negation_page() -> None:
     at = compare_page()
-    assert (address(at), told(at)) == ({}, [])
-    assert at.multiselect(key="compare.runs").value == list(usual_runs())
+    assert (url_params(at), warnings_of(at)) == ({}, [])
+    assert at.multiselect(key="compare.runs").value == list(default_runs())
     assert len(figure(at)["plot"]["data"]) == 12
     assert any("at 0.950" in heading.replace("\\", "") for heading in headings(at))
     settings = {row["name"]["text"] for row in table(at, "comparison-differences")}
     assert {"model", "learning_rate", "epochs"} <= settings and "seed" not in settings
-    assert "No two of these runs are known to start from the same weights." in said(at)
-    assert "**The same start.** 1 RNN and 2 GRU start from" in said(compare_page({"runs": f"{RNN},{GRU}"}))
+    assert "No two of these runs are known to start from the same weights." in page_text(at)
+    assert "**The same start.** 1 RNN and 2 GRU start from" in page_text(compare_page({"runs": f"{RNN},{GRU}"}))
 
 
-@pytest.mark.parametrize("measure", OF_TASK["negation"])
-def test_every_number_of_the_results_is_that_of_its_run(measure: str) -> None:
+@pytest.mark.parametrize("measure", TASK_MEASURES["negation"])
+def test_the_results_table_shows_the_numbers_of_each_run(measure: str) -> None:
     runs = list(SINGLE.values())
     at = compare_page({"runs": ",".join(run.key for run in runs), "y": measure})
     ends = [run.curves.last("train_loss" if measure == "batch_loss" else measure) for run in runs]
@@ -69,87 +78,87 @@ def test_every_number_of_the_results_is_that_of_its_run(measure: str) -> None:
     rising = measure.endswith("accuracy")
     first, *others = ends
     for row, values in zip(rows[1:], others, strict=True):
-        found = difference(first.astype(float), values.astype(float), paired=True)
-        assert row["against"]["text"] == verdict_words(found, rising)
+        found = mean_difference(first.astype(float), values.astype(float), paired=True)
+        assert row["against"]["text"] == describe_difference(found, rising)
     assert all(np.isfinite(v) for t in figure(at)["plot"]["data"] for v in t["y"] if v is not None)
 
 
-def test_runs_stand_in_the_order_of_the_address_and_an_unknown_one_is_one_sentence() -> None:
+def test_runs_keep_the_order_of_the_url_and_an_unknown_run_is_reported() -> None:
     at = compare_page({"runs": f"{GRU},abcdefghijkl,{RNN}"})
     assert [row["name"]["text"] for row in table(at, "comparison-results")] == ["1 GRU", "2 RNN"]
-    assert len(told(at)) == 1 and "Run “abcdefghijkl” is not on this machine" in told(at)[0]
+    assert len(warnings_of(at)) == 1 and "Run “abcdefghijkl” is not on this machine" in warnings_of(at)[0]
 
 
-def test_more_than_eight_are_cut_with_a_sentence() -> None:
+def test_more_than_eight_runs_are_truncated_with_a_sentence() -> None:
     keys = list(store.pretrained())[:9]
     at = compare_page({"runs": ",".join(keys)})
-    assert told(at) == ["9 runs were asked for; 8 fit side by side."]
-    assert address(at) == {"runs": ",".join(keys[:8])}
+    assert warnings_of(at) == ["9 runs were asked for; 8 fit side by side."]
+    assert url_params(at) == {"runs": ",".join(keys[:8])}
     assert len(table(at, "comparison-results")) == 8
 
 
-def test_no_run_at_all_says_what_to_do() -> None:
+def test_without_runs_the_page_says_what_to_do() -> None:
     at = compare_page({"runs": "abcdefghijkl"})
-    assert "Choose runs above" in said(at)
-    assert len(told(at)) == 1
+    assert "Choose runs above" in page_text(at)
+    assert len(warnings_of(at)) == 1
 
 
-def test_language_models_are_compared_by_what_they_have() -> None:
-    kept = {model: store.save_run(recorded(text(model)), store.place_of(text(model))) for model in ("gru", "rnn")}
+def test_language_models_are_compared_by_their_own_measures() -> None:
+    kept = {model: store.save_run(recorded(text(model)), store.run_folder(text(model))) for model in ("gru", "rnn")}
     at = compare_page({"runs": ",".join(run.key for run in kept.values()), "y": "test_accuracy"})
     assert not at.exception
-    assert at.selectbox[0].options == [MEASURES[measure] for measure in OF_TASK["text"]]
+    assert at.selectbox[0].options == [MEASURES[measure] for measure in TASK_MEASURES["text"]]
     assert at.selectbox[0].value == "val_loss_part"
     for row, run in zip(table(at, "comparison-results"), kept.values(), strict=True):
         assert row["end"]["values"] == pytest.approx(run.curves.last("val_loss_part").tolist(), rel=1e-4)
     at = compare_page({"runs": f"{kept['gru'].key},{RNN}", "y": "test_accuracy"})
     assert not at.exception
-    both = {*OF_TASK["text"], *OF_TASK["negation"]}
+    both = {*TASK_MEASURES["text"], *TASK_MEASURES["negation"]}
     assert at.selectbox[0].options == [said for measure, said in MEASURES.items() if measure in both]
 
 
-def test_how_the_curves_are_drawn_is_in_the_address() -> None:
+def test_the_chart_settings_are_in_the_url() -> None:
     given = {"x": "seconds", "y": "train_loss", "smooth": "0.9", "log_x": "true", "log_y": "true", "target": "0.2"}
     at = compare_page(given)
-    assert address(at) == given
+    assert url_params(at) == given
     layout = figure(at)["plot"]["layout"]
     assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("log", "log")
     assert figure(at)["target"]["value"] == 0.2 and not figure(at)["target"]["rising"]
-    at = calm(at.segmented_control(key="compare.x").set_value("tokens").run())
-    at = calm(at.selectbox(key="compare.y").set_value("batch_loss").run())
-    at = calm(at.slider(key="compare.smooth").set_value(0.0).run())
-    at = calm(at.toggle(key="compare.log_y").set_value(False).run())
-    assert address(at) == {"x": "tokens", "y": "batch_loss", "log_x": "true"}  # another measure, another target
+    at = assert_no_errors(at.segmented_control(key="compare.x").set_value("tokens").run())
+    at = assert_no_errors(at.selectbox(key="compare.y").set_value("batch_loss").run())
+    at = assert_no_errors(at.slider(key="compare.smooth").set_value(0.0).run())
+    at = assert_no_errors(at.toggle(key="compare.log_y").set_value(False).run())
+    assert url_params(at) == {"x": "tokens", "y": "batch_loss", "log_x": "true"}  # another measure, another target
 
 
-def test_a_target_that_is_dragged_moves_the_words_and_the_address() -> None:
+def test_a_dragged_target_changes_the_finding_and_the_url() -> None:
     at = compare_page({"runs": f"{RNN},{GRU}"})
     at.session_state["comparison: target"] = 0.9
-    at = calm(at.run())
-    assert address(at)["target"] == "0.9"
+    at = assert_no_errors(at.run())
+    assert url_params(at)["target"] == "0.9"
     assert any("at 0.900" in heading.replace("\\", "") for heading in headings(at))
 
 
 # ---- branches
 
 
-def trained(**changes: object) -> RunConfig:
-    """A run that was trained here, so that it can be gone on from."""
-    config = short("rnn", replicas=2, **changes)
-    store.save_run(record_run(config), store.place_of(config), "ada")
+def train_run(**changes: object) -> RunConfig:
+    """Train and store a run, so that it can be branched from."""
+    config = short_config("rnn", replicas=2, **changes)
+    store.save_run(record_run(config), store.run_folder(config), "ada")
     return config
 
 
-def test_a_branch_is_trained_and_starts_on_its_parents_curve() -> None:
-    parent = key(trained())
+def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
+    parent = key(train_run())
     at = compare_page({"runs": parent})
-    at = calm(at.select_slider(key=f"branch.{parent}.step").set_value(10).run())
+    at = assert_no_errors(at.select_slider(key=f"branch.{parent}.step").set_value(10).run())
     rate = next(box for box in at.number_input if box.label == "Learning rate")
-    at = calm(rate.set_value(0.01).run())
-    at = calm(next(b for b in at.button if b.label == "Train the branch").click().run())
-    _, child = address(at)["runs"].split(",")
-    ended(child)
-    at = calm(at.run())
+    at = assert_no_errors(rate.set_value(0.01).run())
+    at = assert_no_errors(next(b for b in at.button if b.label == "Train the branch").click().run())
+    _, child = url_params(at)["runs"].split(",")
+    wait_until_done(child)
+    at = assert_no_errors(at.run())
     run, before = store.find(child), store.find(parent).curves
     assert run.config.branch is not None
     assert (run.config.branch.parent, run.config.branch.step, run.config.optimiser.learning_rate) == (parent, 10, 0.01)
@@ -163,19 +172,19 @@ def test_a_branch_is_trained_and_starts_on_its_parents_curve() -> None:
     assert differing["branch parent"][child]["text"] == parent
 
 
-def test_what_a_branch_cannot_be_is_said_and_nothing_is_trained(monkeypatch: pytest.MonkeyPatch) -> None:
-    parent = key(trained())
+def test_an_impossible_branch_is_reported_and_not_trained(monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = key(train_run())
     monkeypatch.setenv("LINEAGE_MOST_STEPS", "40")
     at = compare_page({"runs": parent})
-    at = calm(next(box for box in at.number_input if box.label == "Epochs in all").set_value(11).run())
-    assert any("this server allows 40 (LINEAGE_MOST_STEPS)" in sentence for sentence in told(at))
+    at = assert_no_errors(next(box for box in at.number_input if box.label == "Epochs in all").set_value(11).run())
+    assert any("this server allows 40 (LINEAGE_MOST_STEPS)" in sentence for sentence in warnings_of(at))
     assert not [b for b in at.button if b.label == "Train the branch"]
 
 
-def test_a_run_that_ships_is_trained_here_before_it_can_be_branched_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shipped_run_is_trained_here_before_it_can_be_branched(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[RunConfig, str]] = []
     monkeypatch.setattr(service, "submit", lambda config, visitor: asked.append((config, visitor)))
     at = compare_page({"runs": RNN})
     assert not at.select_slider
-    calm(next(b for b in at.button if b.label == "Train it here").click().run())
+    assert_no_errors(next(b for b in at.button if b.label == "Train it here").click().run())
     assert asked == [(SINGLE["rnn"].config, "ada")]

@@ -7,66 +7,67 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.training import store
-from explorer.training.recall_runs import SOLVED
-from explorer.ui.cell import PRESETS, Cell
-from tests.pages.screen import address, calm, drawn, headings, page, said, told
+from explorer.experiments.recall import SOLVED
+from explorer.labs.gates.state import PRESETS, GatesState
+from explorer.run_store import store
+from tests.pages.screen import assert_no_errors, component_data, headings, page, page_text, url_params, warnings_of
 
 
-def gates(address: Mapping[str, str] | None = None) -> AppTest:
+def open_page(address: Mapping[str, str] | None = None) -> AppTest:
     return page("gates.py", address)
 
 
-def instrument(at: AppTest) -> dict[str, Any]:
-    return drawn(at, "cell")[0]
+def diagram_data(at: AppTest) -> dict[str, Any]:
+    return component_data(at, "gates_by_hand")[0]
 
 
-def test_it_is_alive_before_anybody_touches_it() -> None:
-    at = gates()
-    assert told(at) == [] and address(at) == {}
-    data = instrument(at)
-    assert data["lanes"] == Cell().lanes and [p["name"] for p in data["presets"]] == [p.name for p in PRESETS]
+def test_page_shows_results_without_interaction() -> None:
+    at = open_page()
+    assert warnings_of(at) == [] and url_params(at) == {}
+    data = diagram_data(at)
+    assert data["lanes"] == GatesState().traces and [p["name"] for p in data["presets"]] == [p.name for p in PRESETS]
     assert {"Why", "The code", "The papers"} <= set(headings(at))
     assert any("0.9^{49} = 5.7" in formula.value for formula in at.latex)
 
 
-def test_the_formula_has_the_numbers_of_the_lanes() -> None:
-    at = gates({"f": "1x24,0.5,1", "i": "0x4,1,0"})
+def test_the_formula_contains_the_gate_values() -> None:
+    at = open_page({"f": "1x24,0.5,1", "i": "0x4,1,0"})
     assert any(r"\partial c_{5}" in f.value and r"1^{44} \cdot 0.5 = 0.5" in f.value for f in at.latex)
 
 
-def test_what_is_set_in_the_instrument_stands_in_the_address() -> None:
-    at = gates({"at": "7"})
-    lanes = instrument(at)["lanes"] | {"f": "0.99", "g": "0x4,-1,0"}
+def test_component_settings_are_written_to_the_url() -> None:
+    at = open_page({"at": "7"})
+    lanes = diagram_data(at)["lanes"] | {"f": "0.99", "g": "0x4,-1,0"}
     at.session_state["cell: set"] = json.dumps({"lanes": lanes, "u": 0.5, "w": 1, "at": 12, "show": "lstm"})
-    at = calm(at.run())
-    assert address(at) == {"f": "0.99", "g": "0x4,-1,0", "u": "0.5", "at": "12"}
-    assert instrument(at)["lanes"]["f"] == "0.99" and instrument(at)["at"] == 12
+    at = assert_no_errors(at.run())
+    assert url_params(at) == {"f": "0.99", "g": "0x4,-1,0", "u": "0.5", "at": "12"}
+    assert diagram_data(at)["lanes"]["f"] == "0.99" and diagram_data(at)["at"] == 12
 
 
-def test_trained_nets_are_told_as_they_came_out() -> None:
-    at = gates()
+def test_results_of_trained_networks_are_reported() -> None:
+    at = open_page()
     for name in ("lstm-forget-3", "gru-usual"):
         accuracy = store.find(f"recall-50-{name}").card.metrics["accuracy"].values
         solved = sum(v is not None and v >= SOLVED for v in accuracy)
-        assert f"{solved} of {len(accuracy)}" in said(at)
+        assert f"{solved} of {len(accuracy)}" in page_text(at)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        ({"f": "2"}, "A gate lies between 0, closed, and 1, open; 2 does not."),
+        ({"f": "2"}, "A gate is between 0 (closed) and 1 (open); 2 is not."),
         ({"g": "-1.5"}, "between -1 and 1; -1.5 is not"),
-        ({"i": "open"}, "“open” is no part of a lane"),
-        ({"o": "1x99"}, "has 50 steps, and this one has 99"),
-        ({"z": ""}, "is no part of a lane"),
+        ({"i": "open"}, "“open” is not a valid part of a lane"),
+        ({"o": "1x99"}, "has 50 steps; this one has 99"),
+        ({"z": ""}, "is not a valid part of a lane"),
         ({"u": "3"}, "from -2 to 2"),
         ({"at": "51"}, "from 1 to 50"),
         ({"show": "rnn"}, "one of lstm, gru"),
         ({"c": "1"}, "This page has no “c”"),
     ],
 )
-def test_a_bad_address_is_said_and_the_rest_kept(bad: Mapping[str, str], words: str) -> None:
-    at = gates({"r": "0.5", **bad})
-    assert sum(words in sentence for sentence in told(at)) == 1, told(at)
-    assert instrument(at)["lanes"]["r"] == "0.5"
+def test_invalid_url_parameters_are_reported_and_the_rest_is_used(bad: Mapping[str, str], words: str) -> None:
+    at = open_page({"r": "0.5", **bad})
+    assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
+    assert diagram_data(at)["lanes"]["r"] == "0.5"

@@ -4,22 +4,22 @@ import numpy as np
 import pytest
 
 from explorer.catalogue import MODELS, PAGES
-from explorer.tasks.digits import ReverseConfig, asked_lengths
-from explorer.training import store
-from explorer.ui.negation_lab import LEADS
-from tests.pages.screen import drawn, headings, home_page
+from explorer.experiments.default_runs import NEGATION_MODELS
+from explorer.run_store import store
+from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
+from tests.pages.screen import component_data, headings, home_page
 
 
 def test_home_asks_its_question_and_shows_seven_stations() -> None:
     at = home_page()
     assert [title.value for title in at.title] == ["From counting words to paying attention"]
-    stations = drawn(at, "timeline")[0]["stations"]
+    stations = component_data(at, "home_timeline")[0]["stations"]
     assert [station["year"] for station in stations] == ["Counts", "2003", "2010", "2013", "2014", "2015", "2017"]
     assert all(station["question"].endswith("?") for station in stations)
 
 
 def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_found_there() -> None:
-    stations = drawn(home_page(), "timeline")[0]["stations"]
+    stations = component_data(home_page(), "home_timeline")[0]["stations"]
     rooms = {row.address for row in PAGES}
     assert {station["page"] for station in stations if station["href"]} <= rooms
     for station in stations:
@@ -37,7 +37,7 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
     assert next(row["value"] for row in bars["rows"] if row["label"] == "not") == pytest.approx(not_, abs=1e-3)
     right = [store.find(f"recall-50-lstm-{start}").curves.last("accuracy").mean() for start in ("usual", "chrono")]
     assert [row["value"] for row in doors["rows"]][::2] == pytest.approx(right, abs=1e-3)
-    at = asked_lengths(ReverseConfig()).index(14)
+    at = evaluation_lengths(ReverseConfig()).index(14)
     through = [
         store.find(f"reverse-{name}").curves.answers["by_length"][-1][:, at].mean() for name in ("vector", "additive")
     ]
@@ -49,11 +49,11 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
 
 def test_home_sends_one_sentence_through_four_models() -> None:
     at = home_page()
-    verdicts = drawn(at, "verdicts")[0]
+    verdicts = component_data(at, "verdicts")[0]
     assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
-    assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in LEADS]
+    assert [row["name"] for row in verdicts["rows"]] == [MODELS[model].title for model in NEGATION_MODELS]
     assert headings(at) == ["Bag of words says sustain. The other three say collapse, and so does the grammar."]
     assert verdicts["truth"] == "collapse"
-    for row, model in zip(verdicts["rows"], LEADS, strict=True):
+    for row, model in zip(verdicts["rows"], NEGATION_MODELS, strict=True):
         stored = store.find(f"negation-single-{model}").curves.answers["sustain"][-1][:, 3]
         assert row["values"] == pytest.approx(stored.tolist(), abs=1e-4)

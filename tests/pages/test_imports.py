@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "pages").glob("*.py"))
-UI = sorted((ROOT / "explorer" / "ui").glob("*.py"))
-ON_THE_WAY = [*PAGES, *UI, ROOT / "app.py", ROOT / "explorer" / "inspection" / "comparing.py"]
+UI = sorted(file for folder in ("labs", "ui", "web") for file in (ROOT / "explorer" / folder).rglob("*.py"))
+ON_THE_WAY = [*PAGES, *UI, ROOT / "app.py", ROOT / "explorer" / "inspection" / "compare.py"]
 
 
 def imported(nodes: Iterator[ast.AST]) -> set[str]:
@@ -45,12 +45,12 @@ def holds(module: str, packages: set[str]) -> bool:
 NEEDS_TORCH = {"torch", *(named(file) for file in (ROOT / "explorer").rglob("*.py") if "torch" in top(file))}
 
 
-@pytest.mark.parametrize("file", ON_THE_WAY, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", ON_THE_WAY, ids=named)
 def test_nothing_on_the_way_to_the_first_page_imports_torch(file: Path) -> None:
     assert [module for module in top(file) if holds(module, NEEDS_TORCH)] == []
 
 
-@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", PAGES, ids=named)
 def test_a_page_holds_no_tensor_and_draws_no_figure_itself(file: Path) -> None:
     everything = {
         name

@@ -7,23 +7,33 @@ from collections.abc import Mapping
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.ui import classes, lesson_card
-from explorer.ui.classes import Stage
-from explorer.ui.lessons import after, every
-from tests.pages.screen import address, calm, drawn, headings, page, said, settled, told
+from explorer.ui.classroom import lesson_card
+from explorer.web import classroom_store
+from explorer.web.classroom_store import ClassroomQuestion
+from explorer.web.lesson_results import all_lessons, next_lesson
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    page_text,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+)
 
 
 def lesson(name: str, step: int, file: str = "negation.py", **more: str) -> AppTest:
-    found = every()[name].steps[step - 1]
-    return settled(page(file, {**found.state, "lesson": name, "part": str(step), **more}, me="ada"))
+    found = all_lessons()[name].steps[step - 1]
+    return wait_until_ready(page(file, {**found.state, "lesson": name, "part": str(step), **more}, visitor="ada"))
 
 
 def press(at: AppTest, label: str) -> AppTest:
-    return settled(calm(next(each for each in at.button if each.label == label).click().run()))
+    return wait_until_ready(assert_no_errors(next(each for each in at.button if each.label == label).click().run()))
 
 
 def revealed(at: AppTest) -> Mapping[str, object]:
-    (data,) = drawn(at, "lesson")
+    (data,) = component_data(at, "lesson_answer")
     return data
 
 
@@ -33,19 +43,19 @@ def question(at: AppTest) -> bool:
 
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    from explorer.ui import predictions
+    from explorer.web import prediction_store
 
-    monkeypatch.setattr(predictions, "_said", type(predictions._said)())
-    monkeypatch.setattr(classes, "_rooms", type(classes._rooms)())
+    prediction_store.reset()
+    classroom_store.reset()
 
 
 def test_all_lessons_are_offered_and_one_begins() -> None:
-    at = page("lessons.py", me="ada")
-    assert all(each.title in said(at) for each in every().values()) and told(at) == []
-    at = calm(at.button(key="lessons.start.counting").click().run())
-    assert address(at)["lesson"] == "counting" and address(at)["part"] == "1"
-    assert question(at) and "The page opens here once you have predicted" in said(at)
-    assert not drawn(at, "verdicts"), "the page would give the answer away"
+    at = page("lessons.py", visitor="ada")
+    assert all(each.title in page_text(at) for each in all_lessons().values()) and warnings_of(at) == []
+    at = assert_no_errors(at.button(key="lessons.start.counting").click().run())
+    assert url_params(at)["lesson"] == "counting" and url_params(at)["part"] == "1"
+    assert question(at) and "The page opens here once you have predicted" in page_text(at)
+    assert not component_data(at, "verdicts"), "the page would give the answer away"
 
 
 def test_a_prediction_stands_beside_the_measurement_and_the_page_opens() -> None:
@@ -56,23 +66,23 @@ def test_a_prediction_stands_beside_the_measurement_and_the_page_opens() -> None
     assert (data["said"], data["right"]) == ("collapse", ["sustain"])
     assert str(data["verdict"]).startswith("Measured: “It says sustain, which is wrong”, by 8 of 8 seeds. You said “It")
     assert data["opinion"] == "" and str(data["why"]).startswith("“not” has one weight")
-    assert drawn(at, "verdicts") and not question(at)
+    assert component_data(at, "verdicts") and not question(at)
     assert any("Bag of words says sustain" in each for each in headings(at))
     again = lesson("counting", 1)
     assert revealed(again)["said"] == "collapse", "a reload keeps it"
     again = press(again, "Predict again")
-    assert question(again) and not drawn(again, "lesson")
+    assert question(again) and not component_data(again, "lesson_answer")
 
 
 def test_a_number_and_no_guess() -> None:
     at = lesson("counting", 2)
     at = press(at, "That is my prediction")
-    assert any("There is no prediction yet" in each for each in told(at)) and question(at)
+    assert any("There is no prediction yet" in each for each in warnings_of(at)) and question(at)
     at.number_input[0].set_value(70.0)
     at = press(at, "That is my prediction")
     assert str(revealed(at)["verdict"]).endswith("You said 70 %, 18.3 points too little.")
     at = press(at, "Next step")
-    assert address(at)["part"] == "3" and question(at)
+    assert url_params(at)["part"] == "3" and question(at)
     at = press(at, "Show me without a guess")
     assert revealed(at)["said"] is None and str(revealed(at)["verdict"]).endswith("You did not guess.")
     at = press(at, "Step before")
@@ -83,17 +93,20 @@ def test_the_last_step_leads_back_to_all_lessons() -> None:
     at = press(lesson("counting", 5), "Show me without a guess")
     assert not any(each.label == "Next step" for each in at.button)
     at = press(at, "That was the last step: all lessons")
-    assert "lesson" not in address(at) and every()["counting"].title in said(at)
+    assert "lesson" not in url_params(at) and all_lessons()["counting"].title in page_text(at)
 
 
 def test_the_last_step_leads_to_the_next_lesson_and_the_last_lesson_to_none() -> None:
     at = press(lesson("counting", 5), "Show me without a guess")
-    assert every()["counting"].steps[4].question.text in said(at), "what was asked stands above what was measured"
-    at = press(at, f"Next lesson: {every()['window'].title}")
-    assert (address(at)["lesson"], address(at)["part"]) == ("window", "1") and question(at)
-    assert after("temperature") is None and after("nothing") is None
+    assert all_lessons()["counting"].steps[4].question.text in page_text(at), (
+        "what was asked stands above what was measured"
+    )
+    at = press(at, f"Next lesson: {all_lessons()['window'].title}")
+    assert (url_params(at)["lesson"], url_params(at)["part"]) == ("window", "1") and question(at)
+    assert next_lesson("temperature") is None and next_lesson("nothing") is None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -106,74 +119,74 @@ def test_the_last_step_leads_to_the_next_lesson_and_the_last_lesson_to_none() ->
     ],
 )
 def test_a_bad_address_is_said_and_the_page_stands(bad: Mapping[str, str], words: str) -> None:
-    at = settled(page("negation.py", bad))
-    assert sum(words in sentence for sentence in told(at)) == 1, told(at)
-    assert drawn(at, "verdicts")
+    at = wait_until_ready(page("negation.py", bad))
+    assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
+    assert component_data(at, "verdicts")
 
 
 def test_a_lesson_on_another_page_leads_to_its_own() -> None:
-    at = settled(page("runs.py", {"lesson": "counting", "part": "1"}, me="ada"))
+    at = wait_until_ready(page("runs.py", {"lesson": "counting", "part": "1"}, visitor="ada"))
     assert not question(at)
     at = press(at, "Go to the page of this step")
-    assert question(at) and address(at)["models"] == "bag_of_words"
+    assert question(at) and url_params(at)["models"] == "bag_of_words"
 
 
 def test_a_teacher_gives_a_step_and_goes_on() -> None:
     at = press(lesson("counting", 1), "Give it to a class")
-    (data,) = drawn(at, "classroom")
+    (data,) = component_data(at, "classroom")
     assert data["teaches"] and data["lesson"] == {"step": 1, "steps": 5} and data["qr"] and not data["open"]
-    room = classes.find(str(data["code"]))
-    assert address(at)["class"] == room.code and "lesson" not in address(at)
-    student = settled(page("home.py", {"class": room.code}, me="bob"))
-    (seen,) = drawn(student, "classroom")
-    assert not seen["teaches"] and seen["qr"] is None and address(student)["models"] == "bag_of_words"
-    assert not drawn(student, "verdicts")
+    room = classroom_store.find_classroom(str(data["code"]))
+    assert url_params(at)["class"] == room.code and "lesson" not in url_params(at)
+    student = wait_until_ready(page("home.py", {"class": room.code}, visitor="bob"))
+    (seen,) = component_data(student, "classroom")
+    assert not seen["teaches"] and seen["qr"] is None and url_params(student)["models"] == "bag_of_words"
+    assert not component_data(student, "verdicts")
     room.revealed = True
-    student = settled(calm(student.run()))
-    assert drawn(student, "verdicts")
-    classes.show("ada", Stage("negation", {"max_nots": "2"}, ("say",)))
-    student = settled(calm(student.run()))
-    assert address(student) == {"max_nots": "2", "lock": "say", "class": room.code}
-    assert drawn(student, "verdicts")
+    student = wait_until_ready(assert_no_errors(student.run()))
+    assert component_data(student, "verdicts")
+    classroom_store.show_question("ada", ClassroomQuestion("negation", {"max_nots": "2"}, ("say",)))
+    student = wait_until_ready(assert_no_errors(student.run()))
+    assert url_params(student) == {"max_nots": "2", "lock": "say", "class": room.code}
+    assert component_data(student, "verdicts")
     assert any("st-key-say" in str(each.proto) for each in student.get("html")), student
-    classes._rooms.clear()
-    student = settled(calm(student.run()))
-    assert any("The class has ended" in each for each in told(student))
+    classroom_store.reset()
+    student = wait_until_ready(assert_no_errors(student.run()))
+    assert any("The class has ended" in each for each in warnings_of(student))
 
 
 def test_a_page_is_given_with_a_question_of_the_teachers_own() -> None:
-    at = page("lessons.py", {"give": "memory?length=10"}, me="ada")
-    assert "For your class: Memory" in said(at)
-    at = calm(at.segmented_control(key="give.kind").set_value("a choice").run())
-    at = calm(at.button(key="give.start").click().run())
-    assert any("Write a question and two to six choices" in each for each in told(at))
+    at = page("lessons.py", {"give": "memory?length=10"}, visitor="ada")
+    assert "For your class: Memory" in page_text(at)
+    at = assert_no_errors(at.segmented_control(key="give.kind").set_value("a choice").run())
+    at = assert_no_errors(at.button(key="give.start").click().run())
+    assert any("Write a question and two to six choices" in each for each in warnings_of(at))
     at.text_input(key="give.text").set_value("Who remembers?")
     at.text_area(key="give.choices").set_value("RNN\nGRU\n\n")
-    at = settled(calm(at.button(key="give.start").click().run()))
-    (data,) = drawn(at, "classroom")
-    assert data["teaches"] and address(at)["length"] == "10"
+    at = wait_until_ready(assert_no_errors(at.button(key="give.start").click().run()))
+    (data,) = component_data(at, "classroom")
+    assert data["teaches"] and url_params(at)["length"] == "10"
 
 
 @pytest.mark.parametrize("bad", ["nowhere?x=1", "<b>", "lessons"])
 def test_what_cannot_be_given_is_said(bad: str) -> None:
     at = page("lessons.py", {"give": bad})
-    assert any("There is no page" in each for each in told(at))
+    assert any("There is no page" in each for each in warnings_of(at))
     at = page("lessons.py", {"give": "memory?lenght=1"})
-    assert any("This page has no “lenght”" in each for each in told(at))
+    assert any("This page has no “lenght”" in each for each in warnings_of(at))
 
 
 def test_an_echo_of_the_step_that_was_left_does_not_lead_back(monkeypatch: pytest.MonkeyPatch) -> None:
     at = press(lesson("counting", 1), "Show me without a guess")
-    old = address(at)
+    old = url_params(at)
     at = press(at, "Next step")
     at.query_params.clear()
     for name, value in old.items():
         at.query_params[name] = value
-    at = settled(calm(at.run()))
-    assert address(at)["part"] == "2" and question(at)
-    monkeypatch.setattr(lesson_card, "_ECHO", -1.0)
-    at = settled(calm(at.run()))
+    at = wait_until_ready(assert_no_errors(at.run()))
+    assert url_params(at)["part"] == "2" and question(at)
+    monkeypatch.setattr(lesson_card, "_STALE_SECONDS", -1.0)
+    at = wait_until_ready(assert_no_errors(at.run()))
     for name, value in old.items():
         at.query_params[name] = value
-    at = settled(calm(at.run()))
-    assert address(at)["part"] == "1", "the browser's back button is a wish"
+    at = wait_until_ready(assert_no_errors(at.run()))
+    assert url_params(at)["part"] == "1", "the browser's back button is a wish"

@@ -6,15 +6,26 @@ from concurrent.futures import wait
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.tasks.labelling import PAD
-from explorer.training import store
-from explorer.ui import slowly
-from explorer.ui.masks import Masks
-from tests.pages.screen import address, calm, drawn, frame, headings, over, page, said, settled, told
+from explorer.labs.masks.state import MasksState
+from explorer.run_store import store
+from explorer.tasks.sequence_labelling.config import PAD
+from explorer.web import background
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    url_params,
+    wait_for_runs,
+    wait_until_ready,
+    warnings_of,
+)
 
 
-def masks(address: Mapping[str, str] | None = None) -> AppTest:
-    return settled(page("masks.py", address))
+def open_page(address: Mapping[str, str] | None = None) -> AppTest:
+    return wait_until_ready(page("masks.py", address))
 
 
 def verdict(at: AppTest) -> str:
@@ -22,56 +33,61 @@ def verdict(at: AppTest) -> str:
 
 
 @pytest.mark.parametrize("reads", ["tale", "noise"])
-def test_it_is_alive_before_anybody_touches_it(reads: str) -> None:
-    at = masks({} if reads == "tale" else {"reads": reads})
-    assert told(at) == [] and address(at) == ({} if reads == "tale" else {"reads": reads})
-    data = drawn(at, "masks")[0]
+def test_page_shows_results_without_interaction(reads: str) -> None:
+    at = open_page({} if reads == "tale" else {"reads": reads})
+    assert warnings_of(at) == [] and url_params(at) == ({} if reads == "tale" else {"reads": reads})
+    data = component_data(at, "masks")[0]
     assert data["batch"][1] == ["dogs", "bark"] and PAD in data["vectors"] and len(data["layers"]) == 2
     for name in ("causal", "open"):
         values = store.find(f"{reads}-{name}").card.metrics["loss"].values
         mean = sum(value or 0.0 for value in values) / len(values)
         assert f"{mean:.2f}".replace(".", "\\.") in verdict(at)
-    titles = [panel["title"] for panel in frame(at, "masks-race")]
+    titles = [panel["title"] for panel in plot_frame_figures(at, "masks-race")]
     assert titles == ["Read at once, as in training", "Fed as in generation"]
-    assert len(frame(at, "masks-places")) == 2 and len(at.code) == 3
-    assert "No finished run" not in said(at) and (len(at.text_input) == 4) == (reads == "tale")
+    assert len(plot_frame_figures(at, "masks-places")) == 2 and len(at.code) == 3
+    assert "No finished run" not in page_text(at) and (len(at.text_input) == 4) == (reads == "tale")
 
 
-def test_both_go_on_from_what_somebody_writes() -> None:
-    at = masks({"begin": "the lonely wolf"})
-    at = settled(calm(at.text_input(key="masks.begin").set_value("A Dragon é").run()))
-    wait(list(slowly._works.values()))  # until then the last texts stay
-    at = calm(at.run())
-    assert address(at) == {"begin": "A Dragon é"}
-    assert len(told(at)) == 1 and "left out: “é”" in told(at)[0]
+@pytest.mark.slow
+def test_both_models_continue_the_prompt() -> None:
+    at = open_page({"begin": "the lonely wolf"})
+    at = wait_until_ready(assert_no_errors(at.text_input(key="masks.begin").set_value("A Dragon é").run()))
+    wait(list(background.results().values()))  # until then the last texts stay
+    at = assert_no_errors(at.run())
+    assert url_params(at) == {"begin": "A Dragon é"}
+    assert len(warnings_of(at)) == 1 and "left out: “é”" in warnings_of(at)[0]
     with_mask, without = (block.value for block in at.code[:2])
     assert all(text.startswith("a dragon ") for block in (with_mask, without) for text in block.split("\n\n"))
-    assert with_mask != without and "words of the language" in said(at)
+    assert with_mask != without and "words of the language" in page_text(at)
 
 
-def test_sentences_stand_in_the_address_and_can_be_taken_back() -> None:
-    at = masks()
-    at = settled(calm(at.text_input(key="masks.second").set_value("<b>cats</b>, dogs").run()))
-    assert address(at) == {"second": "<b>cats</b>, dogs"}
-    assert drawn(at, "masks")[0]["batch"][1] == ["<b>cats</b>,", "dogs"]
-    at = settled(calm(at.button(key="masks.fresh").click().run()))
-    assert address(at) == {}
+def test_sentences_are_in_the_url_and_can_be_reset() -> None:
+    at = open_page()
+    at = wait_until_ready(assert_no_errors(at.text_input(key="masks.second").set_value("<b>cats</b>, dogs").run()))
+    assert url_params(at) == {"second": "<b>cats</b>, dogs"}
+    assert component_data(at, "masks")[0]["batch"][1] == ["<b>cats</b>,", "dogs"]
+    at = wait_until_ready(assert_no_errors(at.button(key="masks.fresh").click().run()))
+    assert url_params(at) == {}
 
 
-def test_what_was_never_trained_is_offered() -> None:
-    at = masks({"reads": "noise", "symbols": "5"})
-    assert told(at) == [] and "No finished run of the model with the mask and the model without the mask" in said(at)
+def test_untrained_settings_are_offered_for_training() -> None:
+    at = open_page({"reads": "noise", "symbols": "5"})
+    assert warnings_of(
+        at
+    ) == [] and "No finished run of the model with the mask and the model without the mask" in page_text(at)
     assert not any(heading.startswith("Without the mask") for heading in headings(at))
 
 
-def test_what_is_asked_for_is_trained_here() -> None:
-    at = masks({"reads": "noise", "symbols": "5", "steps": "20", "seeds": "1"})
-    at = calm(at.button(key="missing.run").click().run())
-    over(list(Masks(reads="noise", symbols=5, steps=20, seeds=1).configs.values()))
-    at = settled(calm(at.run()))
+@pytest.mark.slow
+def test_requested_runs_are_trained() -> None:
+    at = open_page({"reads": "noise", "symbols": "5", "steps": "20", "seeds": "1"})
+    at = assert_no_errors(at.button(key="missing.run").click().run())
+    wait_for_runs(list(MasksState(reads="noise", symbols=5, steps=20, seeds=1).configs.values()))
+    at = wait_until_ready(assert_no_errors(at.run()))
     assert "ln 5" in verdict(at) and len(at.code) == 3
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -85,7 +101,7 @@ def test_what_is_asked_for_is_trained_here() -> None:
         ({"nonsense": "1"}, "This page has no “nonsense”"),
     ],
 )
-def test_what_cannot_be_is_said_and_the_rest_kept(bad: Mapping[str, str], words: str) -> None:
-    at = masks(bad)
-    assert sum(words in sentence for sentence in told(at)) == 1, told(at)
-    assert frame(at, "masks-race")
+def test_invalid_url_parameters_are_reported_and_the_rest_is_used(bad: Mapping[str, str], words: str) -> None:
+    at = open_page(bad)
+    assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
+    assert plot_frame_figures(at, "masks-race")

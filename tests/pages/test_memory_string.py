@@ -8,25 +8,35 @@ from concurrent.futures import wait
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.tasks.strings import floor, slips
-from explorer.ui import slowly
-from explorer.ui.memory_string import SEEDS, learn
-from tests.pages.screen import address, calm, drawn, frame, headings, said, settled, table, told
+from explorer.labs.memory.string_model import SEEDS, train_string
+from explorer.tasks.string import find_errors, loss_floor
+from explorer.web import background
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page_text,
+    plot_frame_figures,
+    table,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+)
 
 
 def screen() -> None:
-    from explorer.ui.memory import Memory
-    from explorer.ui.memory_string import string_section
-    from explorer.ui.session import page_session, remember_page, write_address
+    from explorer.labs.memory.state import MemoryState
+    from explorer.labs.memory.string_model import section
+    from explorer.ui.state.session import page_session, record_page, write_url
 
-    remember_page("memory")
-    session = page_session("memory", Memory)
-    string_section(session)
-    write_address(session)
+    record_page("memory")
+    session = page_session("memory", MemoryState)
+    section(session)
+    write_url(session)
 
 
 def shown(**given: str) -> AppTest:
-    at = AppTest.from_function(screen, default_timeout=60)
+    at = AppTest.from_function(screen, default_timeout=600)
     for name, value in given.items():
         at.query_params[name] = value
     return learned(at)
@@ -34,10 +44,10 @@ def shown(**given: str) -> AppTest:
 
 def learned(at: AppTest) -> AppTest:
     """The screen once it shows the string that was asked for last."""
-    at = settled(calm(at.run()))
+    at = wait_until_ready(assert_no_errors(at.run()))
     while any("being learned" in caption.value for caption in at.caption):
-        wait(list(slowly._works.values()))
-        at = calm(at.run())
+        wait(list(background.results().values()))
+        at = assert_no_errors(at.run())
     return at
 
 
@@ -48,44 +58,44 @@ def read(at: AppTest) -> list[str]:
 def test_every_number_follows_from_the_string_and_its_two_trainings() -> None:
     text = "abca abca abca "
     at = shown()
-    assert told(at) == []
+    assert warnings_of(at) == []
     assert "Memory is worth 0.297 nats here: it tells which “a” this is." in read(at)
-    found = learn(text, "rnn")
-    (panel,) = frame(at, "memory-string")
+    found = train_string(text, "rnn")
+    (panel,) = plot_frame_figures(at, "memory-string")
     means = [trace for trace in panel["plot"]["data"] if trace["name"].endswith("mean")]
-    for trace, curves in zip(means, (found.kept, found.cut), strict=True):
+    for trace, curves in zip(means, (found.with_state, found.without_state), strict=True):
         assert trace["y"] == pytest.approx(curves.metrics["loss"][1:].mean(axis=1).tolist(), rel=1e-4)
     (mark,) = panel["plot"]["layout"]["shapes"]
-    assert mark["y0"] == floor(text)
-    kept, cut = drawn(at, "slips")[0]["texts"]
-    for shown_text, curves in ((kept, found.kept), (cut, found.cut)):
+    assert mark["y0"] == loss_floor(text)
+    with_state, without_state = component_data(at, "generated_errors")[0]["texts"]
+    for shown_text, curves in ((with_state, found.with_state), (without_state, found.without_state)):
         written = curves.samples[-1][0]
         assert "".join(run["text"] for run in shown_text["runs"]) == written
-        assert sum(run["why"] is not None for run in shown_text["runs"]) == len(slips(text, written))
+        assert sum(run["why"] is not None for run in shown_text["runs"]) == len(find_errors(text, written))
     (row,) = table(at, "memory-string-contexts")
     assert (row["name"]["text"], row["share"]["text"], row["part"]["text"]) == ("“a”", "6 / 14", "0.297")
-    assert r"\tfrac{6}{14} \cdot 0.693" in said(at)
+    assert r"\tfrac{6}{14} \cdot 0.693" in page_text(at)
 
 
-def test_another_string_another_model_and_another_seed_are_in_the_address() -> None:
+def test_string_model_and_seed_are_in_the_url() -> None:
     at = shown(text="aab", text_seed="7")
-    assert drawn(at, "slips")[0]["texts"][0]["label"].startswith("What seed 7")
+    assert component_data(at, "generated_errors")[0]["texts"][0]["label"].startswith("What seed 7")
     at.text_input[0].set_value("a\u0308b<b>")  # a composed letter is one character
     at = learned(at)
-    assert address(at) == {"text": "äb<b>", "text_seed": "7"}
+    assert url_params(at) == {"text": "äb<b>", "text_seed": "7"}
     at.selectbox[0].set_value(SEEDS - 2)
     at = learned(at)
-    assert address(at)["text_seed"] == "6"
-    first = drawn(at, "slips")[0]["texts"][0]
+    assert url_params(at)["text_seed"] == "6"
+    first = component_data(at, "generated_errors")[0]["texts"][0]
     assert first["first"] == "ä"
-    assert "<b>" not in said(at).replace(r"\<b\>", "")
+    assert "<b>" not in page_text(at).replace(r"\<b\>", "")
 
 
-def test_a_pill_takes_an_example() -> None:
+def test_a_pill_selects_an_example() -> None:
     at = shown(text="aab")
     at.pills[0].set_value("abcabcabc")
     at = learned(at)
-    assert address(at) == {"text": "abcabcabc"}
+    assert url_params(at) == {"text": "abcabcabc"}
     assert any(heading.startswith("Memory is worth nothing here") for heading in read(at))
 
 
@@ -93,16 +103,16 @@ def test_a_pill_takes_an_example() -> None:
     ("text", "sentence"),
     [("", "The string is empty"), ("a", "is a single character"), ("x" * 201, "201 characters; 2 to 200")],
 )
-def test_what_cannot_be_learned_is_said_and_nothing_else_is_lost(text: str, sentence: str) -> None:
+def test_an_invalid_string_is_reported_and_nothing_else_is_lost(text: str, sentence: str) -> None:
     at = shown(text=text)
-    (warning,) = told(at)
+    (warning,) = warnings_of(at)
     assert sentence in warning
-    assert drawn(at, "frame") == []
+    assert component_data(at, "plot_frame") == []
     at.text_input[0].set_value("ab")
-    assert told(learned(at)) == []
+    assert warnings_of(learned(at)) == []
 
 
 def test_one_character_repeated_needs_no_training() -> None:
     at = shown(text="aaaa")
     assert "Nothing can be wrong here: “a” is the only character there is." in read(at)
-    assert drawn(at, "frame") == []
+    assert component_data(at, "plot_frame") == []

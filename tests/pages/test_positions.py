@@ -6,68 +6,80 @@ from concurrent.futures import wait
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.training import store
-from explorer.training.labelling_runs import CONTESTANTS, POSITIONS
-from explorer.ui import slowly
-from explorer.ui.positions import Positions
-from tests.pages.screen import address, calm, drawn, frame, headings, over, page, said, settled, told
+from explorer.experiments.labelling import POSITION_VARIANTS, VARIANTS
+from explorer.labs.positions.state import PositionsState
+from explorer.run_store import store
+from explorer.web import background
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    url_params,
+    wait_for_runs,
+    wait_until_ready,
+    warnings_of,
+)
 
 
-def positions(address: Mapping[str, str] | None = None) -> AppTest:
-    return settled(page("positions.py", address))
+def open_page(address: Mapping[str, str] | None = None) -> AppTest:
+    return wait_until_ready(page("positions.py", address))
 
 
-def test_it_is_alive_before_anybody_touches_it() -> None:
-    at = positions()
-    assert told(at) == [] and address(at) == {}
-    data = drawn(at, "positions")[0]
+def test_page_shows_results_without_interaction() -> None:
+    at = open_page()
+    assert warnings_of(at) == [] and url_params(at) == {}
+    data = component_data(at, "positions")[0]
     assert data["count"] == 40 and data["learned"]["trained"] == 24
     assert any("an encoder without positions cannot tell" in heading for heading in headings(at))
-    titles = [panel["title"] for panel in frame(at, "positions-lengths")]
-    assert titles == [CONTESTANTS[name].title for name in POSITIONS]
-    assert frame(at, "positions-race") and "No finished run" not in said(at)
+    titles = [panel["title"] for panel in plot_frame_figures(at, "positions-lengths")]
+    assert titles == [VARIANTS[name].title for name in POSITION_VARIANTS]
+    assert plot_frame_figures(at, "positions-race") and "No finished run" not in page_text(at)
 
 
-def test_two_sentences_of_a_visitor_are_read() -> None:
-    at = positions({"first": "dogs chase cats", "second": "cats chase mice"})
+def test_the_visitors_two_sentences_are_compared() -> None:
+    at = open_page({"first": "dogs chase cats", "second": "cats chase mice"})
     assert any("have not the same words" in heading for heading in headings(at))
-    at = calm(at.button(key="positions.turn").click().run())
-    wait(list(slowly._works.values()))  # until then the last answer stays
-    at = calm(at.run())
-    assert address(at)["second"] == "cats chase dogs"
+    at = assert_no_errors(at.button(key="positions.turn").click().run())
+    wait(list(background.results().values()))  # until then the last answer stays
+    at = assert_no_errors(at.run())
+    assert url_params(at)["second"] == "cats chase dogs"
     assert any("cannot tell" in heading for heading in headings(at))
-    at = settled(calm(at.text_input(key="positions.second").set_value("").run()))
-    assert "A sentence is empty" in " ".join(told(at))
+    at = wait_until_ready(assert_no_errors(at.text_input(key="positions.second").set_value("").run()))
+    assert "A sentence is empty" in " ".join(warnings_of(at))
 
 
-def test_whoever_takes_all_away_keeps_them() -> None:
-    at = positions({"who": "rotary"})
-    at = settled(calm(at.pills(key="positions.who").set_value([]).run()))
-    assert address(at) == {"who": "rotary"}
+def test_deselecting_all_models_changes_nothing() -> None:
+    at = open_page({"who": "rotary"})
+    at = wait_until_ready(assert_no_errors(at.pills(key="positions.who").set_value([]).run()))
+    assert url_params(at) == {"who": "rotary"}
 
 
-def test_other_settings_were_never_trained_and_are_offered() -> None:
-    at = positions({"longest": "5", "who": "rotary,none"})
-    words = [CONTESTANTS[f"echo-{name}"].words for name in ("rotary", "none")]
-    assert f"No finished run of {words[0]} and {words[1]}" in said(at)
+def test_untrained_settings_are_offered_for_training() -> None:
+    at = open_page({"longest": "5", "who": "rotary,none"})
+    words = [VARIANTS[f"echo-{name}"].words for name in ("rotary", "none")]
+    assert f"No finished run of {words[0]} and {words[1]}" in page_text(at)
 
 
-def test_what_is_asked_for_is_trained_here() -> None:
+def test_requested_runs_are_trained() -> None:
     asked = {"who": "rotary", "longest": "2", "steps": "20", "seeds": "1"}
-    at = positions(asked)
-    at = calm(at.button(key="missing.run").click().run())
-    over(list(Positions(who=("rotary",), longest=2, steps=20, seeds=1).configs.values()))
-    at = settled(calm(at.run()))
-    assert len(frame(at, "positions-lengths")) == 1 and address(at) == asked
+    at = open_page(asked)
+    at = assert_no_errors(at.button(key="missing.run").click().run())
+    wait_for_runs(list(PositionsState(who=("rotary",), longest=2, steps=20, seeds=1).configs.values()))
+    at = wait_until_ready(assert_no_errors(at.run()))
+    assert len(plot_frame_figures(at, "positions-lengths")) == 1 and url_params(at) == asked
 
 
-def test_a_run_of_other_settings_stands_in_the_race() -> None:
-    at = positions({"run": store.find("echo-scaled").key})
-    assert told(at) == [] and "run" in address(at)
-    (panel,) = frame(at, "positions-lengths")
+def test_a_run_with_other_settings_is_added_to_the_comparison() -> None:
+    at = open_page({"run": store.find("echo-scaled").key})
+    assert warnings_of(at) == [] and "run" in url_params(at)
+    (panel,) = plot_frame_figures(at, "positions-lengths")
     assert [line["title"] for line in panel["tracks"]] == ["this run"] and panel["title"].startswith("Run ")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
@@ -79,7 +91,7 @@ def test_a_run_of_other_settings_stands_in_the_race() -> None:
         ({"nonsense": "1"}, "This page has no “nonsense”"),
     ],
 )
-def test_what_cannot_be_is_said_and_the_rest_kept(bad: Mapping[str, str], words: str) -> None:
-    at = positions(bad)
-    assert sum(words in sentence for sentence in told(at)) == 1, told(at)
-    assert drawn(at, "positions")
+def test_invalid_url_parameters_are_reported_and_the_rest_is_used(bad: Mapping[str, str], words: str) -> None:
+    at = open_page(bad)
+    assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
+    assert component_data(at, "positions")

@@ -9,13 +9,13 @@ from urllib.parse import parse_qsl
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.training import index, library, store
+from explorer.experiments.pretraining import shipped_configs
+from explorer.run_store import index, operations, store
+from explorer.run_store.archive.write import pack
 from explorer.training.config import RunConfig
-from explorer.training.packing import pack
-from explorer.training.pretraining import recipes
 from explorer.training.recorder import record_run
-from tests.pages.screen import address, calm, drawn, page, said, told
-from tests.training.alike import short
+from tests.export.alike import short_config
+from tests.pages.screen import assert_no_errors, component_data, page, page_text, url_params, warnings_of
 
 TINY: dict[str, object] = {"epochs": 1, "train_size": 8, "test_size": 8}
 
@@ -24,23 +24,23 @@ def runs_page(given: Mapping[str, str] | None = None, me: str = "ada") -> AppTes
     return page("runs.py", given, me)
 
 
-def kept(owner: str = "ada", model: str = "bag_of_words", **changes: object) -> str:
-    """A tiny run on the shelf."""
-    config: RunConfig = short(model, **{**TINY, **changes})
-    return store.save_run(record_run(config), store.place_of(config), owner).key
+def save_small_run(owner: str = "ada", model: str = "bag_of_words", **changes: object) -> str:
+    """Train and store a tiny run; return its key."""
+    config: RunConfig = short_config(model, **{**TINY, **changes})
+    return store.save_run(record_run(config), store.run_folder(config), owner).key
 
 
 def rows(at: AppTest) -> dict[str, Any]:
-    tables = [data for data in drawn(at, "table") if data["file"] == "runs-table"]
+    tables = [data for data in component_data(at, "table") if data["file"] == "runs-table"]
     return {row["key"]: row["cells"] for row in tables[0]["rows"]} if tables else {}
 
 
 def press(at: AppTest, label: str) -> AppTest:
-    return calm(next(b for b in at.button if b.label.startswith(label)).click().run())
+    return assert_no_errors(next(b for b in at.button if b.label.startswith(label)).click().run())
 
 
-def test_every_run_that_ships_and_every_kept_one_has_a_row_with_what_its_card_says() -> None:
-    mine, foreign = kept("ada"), kept("bob", "rnn", seed=7)
+def test_every_shipped_and_stored_run_has_a_row_with_the_facts_of_its_card() -> None:
+    mine, foreign = save_small_run("ada"), save_small_run("bob", "rnn", seed=7)
     shown = rows(runs_page())
     assert len(shown) == len(SHIPPED) + 2
     for run, whose in ((mine, "yours"), (foreign, "a visitor's"), (store.find("negation-half-gru").key, "ships")):
@@ -54,7 +54,7 @@ def test_every_run_that_ships_and_every_kept_one_has_a_row_with_what_its_card_sa
     assert shown[store.find("negation-half-gru").key]["settings"]["text"] == "p_not = 0.5"
 
 
-SHIPPED = recipes()
+SHIPPED = shipped_configs()
 OF_LSTM = sum(config.model_name == "lstm" for config in SHIPPED.values())
 OF_RNN_AND_GRU = sum(config.model_name in ("rnn", "gru") for config in SHIPPED.values())
 FILTERS: dict[str, tuple[dict[str, str], int]] = {
@@ -70,56 +70,57 @@ FILTERS: dict[str, tuple[dict[str, str], int]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", FILTERS)
-def test_a_filter_in_the_address_narrows_the_rows_and_stays_there(case: str) -> None:
+def test_a_filter_in_the_url_narrows_the_rows_and_stays(case: str) -> None:
     given, count = FILTERS[case]
-    run = kept("ada", "rnn")
-    library.change(run, "ada", False, name="my first", tags=["wide"])
+    run = save_small_run("ada", "rnn")
+    operations.edit_card(run, "ada", False, name="my first", tags=["wide"])
     at = runs_page(given)
-    assert (len(rows(at)), address(at), len(at.warning)) == (count, given, 0)
+    assert (len(rows(at)), url_params(at), len(at.warning)) == (count, given, 0)
     if not count:
-        assert "No run is like that." in said(at).replace("\\", "")
+        assert "No run is like that." in page_text(at).replace("\\", "")
 
 
-def test_a_filter_on_the_page_goes_into_the_address() -> None:
+def test_a_filter_on_the_page_is_written_to_the_url() -> None:
     at = runs_page()
-    at = calm(at.text_input(key="runs.text").input(" lstm ").run())
-    at = calm(at.selectbox(key="runs.whose").set_value("shipped").run())
-    at = calm(at.multiselect(key="runs.models").set_value(["lstm", "gru"]).run())
-    assert address(at) == {"text": "lstm", "whose": "shipped", "models": "lstm,gru"}
+    at = assert_no_errors(at.text_input(key="runs.text").input(" lstm ").run())
+    at = assert_no_errors(at.selectbox(key="runs.whose").set_value("shipped").run())
+    at = assert_no_errors(at.multiselect(key="runs.models").set_value(["lstm", "gru"]).run())
+    assert url_params(at) == {"text": "lstm", "whose": "shipped", "models": "lstm,gru"}
     assert len(rows(at)) == OF_LSTM
 
 
-def test_what_is_ticked_and_sorted_comes_from_the_address_and_unknown_keys_do_no_harm() -> None:
+def test_selection_and_order_come_from_the_url_and_unknown_keys_are_ignored() -> None:
     run = store.find("negation-half-gru").key
     at = runs_page({"runs": f"{run},abcdefghijkl", "sort": "-accuracy"})
-    (data,) = [data for data in drawn(at, "table") if data["file"] == "runs-table"]
+    (data,) = [data for data in component_data(at, "table") if data["file"] == "runs-table"]
     assert (data["select"]["chosen"], data["sort"]) == ([run], "-accuracy")
-    assert address(at) == {"runs": run, "sort": "-accuracy"}
+    assert url_params(at) == {"runs": run, "sort": "-accuracy"}
 
 
-def test_an_open_run_shows_its_facts_and_leads_to_the_lab_and_to_the_comparison() -> None:
+def test_an_open_run_shows_its_facts_and_links_to_its_page_and_to_compare() -> None:
     run = store.find("negation-half-gru")
     at = runs_page({"run": run.key})
     facts = {metric.label: metric.value.replace("\\", "") for metric in at.metric}
     assert facts["model"] == "GRU" and facts["p_not"] == "0.5"
     assert facts["parameters"] == f"{run.card.parameters:,}"
     assert facts["steps"] == f"{run.config.steps:,} of {run.config.steps:,}"
-    assert address(at) == {"run": run.key}
-    assert f"{run.key} · trained to its end" in said(at)
+    assert url_params(at) == {"run": run.key}
+    assert f"{run.key} · trained to its end" in page_text(at)
     links = [(link.proto.page, link.proto.query_string) for link in at.get("page_link")]
     assert ("negation", f"run={run.key}") in links and ("compare", f"runs={run.key}") in links
     assert not [box for box in at.text_input if box.label == "Name"]
     assert not [button for button in at.button if button.key == "delete-open"]
 
 
-def test_what_is_said_of_ones_own_run_is_kept_on_disk_at_once() -> None:
-    run = kept()
+def test_changes_to_ones_own_run_are_stored_at_once() -> None:
+    run = save_small_run()
     at = runs_page({"run": run})
-    at = calm(at.text_input(key=f"say.{run}.name").input("my first").run())
-    at = calm(at.text_area(key=f"say.{run}.note").input("two\nlines").run())
-    at = calm(at.multiselect(key=f"say.{run}.tags").set_value(["wide", "odd"]).run())
-    at = calm(at.toggle(key=f"say.{run}.pinned").set_value(True).run())
+    at = assert_no_errors(at.text_input(key=f"say.{run}.name").input("my first").run())
+    at = assert_no_errors(at.text_area(key=f"say.{run}.note").input("two\nlines").run())
+    at = assert_no_errors(at.multiselect(key=f"say.{run}.tags").set_value(["wide", "odd"]).run())
+    at = assert_no_errors(at.toggle(key=f"say.{run}.pinned").set_value(True).run())
     card = json.loads((store.find(run).folder / "card.json").read_text())
     assert (card["name"], card["note"], card["tags"], card["pinned"]) == (
         "my first",
@@ -131,17 +132,17 @@ def test_what_is_said_of_ones_own_run_is_kept_on_disk_at_once() -> None:
     assert rows(at)[run]["owner"]["text"] == "yours, pinned"
 
 
-def test_a_name_or_tag_that_is_too_long_is_refused_in_one_sentence_where_it_is_typed() -> None:
-    run = kept()
+def test_an_invalid_tag_is_refused_in_one_sentence() -> None:
+    run = save_small_run()
     at = runs_page({"run": run})
-    at = calm(at.multiselect(key=f"say.{run}.tags").set_value(["a, b"]).run())
+    at = assert_no_errors(at.multiselect(key=f"say.{run}.tags").set_value(["a, b"]).run())
     assert store.find(run).card.tags == ()
-    assert any("has a comma in it" in sentence for sentence in told(at))
+    assert any("contains a comma" in sentence for sentence in warnings_of(at))
 
 
-def test_a_run_of_somebody_else_is_read_and_not_changed() -> None:
-    run = kept("bob")
-    library.change(run, "bob", False, name="bob's", note="mine", tags=["b"])
+def test_a_run_of_another_visitor_is_read_only() -> None:
+    run = save_small_run("bob")
+    operations.edit_card(run, "bob", False, name="bob's", note="mine", tags=["b"])
     at = runs_page({"run": run, "runs": run})
     assert any("mine" in text.value and "tags: b" in text.value for text in at.text)
     assert not [box for box in at.text_input if box.label == "Name"]
@@ -151,9 +152,9 @@ def test_a_run_of_somebody_else_is_read_and_not_changed() -> None:
 HOSTILE = "<script>alert(1)</script> **bold** [x](javascript:alert(1)) $\\frac{1}{0}$ `c` :red[x]"
 
 
-def test_hostile_words_are_shown_as_they_are() -> None:
-    run = kept("bob")
-    library.change(run, "bob", False, name=HOSTILE[:80], note=HOSTILE, tags=["<b>", "**t**"])
+def test_hostile_names_and_notes_are_shown_as_text() -> None:
+    run = save_small_run("bob")
+    operations.edit_card(run, "bob", False, name=HOSTILE[:80], note=HOSTILE, tags=["<b>", "**t**"])
     at = runs_page({"run": run})
     assert rows(at)[run]["title"]["text"] == HOSTILE[:80]  # data, which the table shows as text
     assert rows(at)[run]["tags"]["tags"] == ["**t**", "<b>"]
@@ -173,93 +174,93 @@ def _blocks(at: AppTest) -> list[Any]:
     return [block for block in found if getattr(block, "proto", None) is not None and hasattr(block, "type")]
 
 
-def test_a_deleted_run_is_asked_back_as_long_as_the_page_is_open() -> None:
-    run = kept()
+def test_a_deleted_run_can_be_restored_while_the_page_is_open() -> None:
+    run = save_small_run()
     at = press(runs_page({"runs": run}), "Delete")
-    assert run not in rows(at) and address(at) == {}
-    assert not store.place_of(short("bag_of_words", **TINY)).exists()
+    assert run not in rows(at) and url_params(at) == {}
+    assert not store.run_folder(short_config("bag_of_words", **TINY)).exists()
     at = press(at, "Undo: bring back one run")
     assert run in rows(at)
     assert store.find(run).card.owner == "ada"
 
 
-def test_a_deleted_run_is_gone_for_good_when_another_page_is_opened(home: Path) -> None:
-    run = kept()
+def test_a_deleted_run_is_purged_when_another_page_is_opened(home: Path) -> None:
+    run = save_small_run()
     at = press(runs_page({"runs": run}), "Delete")
     assert (home / "trash" / run).is_dir()
-    at = calm(at.switch_page("home.py").run())
+    at = assert_no_errors(at.switch_page("home.py").run())
     assert not (home / "trash" / run).exists()
     at.query_params.clear()
-    at = calm(at.switch_page("runs.py").run())
+    at = assert_no_errors(at.switch_page("runs.py").run())
     assert not [b for b in at.button if b.label.startswith("Undo")]
 
 
-def test_the_open_run_is_deleted_from_its_own_window() -> None:
-    run = kept()
-    at = calm(runs_page({"run": run}).button(key="delete-open").click().run())
-    assert run not in rows(at) and "run" not in address(at)
+def test_the_open_run_is_deleted_from_its_dialog() -> None:
+    run = save_small_run()
+    at = assert_no_errors(runs_page({"run": run}).button(key="delete-open").click().run())
+    assert run not in rows(at) and "run" not in url_params(at)
 
 
-def test_a_run_that_is_not_here_is_one_sentence() -> None:
+def test_an_unknown_run_is_reported() -> None:
     for run in ("abcdefghijkl", "../../etc/passwd", "<script>"):
         at = runs_page({"run": run})
-        assert len(told(at)) == 1 and "no run" in told(at)[0]
+        assert len(warnings_of(at)) == 1 and "no run" in warnings_of(at)[0]
         assert len(rows(at)) == len(SHIPPED)
 
 
-def test_a_database_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_database_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_DATABASE_URL", "sqlite:////proc/nope/x.db")
     for file in ("runs.py", "compare.py"):
         at = page(file)
-        assert len(told(at)) == 1 and "the database does not answer" in told(at)[0]
-    assert told(page("negation.py")) == []
+        assert len(warnings_of(at)) == 1 and "the database does not answer" in warnings_of(at)[0]
+    assert warnings_of(page("negation.py")) == []
 
 
-def brought(content: bytes) -> AppTest:
-    """The page after somebody imported a file."""
+def import_file(content: bytes) -> AppTest:
+    """Return the page after a file was imported."""
     at = runs_page(me="bob")
     at.file_uploader[0].upload("run.zip", content, "application/zip")
     return press(at, "Import it")
 
 
 def test_a_zip_is_imported_and_opened() -> None:
-    run = store.find(kept())
+    run = store.find(save_small_run())
     content = pack(run)
-    library.delete([run.key], "ada", False)
-    library.purge([run.key])
-    at = brought(content)
-    assert address(at) == {"run": run.key}
+    operations.delete_runs([run.key], "ada", False)
+    operations.purge_runs([run.key])
+    at = import_file(content)
+    assert url_params(at) == {"run": run.key}
     assert rows(at)[run.key]["owner"]["text"] == "yours"
     assert store.find(run.key).card.owner == "bob"
 
 
-def test_an_import_without_a_file_says_what_is_missing() -> None:
-    assert told(press(runs_page(), "Import it")) == ["There is no file yet. Choose a zip first."]
+def test_an_import_without_a_file_is_reported() -> None:
+    assert warnings_of(press(runs_page(), "Import it")) == ["There is no file yet. Choose a zip first."]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no zip"])
-def test_what_is_no_run_is_refused_in_one_sentence(content: bytes, home: Path) -> None:
-    at = brought(content)
-    assert told(at) and len(set(told(at))) == 1
+def test_an_invalid_zip_is_refused_in_one_sentence(content: bytes, home: Path) -> None:
+    at = import_file(content)
+    assert warnings_of(at) and len(set(warnings_of(at))) == 1
     assert len(rows(at)) == len(SHIPPED) and not list(home.glob("runs/*"))
 
 
-def test_the_actions_fit_what_is_ticked() -> None:
+def test_the_actions_depend_on_the_selection() -> None:
     def disabled(at: AppTest) -> dict[str, bool]:
         links = {link.proto.label: link.proto.disabled for link in at.get("page_link")}
         return links | {b.label: b.disabled for b in at.button if b.label == "Delete"}
 
-    mine, shipped = kept(), [e.key for e in index.search(index.Query(most=9)) if e.shipped]
+    mine, shipped = save_small_run(), [e.key for e in index.search(index.Query(limit=9)) if e.shipped]
     assert disabled(runs_page()) == {"Compare": True, "Delete": True}
     assert disabled(runs_page({"runs": mine})) == {"Compare one": False, "Delete": False}
     assert disabled(runs_page({"runs": f"{mine},{shipped[0]}"})) == {"Compare two": False, "Delete": True}
     assert disabled(runs_page({"runs": ",".join([mine, *shipped])}))["Compare nine"]
 
 
-def test_the_ticked_runs_are_compared_in_their_order() -> None:
+def test_selected_runs_are_compared_in_their_order() -> None:
     keys = [store.find(f"negation-single-{model}").key for model in ("gru", "rnn")]
     [link] = runs_page({"runs": ",".join(keys)}).get("page_link")
     assert link.proto.page == "compare"
     at = page("compare.py", dict(parse_qsl(link.proto.query_string)))
-    assert [row["cells"]["name"]["text"] for data in drawn(at, "table") if data["file"] == "comparison-results"
+    assert [row["cells"]["name"]["text"] for data in component_data(at, "table") if data["file"] == "comparison-results"
             for row in data["rows"]] == ["1 GRU", "2 RNN"]  # fmt: skip

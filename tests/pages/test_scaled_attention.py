@@ -6,49 +6,58 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.screen import address, calm, drawn, frame, headings, page, settled, told
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    plot_frame_figures,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+)
 
 
-def scaled(address: Mapping[str, str] | None = None) -> AppTest:
-    return settled(page("scaled_attention.py", address))
+def open_page(address: Mapping[str, str] | None = None) -> AppTest:
+    return wait_until_ready(page("scaled_attention.py", address))
 
 
-def test_it_is_alive_before_anybody_touches_it() -> None:
-    at = scaled()
-    assert told(at) == [] and address(at) == {}
-    (tables,) = drawn(at, "dotproduct")
+def test_page_shows_results_without_interaction() -> None:
+    at = open_page()
+    assert warnings_of(at) == [] and url_params(at) == {}
+    (tables,) = component_data(at, "dot_product")
     assert tables["tokens"] == ["the", "cat", "sat", "down"] and tables["model"] is None
-    assert len(frame(at, "scaled-width")) == 6
+    assert len(plot_frame_figures(at, "scaled-width")) == 6
     said = [heading.replace("\\", "") for heading in headings(at)]
     assert any("first rises" in heading and "Divided, it stays at" in heading for heading in said)
     assert any(heading.startswith("At d_k = 64, divided, ") for heading in said), "the trainings that ship are told"
-    assert [panel["title"] for panel in frame(at, "scaled-race")] == [
+    assert [panel["title"] for panel in plot_frame_figures(at, "scaled-race")] == [
         "Loss on fresh rows, nats",
         "Rows reversed without a mistake",
     ]
 
 
-def test_a_link_brings_the_tables_back() -> None:
+def test_a_url_restores_the_tables() -> None:
     link = {"words": "a b", "width": "2", "q": "1.0,0.0,0.0,2.0", "divide": "false", "mask": "causal", "at": "out.1.0"}
-    at = scaled(link)
-    assert told(at) == [] and address(at) == link
-    (tables,) = drawn(at, "dotproduct")
+    at = open_page(link)
+    assert warnings_of(at) == [] and url_params(at) == link
+    (tables,) = component_data(at, "dot_product")
     assert tables["tokens"] == ["a", "b"]
     assert tables["state"]["q"] == [1, 0, 0, 2] and tables["state"]["k"] == []
-    at = settled(calm(at.button(key="scaled.fresh").click().run()))
-    assert address(at) == {}
+    at = wait_until_ready(assert_no_errors(at.button(key="scaled.fresh").click().run()))
+    assert url_params(at) == {}
 
 
-def test_a_bad_address_is_said_and_the_rest_kept() -> None:
-    at = scaled({"q": "1,nan", "width": "9", "draw": "5", "nobody": "1"})
-    assert len(told(at)) == 3 and address(at) == {"draw": "5"}
-    assert "do not fill rows of 4" in told(scaled({"v": "1,2,3"}))[0]
+def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
+    at = open_page({"q": "1,nan", "width": "9", "draw": "5", "nobody": "1"})
+    assert len(warnings_of(at)) == 3 and url_params(at) == {"draw": "5"}
+    assert "do not fill rows of 4" in warnings_of(open_page({"v": "1,2,3"}))[0]
 
 
-def test_the_tables_of_a_model_are_its_own() -> None:
-    at = scaled({"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0"})
-    assert told(at) == []
-    (tables,) = drawn(at, "dotproduct")
+def test_the_tables_of_a_trained_head_are_shown() -> None:
+    at = open_page({"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0"})
+    assert warnings_of(at) == []
+    (tables,) = component_data(at, "dot_product")
     model = tables["model"]
     assert tables["tokens"] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
     q, k = np.array(model["q"]), np.array(model["k"])
@@ -56,28 +65,28 @@ def test_the_tables_of_a_model_are_its_own() -> None:
     assert powers / powers.sum(axis=1, keepdims=True) == pytest.approx(np.array(model["weights"]), abs=1e-6)
 
 
-def test_of_a_long_text_the_first_tokens_are_read_under_the_models_mask() -> None:
-    at = scaled({"source": "model", "model": "text-transformer", "say": "the night and the day", "layer": "1"})
-    (tables,) = drawn(at, "dotproduct")
+def test_a_long_text_is_cut_and_the_models_mask_is_used() -> None:
+    at = open_page({"source": "model", "model": "text-transformer", "say": "the night and the day", "layer": "1"})
+    (tables,) = component_data(at, "dot_product")
     assert "".join(tables["tokens"]).replace("␣", " ") == "the night an"
     hidden = np.array(tables["model"]["hidden"])
     assert np.array_equal(hidden, ~np.tri(12, dtype=bool))
     assert any("9 more are left out" in caption.value for caption in at.caption)
 
 
-def test_a_model_that_is_not_there_and_a_head_it_does_not_have_are_said() -> None:
-    assert "no model" in told(scaled({"source": "model", "model": "nobody"}))[0]
-    at = scaled({"source": "model", "layer": "9"})
-    assert "there is no head" in told(at)[0] and drawn(at, "dotproduct")
-    strange = scaled(
+def test_missing_models_and_heads_are_reported() -> None:
+    assert "no model" in warnings_of(open_page({"source": "model", "model": "nobody"}))[0]
+    at = open_page({"source": "model", "layer": "9"})
+    assert "there is no head" in warnings_of(at)[0] and component_data(at, "dot_product")
+    strange = open_page(
         {"source": "model", "model": "negation-single-transformer", "layer": "0", "head": "0", "say": "xyzzy"}
     )
-    assert "xyzzy" in told(strange)[0]
+    assert "xyzzy" in warnings_of(strange)[0]
 
 
-def test_the_slider_stands_where_the_address_says() -> None:
-    at = scaled({"wide": "1000"})
-    (data,) = (one for one in drawn(at, "frame") if one["file"] == "scaled-width")
+def test_the_slider_starts_at_the_width_in_the_url() -> None:
+    at = open_page({"wide": "1000"})
+    (data,) = (one for one in component_data(at, "plot_frame") if one["file"] == "scaled-width")
     assert data["playback"]["stops"][data["playback"]["first"]] == "d_k = 1,024"
     at_rest = data["playback"]["says"][data["playback"]["first"]]
     assert at_rest.startswith("At d_k = 1,024 the scores are divided by 32.00.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from explorer.training import store
-from explorer.ui.page import _notebook
+from explorer.run_store import store
+from explorer.ui.page_sections import _notebook_text
 from tests.pages.screen import page
 
 
@@ -20,5 +20,5 @@ def test_a_lab_and_an_open_run_offer_the_file_and_the_notebook() -> None:
 
 def test_a_notebook_says_what_came_of_the_run_that_is_kept() -> None:
     stored = store.find("negation-half-gru")
-    head = json.loads(_notebook(stored.config, "ada"))["cells"][0]["source"]
+    head = json.loads(_notebook_text(stored.config, "ada"))["cells"][0]["source"]
     assert f"{stored.curves.losses[-1][0]:.6g} (seed {stored.config.seed})" in head

@@ -8,14 +8,27 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.errors import CorpusMissing
-from explorer.inspection.leaks import leaks
-from explorer.inspection.tokens import fitted
-from explorer.tasks import corpora
-from explorer.tasks.corpora import text_of
-from explorer.tasks.text import TextConfig
+from explorer.inspection.language.split_leakage import measure_split_leakage
+from explorer.inspection.language.tokenizers import train_tokenizers
+from explorer.labs.tokens import findings
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.corpora import load_text
 from explorer.tokenization.text import train
-from explorer.ui import slowly, texts, token_findings
-from tests.pages.screen import address, calm, drawn, frame, headings, page, said, settled, table, told
+from explorer.ui import visitor_text
+from explorer.web import background
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    table,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+)
 
 MINE = "The quick brown fox jumps over the lazy dog, again and again.\n" * 40
 REPEATS = TextConfig(corpus="repeats")
@@ -25,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("no_text_yet")
 
 
 def tokens_page(address: Mapping[str, str] | None = None) -> AppTest:
-    return settled(page("tokens.py", {"corpus": "repeats", **(address or {})}))
+    return wait_until_ready(page("tokens.py", {"corpus": "repeats", **(address or {})}))
 
 
 def plain(text: str) -> str:
@@ -33,24 +46,28 @@ def plain(text: str) -> str:
 
 
 def slider(at: AppTest) -> dict[str, Any]:
-    return drawn(at, "tokens")[0]
+    return component_data(at, "tokenizer")[0]
 
 
 def test_every_word_of_the_page_follows_from_the_text() -> None:
     at = tokens_page({"vocabulary": "80", "say": "bofi leka!"})
-    assert told(at) == []
-    assert address(at) == {"corpus": "repeats", "vocabulary": "80", "say": "bofi leka!"}
-    every = fitted(REPEATS)
+    assert warnings_of(at) == []
+    assert url_params(at) == {"corpus": "repeats", "vocabulary": "80", "say": "bofi leka!"}
+    every = train_tokenizers(REPEATS)
     data = slider(at)
-    assert (data["least"], data["most"], data["vocabulary"]) == (every["bpe"].least, every["bpe"].most, 80)
+    assert (data["least"], data["most"], data["vocabulary"]) == (
+        every["bpe"].min_vocabulary,
+        every["bpe"].max_vocabulary,
+        80,
+    )
     assert data["text"] == "bofi leka!"
     assert data["course"] == pytest.approx(every["bpe"].characters_per_token.tolist(), abs=1e-4)
 
     rows = table(at, "tokens-four")
     assert [row["name"]["text"] for row in rows] == ["Characters", "Words", "BPE", "Byte-level BPE"]
-    text = text_of(REPEATS)
+    text = load_text(REPEATS)
     for kind, row in zip(every, rows, strict=True):
-        tokenizer = train(kind, text, every[kind].size(80))
+        tokenizer = train(kind, text, every[kind].nearest_vocabulary(80))
         assert row["size"]["text"] == f"{len(tokenizer.tokens):,}"
         assert row["corpus"]["text"] == f"{len(text) / len(tokenizer.encode(text)):.2f}"
         assert row["typed"]["text"] == str(len(tokenizer.encode("bofi leka!")))
@@ -64,63 +81,65 @@ def test_every_word_of_the_page_follows_from_the_text() -> None:
     assert "1 unknown character (“!”)" in lost["BPE"]["lost"]["text"]
 
     task = TextConfig(corpus="repeats", tokenizer="bpe", vocabulary=500, context=64)
-    found = leaks(task)
+    found = measure_split_leakage(task)
     heads = [plain(heading) for heading in headings(at)]
-    assert token_findings.leaks_heading(found) in heads
-    assert all(token_findings.leak(each) in plain(said(at)) for each in found)
-    honest, leaky = frame(at, "tokens-leaks")[0]["plot"]["data"][1:]
-    assert honest["x"] == pytest.approx([each.honest for each in found], abs=1e-4)
-    assert leaky["x"] == pytest.approx([each.leaky for each in found], abs=1e-4)
-    assert f"“{every['bpe'].tokenizer.merges[0][0]}” stood before" in plain(said(at))
+    assert findings.leakage_finding(found) in heads
+    assert all(findings.describe_leak(each) in plain(page_text(at)) for each in found)
+    honest, leaky = plot_frame_figures(at, "tokens-leaks")[0]["plot"]["data"][1:]
+    assert honest["x"] == pytest.approx([each.clean_bits for each in found], abs=1e-4)
+    assert leaky["x"] == pytest.approx([each.leaky_bits for each in found], abs=1e-4)
+    assert f"“{every['bpe'].tokenizer.merges[0][0]}” stood before" in plain(page_text(at))
 
 
 def test_the_chosen_tokenizer_is_drawn_and_in_the_address() -> None:
     at = tokens_page()
     for kind in ("char", "word", "bytes"):
-        at = settled(at.segmented_control(key="tokens.kind").set_value(kind).run())
-        assert slider(at)["kind"] == kind and address(at)["tokenizer"] == kind
+        at = wait_until_ready(at.segmented_control(key="tokens.kind").set_value(kind).run())
+        assert slider(at)["kind"] == kind and url_params(at)["tokenizer"] == kind
     assert slider(at)["least"] == 256
 
 
 def test_where_the_slider_was_let_go_stands_in_the_address_and_in_the_table() -> None:
     at = tokens_page()
     at.session_state["tokens: vocabulary"] = 60
-    at = settled(at.run())
-    assert address(at)["vocabulary"] == "60" and slider(at)["vocabulary"] == 60
+    at = wait_until_ready(at.run())
+    assert url_params(at)["vocabulary"] == "60" and slider(at)["vocabulary"] == 60
     assert table(at, "tokens-four")[2]["size"]["text"] == "60"
     at.session_state["tokens: vocabulary"] = 10**9  # no slider of ours says that
-    assert address(settled(at.run()))["vocabulary"] == "60"
+    assert url_params(wait_until_ready(at.run()))["vocabulary"] == "60"
 
 
 def test_rows_are_blocks_lines_or_prefixes() -> None:
     at = tokens_page({"context": "5"})
     asked = {}
     for rows in ("blocks", "sentences", "prefixes"):
-        at = settled(at.segmented_control(key="tokens.rows").set_value(rows).run())
-        cells = [row["cells"] for row in drawn(at, "rows")[0]["rows"]]
+        at = wait_until_ready(at.segmented_control(key="tokens.rows").set_value(rows).run())
+        cells = [row["cells"] for row in component_data(at, "batch_rows")[0]["rows"]]
         assert [len(row) for row in cells] == [5] * 4
         asked[rows] = sum(cell["asked"] for row in cells for cell in row)
-        panels = [panel["name"] for panel in frame(at, "tokens-origins")]
+        panels = [panel["name"] for panel in plot_frame_figures(at, "tokens-origins")]
         assert panels == (["Random batches", "Contiguous batches"] if rows == "blocks" else ["Random batches"])
     assert (asked["blocks"], asked["prefixes"]) == (20, 4)
-    assert "batches" not in address(at)
+    assert "batches" not in url_params(at)
 
 
 def test_contiguous_batches_go_on() -> None:
     at = tokens_page({"batches": "contiguous"})
-    assert "goes on where it ended" in frame(at, "tokens-origins")[1]["caption"]
-    first = int(re.findall(r"token ([\d,]+)", drawn(at, "rows")[0]["rows"][0]["from"])[0].replace(",", ""))
-    assert f"Row 1 begins at token {first:,}, {first + 12:,}" in frame(at, "tokens-origins")[1]["caption"]
+    assert "goes on where it ended" in plot_frame_figures(at, "tokens-origins")[1]["caption"]
+    first = int(
+        re.findall(r"token ([\d,]+)", component_data(at, "batch_rows")[0]["rows"][0]["from"])[0].replace(",", "")
+    )
+    assert f"Row 1 begins at token {first:,}, {first + 12:,}" in plot_frame_figures(at, "tokens-origins")[1]["caption"]
 
 
 # Without Tiny Shakespeare
 
 
 def test_where_tiny_shakespeare_is_not_here_the_page_says_so_and_shows_another_text() -> None:
-    at = settled(page("tokens.py"))
-    assert "Tiny Shakespeare is not on this machine yet; meanwhile you see Repeats." in said(at)
+    at = wait_until_ready(page("tokens.py"))
+    assert "Tiny Shakespeare is not on this machine yet; meanwhile you see Repeats." in page_text(at)
     assert slider(at)["corpus"] == "Repeats"
-    assert address(at) == {}
+    assert url_params(at) == {}
 
 
 @pytest.mark.parametrize("trouble", ["refused", "another checksum"])
@@ -128,18 +147,18 @@ def test_a_download_that_fails_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tr
     def fail(_: object) -> bytes:
         raise CorpusMissing(f"Tiny Shakespeare could not be downloaded: {trouble}.")
 
-    monkeypatch.setattr(corpora, "_downloaded", fail)
-    at = settled(page("tokens.py"))
-    at = calm(next(button for button in at.button if "Download" in button.label).click().run())
-    assert told(at) == [f"Tiny Shakespeare could not be downloaded: {trouble}."]
+    monkeypatch.setattr(corpora, "_download", fail)
+    at = wait_until_ready(page("tokens.py"))
+    at = assert_no_errors(next(button for button in at.button if "Download" in button.label).click().run())
+    assert warnings_of(at) == [f"Tiny Shakespeare could not be downloaded: {trouble}."]
     assert slider(at)["corpus"] == "Repeats"
 
 
 def test_a_damaged_tiny_shakespeare_is_a_sentence(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tinyshakespeare.txt").write_text("First Citizen: no.")
     monkeypatch.setenv("LINEAGE_DATA_DIR", str(tmp_path))
-    at = settled(page("tokens.py"))
-    assert len(told(at)) == 1 and "checksum" in told(at)[0]
+    at = wait_until_ready(page("tokens.py"))
+    assert len(warnings_of(at)) == 1 and "checksum" in warnings_of(at)[0]
     assert slider(at)["corpus"] == "Repeats"
 
 
@@ -148,11 +167,11 @@ def test_a_damaged_tiny_shakespeare_is_a_sentence(tmp_path: Any, monkeypatch: py
 
 def pasted(at: AppTest, text: str) -> AppTest:
     at.text_area(key="tokens.pasted").input(text)
-    return settled(next(button for button in at.button if button.label == "Read it").click().run())
+    return wait_until_ready(next(button for button in at.button if button.label == "Read it").click().run())
 
 
 def uploaded(at: AppTest, name: str, content: bytes) -> AppTest:
-    return settled(at.file_uploader(key="tokens.file").upload(name, content, "text/plain").run())
+    return wait_until_ready(at.file_uploader(key="tokens.file").upload(name, content, "text/plain").run())
 
 
 def own_page() -> AppTest:
@@ -161,26 +180,26 @@ def own_page() -> AppTest:
 
 def test_a_pasted_text_is_read_and_the_address_names_it_by_its_fingerprint_only() -> None:
     at = pasted(own_page(), MINE)
-    assert told(at) == []
-    assert set(address(at)) == {"corpus", "text"} and re.fullmatch("[0-9a-f]{64}", address(at)["text"])
+    assert warnings_of(at) == []
+    assert set(url_params(at)) == {"corpus", "text"} and re.fullmatch("[0-9a-f]{64}", url_params(at)["text"])
     assert slider(at)["corpus"] == "your text"
     assert slider(at)["text"] == "\n".join(MINE.split("\n")[:2])[:120].rsplit(" ", 1)[0]
-    assert "Until there is a text of yours" not in said(at)
+    assert "Until there is a text of yours" not in page_text(at)
 
 
 def test_an_address_with_somebody_elses_text_says_what_it_needs() -> None:
     at = tokens_page({"corpus": "own", "text": "0" * 64})
-    assert len(told(at)) == 1 and "This needs your text" in told(at)[0]
+    assert len(warnings_of(at)) == 1 and "This needs your text" in warnings_of(at)[0]
     assert slider(at)["corpus"] == "Repeats"
 
 
 def test_a_text_is_found_again_when_one_comes_back_to_it() -> None:
     at = pasted(own_page(), MINE)
-    sha = address(at)["text"]
-    at = settled(at.segmented_control(key="tokens.corpus").set_value("toy").run())
-    assert address(at) == {"corpus": "toy"}
-    at = settled(at.segmented_control(key="tokens.corpus").set_value("own").run())
-    assert address(at)["text"] == sha and slider(at)["corpus"] == "your text"
+    sha = url_params(at)["text"]
+    at = wait_until_ready(at.segmented_control(key="tokens.corpus").set_value("toy").run())
+    assert url_params(at) == {"corpus": "toy"}
+    at = wait_until_ready(at.segmented_control(key="tokens.corpus").set_value("own").run())
+    assert url_params(at)["text"] == sha and slider(at)["corpus"] == "your text"
 
 
 BAD: dict[str, tuple[bytes, str]] = {
@@ -193,15 +212,17 @@ BAD: dict[str, tuple[bytes, str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", BAD)
 def test_a_file_that_cannot_be_read_is_one_sentence_and_nothing_else_breaks(case: str) -> None:
     content, sentence = BAD[case]
     at = uploaded(own_page(), "notes.txt", content)
-    assert len(told(at)) == 1 and sentence in told(at)[0]
+    assert len(warnings_of(at)) == 1 and sentence in warnings_of(at)[0]
     assert slider(at)["corpus"] == "Repeats"
-    assert address(at) == {"corpus": "own"}
+    assert url_params(at) == {"corpus": "own"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("most", "label", "megabytes"),
     [("5000000", "up to 5 MB", 5), ("1250000", "up to 1.2 MB", 2), ("900", "up to 900 bytes", 1)],
@@ -222,8 +243,8 @@ def test_the_first_mark_counts_letters_and_no_special_tokens() -> None:
 
 def test_the_leak_gives_no_advice_that_cannot_be_followed_there() -> None:
     at = pasted(own_page(), "only one line, but of more than twenty letters" + "x" * 400)
-    assert "So this leak cannot be measured here; another text may show it." in said(at).replace("\\", "")
-    assert "rows = blocks" not in said(at)
+    assert "So this leak cannot be measured here; another text may show it." in page_text(at).replace("\\", "")
+    assert "rows = blocks" not in page_text(at)
 
 
 ODD = {
@@ -237,11 +258,12 @@ ODD = {
 }
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
 @pytest.mark.parametrize("case", ODD)
 def test_an_odd_text_is_shown_or_says_what_is_missing(case: str, kind: str) -> None:
     at = pasted(tokens_page({"corpus": "own", "tokenizer": kind}), ODD[case])
-    sentences = told(at)
+    sentences = warnings_of(at)
     assert all(len(sentence) < 300 and sentence.endswith(".") for sentence in sentences)
     if case == "only spaces":
         assert all("no word" in sentence for sentence in sentences[:1])
@@ -263,15 +285,16 @@ TYPED = [
 ]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
 @pytest.mark.parametrize("text", TYPED, ids=lambda text: repr(text)[:20])
 def test_whatever_is_typed_is_shown_in_tokens(text: str, kind: str) -> None:
     at = tokens_page({"tokenizer": kind})
-    at = settled(at.text_area(key="tokens.say").input(text).run())
+    at = wait_until_ready(at.text_area(key="tokens.say").input(text).run())
     assert slider(at)["text"] == text[:2_000]
-    assert len(told(at)) == (len(text) > 2_000)
+    assert len(warnings_of(at)) == (len(text) > 2_000)
     if len(text) <= 600:
-        assert address(at)["say"] == text
+        assert url_params(at)["say"] == text
 
 
 NONSENSE: dict[str, dict[str, str]] = {
@@ -286,33 +309,34 @@ NONSENSE: dict[str, dict[str, str]] = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", NONSENSE)
 def test_a_nonsense_address_gives_one_sentence_and_a_page_that_works(case: str) -> None:
     at = page("tokens.py", NONSENSE[case])
-    assert len(told(at)) == 1
-    at = settled(at)
-    assert slider(at)["tokens"] and not (set(address(at)) - {"corpus", "rows"})
+    assert len(warnings_of(at)) == 1
+    at = wait_until_ready(at)
+    assert slider(at)["tokens"] and not (set(url_params(at)) - {"corpus", "rows"})
 
 
 def test_a_vocabulary_larger_than_the_text_can_give_is_as_large_as_it_can() -> None:
     at = tokens_page({"corpus": "toy", "vocabulary": "2000"})
     assert slider(at)["vocabulary"] == slider(at)["most"] == 8
-    assert "No line of this text has" in plain(said(at)), "the toy has no sentences to be split"
+    assert "No line of this text has" in plain(page_text(at)), "the toy has no sentences to be split"
 
 
 def test_a_row_longer_than_the_text_is_a_sentence() -> None:
     at = pasted(
         tokens_page({"corpus": "own", "tokenizer": "word", "context": "16"}), "one two three, and four five six"
     )
-    assert any("Give a shorter context, or more text." in sentence for sentence in told(at))
+    assert any("Give a shorter context, or more text." in sentence for sentence in warnings_of(at))
     assert slider(at)["corpus"] == "your text"
 
 
 def test_the_end_of_a_visit_forgets_its_text() -> None:
     at = pasted(own_page(), MINE)
-    sha = address(at)["text"]
-    assert any(sha in key for key in slowly._works)
-    texts._leave(sha)
-    assert not any(sha in key for key in slowly._works)
-    at = settled(at.run())  # but the window is still open, and so is the text
-    assert told(at) == [] and slider(at)["corpus"] == "your text"
+    sha = url_params(at)["text"]
+    assert any(sha in key for key in background.results())
+    visitor_text._release_text(sha)
+    assert not any(sha in key for key in background.results())
+    at = wait_until_ready(at.run())  # but the window is still open, and so is the text
+    assert warnings_of(at) == [] and slider(at)["corpus"] == "your text"

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from explorer.tasks.ceiling import ceiling, cross_entropy_accuracy, cross_entropy_scores
+from explorer.tasks.ceiling import cross_entropy_accuracy, cross_entropy_scores, linear_readout_ceiling
 from explorer.tasks.negation import VOCABULARY, Negation, NegationConfig, Sentence
 
 WORLDS: list[dict[str, object]] = [
@@ -31,18 +31,20 @@ def sentences(world: dict[str, object]) -> tuple[Sentence, ...]:
 
 
 def counts(said: tuple[Sentence, ...]) -> np.ndarray:
-    """How often each token stands in each sentence."""
+    """Return the token counts of each sentence."""
     return np.array([[s.words.count(token) for token in VOCABULARY.tokens] for s in said], dtype=float)
 
 
 def accuracies(said: tuple[Sentence, ...], weights: np.ndarray) -> np.ndarray:
-    """Of each column of weights, one a token."""
+    """Return the accuracy of each column of weights (one weight per token)."""
     right = (counts(said) @ weights > 0) == np.array([[s.label == 1] for s in said])
     return np.array([s.probability for s in said]) @ right
 
 
-def test_ceiling_of_the_default_world() -> None:
-    assert ceiling(sentences({})) == pytest.approx(1 - 0.35 / 3)  # 0.8833: one of six sentences must go wrong
+def test_ceiling_of_the_default_settings() -> None:
+    assert linear_readout_ceiling(sentences({})) == pytest.approx(
+        1 - 0.35 / 3
+    )  # 0.8833: one of six sentences must go wrong
 
 
 @worlds
@@ -52,27 +54,27 @@ def test_ceiling_is_reached_by_the_best_of_all_step_scores_and_no_higher(world: 
     tried = np.array(list(product(halves, halves, halves, (-1, 0, 1)))).T
     weights = np.zeros((len(VOCABULARY.tokens), tried.shape[1]))
     weights[[VOCABULARY.id(word) for word in ("consume", "preserve", "destroy", "not")]] = tried
-    assert accuracies(sentences(world), weights).max() == pytest.approx(ceiling(sentences(world)))
+    assert accuracies(sentences(world), weights).max() == pytest.approx(linear_readout_ceiling(sentences(world)))
 
 
 @worlds
-def test_no_random_weights_on_counts_get_above_the_ceiling(world: dict[str, object]) -> None:
+def test_no_random_linear_readout_exceeds_the_ceiling(world: dict[str, object]) -> None:
     weights = np.random.default_rng(3).normal(size=(len(VOCABULARY.tokens), 20_011))
-    assert accuracies(sentences(world), weights).max() <= ceiling(sentences(world)) + 1e-9
+    assert accuracies(sentences(world), weights).max() <= linear_readout_ceiling(sentences(world)) + 1e-9
 
 
-def test_where_cross_entropy_leads() -> None:
+def test_cross_entropy_accuracy_of_the_default_settings() -> None:
     assert cross_entropy_accuracy(sentences({})) == pytest.approx(1 - 0.35 / 3)
     assert cross_entropy_accuracy(sentences({"p_not": 0.5})) == pytest.approx(2 / 3)
 
 
 @worlds
-def test_cross_entropy_never_leads_above_the_ceiling(world: dict[str, object]) -> None:
-    assert cross_entropy_accuracy(sentences(world)) <= ceiling(sentences(world)) + 1e-12
+def test_cross_entropy_accuracy_does_not_exceed_the_ceiling(world: dict[str, object]) -> None:
+    assert cross_entropy_accuracy(sentences(world)) <= linear_readout_ceiling(sentences(world)) + 1e-12
 
 
 @pytest.mark.parametrize("world", [w for w in WORLDS if w.get("p_not", 0.35) not in (0, 1)], ids=str)
-def test_cross_entropy_leads_where_minimising_it_leads(world: dict[str, object]) -> None:
+def test_cross_entropy_scores_minimize_the_expected_loss(world: dict[str, object]) -> None:
     said = sentences(world)
     chance = torch.tensor([s.train_probability for s in said], dtype=torch.float64)
     label = torch.tensor([float(s.label) for s in said], dtype=torch.float64)
@@ -97,7 +99,7 @@ def test_cross_entropy_leads_where_minimising_it_leads(world: dict[str, object])
     assert cross_entropy_accuracy(said) == pytest.approx(reached)
 
 
-def test_a_verb_alone_is_no_limit_to_counting_whichever_way_not_turns_it() -> None:
+def test_a_single_verb_has_a_ceiling_of_one_for_either_sign() -> None:
     for verb in ("preserve", "destroy"):
         alone = [s for s in sentences({}) if s.verb == verb]
-        assert ceiling(alone) == pytest.approx(1 / 3)
+        assert linear_readout_ceiling(alone) == pytest.approx(1 / 3)

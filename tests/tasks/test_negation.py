@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.tasks.negation import CLASSES, OUTCOME, VOCABULARY, Negation, NegationConfig, grammar_says, pad
+from explorer.tasks.negation import CLASSES, OUTCOME, VOCABULARY, Negation, NegationConfig, pad, true_label
 
 HARDER: list[dict[str, object]] = [
     {},
@@ -23,7 +23,7 @@ def negation(**world: object) -> Negation:
     return Negation(NegationConfig(**world))  # type: ignore[arg-type]
 
 
-def test_the_world_has_six_sentences_and_nine_with_double_negation() -> None:
+def test_six_sentences_and_nine_with_double_negation() -> None:
     assert [s.text for s in negation().sentences] == [
         "human consume nature",
         "human not consume nature",
@@ -57,9 +57,9 @@ def test_probabilities_sum_to_one(world: dict[str, object]) -> None:
     assert all(s.probability >= 0 and s.train_probability >= 0 for s in sentences)
 
 
-def test_grammar_says_what_the_labels_say() -> None:
+def test_true_label_agrees_with_the_labels() -> None:
     for sentence in negation(max_nots=3).sentences:
-        assert grammar_says(sentence.words) == sentence.label
+        assert true_label(sentence.words) == sentence.label
 
 
 @pytest.mark.parametrize(
@@ -76,19 +76,19 @@ def test_grammar_says_what_the_labels_say() -> None:
         ("", None),
     ],
 )
-def test_grammar_speaks_only_of_its_own_sentences(text: str, label: int | None) -> None:
-    assert grammar_says(text.split()) == label
+def test_true_label_is_none_for_other_sentences(text: str, label: int | None) -> None:
+    assert true_label(text.split()) == label
 
 
 @worlds
-def test_sample_draws_only_what_has_a_chance(world: dict[str, object]) -> None:
+def test_sample_contains_only_possible_sentences(world: dict[str, object]) -> None:
     task = negation(**world)
     for seed in range(5):
         assert all(task.sentences[i].train_probability > 0 for i in task.sample("train", seed))
         assert all(task.sentences[i].probability > 0 for i in task.sample("test", seed))
 
 
-def test_held_out_pair_is_never_in_training_but_in_the_test() -> None:
+def test_a_held_out_pair_is_only_in_the_test_data() -> None:
     task = negation(held_out="destroy")
     pair = next(i for i, s in enumerate(task.sentences) if s.text == "human not destroy nature")
     assert all(pair not in task.sample("train", seed) for seed in range(8))
@@ -119,14 +119,14 @@ def test_fresh_data_differs_by_seed_and_shared_data_does_not() -> None:
         ("test", 7, "357c815c6b01d57a"),
     ],
 )
-def test_samples_are_the_same_for_ever(split: str, seed: int, fingerprint: str) -> None:
+def test_samples_are_deterministic(split: str, seed: int, fingerprint: str) -> None:
     sample = negation().sample(split, seed)  # type: ignore[arg-type]
     assert hashlib.sha256(bytes(sample)).hexdigest()[:16] == fingerprint
 
 
 @worlds
 @pytest.mark.parametrize("padding", ["pad", "eos"])
-def test_every_row_is_its_sentence_filled_up(world: dict[str, object], padding: str) -> None:
+def test_every_row_is_its_padded_sentence(world: dict[str, object], padding: str) -> None:
     task = negation(**world, padding=padding)
     longest = max(task.lengths)
     assert len(set(task.rows)) == len(task.rows)
@@ -138,7 +138,7 @@ def test_every_row_is_its_sentence_filled_up(world: dict[str, object], padding: 
         assert counted == ["<BOS>", *words, *["<EOS>"] * (row.length - len(words) - 1)]
     for index, own in enumerate(task.lengths):
         for beside in range(own, longest + 1):
-            row = task.rows[task.row(index, beside)]
+            row = task.rows[task.row_index(index, beside)]
             assert (row.sentence, row.length) == (index, beside if padding == "eos" else own)
 
 
@@ -147,7 +147,7 @@ def test_pad_worked_by_hand() -> None:
     assert pad((0, 2, 1), 3, 2) == (0, 2, 1)
 
 
-def test_nothing_to_train_on_is_refused() -> None:
+def test_settings_without_training_data_are_refused() -> None:
     with pytest.raises(ValueError, match="p_not = 1 leaves nothing"):
         NegationConfig(p_not=1.0, held_out="consume")
 
@@ -155,6 +155,6 @@ def test_nothing_to_train_on_is_refused() -> None:
 @settings(deadline=None)
 @given(st.sampled_from(sorted(OUTCOME)), st.integers(0, 30))
 def test_each_not_flips_the_answer(verb: str, nots: int) -> None:
-    one = grammar_says(["human", *["not"] * nots, verb, "nature"])
-    other = grammar_says(["human", *["not"] * (nots + 1), verb, "nature"])
+    one = true_label(["human", *["not"] * nots, verb, "nature"])
+    other = true_label(["human", *["not"] * (nots + 1), verb, "nature"])
     assert {one, other} == {0, 1}

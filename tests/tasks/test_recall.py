@@ -4,44 +4,54 @@ import hashlib
 
 import torch
 
-from explorer.tasks.recall import LONGEST_ASKED, RecallConfig, asked_lengths
-from explorer.tasks.sequences import batch, fresh, own_sequences
+from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
+from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequences
 
 
-def test_sequences_are_the_same_for_ever() -> None:
+def test_sequences_are_deterministic() -> None:
     task, few = RecallConfig(length=12, symbols=5), RecallConfig(length=12, sequences=9)
-    drawn = [batch(task, 3, 1, 7, 4), fresh(task, 20, 6), own_sequences(few, 2), batch(few, 2, 0, 5, 4)]
+    drawn = [
+        batch(task, 3, 1, 7, 4),
+        evaluation_sequences(task, 20, 6),
+        fixed_sequences(few, 2),
+        batch(few, 2, 0, 5, 4),
+    ]
     assert [tuple(each.shape) for each in drawn] == [(4, 12), (6, 20), (9, 12), (4, 12)]
     told = "/".join(str(each.tolist()) for each in drawn)
     assert hashlib.sha256(told.encode()).hexdigest()[:16] == "65c16d7b0ca8c14f"
 
 
-def test_every_seed_step_and_order_draws_its_own() -> None:
+def test_every_seed_step_and_order_has_its_own_batch() -> None:
     task = RecallConfig(length=30)
     one = batch(task, 0, 0, 0, 8)
-    for other in (batch(task, 1, 0, 0, 8), batch(task, 0, 1, 0, 8), batch(task, 0, 0, 1, 8), fresh(task, 30, 8)):
+    for other in (
+        batch(task, 1, 0, 0, 8),
+        batch(task, 0, 1, 0, 8),
+        batch(task, 0, 0, 1, 8),
+        evaluation_sequences(task, 30, 8),
+    ):
         assert not torch.equal(one, other)
     assert torch.equal(one, batch(task, 0, 0, 0, 8))
 
 
-def test_every_symbol_is_drawn_about_as_often_wherever_it_stands() -> None:
-    ids = fresh(RecallConfig(length=40, symbols=4), 40, 4_000)
+def test_symbols_are_uniform_at_every_position() -> None:
+    ids = evaluation_sequences(RecallConfig(length=40, symbols=4), 40, 4_000)
     shares = torch.stack([(ids == symbol).float().mean(dim=0) for symbol in range(4)])
     assert (shares - 0.25).abs().max() < 0.04 and ids.max() == 3 and ids.min() == 0
 
 
-def test_few_sequences_come_again_and_again() -> None:
+def test_fixed_sequences_are_reused() -> None:
     task = RecallConfig(length=10, sequences=6)
-    own = own_sequences(task, 4)
+    own = fixed_sequences(task, 4)
     rows = {tuple(row) for row in own.tolist()}
     assert all({tuple(row) for row in batch(task, 4, 0, step, 3).tolist()} <= rows for step in range(5))
     assert torch.equal(batch(task, 4, 0, 0, 6), own) and torch.equal(batch(task, 4, 0, 9, 64), own)
-    assert not torch.equal(own_sequences(task, 5), own)
+    assert not torch.equal(fixed_sequences(task, 5), own)
 
 
-def test_a_net_is_asked_at_its_length_beside_it_and_far_from_it() -> None:
+def test_evaluation_lengths_are_near_and_far_from_the_trained_length() -> None:
     for length in (1, 2, 10, 50, 200, 1_000):
-        asked = asked_lengths(length)
-        assert list(asked) == sorted(set(asked)) and asked[0] == 1 and LONGEST_ASKED in asked
+        asked = evaluation_lengths(length)
+        assert list(asked) == sorted(set(asked)) and asked[0] == 1 and MAX_EVALUATED_LENGTH in asked
         assert {length, length + 1, length + 2} <= set(asked)
         assert length == 1 or length - 1 in asked

@@ -18,7 +18,7 @@ def test_what_was_learned_from_comes_back(text: str) -> None:
 def test_unknown_characters_are_dropped(learned: str, text: str) -> None:
     characters = Characters.train([learned], 0)
     assert characters.decode(characters.encode(text)) == "".join(char for char in text if char in learned)
-    assert characters.unknown_in(text) == list(dict.fromkeys(char for char in text if char not in learned))
+    assert characters.find_unknown(text) == list(dict.fromkeys(char for char in text if char not in learned))
 
 
 def test_a_case_by_hand() -> None:

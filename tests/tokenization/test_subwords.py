@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.tasks.text.corpora import TINYSHAKESPEARE
 from explorer.tokenization.characters import Characters
 from explorer.tokenization.subwords import BPE, ByteLevelBPE, Subwords
 from explorer.tokenization.word_level import WordLevel
+from tests import needs
 
 SENTENCES = [
     "she sells sea shells by the sea shore",
@@ -33,19 +35,19 @@ def test_merges_worked_by_hand() -> None:
     assert learned.spans("ab\n\n aab") == [(7, 0, 2), (6, 5, 7), (3, 7, 8)]
 
 
-def replayed(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[int, int, int]]:
-    """What the page does when a visitor makes the vocabulary smaller: the merges again, word by word."""
+def apply_merges(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[int, int, int]]:
+    """Apply the first merges word by word, as the page does for a smaller vocabulary."""
     found: list[tuple[int, int, int]] = []
     for word in tokenizer.symbols(text):
         for left, right, merged in tokenizer.merge_ids:
             if vocabulary <= len(tokenizer.tokens) - len(tokenizer.merge_ids):
                 break
-            place = 0
-            while place < len(word) - 1:
-                (first, start, _), (second, _, end) = word[place : place + 2]
+            position = 0
+            while position < len(word) - 1:
+                (first, start, _), (second, _, end) = word[position : position + 2]
                 if (first, second) == (left, right):
-                    word[place : place + 2] = [(merged, start, end)]
-                place += 1
+                    word[position : position + 2] = [(merged, start, end)]
+                position += 1
             if merged == vocabulary - 1:
                 break
         found += word
@@ -54,14 +56,14 @@ def replayed(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[int,
 
 def test_a_long_text_is_replayed_as_well() -> None:
     text = "\n".join(SENTENCES * 20)
-    assert replayed(KINDS["bpe"], text, len(KINDS["bpe"].tokens)) == KINDS["bpe"].spans(text)
+    assert apply_merges(KINDS["bpe"], text, len(KINDS["bpe"].tokens)) == KINDS["bpe"].spans(text)
 
 
 @both
 @given(st.one_of(st.text(alphabet=list("seahlt 😀éïn!'\n")), st.text(), st.sampled_from(SENTENCES)))
 def test_the_merges_replayed_split_a_text_as_the_library_does(kind: str, text: str) -> None:
     tokenizer = KINDS[kind]
-    assert replayed(tokenizer, text, len(tokenizer.tokens)) == tokenizer.spans(text)
+    assert apply_merges(tokenizer, text, len(tokenizer.tokens)) == tokenizer.spans(text)
 
 
 @both
@@ -74,7 +76,7 @@ def test_a_smaller_vocabulary_is_a_prefix_of_a_larger_one(kind: str) -> None:
         assert small.tokens == large.tokens[:vocabulary]
         assert small.merge_ids == large.merge_ids[: len(small.merge_ids)]
         for text in SENTENCES:
-            assert [id for id, _, _ in replayed(large, text, vocabulary)] == small.encode(text).tolist()
+            assert [id for id, _, _ in apply_merges(large, text, vocabulary)] == small.encode(text).tolist()
 
 
 def test_special_tokens_are_never_found_in_a_text() -> None:
@@ -119,15 +121,16 @@ def test_a_cut_character_is_shown_as_such() -> None:
 # Long texts are encoded in pieces
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [WordLevel, BPE, ByteLevelBPE])
 @given(st.lists(st.sampled_from(["a", "she", "sea's", "!", "...", " ", "  ", "\n", "\n\n", "é", "😀"]), min_size=30))
 def test_pieces_change_no_token(kind: type[WordLevel | Subwords], parts: list[str]) -> None:
     text = "".join(parts)
     tokenizer = kind.train(["a she sea's sea's!! ... ...  \n\n  \n\n  é 😀"], 300)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("explorer.tokenization.pipeline._PIECE", 10**9)
+        patch.setattr("explorer.tokenization.pipeline._PIECE_LENGTH", 10**9)
         whole = tokenizer.spans(text)
-        patch.setattr("explorer.tokenization.pipeline._PIECE", 25)
+        patch.setattr("explorer.tokenization.pipeline._PIECE_LENGTH", 25)
         pieces = tokenizer.spans(text)
     longest_word = max((len(word) for word in text.split()), default=0)
     longest_gap = max((end[1] - start[2] for start, end in pairwise([(0, 0, 0), *whole])), default=0)
@@ -141,10 +144,9 @@ def test_pieces_change_no_token(kind: type[WordLevel | Subwords], parts: list[st
 
 @pytest.fixture(scope="module")
 def shakespeare() -> str:
-    folder = os.environ.get("LINEAGE_DATA_DIR")
-    if not folder or not (file := Path(folder) / "tinyshakespeare.txt").exists():
-        pytest.skip("Tiny Shakespeare is not here: LINEAGE_DATA_DIR")
-    return file.read_text(encoding="utf-8")
+    if not needs.has_tiny_shakespeare():
+        pytest.skip(needs.NO_TEXT)
+    return (Path(os.environ["LINEAGE_DATA_DIR"]) / TINYSHAKESPEARE).read_text(encoding="utf-8")
 
 
 def test_the_assignments_tokenizer(shakespeare: str) -> None:
@@ -165,6 +167,7 @@ def test_the_assignments_tokenizer(shakespeare: str) -> None:
     assert sum(min(len(ids), 16) - 1 for ids in lower if len(ids) > 1) == 314_579
 
 
+@pytest.mark.slow
 def test_all_of_tiny_shakespeare(shakespeare: str) -> None:
     characters, in_bytes = Characters.train([shakespeare], 0), ByteLevelBPE.train([shakespeare], 500)
     assert len(characters.tokens) == 65

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from explorer.errors import DamagedRun, InvalidSetting, TextError
-from explorer.tokenization import text as room
+from explorer.tokenization import text as text_module
 from explorer.tokenization.text import (
     KINDS,
     DecodeStream,
@@ -82,10 +82,10 @@ def test_what_is_not_said_to_be_lost_is_there(kind: str, text: str) -> None:
     tokenizer = TOKENIZERS[kind]
     there = round_trip(tokenizer, text)
     assert there.text == tokenizer.decode(tokenizer.encode(text))
-    assert there.exact == (there.text == text) == (not there.lost)
+    assert there.exact == (there.text == text) == (not there.differences)
     if kind == "bytes":
         assert there.exact
-    if not there.exact and "unknown" not in there.lost:
+    if not there.exact and "unknown" not in there.differences:
         assert "".join(there.text.split()) == "".join(text.split())
 
 
@@ -113,7 +113,7 @@ def test_a_round_trip_says_what_is_lost(kind: str, text: str, decoded: str, lost
     [("char", ["z", "é"]), ("bpe", ["z", "é"]), ("word", ["zoo", "é"]), ("bytes", [])],
 )
 def test_unknown_things_are_named_once_and_in_order(kind: str, unknown: list[str]) -> None:
-    assert TOKENIZERS[kind].unknown_in("the zoo, the é zoo, é") == unknown
+    assert TOKENIZERS[kind].find_unknown("the zoo, the é zoo, é") == unknown
 
 
 def test_rates_of_a_text() -> None:
@@ -144,7 +144,7 @@ def test_a_file_brings_the_same_tokenizer_back(kind: str, text: str) -> None:
 # Much of this text is equally frequent: nothing but the rules for ties decides.
 SIZES = {"char": [0], "word": [30, 60, 300], "bpe": [30, 60, 300], "bytes": [300]}
 TIES = " ".join(f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrstuvwx") + " éèêëàâäùûüîïôö"
-THERE = """
+CHILD_SCRIPT = """
 import json, sys
 from explorer.tokenization.text import train
 text, sizes = json.loads(sys.argv[1])
@@ -156,7 +156,7 @@ def test_the_same_text_gives_the_same_tokenizer_in_every_process() -> None:
     here = "".join(train(kind, TIES, size).to_json() for kind in SIZES for size in SIZES[kind])
     for threads in ("1", "3"):
         environment = {**os.environ, "RAYON_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
-        command = [sys.executable, "-c", THERE, json.dumps([TIES, SIZES])]
+        command = [sys.executable, "-c", CHILD_SCRIPT, json.dumps([TIES, SIZES])]
         there = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
         assert there.strip() == here
 
@@ -383,4 +383,4 @@ def test_only_the_vocabulary_of_a_file_is_believed() -> None:
 
 def test_every_kind_is_in_the_table() -> None:
     assert KINDS == ("char", "word", "bpe", "bytes")
-    assert all(room._CLASSES[kind].kind == kind for kind in KINDS)
+    assert all(text_module._CLASSES[kind].kind == kind for kind in KINDS)

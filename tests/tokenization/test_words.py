@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from explorer.errors import EmptySentence, SentenceError, SentenceTooLong, UnknownWords
 from explorer.tasks.negation import VOCABULARY
-from explorer.tokenization.words import LONGEST
+from explorer.tokenization.words import MAX_WORDS
 
-sentences = st.lists(st.sampled_from(VOCABULARY.words), min_size=1, max_size=LONGEST).map(tuple)
+sentences = st.lists(st.sampled_from(VOCABULARY.words), min_size=1, max_size=MAX_WORDS).map(tuple)
 around = st.text(alphabet=" .,;:!?\"'()[]{}«»“”…–—¡¿。，\t\n", max_size=5)
 
 
@@ -70,9 +70,9 @@ def test_bad_text_is_one_sentence(text: str, error: type[SentenceError]) -> None
 
 
 def test_as_many_words_as_allowed_and_not_one_more() -> None:
-    assert len(VOCABULARY.split("not " * LONGEST)) == LONGEST
-    with pytest.raises(SentenceTooLong, match=f"has {LONGEST + 1} words"):
-        VOCABULARY.split("not " * (LONGEST + 1))
+    assert len(VOCABULARY.split("not " * MAX_WORDS)) == MAX_WORDS
+    with pytest.raises(SentenceTooLong, match=f"has {MAX_WORDS + 1} words"):
+        VOCABULARY.split("not " * (MAX_WORDS + 1))
 
 
 def test_fullwidth_letters_are_letters() -> None:

@@ -27,7 +27,7 @@ def test_fifty_steps_equal_those_of_torch() -> None:
             torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-6)
 
 
-def test_first_step_worked_by_hand() -> None:
+def test_the_first_step_equals_one_computed_by_hand() -> None:
     model = nn.Linear(2, 1, bias=False)
     model.weight.data = torch.tensor([[3.0, -1.0]])
     adam = Adam(model.parameters(), learning_rate=0.1)
@@ -37,7 +37,7 @@ def test_first_step_worked_by_hand() -> None:
     torch.testing.assert_close(model.weight.data, torch.tensor([[2.9, -0.9]]))
 
 
-def test_building_it_changes_no_weight() -> None:
+def test_construction_changes_no_weight() -> None:
     one, other = network(), network()
     Adam(one.parameters(), learning_rate=0.1)
     for (name, value), (_, before) in zip(one.named_parameters(), other.named_parameters(), strict=True):
@@ -51,7 +51,7 @@ def steps_on(model: nn.Module, adam: Adam, first: int, last: int) -> None:
         adam.step()
 
 
-def test_going_on_from_its_state_equals_never_having_stopped() -> None:
+def test_resuming_from_its_state_equals_an_uninterrupted_training() -> None:
     whole, part, rest = network(), network(), network()
     adam = Adam(whole.parameters(), learning_rate=0.01)
     steps_on(whole, adam, 0, 9)
@@ -64,7 +64,7 @@ def test_going_on_from_its_state_equals_never_having_stopped() -> None:
     assert all(torch.equal(value, after.state()[name]) for name, value in adam.state().items())
 
 
-def test_a_state_that_was_handed_out_never_changes() -> None:
+def test_a_returned_state_never_changes() -> None:
     model = network()
     adam = Adam(model.parameters(), learning_rate=0.01)
     steps_on(model, adam, 0, 2)
@@ -86,7 +86,7 @@ def test_parameters_stay_views_of_one_vector() -> None:
 
 
 @pytest.mark.parametrize("steps", [1, 2])
-def test_gradients_add_up_until_they_are_cleared(steps: int) -> None:
+def test_gradients_accumulate_until_they_are_zeroed(steps: int) -> None:
     model = nn.Linear(2, 1, bias=False)
     adam = Adam(model.parameters(), learning_rate=0.1)
     adam.gradient.fill_(7.0)

@@ -18,13 +18,13 @@ from explorer.training.config import (
     Branch,
     Optimiser,
     RunConfig,
-    branched,
-    changed,
-    default,
+    branch_from,
+    default_config,
     key,
-    parse,
+    parse_config,
     to_json,
     validated,
+    with_settings,
 )
 
 MODELS = models_of("negation")
@@ -61,41 +61,41 @@ def value_of(hint: Any, field: dataclasses.Field[Any]) -> st.SearchStrategy[Any]
 @st.composite
 def configs(draw: st.DrawFn) -> RunConfig:
     """Any run that the door lets in."""
-    usual = default("negation", draw(st.sampled_from(sorted(MODELS))))
+    usual = default_config("negation", draw(st.sampled_from(sorted(MODELS))))
     every = fields(usual)
     chosen = draw(st.sets(st.sampled_from(sorted(every))))
     changes = {name: draw(value_of(*every[name])) for name in sorted(chosen)}
     try:
-        config = changed(usual, changes)
+        config = with_settings(usual, changes)
     except InvalidSetting:
         assume(False)
         raise
     if not draw(st.booleans()):
         return config
-    return branched(config, draw(st.integers(0, config.steps - 1)), {"order": draw(st.integers(0, 3))})
+    return branch_from(config, draw(st.integers(0, config.steps - 1)), {"order": draw(st.integers(0, 3))})
 
 
 def test_defaults_are_the_notebooks() -> None:
     for name, epochs, rate in [("bag_of_words", 20, 1e-2), ("feedforward", 25, 3e-3), ("transformer", 30, 3e-3)]:
-        config = default("negation", name)
+        config = default_config("negation", name)
         assert (config.epochs, config.optimiser.learning_rate, config.batch_size) == (epochs, rate, 64)
         assert (config.task.p_not, config.task.train_size, config.task.test_size) == (0.35, 800, 200)
         assert config.steps == epochs * 13
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_keys_of_the_defaults_are_the_same_for_ever(name: str) -> None:
-    assert key(default("negation", name)) == KEYS[name]
+def test_keys_of_the_defaults_never_change(name: str) -> None:
+    assert key(default_config("negation", name)) == KEYS[name]
 
 
-def test_key_of_a_changed_run_is_the_same_for_ever() -> None:
+def test_the_key_of_a_run_with_other_settings_never_changes() -> None:
     changes = {"replicas": 8, "p_not": 0.5, "padding": "eos", "learning_rate": 0.01, "hidden": 7}
-    assert key(changed(default("negation", "rnn"), changes)) == "e7mamwavwext"
+    assert key(with_settings(default_config("negation", "rnn"), changes)) == "e7mamwavwext"
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_key_changes_with_every_setting(name: str) -> None:
-    usual = default("negation", name)
+    usual = default_config("negation", name)
     keys = {key(usual)}
     for setting, (hint, field) in fields(usual).items():
         owner = next(p for p in (usual, usual.task, usual.model, usual.optimiser) if hasattr(p, setting))
@@ -106,26 +106,26 @@ def test_key_changes_with_every_setting(name: str) -> None:
             other = not value
         else:
             other = value + 1 if value + 1 <= field.metadata["high"] else value / 2 or 0.5
-        keys.add(key(changed(usual, {setting: other})))
+        keys.add(key(with_settings(usual, {setting: other})))
     assert len(keys) == 1 + len(fields(usual))
 
 
-def test_key_does_not_depend_on_a_field_given_its_default() -> None:
-    usual = default("negation", "transformer")
+def test_the_key_does_not_depend_on_whether_a_default_is_given() -> None:
+    usual = default_config("negation", "transformer")
     given = {"p_not": "0.35", "layers": 1, "learning_rate": "3e-3", "fresh_data": "true", "seed": "0", "epochs": 30}
     given |= {"order": 0, "snapshots": "12", "schedule": "constant", "warmup": "0"}
-    assert key(changed(usual, given)) == key(usual)
+    assert key(with_settings(usual, given)) == key(usual)
     whole = to_json(usual)
     del whole["model"]["start"], whole["task"]["padding"], whole["threads"]  # fields that came later
     del whole["order"], whole["snapshots"], whole["optimiser"]["schedule"], whole["optimiser"]["warmup"]
-    assert parse(whole) == usual
+    assert parse_config(whole) == usual
 
 
 @settings(deadline=None)
 @given(configs())
-def test_parsing_gives_the_written_configuration_back(config: RunConfig) -> None:
-    assert parse(to_json(config)) == config
-    assert parse(json.loads(json.dumps(to_json(config)))) == config
+def test_parsing_inverts_to_json(config: RunConfig) -> None:
+    assert parse_config(to_json(config)) == config
+    assert parse_config(json.loads(json.dumps(to_json(config)))) == config
 
 
 @settings(deadline=None)
@@ -133,10 +133,10 @@ def test_parsing_gives_the_written_configuration_back(config: RunConfig) -> None
 def test_key_is_twelve_letters_and_follows_from_the_configuration(config: RunConfig) -> None:
     assert len(key(config)) == 12
     assert set(key(config)) <= set("abcdefghijklmnopqrstuvwxyz234567")
-    assert key(parse(to_json(config))) == key(config)
+    assert key(parse_config(to_json(config))) == key(config)
 
 
-def impossible(hint: Any, field: dataclasses.Field[Any]) -> list[object]:
+def impossible_values(hint: Any, field: dataclasses.Field[Any]) -> list[object]:
     low, high = field.metadata["low"], field.metadata["high"]
     nonsense: list[object] = [None, "", "nonsense", [], {}, math.nan, math.inf, -math.inf, "nan", "-inf", "9" * 5_000]
     if get_origin(hint) is Literal or hint is bool:
@@ -145,12 +145,12 @@ def impossible(hint: Any, field: dataclasses.Field[Any]) -> list[object]:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_value_that_is_not_possible_is_refused_by_name(name: str) -> None:
-    usual = default("negation", name)
+def test_an_impossible_value_is_rejected_with_the_name_of_its_setting(name: str) -> None:
+    usual = default_config("negation", name)
     for setting, (hint, field) in fields(usual).items():
-        for value in impossible(hint, field):
+        for value in impossible_values(hint, field):
             with pytest.raises(InvalidSetting) as raised:
-                changed(usual, {setting: value})
+                with_settings(usual, {setting: value})
             message = str(raised.value)
             assert message.startswith(f"{setting} = "), message
             assert "Give " in message
@@ -160,11 +160,11 @@ def test_a_value_that_is_not_possible_is_refused_by_name(name: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_as_a_setting_is_taken_or_refused_in_one_sentence(name: str, value: str) -> None:
-    usual = default("negation", "gru")
+def test_any_text_as_a_setting_is_accepted_or_rejected_in_one_sentence(name: str, value: str) -> None:
+    usual = default_config("negation", "gru")
     for setting in (name, "p_not", "hidden", "fresh_data", "padding"):
         try:
-            assert isinstance(changed(usual, {setting: value}), RunConfig)
+            assert isinstance(with_settings(usual, {setting: value}), RunConfig)
         except InvalidSetting as error:
             assert "\n" not in str(error)
 
@@ -175,32 +175,32 @@ def test_any_text_as_a_setting_is_taken_or_refused_in_one_sentence(name: str, va
 )
 def test_an_unknown_setting_gets_a_suggestion(setting: str, near: str) -> None:
     with pytest.raises(InvalidSetting, match=rf"no setting “{setting}”. Nearest: {near}"):
-        changed(default("negation", "rnn"), {setting: 1})
+        with_settings(default_config("negation", "rnn"), {setting: 1})
 
 
 def test_unknown_names_get_suggestions() -> None:
     with pytest.raises(InvalidSetting, match=r"no model “transformr”. Nearest: transformer"):
-        default("negation", "transformr")
+        default_config("negation", "transformr")
     with pytest.raises(InvalidSetting, match=r"no task “negatoin”. Nearest: negation"):
-        default("negatoin", "rnn")
+        default_config("negatoin", "rnn")
     with pytest.raises(InvalidSetting, match=r"no model “xyz”. There is bag_of_words, "):
-        default("negation", "xyz")
+        default_config("negation", "xyz")
 
 
-def test_a_setting_may_say_where_it_belongs() -> None:
-    config = changed(
-        default("negation", "rnn"), {"task.p_not": 0.5, "model.hidden": "7", "optimiser.learning_rate": 0.1}
+def test_a_setting_may_name_its_section() -> None:
+    config = with_settings(
+        default_config("negation", "rnn"), {"task.p_not": 0.5, "model.hidden": "7", "optimiser.learning_rate": 0.1}
     )
     assert (config.task.p_not, config.model.hidden, config.optimiser.learning_rate) == (0.5, 7, 0.1)
     with pytest.raises(InvalidSetting, match=r"no setting “model\.p_not”"):
-        changed(config, {"model.p_not": 0.5})
+        with_settings(config, {"model.p_not": 0.5})
 
 
-def test_two_settings_that_do_not_fit_are_refused_together() -> None:
+def test_two_settings_that_contradict_each_other_are_rejected() -> None:
     with pytest.raises(InvalidSetting, match=r"heads = 3 does not divide width = 16. Change one of the two\."):
-        changed(default("negation", "transformer"), {"heads": 3})
+        with_settings(default_config("negation", "transformer"), {"heads": 3})
     with pytest.raises(InvalidSetting, match="p_not = 1 leaves nothing"):
-        changed(default("negation", "rnn"), {"p_not": 1, "held_out": "consume"})
+        with_settings(default_config("negation", "rnn"), {"p_not": 1, "held_out": "consume"})
     assert validated(TransformerEncoderConfig, {"heads": 3, "width": 15}).heads == 3
 
 
@@ -215,30 +215,30 @@ def test_two_settings_that_do_not_fit_are_refused_together() -> None:
         {"task": "negation", "model": "rnn", "optimiser": "adam"},
         {"task": {}, "model": {}, "optimiser": {}},
         {"task": {"name": "negation"}, "model": {"name": ["rnn"]}, "optimiser": {}},
-        {**to_json(default("negation", "rnn")), "colour": "red"},
-        {**to_json(default("negation", "rnn")), "epochs": None},
-        {**to_json(default("negation", "rnn")), "optimiser": {"name": "lion"}},
-        {**to_json(default("negation", "rnn")), "model": {"name": "rnn", "version": 3}},
-        {**to_json(default("negation", "rnn")), "model": {"name": "rnn", "version": 2, "heads": 2}},
-        {**to_json(default("negation", "rnn")), "task": {"name": "negation", "version": 1, "p_not": math.nan}},
+        {**to_json(default_config("negation", "rnn")), "colour": "red"},
+        {**to_json(default_config("negation", "rnn")), "epochs": None},
+        {**to_json(default_config("negation", "rnn")), "optimiser": {"name": "lion"}},
+        {**to_json(default_config("negation", "rnn")), "model": {"name": "rnn", "version": 3}},
+        {**to_json(default_config("negation", "rnn")), "model": {"name": "rnn", "version": 2, "heads": 2}},
+        {**to_json(default_config("negation", "rnn")), "task": {"name": "negation", "version": 1, "p_not": math.nan}},
     ],
     ids=range(14),
 )
-def test_what_is_no_configuration_is_refused(data: object) -> None:
+def test_data_that_is_no_configuration_is_rejected(data: object) -> None:
     with pytest.raises(InvalidSetting) as raised:
-        parse(data)
+        parse_config(data)
     assert "\n" not in str(raised.value)
 
 
 def test_an_older_version_is_named() -> None:
-    old = to_json(default("negation", "rnn"))
+    old = to_json(default_config("negation", "rnn"))
     old["model"]["version"] = 0
     with pytest.raises(InvalidSetting, match="made with version 0 of “rnn”; this program has version 2"):
-        parse(old)
+        parse_config(old)
 
 
 def test_replicas_have_seeds_in_a_row() -> None:
-    assert list(changed(default("negation", "rnn"), {"seed": 5, "replicas": 3}).seeds) == [5, 6, 7]
+    assert list(with_settings(default_config("negation", "rnn"), {"seed": 5, "replicas": 3}).seeds) == [5, 6, 7]
 
 
 # ---- where weights are kept
@@ -246,8 +246,10 @@ def test_replicas_have_seeds_in_a_row() -> None:
 
 @settings(deadline=None)
 @given(configs(), st.integers(2, 64))
-def test_weights_are_kept_first_last_and_ever_further_apart_between(config: RunConfig, snapshots: int) -> None:
-    config = changed(config, {"snapshots": snapshots})
+def test_snapshots_are_at_the_first_and_last_step_and_at_growing_distances_between(
+    config: RunConfig, snapshots: int
+) -> None:
+    config = with_settings(config, {"snapshots": snapshots})
     steps = config.snapshot_steps
     assert (steps[0], steps[-1]) == (config.first_step, config.steps)
     assert all(one < other for one, other in pairwise(steps))
@@ -261,13 +263,15 @@ def test_weights_are_kept_first_last_and_ever_further_apart_between(config: RunC
         assert all(b >= a - 2 for a, b in pairwise(apart))
 
 
-def test_steps_at_which_weights_are_kept_worked_by_hand() -> None:
-    config = changed(default("negation", "rnn"), {"epochs": 16, "train_size": 64, "snapshots": 6, "batch_size": 4})
+def test_snapshot_steps_equal_those_computed_by_hand() -> None:
+    config = with_settings(
+        default_config("negation", "rnn"), {"epochs": 16, "train_size": 64, "snapshots": 6, "batch_size": 4}
+    )
     assert config.snapshot_steps == (0, 1, 4, 16, 64, 256)
-    assert changed(config, {"snapshots": 2}).snapshot_steps == (0, 256)
-    assert changed(config, {"snapshots": 3}).snapshot_steps == (0, 1, 256)
-    assert branched(config, 240, {"snapshots": 6}).snapshot_steps == (240, 241, 242, 244, 248, 256)
-    assert branched(config, 255, {}).snapshot_steps == (255, 256)
+    assert with_settings(config, {"snapshots": 2}).snapshot_steps == (0, 256)
+    assert with_settings(config, {"snapshots": 3}).snapshot_steps == (0, 1, 256)
+    assert branch_from(config, 240, {"snapshots": 6}).snapshot_steps == (240, 241, 242, 244, 248, 256)
+    assert branch_from(config, 255, {}).snapshot_steps == (255, 256)
 
 
 # ---- step sizes
@@ -281,15 +285,19 @@ def test_a_schedule_starts_at_the_learning_rate_and_ends_near_its_goal(
     schedule: Any, first: float, middle: float, last: float
 ) -> None:
     optimiser = Optimiser(learning_rate=0.5, schedule=schedule)
-    assert optimiser.rate(1, 100) == first
-    assert optimiser.rate(51, 100) == pytest.approx(middle)
-    assert optimiser.rate(100, 100) == pytest.approx(last)
+    assert optimiser.learning_rate_at(1, 100) == first
+    assert optimiser.learning_rate_at(51, 100) == pytest.approx(middle)
+    assert optimiser.learning_rate_at(100, 100) == pytest.approx(last)
 
 
-def test_warmup_rises_in_even_steps_to_the_learning_rate() -> None:
+def test_warmup_is_linear() -> None:
     optimiser = Optimiser(learning_rate=0.5, warmup=4)
-    assert [optimiser.rate(step, 100) for step in range(1, 8)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5])
-    assert Optimiser(learning_rate=0.5, schedule="linear", warmup=4).rate(3, 100) == pytest.approx(0.5 * 0.98 * 0.6)
+    assert [optimiser.learning_rate_at(step, 100) for step in range(1, 8)] == pytest.approx(
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5]
+    )
+    assert Optimiser(learning_rate=0.5, schedule="linear", warmup=4).learning_rate_at(3, 100) == pytest.approx(
+        0.5 * 0.98 * 0.6
+    )
 
 
 @settings(deadline=None)
@@ -300,23 +308,25 @@ def test_warmup_rises_in_even_steps_to_the_learning_rate() -> None:
     st.floats(1e-6, 1.0),
     st.data(),
 )
-def test_every_step_has_a_size_and_none_is_above_the_learning_rate(
+def test_the_schedule_is_positive_and_never_above_the_learning_rate(
     schedule: Any, warmup: int, steps: int, rate: float, data: st.DataObject
 ) -> None:
     optimiser = Optimiser(learning_rate=rate, schedule=schedule, warmup=warmup)
     step = data.draw(st.integers(1, steps))
-    assert 0 < optimiser.rate(step, steps) <= rate
+    assert 0 < optimiser.learning_rate_at(step, steps) <= rate
     if step > warmup + 1:
-        assert optimiser.rate(step, steps) <= optimiser.rate(step - 1, steps)
+        assert optimiser.learning_rate_at(step, steps) <= optimiser.learning_rate_at(step - 1, steps)
 
 
 # ---- branches
 
-PARENT = changed(default("negation", "rnn"), {"replicas": 3, "epochs": 5, "learning_rate": 0.01})  # 65 steps
+PARENT = with_settings(
+    default_config("negation", "rnn"), {"replicas": 3, "epochs": 5, "learning_rate": 0.01}
+)  # 65 steps
 
 
-def test_a_branch_counts_on_from_its_parent() -> None:
-    branch = branched(PARENT, 26, {"epochs": "7", "schedule": "cosine"})
+def test_a_branch_continues_the_step_count_of_its_parent() -> None:
+    branch = branch_from(PARENT, 26, {"epochs": "7", "schedule": "cosine"})
     assert branch.branch == Branch(key(PARENT), 26)
     assert (branch.first_step, branch.steps) == (26, 7 * 13)
     assert (PARENT.first_step, PARENT.branch) == (0, None)
@@ -325,42 +335,42 @@ def test_a_branch_counts_on_from_its_parent() -> None:
 
 
 def test_a_branch_goes_through_json_and_back() -> None:
-    branch = branched(branched(PARENT, 26, {"order": 1}), 39, {})
+    branch = branch_from(branch_from(PARENT, 26, {"order": 1}), 39, {})
     whole = to_json(branch)
-    assert whole["branch"] == {"parent": key(branched(PARENT, 26, {"order": 1})), "step": 39}
-    assert parse(json.loads(json.dumps(whole))) == branch
+    assert whole["branch"] == {"parent": key(branch_from(PARENT, 26, {"order": 1})), "step": 39}
+    assert parse_config(json.loads(json.dumps(whole))) == branch
     assert "branch" not in to_json(PARENT)
-    assert parse(to_json(PARENT) | {"branch": None}) == PARENT
+    assert parse_config(to_json(PARENT) | {"branch": None}) == PARENT
 
 
 def test_a_branch_has_a_key_of_its_own() -> None:
-    other = changed(PARENT, {"seed": 1})
-    branches = [branched(PARENT, step, {}) for step in (0, 1, 26)] + [branched(PARENT, 0, {"order": 1})]
-    alike = parse(to_json(PARENT) | {"branch": {"parent": key(other), "step": 0}})
+    other = with_settings(PARENT, {"seed": 1})
+    branches = [branch_from(PARENT, step, {}) for step in (0, 1, 26)] + [branch_from(PARENT, 0, {"order": 1})]
+    alike = parse_config(to_json(PARENT) | {"branch": {"parent": key(other), "step": 0}})
     assert len({key(config) for config in [PARENT, other, alike, *branches]}) == 7
-    assert key(branched(PARENT, 26, {"order": 0, "epochs": 5, "snapshots": "12"})) == key(branches[2])
+    assert key(branch_from(PARENT, 26, {"order": 0, "epochs": 5, "snapshots": "12"})) == key(branches[2])
     assert key(branches[2]) == "3ein35qxbhy3"  # the same for ever
 
 
-def test_a_branch_keeps_what_its_parent_learns_and_from_which_seeds() -> None:
+def test_a_branch_keeps_task_model_and_seeds_of_its_parent() -> None:
     refused = [name for name in fields(PARENT) if name not in BRANCH_SETTINGS]
     assert {"p_not", "train_size", "hidden", "width", "seed", "replicas", "batch_size", "threads"} <= {*refused}
     for name in [*refused, "task.p_not", "branch", "nonsense", "x" * 500]:
         with pytest.raises(InvalidSetting, match="A branch keeps the task, the model and the seeds") as raised:
-            branched(PARENT, 26, {name: 1})
+            branch_from(PARENT, 26, {name: 1})
         assert "\n" not in str(raised.value)
         assert len(str(raised.value)) < 250
     for name in BRANCH_SETTINGS:
         assert name == "iterations" or name in fields(PARENT)
     with pytest.raises(InvalidSetting, match=r"epochs = 0 is not possible\. Give a whole number from 1 to 2,000"):
-        branched(PARENT, 26, {"epochs": 0})
+        branch_from(PARENT, 26, {"epochs": 0})
 
 
 @pytest.mark.parametrize("step", [-1, 65, 66, 10**30, True, False, None, 1.0, 1.5, "3", [], {}, math.nan])
-def test_a_branch_from_an_impossible_step_is_refused(step: Any) -> None:
+def test_a_branch_from_an_impossible_step_is_rejected(step: Any) -> None:
     for make in (
-        lambda: _untyped(branched)(PARENT, step, {}),
-        lambda: parse(to_json(PARENT) | {"branch": {"parent": key(PARENT), "step": step}}),
+        lambda: _untyped(branch_from)(PARENT, step, {}),
+        lambda: parse_config(to_json(PARENT) | {"branch": {"parent": key(PARENT), "step": step}}),
     ):
         with pytest.raises(InvalidSetting, match="whole number from 0 to 64, or more epochs") as raised:
             make()
@@ -401,15 +411,15 @@ def _untyped(function: Any) -> Any:
     ],
     ids=range(23),
 )
-def test_a_branch_that_is_none_is_refused_in_a_sentence(branch: object) -> None:
+def test_malformed_branches_are_rejected_in_one_sentence(branch: object) -> None:
     with pytest.raises(InvalidSetting) as raised:
-        parse(to_json(PARENT) | {"branch": branch})
+        parse_config(to_json(PARENT) | {"branch": branch})
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 200
 
 
-def test_a_branch_that_is_changed_stays_one_and_ends_after_its_step() -> None:
-    branch = branched(PARENT, 26, {})
-    assert changed(branch, {"epochs": 3}).branch == branch.branch
+def test_a_branch_with_other_settings_stays_a_branch_and_must_end_after_its_step() -> None:
+    branch = branch_from(PARENT, 26, {})
+    assert with_settings(branch, {"epochs": 3}).branch == branch.branch
     with pytest.raises(InvalidSetting, match=r"branch from step 26 is not possible\. Give a whole number from 0 to 25"):
-        changed(branch, {"epochs": 2})
+        with_settings(branch, {"epochs": 2})

@@ -10,7 +10,7 @@ from explorer.models.configs import TransformerTextConfig
 from explorer.models.layers import replica, stack
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.training.config import Optimiser
-from explorer.training.optimisers import SGD, Muon, RMSProp, Stepper, orthogonal
+from explorer.training.optimisers import SGD, Muon, ReplicaOptimizer, RMSProp, orthogonalize
 
 METHODS = ("adam", "sgd", "rmsprop", "muon")
 
@@ -25,15 +25,15 @@ def settings(method: Any, **others: Any) -> Optimiser:
     return Optimiser(method=method, **{**usual, **others})
 
 
-def follow(model: nn.Module, stepper: Stepper, first: int = 0, last: int = 5) -> None:
+def follow(model: nn.Module, optimizer: ReplicaOptimizer, first: int = 0, last: int = 5) -> None:
     """Some steps along the gradients of one task: the next id is the same one."""
     for step in range(first, last):
-        shape = (stepper.replicas, 3, 5) if stepper.replicas > 1 else (3, 5)
+        shape = (optimizer.replicas, 3, 5) if optimizer.replicas > 1 else (3, 5)
         ids = torch.randint(11, shape[-2:], generator=Generator().manual_seed(step)).expand(shape)
-        stepper.zero_grad()
+        optimizer.zero_grad()
         surprise = -model(ids).log_softmax(dim=-1).gather(-1, ids[..., None])
         surprise.mean(dim=(-3, -2, -1)).backward(torch.ones(shape[:-2]))
-        stepper.step(step + 1, 10)
+        optimizer.step(step + 1, 10)
 
 
 def weights(model: nn.Module) -> dict[str, Tensor]:
@@ -67,11 +67,11 @@ def test_steps_equal_those_of_torch(ours: Any, theirs: Any) -> None:
     assert_close(weights(one), weights(other), 1e-6)
 
 
-def test_weight_decay_shrinks_beside_the_step_as_adamw_does() -> None:
+def test_weight_decay_equals_that_of_adamw() -> None:
     one, other = made(), made()
-    stepper = Stepper(one, settings("adam"), 1)
+    optimizer = ReplicaOptimizer(one, settings("adam"), 1)
     reference = torch.optim.AdamW(other.parameters(), lr=0.01, betas=(0.9, 0.95), weight_decay=0.1)
-    follow(one, stepper)
+    follow(one, optimizer)
     for step in range(5):
         ids = torch.randint(11, (3, 5), generator=Generator().manual_seed(step))
         reference.zero_grad()
@@ -81,38 +81,38 @@ def test_weight_decay_shrinks_beside_the_step_as_adamw_does() -> None:
 
 
 @pytest.mark.parametrize("shape", [(1, 4, 4), (3, 4, 16), (2, 16, 4)])
-def test_orthogonal_brings_every_singular_value_near_one(shape: tuple[int, ...]) -> None:
+def test_orthogonalize_brings_every_singular_value_near_one(shape: tuple[int, ...]) -> None:
     g = torch.randn(shape, generator=Generator().manual_seed(1))
-    values = torch.linalg.svdvals(orthogonal(g))
+    values = torch.linalg.svdvals(orthogonalize(g))
     assert values.min() > 0.3
     assert values.max() < 1.4
     # It turns nothing: U and V stay, so the product with G^T is as good as symmetric and positive.
-    product = orthogonal(g) @ g.mT
+    product = orthogonalize(g) @ g.mT
     assert ((product - product.mT).norm() / product.norm()) < 0.1
 
 
-def test_muon_takes_queries_keys_and_values_apart_and_leaves_embedding_and_answer_to_adam() -> None:
+def test_muon_separates_queries_keys_and_values_and_leaves_embedding_and_readout_to_adam() -> None:
     model = made()
-    stepper = Stepper(model, settings("muon"), 1)
-    muon = stepper._methods["muon."]
+    optimizer = ReplicaOptimizer(model, settings("muon"), 1)
+    muon = optimizer._methods["muon."]
     assert isinstance(muon, Muon)
     inner = 8 * 24 + 8 * 8 + 2 * 8 * 12
     assert muon.weights.numel() == 2 * inner
-    assert {shape: sum(len(part) for part in parts) for shape, parts in muon._alike.items()} == {
+    assert {shape: sum(len(part) for part in parts) for shape, parts in muon._by_shape.items()} == {
         (8, 8): 2 * (3 + 1),
         (12, 8): 2,
         (8, 12): 2,
     }
     before = weights(model)
-    follow(model, stepper, last=1)
+    follow(model, optimizer, last=1)
     assert all(not torch.equal(before[name], value) for name, value in weights(model).items())
 
 
-def test_the_rest_that_muon_leaves_to_adam_shrinks_by_a_decay_of_its_own() -> None:
+def test_parameters_that_muon_leaves_to_adam_have_their_own_weight_decay() -> None:
     plain, shrunk = made(), made()
     before = weights(plain)
-    follow(plain, Stepper(plain, settings("muon"), 1), last=1)
-    follow(shrunk, Stepper(shrunk, settings("muon", rest_decay=0.5), 1), last=1)
+    follow(plain, ReplicaOptimizer(plain, settings("muon"), 1), last=1)
+    follow(shrunk, ReplicaOptimizer(shrunk, settings("muon", rest_decay=0.5), 1), last=1)
     for name, value in weights(plain).items():
         less = 0.0 if name.startswith("blocks") and value.dim() == 2 else 0.01 * 0.5
         assert_close({name: weights(shrunk)[name]}, {name: value - less * before[name]}, 1e-6)
@@ -123,62 +123,67 @@ def test_replicas_step_as_the_solo_model_does(method: str) -> None:
     solo = [made(seed) for seed in (1, 2, 3)]
     together = stack(solo)
     chosen = settings(method, clip=0.05)
-    follow(together, Stepper(together, chosen, 3))
+    follow(together, ReplicaOptimizer(together, chosen, 3))
     for r, model in enumerate(solo):
-        follow(model, Stepper(model, chosen, 1))
+        follow(model, ReplicaOptimizer(model, chosen, 1))
         assert_close(weights(replica(together, r)), weights(model), 2e-2 if method == "muon" else 1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("average", [0.0, 0.9])
-def test_going_on_from_its_state_equals_never_having_stopped(method: str, average: float) -> None:
+def test_resuming_from_its_state_equals_an_uninterrupted_training(method: str, average: float) -> None:
     whole, part, rest = made(), made(), made(2)
-    one = Stepper(whole, settings(method), 1, average)
+    one = ReplicaOptimizer(whole, settings(method), 1, average)
     follow(whole, one)
-    before, after = Stepper(part, settings(method), 1, average), Stepper(rest, settings(method), 1, average)
+    before, after = (
+        ReplicaOptimizer(part, settings(method), 1, average),
+        ReplicaOptimizer(rest, settings(method), 1, average),
+    )
     follow(part, before, 0, 3)
-    before.swap()
+    before.swap_averaged_weights()
     kept = weights(part)
-    before.swap()
+    before.swap_averaged_weights()
     for name, value in rest.state_dict().items():
         value.copy_(kept[name])
     after.restore(before.state(), 3)
     follow(rest, after, 3, 5)
     assert_close(weights(rest), weights(whole))
-    one.swap()
-    after.swap()
+    one.swap_averaged_weights()
+    after.swap_averaged_weights()
     assert_close(weights(rest), weights(whole))
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
-def test_a_long_gradient_is_shortened_to_the_length_that_is_set(replicas: int) -> None:
+def test_a_long_gradient_is_clipped_to_the_set_norm(replicas: int) -> None:
     model = made() if replicas == 1 else stack([made(1), made(2)])
-    stepper = Stepper(model, settings("sgd", clip=0.01, momentum=0.0, weight_decay=0.0, learning_rate=1.0), replicas)
+    optimizer = ReplicaOptimizer(
+        model, settings("sgd", clip=0.01, momentum=0.0, weight_decay=0.0, learning_rate=1.0), replicas
+    )
     before = weights(model)
-    follow(model, stepper, last=1)
+    follow(model, optimizer, last=1)
     for r in range(replicas):
         moved = [weights(model)[name] - value for name, value in before.items()]
         moved = [value[r] for value in moved] if replicas > 1 else moved
         assert torch.stack([value.norm() for value in moved]).norm() == pytest.approx(0.01, rel=1e-3)
 
 
-def test_a_short_gradient_is_left_alone() -> None:
+def test_a_short_gradient_is_not_clipped() -> None:
     one, other = made(), made()
-    follow(one, Stepper(one, settings("adam", clip=1e6), 1))
-    follow(other, Stepper(other, settings("adam"), 1))
+    follow(one, ReplicaOptimizer(one, settings("adam", clip=1e6), 1))
+    follow(other, ReplicaOptimizer(other, settings("adam"), 1))
     assert_close(weights(one), weights(other))
 
 
 def test_the_mean_of_the_weights_is_swapped_in_and_out() -> None:
     model = made()
-    stepper = Stepper(model, settings("sgd", momentum=0.0, weight_decay=0.0), 1, 0.5)
+    optimizer = ReplicaOptimizer(model, settings("sgd", momentum=0.0, weight_decay=0.0), 1, 0.5)
     means = weights(model)
     for step in range(4):
-        follow(model, stepper, step, step + 1)
+        follow(model, optimizer, step, step + 1)
         keep = min(0.5, (step + 1) / (step + 10))
         means = {name: keep * mean + (1 - keep) * weights(model)[name] for name, mean in means.items()}
     now = weights(model)
-    stepper.swap()
+    optimizer.swap_averaged_weights()
     assert_close(weights(model), means, 1e-6)
-    stepper.swap()
+    optimizer.swap_averaged_weights()
     assert_close(weights(model), now)

@@ -14,16 +14,24 @@ from hypothesis import strategies as st
 
 from explorer.catalogue import models_of
 from explorer.errors import Diverged
-from explorer.training.config import branched, changed, default
+from explorer.training.config import branch_from, default_config, with_settings
 from explorer.training.events import Checkpoint, Evaluation, Event, Step
 from explorer.training.record import Curves, Record
 from explorer.training.recorder import Recorder, as_checkpoint, record_run
 from explorer.training.train import train
-from tests.training.alike import STEPS, assert_alike, broken_off, checkpoints, short, told, whole
+from tests.export.alike import (
+    STEPS,
+    assert_records_equal,
+    checkpoints,
+    comparable_events,
+    full_training,
+    interrupt_training,
+    short_config,
+)
 
 MODELS = models_of("negation")
 
-CONFIG = changed(default("negation", "rnn"), {"epochs": 3, "train_size": 211, "replicas": 2})
+CONFIG = with_settings(default_config("negation", "rnn"), {"epochs": 3, "train_size": 211, "replicas": 2})
 
 
 @pytest.fixture
@@ -36,7 +44,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 def recorded(events: tuple[Event, ...] | list[Event], ask: Iterator[bool] | None = None) -> Recorder:
     """A recorder that took these events in, and was asked for its curves in between."""
-    recorder = Recorder(short(replicas=2))
+    recorder = Recorder(short_config(replicas=2))
     for event in events:
         recorder.add(event)
         if ask and next(ask):
@@ -62,16 +70,16 @@ def test_curves_before_the_first_step_are_empty() -> None:
     recorder = Recorder(CONFIG)
     events = train(CONFIG)
     recorder.add(next(events))
-    assert not recorder.evaluated
+    assert not recorder.has_evaluation
     assert recorder.curves().step == 0
     recorder.add(next(events))
-    assert recorder.evaluated
+    assert recorder.has_evaluation
     assert recorder.curves().losses.shape == (0, 2)
     assert recorder.curves().answers["sustain"].shape == (1, 2, 6)
     assert recorder.curves().tokens.tolist() == [0]
 
 
-def test_what_was_handed_out_is_never_changed() -> None:
+def test_returned_curves_never_change() -> None:
     recorder = Recorder(CONFIG)
     events = train(CONFIG)
     for _ in range(15):
@@ -99,43 +107,43 @@ def test_what_was_handed_out_is_never_changed() -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.booleans(), min_size=80, max_size=80))
-def test_asking_often_or_once_gives_the_same_curves(asked: list[bool]) -> None:
-    events = whole(short(replicas=2))
+def test_reading_the_curves_often_or_once_gives_the_same_curves(asked: list[bool]) -> None:
+    events = full_training(short_config(replicas=2))
     assert_same_curves(recorded(events, iter(asked)).curves(), recorded(events).curves())
 
 
-def test_time_stands_still_between_two_turns(clock: list[float]) -> None:
+def test_time_between_two_slices_does_not_count(clock: list[float]) -> None:
     recorder = Recorder(CONFIG)
     step = torch.zeros(2)
     assert recorder.seconds == 0
-    recorder.go()
+    recorder.start_clock()
     clock[0] += 3
     recorder.add(Step(1, step, 5.0))
-    recorder.rest()
+    recorder.stop_clock()
     clock[0] += 1_000
     assert recorder.seconds == 3
     recorder.add(Step(2, step, 5.0))
-    recorder.go()
+    recorder.start_clock()
     clock[0] += 4
     recorder.add(Step(3, step, 7.0))
-    recorder.rest()
-    recorder.rest()
+    recorder.stop_clock()
+    recorder.stop_clock()
     assert recorder.curves().seconds.tolist() == [0, 3, 3, 7]
     assert recorder.curves().tokens.tolist() == [0, 5, 10, 17]
     assert recorder.record().seconds == 7
 
 
-def test_time_and_tokens_go_on_from_the_record_before(clock: list[float]) -> None:
-    config = short()
+def test_time_and_tokens_continue_from_the_earlier_record(clock: list[float]) -> None:
+    config = short_config()
     recorder = Recorder(config)
-    recorder.go()
+    recorder.start_clock()
     clock[0] += 5
-    before = broken_off(recorder, train(config), 20)
+    before = interrupt_training(recorder, train(config), 20)
     clock[0] += 1_000
     assert before.seconds == 5
     again = Recorder(config, before)
     assert (again.step, again.seconds, again.parameters) == (20, 5, before.parameters)
-    again.go()
+    again.start_clock()
     clock[0] += 2
     for event in train(config, as_checkpoint(20, before.snapshots[20])):
         again.add(event)
@@ -147,8 +155,8 @@ def test_time_and_tokens_go_on_from_the_record_before(clock: list[float]) -> Non
 # ---- broken off and gone on with
 
 
-def test_a_training_that_was_stopped_stands_at_its_last_checkpoint() -> None:
-    config = short(replicas=2)
+def test_the_record_of_a_stopped_training_ends_at_its_last_checkpoint() -> None:
+    config = short_config(replicas=2)
     recorder = Recorder(config)
     for event in train(config):
         recorder.add(event)
@@ -167,74 +175,74 @@ def test_a_training_that_was_stopped_stands_at_its_last_checkpoint() -> None:
 
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("model", MODELS)
-def test_a_training_in_three_parts_has_the_record_of_one_in_one(model: str, replicas: int) -> None:
-    config = short(model, replicas=replicas)
-    first = broken_off(Recorder(config), train(config), 10)
+def test_a_training_in_three_parts_has_the_record_of_an_uninterrupted_one(model: str, replicas: int) -> None:
+    config = short_config(model, replicas=replicas)
+    first = interrupt_training(Recorder(config), train(config), 10)
     recorder = Recorder(config, first)
-    second = broken_off(recorder, train(config, as_checkpoint(10, first.snapshots[10])), 20)
+    second = interrupt_training(recorder, train(config, as_checkpoint(10, first.snapshots[10])), 20)
     assert second.curves.step == 20
-    assert_alike(record_run(config, before=second), record_run(config))
+    assert_records_equal(record_run(config, before=second), record_run(config))
 
 
-def test_it_may_be_broken_off_anywhere() -> None:
-    config = short(replicas=2)
-    events, complete = whole(config), recorded(whole(config)).record()
+def test_a_training_may_be_interrupted_at_any_event() -> None:
+    config = short_config(replicas=2)
+    events, complete = full_training(config), recorded(full_training(config)).record()
     for many in range(3, len(events), 4):  # whatever came, from the first checkpoint on
         before = recorded(events[: many + 1]).record("stopped")
         assert before.curves.step == max(before.snapshots)
-        assert_alike(record_run(config, before=before), complete)
+        assert_records_equal(record_run(config, before=before), complete)
 
 
-def test_a_finished_record_that_is_gone_on_with_is_finished() -> None:
-    config = short(replicas=2)
+def test_a_finished_record_that_is_resumed_stays_finished() -> None:
+    config = short_config(replicas=2)
     complete = record_run(config)
     again = record_run(config, before=complete)
     assert again.finished
-    assert_alike(again, complete)
+    assert_records_equal(again, complete)
 
 
-def test_a_checkpoint_that_a_later_one_replaced_is_not_kept() -> None:
-    config = short()
-    before = broken_off(Recorder(config), train(config), 20)
+def test_a_checkpoint_replaced_by_a_later_one_is_dropped() -> None:
+    config = short_config()
+    before = interrupt_training(Recorder(config), train(config), 20)
     assert sorted(before.snapshots) == [0, 1, 3, 10, 20]
     recorder = Recorder(config, before)
-    later = broken_off(recorder, train(config, as_checkpoint(20, before.snapshots[20])), 30)
+    later = interrupt_training(recorder, train(config, as_checkpoint(20, before.snapshots[20])), 30)
     assert sorted(later.snapshots) == [0, 1, 3, 10, 30]
 
 
-def test_a_training_that_is_stopped_again_before_its_next_checkpoint_stands_where_it_stood() -> None:
-    config = short()
-    before = broken_off(Recorder(config), train(config), 20)
+def test_a_training_stopped_again_before_its_next_checkpoint_keeps_its_record() -> None:
+    config = short_config()
+    before = interrupt_training(Recorder(config), train(config), 20)
     recorder = Recorder(config, before)
     for event in train(config, as_checkpoint(20, before.snapshots[20])):
         recorder.add(event)
         if recorder.step == 25:
             break
-    assert_alike(recorder.record("stopped"), before)
+    assert_records_equal(recorder.record("stopped"), before)
 
 
-def test_a_listener_hears_every_event_of_what_is_left() -> None:
-    config, heard = short(), []
-    before = broken_off(Recorder(config), train(config), 20)
+def test_on_event_receives_every_remaining_event() -> None:
+    config, heard = short_config(), []
+    before = interrupt_training(Recorder(config), train(config), 20)
     record_run(config, heard.append, before)
-    assert told(heard) == told(whole(config), after=20)
+    assert comparable_events(heard) == comparable_events(full_training(config), after=20)
 
 
 # ---- branches
 
 
 def branch_of(parent: Record, step: int, **changes: object) -> tuple[Recorder, list[Event]]:
-    config = branched(parent.config, step, changes)
+    config = branch_from(parent.config, step, changes)
     at = step - parent.curves.first
     origin = float(parent.curves.tokens[at]), float(parent.curves.seconds[at])
     return Recorder(config, origin=origin), list(train(config, as_checkpoint(step, parent.snapshots[step])))
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_a_branch_goes_on_from_its_parents_tokens_and_seconds(replicas: int, clock: list[float]) -> None:
-    parent = record_run(short(replicas=replicas), lambda _: clock.__setitem__(0, clock[0] + 1))
+def test_a_branch_continues_its_parents_tokens_and_seconds(replicas: int, clock: list[float]) -> None:
+    parent = record_run(short_config(replicas=replicas), lambda _: clock.__setitem__(0, clock[0] + 1))
     recorder, events = branch_of(parent, 10)
-    recorder.go()
+    recorder.start_clock()
     for event in events:
         recorder.add(event)
         clock[0] += 1
@@ -254,24 +262,24 @@ def test_a_branch_goes_on_from_its_parents_tokens_and_seconds(replicas: int, clo
 
 
 @pytest.mark.parametrize("step", [10, 11, 13, 20])  # its first step, two that it keeps, and one only to go on from
-def test_a_branch_that_was_broken_off_ends_as_in_one_go(step: int) -> None:
-    parent = record_run(short(replicas=2))
+def test_an_interrupted_branch_ends_as_an_uninterrupted_one(step: int) -> None:
+    parent = record_run(short_config(replicas=2))
     recorder, events = branch_of(parent, 10, order=2)
     for event in events:
         recorder.add(event)
     other, again = branch_of(parent, 10, order=2)
-    before = broken_off(other, again, step)
+    before = interrupt_training(other, again, step)
     assert before.curves.step == step
-    assert_alike(record_run(before.config, before=before), recorder.record())
+    assert_records_equal(record_run(before.config, before=before), recorder.record())
 
 
 # ---- divergence
 
 
 @pytest.mark.parametrize("batch_size", [64, 7])
-def test_what_came_before_a_divergence_is_kept(batch_size: int) -> None:
-    config = short(replicas=2, batch_size=batch_size)
-    healthy = broken_off(Recorder(config), train(config), 10)
+def test_curves_before_a_divergence_are_kept(batch_size: int) -> None:
+    config = short_config(replicas=2, batch_size=batch_size)
+    healthy = interrupt_training(Recorder(config), train(config), 10)
     checkpoint = as_checkpoint(10, healthy.snapshots[10])
     checkpoint.weights["embedding.weight"][0] = torch.inf
     recorder = Recorder(config, healthy)
@@ -286,13 +294,13 @@ def test_what_came_before_a_divergence_is_kept(batch_size: int) -> None:
 
 
 def test_a_training_that_diverges_at_once_leaves_an_empty_record() -> None:
-    parent = short()
-    checkpoint = checkpoints(whole(parent))[10]
+    parent = short_config()
+    checkpoint = checkpoints(full_training(parent))[10]
     weights = {name: torch.full_like(value, torch.nan) for name, value in checkpoint.weights.items()}
-    branch = branched(parent, 10, {})
+    branch = branch_from(parent, 10, {})
     recorder = Recorder(branch)
     with pytest.raises(Diverged, match="step 10"):
-        for event in train(branch, Checkpoint(10, weights, checkpoint.optimiser, kept=True)):
+        for event in train(branch, Checkpoint(10, weights, checkpoint.optimiser, is_snapshot=True)):
             recorder.add(event)
     record = recorder.record("diverged", "why")
     assert (record.curves.step, len(record.curves.evaluated), record.snapshots) == (10, 0, {})
@@ -302,7 +310,7 @@ def test_a_training_that_diverges_at_once_leaves_an_empty_record() -> None:
 
 
 @pytest.mark.parametrize("first", [0, 10])
-def test_steps_lie_along_each_axis(first: int) -> None:
+def test_axis_values_of_steps(first: int) -> None:
     moments = 4
     curves = Curves(
         first,
@@ -314,12 +322,12 @@ def test_steps_lie_along_each_axis(first: int) -> None:
         {"sustain": np.zeros((2, 2, 6), np.float32)},
     )
     steps = first + np.array([0, 2, 3])
-    assert curves.along("step", steps, 4).tolist() == steps.tolist()
-    assert curves.along("epoch", steps, 4).tolist() == [step / 4 for step in steps]
-    assert curves.along("tokens", steps, 4).tolist() == [100, 130, 160]
-    assert curves.along("seconds", steps, 4).tolist() == [1.5, 2, 4]
-    assert curves.along("tokens", curves.evaluated, 4).tolist() == [100, 160]
-    assert all(curves.along(axis, steps, 4).dtype == float for axis in ("step", "epoch", "tokens", "seconds"))
+    assert curves.axis_values("step", steps, 4).tolist() == steps.tolist()
+    assert curves.axis_values("epoch", steps, 4).tolist() == [step / 4 for step in steps]
+    assert curves.axis_values("tokens", steps, 4).tolist() == [100, 130, 160]
+    assert curves.axis_values("seconds", steps, 4).tolist() == [1.5, 2, 4]
+    assert curves.axis_values("tokens", curves.evaluated, 4).tolist() == [100, 160]
+    assert all(curves.axis_values(axis, steps, 4).dtype == float for axis in ("step", "epoch", "tokens", "seconds"))
 
 
 def part(curves: Curves, step: int) -> Curves:
@@ -331,25 +339,25 @@ def part(curves: Curves, step: int) -> Curves:
     return Curves(step, *rest, metrics, {name: values[later] for name, values in curves.answers.items()})
 
 
-def test_cutting_curves_and_putting_them_together_are_inverse() -> None:
-    curves = record_run(short(replicas=2)).curves
+def test_dividing_and_joining_curves_are_inverse() -> None:
+    curves = record_run(short_config(replicas=2)).curves
     for step in range(33):
-        early = curves.until(step)
+        early = curves.up_to(step)
         assert early.step == step
         assert (early.evaluated <= step).all()
-        assert_same_curves(early.followed_by(part(curves, step)), curves)
-        assert_same_curves(early.until(step), early)
+        assert_same_curves(early.extended_by(part(curves, step)), curves)
+        assert_same_curves(early.up_to(step), early)
 
 
-def test_curves_without_any_evaluation_can_be_followed() -> None:
-    curves = recorded(whole(short(replicas=2))).curves()
+def test_curves_without_any_evaluation_can_be_extended() -> None:
+    curves = recorded(full_training(short_config(replicas=2))).curves()
     empty = recorded([]).curves()
-    assert_same_curves(empty.followed_by(curves), curves)
-    silent = [event for event in whole(short(replicas=2)) if not isinstance(event, Evaluation)]
-    assert_same_curves(curves.until(0).followed_by(recorded(silent).curves().until(0)), curves.until(0))
+    assert_same_curves(empty.extended_by(curves), curves)
+    silent = [event for event in full_training(short_config(replicas=2)) if not isinstance(event, Evaluation)]
+    assert_same_curves(curves.up_to(0).extended_by(recorded(silent).curves().up_to(0)), curves.up_to(0))
 
 
 def test_the_last_value_of_a_metric_is_that_of_the_last_evaluation() -> None:
-    curves = recorded(whole(short(replicas=2)), (step % 3 == 0 for step in count())).curves()
+    curves = recorded(full_training(short_config(replicas=2)), (step % 3 == 0 for step in count())).curves()
     np.testing.assert_array_equal(curves.last("test_loss"), curves.metrics["test_loss"][-1])
     assert tuple(sorted({*STEPS} - {*curves.evaluated.tolist()})) == (30,)

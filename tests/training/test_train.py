@@ -13,14 +13,14 @@ import torch
 
 from explorer.catalogue import models_of
 from explorer.errors import Diverged, InvalidSetting
-from explorer.tasks.ceiling import ceiling
+from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import Negation
-from explorer.training.config import RunConfig, branched, changed, default, key
+from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.events import Checkpoint, Evaluation, Event, Started, Step
-from explorer.training.record import Record, Weights
+from explorer.training.record import Record, Snapshot
 from explorer.training.recorder import as_checkpoint, record_run
 from explorer.training.train import train
-from tests.training.alike import STEPS, bits, checkpoints, short, told, whole
+from tests.export.alike import STEPS, checkpoints, comparable_events, full_training, short_config, to_bytes
 
 MODELS = models_of("negation")
 
@@ -28,7 +28,7 @@ SHORT: dict[str, object] = {"epochs": 3, "train_size": 211, "test_size": 53}  # 
 
 
 def run(model: str, **changes: object) -> RunConfig:
-    return changed(default("negation", model), changes)
+    return with_settings(default_config("negation", model), changes)
 
 
 def losses(config: RunConfig) -> np.ndarray:
@@ -36,30 +36,32 @@ def losses(config: RunConfig) -> np.ndarray:
 
 
 @cache
-def default_race(model: str) -> Record:
+def default_record(model: str) -> Record:
     """The released configuration, eight seeds side by side."""
     return record_run(run(model, replicas=8))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("model", [name for name in MODELS if name != "bag_of_words"])
 def test_every_network_learns_negation_in_every_seed(model: str) -> None:
-    assert default_race(model).curves.last("exact_accuracy").tolist() == [1.0] * 8
+    assert default_record(model).curves.last("exact_accuracy").tolist() == [1.0] * 8
 
 
 def test_bag_of_words_ends_at_its_ceiling_in_every_seed() -> None:
-    record = default_race("bag_of_words")
-    best = ceiling(Negation(record.config.task).sentences)
+    record = default_record("bag_of_words")
+    best = linear_readout_ceiling(Negation(record.config.task).sentences)
     np.testing.assert_allclose(record.curves.last("exact_accuracy"), best)
     # The test holds 200 drawn sentences: two standard deviations of the mean over eight seeds are 0.016.
     assert record.curves.last("test_accuracy").mean() == pytest.approx(best, abs=0.016)
 
 
-def test_bag_of_words_in_an_even_world_ends_below_its_ceiling() -> None:
+def test_bag_of_words_with_p_not_one_half_ends_below_its_ceiling() -> None:
     record = record_run(run("bag_of_words", replicas=8, p_not=0.5, epochs=100, train_size=9_973, batch_size=997))
-    assert ceiling(Negation(record.config.task).sentences) == pytest.approx(5 / 6)
+    assert linear_readout_ceiling(Negation(record.config.task).sentences) == pytest.approx(5 / 6)
     assert record.curves.last("exact_accuracy").mean() == pytest.approx(2 / 3, abs=0.05)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("padding", ["pad", "eos"])
 @pytest.mark.parametrize("model", MODELS)
 def test_replica_of_a_run_equals_the_solo_run_of_its_seed(model: str, padding: str) -> None:
@@ -104,7 +106,7 @@ def test_two_trainings_at_once_are_bit_equal_to_each_alone() -> None:
 
 LEAVES_ALONE = """
 import random, numpy, torch
-from explorer.training.config import changed, default
+from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 
 def states():
@@ -112,11 +114,12 @@ def states():
 
 before = states()
 for model in ("bag_of_words", "gru", "transformer"):
-    record_run(changed(default("negation", model), {"epochs": 2, "replicas": 2}))
+    record_run(with_settings(default_config("negation", model), {"epochs": 2, "replicas": 2}))
     assert states() == before, model
 """
 
 
+@pytest.mark.slow
 def test_a_training_leaves_the_global_generators_alone() -> None:
     # In a process of its own: the type checker of these tests draws from Python's generator.
     subprocess.run([sys.executable, "-c", LEAVES_ALONE], cwd=Path(__file__).parents[2], check=True)
@@ -132,7 +135,7 @@ def test_global_generators_do_not_change_a_training() -> None:
     torch.set_rng_state(state)
 
 
-def test_between_two_events_torch_is_as_it_was() -> None:
+def test_between_two_events_gradients_are_enabled() -> None:
     for _ in train(run("rnn", **SHORT)):  # trainings take turns on one thread: nobody may pause with gradients off
         assert torch.is_grad_enabled()
         assert not torch.is_inference_mode_enabled()
@@ -148,13 +151,17 @@ def test_closing_the_generator_stops_the_training() -> None:
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_events_tell_the_whole_training(replicas: int) -> None:
+def test_events_of_a_whole_training(replicas: int) -> None:
     config = run("bag_of_words", **SHORT, replicas=replicas, snapshots=2)
     events = list(train(config))
     assert events[0] == Started(parameters=24)  # 11 tokens and a bias, for two classes
     assert [e.step for e in events if isinstance(e, Step)] == list(range(1, 13))
     assert [e.step for e in events if isinstance(e, Evaluation)] == [0, 4, 8, 12]
-    assert [(e.step, e.kept) for e in events if isinstance(e, Checkpoint)] == [(0, True), (10, False), (12, True)]
+    assert [(e.step, e.is_snapshot) for e in events if isinstance(e, Checkpoint)] == [
+        (0, True),
+        (10, False),
+        (12, True),
+    ]
     last = events[-1]
     assert isinstance(last, Checkpoint)
     assert {name: tuple(value.shape) for name, value in last.weights.items()} == {
@@ -176,14 +183,14 @@ def test_tokens_are_those_that_were_read() -> None:
     assert {e.tokens for e in train(config) if isinstance(e, Step)} == {sum(lengths[s.text] for s in drawn)}
 
 
-def test_a_snapshot_is_evaluated_where_it_is_kept() -> None:
-    config = short()
-    kept = [e.step for e in whole(config) if isinstance(e, Checkpoint) and e.kept]
+def test_every_snapshot_step_is_evaluated() -> None:
+    config = short_config()
+    kept = [e.step for e in full_training(config) if isinstance(e, Checkpoint) and e.is_snapshot]
     assert tuple(kept) == config.snapshot_steps == (0, 1, 3, 10, 32)
-    assert {*kept} <= {e.step for e in whole(config) if isinstance(e, Evaluation)}
+    assert {*kept} <= {e.step for e in full_training(config) if isinstance(e, Evaluation)}
 
 
-def test_metrics_worked_out_from_the_samples() -> None:
+def test_metrics_equal_those_computed_from_the_samples() -> None:
     record = record_run(run("rnn", **SHORT, held_out="destroy", replicas=2))
     curves, task = record.curves, Negation(record.config.task)
     labels = np.array(task.labels)
@@ -213,87 +220,91 @@ def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
 # ---- broken off and gone on with
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("model", MODELS)
-def test_going_on_from_any_checkpoint_tells_the_same_bit_for_bit(model: str, replicas: int) -> None:
-    config = short(model, replicas=replicas)
-    kept = checkpoints(whole(config))
+def test_resuming_from_any_checkpoint_gives_the_same_events_bit_for_bit(model: str, replicas: int) -> None:
+    config = short_config(model, replicas=replicas)
+    kept = checkpoints(full_training(config))
     assert tuple(kept) == STEPS
     for step, checkpoint in kept.items():
-        assert told(train(config, checkpoint)) == told(whole(config), after=step), step
+        assert comparable_events(train(config, checkpoint)) == comparable_events(full_training(config), after=step), (
+            step
+        )
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_going_on_twice_in_a_row_tells_the_same_bit_for_bit(replicas: int) -> None:
-    config = short("transformer", replicas=replicas)
-    once = list(train(config, checkpoints(whole(config))[3]))
+def test_resuming_twice_gives_the_same_events_bit_for_bit(replicas: int) -> None:
+    config = short_config("transformer", replicas=replicas)
+    once = list(train(config, checkpoints(full_training(config))[3]))
     twice = list(train(config, checkpoints(once)[20]))
-    assert told(twice) == told(whole(config), after=20)
+    assert comparable_events(twice) == comparable_events(full_training(config), after=20)
 
 
-def test_going_on_at_the_last_step_tells_nothing_new() -> None:
-    config = short()
-    assert list(train(config, checkpoints(whole(config))[32])) == [whole(config)[0]]
+def test_resuming_at_the_last_step_gives_no_new_event() -> None:
+    config = short_config()
+    assert list(train(config, checkpoints(full_training(config))[32])) == [full_training(config)[0]]
 
 
-def test_a_checkpoint_is_not_changed_by_going_on_from_it() -> None:
-    config = short()
-    checkpoint = checkpoints(whole(config))[10]
-    before = told([checkpoint])
+def test_a_checkpoint_is_not_changed_by_resuming_from_it() -> None:
+    config = short_config()
+    checkpoint = checkpoints(full_training(config))[10]
+    before = comparable_events([checkpoint])
     list(train(config, checkpoint))
-    assert told([checkpoint]) == before
+    assert comparable_events([checkpoint]) == before
 
 
 @pytest.mark.parametrize(
     "other",
-    [short("gru"), short(hidden=7), short(replicas=3), short("bag_of_words")],
+    [short_config("gru"), short_config(hidden=7), short_config(replicas=3), short_config("bag_of_words")],
     ids=["another model", "another width", "more replicas", "fewer layers"],
 )
-def test_a_checkpoint_of_another_model_is_refused(other: RunConfig) -> None:
-    checkpoint = checkpoints(whole(other))[10]
+def test_a_checkpoint_of_another_model_is_rejected(other: RunConfig) -> None:
+    checkpoint = checkpoints(full_training(other))[10]
     with pytest.raises(InvalidSetting, match=r"checkpoint of step 10 does not fit this run's model. Train it from its"):
-        list(train(short(), checkpoint))
+        list(train(short_config(), checkpoint))
 
 
 @pytest.mark.parametrize("name", ["readout.weight", "readout.mass"])
-def test_a_checkpoint_with_as_many_numbers_under_another_name_or_shape_is_refused(name: str) -> None:
-    checkpoint = checkpoints(whole(short()))[10]
+def test_a_checkpoint_with_another_parameter_name_or_shape_is_rejected(name: str) -> None:
+    checkpoint = checkpoints(full_training(short_config()))[10]
     weights = dict(checkpoint.weights)
     weights[name] = weights.pop("readout.weight").mT
     with pytest.raises(InvalidSetting, match="does not fit"):
-        list(train(short(), Checkpoint(10, weights, checkpoint.optimiser, kept=True)))
+        list(train(short_config(), Checkpoint(10, weights, checkpoint.optimiser, is_snapshot=True)))
 
 
-def test_weights_without_the_averages_of_adam_are_refused() -> None:
-    weights = {name: value.numpy() for name, value in checkpoints(whole(short()))[10].weights.items()}
+def test_weights_without_the_moments_of_adam_are_rejected() -> None:
+    weights = {name: value.numpy() for name, value in checkpoints(full_training(short_config()))[10].weights.items()}
     with pytest.raises(InvalidSetting, match="does not fit"):
-        list(train(short(), as_checkpoint(10, Weights(weights, None))))
+        list(train(short_config(), as_checkpoint(10, Snapshot(weights, None))))
 
 
 # ---- branches
 
 
 def from_parent(parent: RunConfig, step: int, **changes: object) -> list[Event]:
-    return list(train(branched(parent, step, changes), checkpoints(whole(parent))[step]))
+    return list(train(branch_from(parent, step, changes), checkpoints(full_training(parent))[step]))
 
 
 def steps_of(events: list[Event]) -> list[object]:
-    return told(event for event in events if isinstance(event, Step))
+    return comparable_events(event for event in events if isinstance(event, Step))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("model", MODELS)
 def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str, replicas: int) -> None:
-    parent = short(model, replicas=replicas)
-    parents = list(whole(parent))
-    asked = {event.step: told([event]) for event in parents if isinstance(event, Evaluation)}
+    parent = short_config(model, replicas=replicas)
+    parents = list(full_training(parent))
+    asked = {event.step: comparable_events([event]) for event in parents if isinstance(event, Evaluation)}
     for step in (0, 3, 20):
         events = from_parent(parent, step)
         assert steps_of(events) == [e for e in steps_of(parents) if e[1] > step]
         assert isinstance(events[1], Evaluation) and events[1].step == step
-        again = {event.step: told([event]) for event in events if isinstance(event, Evaluation)}
+        again = {event.step: comparable_events([event]) for event in events if isinstance(event, Evaluation)}
         assert all(again[s] == asked[s] for s in again.keys() & asked.keys())
-        assert told([checkpoints(events)[32]]) == told([checkpoints(parents)[32]])
+        assert comparable_events([checkpoints(events)[32]]) == comparable_events([checkpoints(parents)[32]])
 
 
 @pytest.mark.parametrize(
@@ -309,51 +320,53 @@ def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str,
     ids=str,
 )
 def test_a_branch_with_another_setting_differs_after_its_step_and_only_after(changes: dict[str, object]) -> None:
-    parent = short(replicas=2)
-    events, parents = from_parent(parent, 10, **changes), list(whole(parent))
-    asked = {e.step: told([e]) for e in parents if isinstance(e, Evaluation)}
-    assert told([events[1]]) == asked[10]
-    assert bits(checkpoints(events)[10].weights) == bits(checkpoints(parents)[10].weights)
+    parent = short_config(replicas=2)
+    events, parents = from_parent(parent, 10, **changes), list(full_training(parent))
+    asked = {e.step: comparable_events([e]) for e in parents if isinstance(e, Evaluation)}
+    assert comparable_events([events[1]]) == asked[10]
+    assert to_bytes(checkpoints(events)[10].weights) == to_bytes(checkpoints(parents)[10].weights)
     mine, theirs = steps_of(events), [e for e in steps_of(parents) if e[1] > 10]
     same_batches = "order" not in changes
     assert (mine[0] == theirs[0]) == same_batches  # the loss of a batch is taken before its step
     assert all(one != other for one, other in zip(mine[1:], theirs[1:], strict=False))
 
 
-def test_a_branch_with_more_epochs_goes_on_where_its_parent_ended() -> None:
-    parent = short(replicas=2)
+def test_a_branch_with_more_epochs_continues_where_its_parent_ended() -> None:
+    parent = short_config(replicas=2)
     longer = from_parent(parent, 10, epochs=12)
-    assert steps_of(longer)[:22] == [e for e in steps_of(list(whole(parent))) if e[1] > 10]
+    assert steps_of(longer)[:22] == [e for e in steps_of(list(full_training(parent))) if e[1] > 10]
     assert steps_of(longer)[-1][1] == 48
     assert steps_of(from_parent(parent, 32, epochs=12)) == steps_of(longer)[22:]
-    assert steps_of(longer) == [e for e in steps_of(list(whole(short(replicas=2, epochs=12)))) if e[1] > 10]
+    assert steps_of(longer) == [
+        e for e in steps_of(list(full_training(short_config(replicas=2, epochs=12)))) if e[1] > 10
+    ]
 
 
 def test_a_branch_of_a_branch_equals_the_first_parent() -> None:
-    parent = short(replicas=2)
-    child = branched(parent, 3, {})
-    children = list(train(child, checkpoints(whole(parent))[3]))
-    grandchild = branched(child, 13, {})
+    parent = short_config(replicas=2)
+    child = branch_from(parent, 3, {})
+    children = list(train(child, checkpoints(full_training(parent))[3]))
+    grandchild = branch_from(child, 13, {})
     assert (grandchild.branch.parent, grandchild.branch.step) == (key(child), 13)
     events = list(train(grandchild, checkpoints(children)[13]))
-    assert steps_of(events) == [e for e in steps_of(list(whole(parent))) if e[1] > 13]
+    assert steps_of(events) == [e for e in steps_of(list(full_training(parent))) if e[1] > 13]
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-def test_a_branch_is_gone_on_with_like_any_run(replicas: int) -> None:
-    parent = short("gru", replicas=replicas)
-    branch = branched(parent, 10, {"order": 3, "learning_rate": 0.01})
-    events = list(train(branch, checkpoints(whole(parent))[10]))
+def test_a_branch_is_resumed_like_any_run(replicas: int) -> None:
+    parent = short_config("gru", replicas=replicas)
+    branch = branch_from(parent, 10, {"order": 3, "learning_rate": 0.01})
+    events = list(train(branch, checkpoints(full_training(parent))[10]))
     later = [step for step in checkpoints(events) if step > 10]
     assert later
     for step in later:
-        assert told(train(branch, checkpoints(events)[step])) == told(events, after=step)
+        assert comparable_events(train(branch, checkpoints(events)[step])) == comparable_events(events, after=step)
 
 
-def test_a_branch_without_its_parents_checkpoint_is_refused() -> None:
-    parent = short()
+def test_a_branch_without_its_parents_checkpoint_is_rejected() -> None:
+    parent = short_config()
     with pytest.raises(InvalidSetting) as raised:
-        list(train(branched(parent, 10, {})))
+        list(train(branch_from(parent, 10, {})))
     assert str(raised.value) == f"This branch needs step 10 of run {key(parent)}. Train that run first."
 
 
@@ -361,26 +374,26 @@ def test_a_branch_without_its_parents_checkpoint_is_refused() -> None:
     "changes", [{"schedule": "linear"}, {"schedule": "cosine"}, {"warmup": 5}, {"order": 1}], ids=str
 )
 def test_schedule_warmup_and_order_change_the_curve(changes: dict[str, object]) -> None:
-    usual, other = losses(short()), losses(short(**changes))
+    usual, other = losses(short_config()), losses(short_config(**changes))
     assert not np.array_equal(usual, other)
-    np.testing.assert_array_equal(other, losses(short(**changes)))
+    np.testing.assert_array_equal(other, losses(short_config(**changes)))
 
 
 # ---- divergence
 
 
-def poisoned(config: RunConfig, step: int) -> Checkpoint:
-    checkpoint = checkpoints(whole(config))[step]
+def diverging_training(config: RunConfig, step: int) -> Checkpoint:
+    checkpoint = checkpoints(full_training(config))[step]
     weights = {name: value.clone() for name, value in checkpoint.weights.items()}
     weights["readout.weight"][-1, 0, 0] = torch.inf  # one number of the last replica
-    return Checkpoint(step, weights, checkpoint.optimiser, kept=True)
+    return Checkpoint(step, weights, checkpoint.optimiser, is_snapshot=True)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_numbers_without_bound_are_said_at_the_next_rest(model: str) -> None:
-    config = short(model, replicas=2, learning_rate=default("negation", model).optimiser.learning_rate)
+def test_divergence_is_noticed_at_the_next_checkpoint(model: str) -> None:
+    config = short_config(model, replicas=2, learning_rate=default_config("negation", model).optimiser.learning_rate)
     with pytest.raises(Diverged) as raised:
-        list(train(config, poisoned(config, 10)))
+        list(train(config, diverging_training(config, 10)))
     assert str(raised.value) == (
         "The training diverged by step 12: its logits are no numbers any more. The likely cause is weights that grew "
         "without bound. Take a smaller learning rate, or another seed."
@@ -388,14 +401,14 @@ def test_numbers_without_bound_are_said_at_the_next_rest(model: str) -> None:
 
 
 def test_a_large_learning_rate_is_named_as_the_cause() -> None:
-    config = short(learning_rate=0.3)
+    config = short_config(learning_rate=0.3)
     with pytest.raises(Diverged, match=r"step 12: .* the learning rate of 0.3 is 100 times the usual 0.003. Take a sm"):
-        list(train(config, poisoned(config, 10)))
+        list(train(config, diverging_training(config, 10)))
 
 
-def test_no_checkpoint_is_made_of_what_is_no_number() -> None:
-    config = short(batch_size=7, epochs=1)  # 31 steps in one epoch: nothing else is asked between 10 and 20
-    events = train(config, poisoned(config, 10))
+def test_no_checkpoint_contains_nan() -> None:
+    config = short_config(batch_size=7, epochs=1)  # 31 steps in one epoch: nothing else is asked between 10 and 20
+    events = train(config, diverging_training(config, 10))
     seen: list[Event] = []
     with pytest.raises(Diverged, match="by step 20"):
         seen.extend(events)

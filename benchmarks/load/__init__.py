@@ -1,0 +1,1 @@
+"""Load and timing tools: simulated visitors, a timed browser, and killed trainings."""

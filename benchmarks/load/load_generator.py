@@ -1,0 +1,184 @@
+"""Visitors without a browser: they speak Streamlit's own protocol, each with a cookie of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from websockets.asyncio.client import ClientConnection, connect
+
+_TIMEOUT = 20.0  # seconds to wait for the answer to a gesture before it is sent again
+_TRIES = 6
+_DONE = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+
+
+@dataclass
+class Visitor:
+    """One open page. `listen` must be running, as it is inside `visiting`."""
+
+    address: str  # http://HOST:PORT
+    query: str
+    socket: ClientConnection
+    browser: httpx.AsyncClient  # has the cookie
+    listener: asyncio.Task[None] = field(init=False)
+    widgets: dict[str, str] = field(default_factory=dict)  # ids of text inputs and buttons, by their keys
+    messages: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
+    exceptions: list[str] = field(default_factory=list)
+    unanswered: list[str] = field(default_factory=list)  # what had to be sent again
+    polls: int = 0  # how often the live picture was asked for
+    submitted_jobs: int = 0  # jobs that the server has taken on, as the page knows it
+    _states: dict[str, WidgetState] = field(default_factory=dict)
+    _cached: dict[str, ForwardMsg] = field(default_factory=dict)
+    _page: str = ""  # the hash of the page, without which a rerun leads home
+    _awaited_text: str | None = None  # the sentence whose answer is awaited
+    _run_has_begun: bool = False  # whether a run that draws it has begun since
+    _parts: dict[str, str] = field(default_factory=dict)  # the fragments that widgets stand in, by ids of widgets
+    _answered: asyncio.Event = field(default_factory=asyncio.Event)
+    _live: asyncio.Task[None] | None = None
+
+    async def type(self, text: str) -> float:
+        """Seconds from a typed sentence until the page that answers it is whole."""
+        name = self.widgets["say"]
+        self._states[name] = WidgetState(id=name, string_value=text)
+        self._awaited_text, self._run_has_begun = text, False
+        return await self._run(self._parts.get(name, ""))
+
+    async def press(self, button: str) -> float:
+        """Seconds until the page has answered to a press of a button."""
+        name = self.widgets[button]
+        self.messages.clear()
+        return await self._run(self._parts.get(name, ""), WidgetState(id=name, trigger_value=True))
+
+    async def jobs(self) -> list[dict[str, Any]]:
+        """What the panel of trainings is told."""
+        return list((await self.browser.get("/jobs")).json()["jobs"])
+
+    async def stop_all(self) -> None:
+        """Stop what this visitor is training, as the panel's button does."""
+        for row in await self.jobs():
+            if row["can_stop"]:
+                await self.browser.post(f"/jobs/{row['key']}/stop", headers={"X-Lineage": "1"})
+
+    async def _run(self, part: str = "", *triggers: WidgetState) -> float:
+        self._answered.clear()
+        start = time.perf_counter()
+        await self._send(part, triggers)
+        answer = asyncio.create_task(self._answered.wait())
+        for _ in range(_TRIES):
+            await asyncio.wait((answer, self.listener), timeout=_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+            if answer.done() or self.listener.done():
+                break
+            self.unanswered.append(self._awaited_text or "(a press, or the opening)")
+            await self._send(part)
+        if not answer.done():
+            answer.cancel()
+            if self.listener.done():
+                await self.listener  # what ended it is the cause
+            raise TimeoutError(f"no answer to any of {_TRIES} messages within {_TIMEOUT:.0f} s each")
+        return time.perf_counter() - start
+
+    async def _send(self, fragment: str = "", triggers: tuple[WidgetState, ...] = ()) -> None:
+        message = BackMsg()
+        rerun = message.rerun_script
+        rerun.query_string, rerun.page_script_hash = self.query, self._page
+        rerun.page_name = "" if self._page else "negation"  # by its name only until the server has said its hash
+        rerun.fragment_id = fragment
+        rerun.widget_states.widgets.extend([*self._states.values(), *triggers])
+        rerun.cached_message_hashes.extend(self._cached)
+        rerun.context_info.url = f"{self.address}/negation"
+        await self.socket.send(message.SerializeToString())
+
+    async def listen(self) -> None:
+        """Take in what the server says, and do what a browser does about it."""
+        async for data in self.socket:
+            message = ForwardMsg.FromString(data)  # type: ignore[arg-type]  # the server sends bytes
+            if message.ref_hash:
+                message = self._cached.get(message.ref_hash, message)
+            elif message.metadata.cacheable:
+                self._cached[message.hash] = message
+            match message.WhichOneof("type"):
+                case "delta":
+                    self._handle_element(message.delta.new_element, message.delta.fragment_id)
+                case "page_info_changed":
+                    self.query = message.page_info_changed.query_string
+                case "new_session":
+                    parts = message.metadata.run.fragment_ids
+                    self._run_has_begun = (
+                        self._run_has_begun or not parts or self._parts.get(self.widgets.get("say", "")) in parts
+                    )
+                case "navigation":
+                    self._page = message.navigation.page_script_hash
+                case "script_finished" if message.script_finished in _DONE:
+                    whole = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+                    if self._run_has_begun if self._awaited_text is not None else whole:
+                        self._awaited_text = None
+                        self._answered.set()
+
+    def _handle_element(self, element: Any, part: str) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "exception":
+            self.exceptions.append(f"{element.exception.type}: {element.exception.message}")
+        elif kind == "text_input":
+            self._remember(element.text_input.id, part)
+        elif kind == "button":
+            self._remember(element.button.id, part)
+        elif kind == "markdown":
+            self.messages.add(element.markdown.body)
+        elif kind == "alert":
+            self.messages.add(element.alert.body)
+        elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_jobs_panel":
+            self.submitted_jobs = json.loads(element.bidi_component.json)["news"]
+        elif kind == "bidi_component" and _key(element.bidi_component.id) == "negation-race":
+            self._stop_live()
+            if live := json.loads(element.bidi_component.json)["live"]:
+                self._live = asyncio.create_task(self._follow(**live))
+
+    def _remember(self, widget: str, part: str) -> None:
+        self.widgets[_key(widget)] = widget
+        self._parts[widget] = part
+
+    async def _follow(self, address: str, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            self.polls += 1
+            answer = await self.browser.get(address)
+            if answer.json() is None:
+                await self._send()  # as the picture does: the page is run once more
+
+    def _stop_live(self) -> None:
+        if self._live:
+            self._live.cancel()
+            self._live = None
+
+
+def _key(widget: str) -> str:
+    """The key that a page gave to a widget: $$ID-hash-key."""
+    return widget.split("-", 2)[-1]
+
+
+@asynccontextmanager
+async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Visitor]:
+    """Somebody new who has the negation page open, until they leave."""
+    url = address.replace("http://", "ws://") + "/_stcore/stream"
+    async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as browser:
+        answer = await browser.get("/negation", headers={"Accept": "text/html"})
+        cookie = {"Cookie": answer.headers["set-cookie"].partition(";")[0]}
+        async with connect(url, additional_headers=cookie, max_size=None, ping_interval=None, proxy=None) as socket:
+            visitor = Visitor(address, query, socket, browser)
+            visitor.listener = asyncio.create_task(visitor.listen())
+            try:
+                await visitor._run()
+                yield visitor
+            finally:
+                visitor._stop_live()
+                visitor.listener.cancel()
+                await asyncio.gather(visitor.listener, return_exceptions=True)

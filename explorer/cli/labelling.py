@@ -1,0 +1,94 @@
+"""`predict` and `inspect` for sequence labelling runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from explorer.cli.common import print_json
+from explorer.cli.tables import head_rows, print_rows, round_or_none, write_arrays
+from explorer.run_store import store
+from explorer.tasks.sequence_labelling.config import LabellingConfig
+
+if TYPE_CHECKING:
+    from explorer.inspection.words.labelling import PositionAnswer
+
+
+def predict_row(stored: store.StoredRun, task: LabellingConfig, text: str, as_json: bool) -> None:
+    """Print the prediction at every position, averaged over the seeds, and whether it is right where the answer is
+    known.
+    """
+    from explorer.inspection.load_model import load_model
+    from explorer.inspection.words.labelling import parse_row, predict_positions
+
+    found = predict_positions(load_model(stored), task, parse_row(task, text))
+    known = [each.is_correct for each in found if each.is_correct is not None]
+    if as_json:
+        places = [_as_data(place, each) for place, each in enumerate(found)]
+        print_json({"seeds": stored.config.replicas, "places": places, "right": sum(known), "known": len(known)})
+        return
+    wide, long = (max(map(len, names)) for names in ([e.token for e in found], [e.answer for e in found]))
+    for place, each in enumerate(found):
+        said = (
+            f"{each.answer:{long}} {each.probability:.3f}  {_describe_correctness(each)}"
+            if each.in_loss
+            else "(not asked)"
+        )
+        print(f"{place:3} {_visible_token(each.token):{wide}}  {said}".rstrip())
+    if known:
+        print(f"{sum(known)} of {len(known)} right")
+
+
+def _as_data(place: int, each: PositionAnswer) -> dict[str, Any]:
+    said = {"answer": each.answer, "probability": round(each.probability, 6)} if each.in_loss else {}
+    told = {} if each.target is None else {"wanted": each.target, "right": each.is_correct}
+    return {"place": place, "token": each.token, "asked": each.in_loss, **said, **told}
+
+
+def _describe_correctness(each: PositionAnswer) -> str:
+    if each.is_correct is None:
+        return ""
+    return "right" if each.is_correct else f"wrong: it is {_visible_token(each.target or '')}"
+
+
+def _visible_token(token: str) -> str:
+    return "␣" if token == " " else token
+
+
+def inspect_row(
+    stored: store.StoredRun,
+    task: LabellingConfig,
+    text: str,
+    out: Path | None,
+    replica: int,
+    step: int | None,
+    as_json: bool,
+) -> None:
+    """Print the scores of every head of one seed on a row. For a model without attention: the norm of its vector at
+    each position, and the distance from the previous one."""
+    import numpy as np
+
+    from explorer.inspection.attention.head_scores import score_heads
+    from explorer.inspection.load_model import load_model
+    from explorer.inspection.words.labelling import parse_row, row_activations
+
+    row = parse_row(task, text)
+    found = row_activations(load_model(stored, step).single_replica(replica), row.ids)
+    tokens = [task.vocabulary[id] for id in row.ids]
+    if out is not None:
+        write_arrays(out, found.taps | {"tokens": np.array(tokens), "states": found.states})
+    if found.weights is not None:
+        return print_rows(head_rows(score_heads(found.weights, row.ids)), out, as_json)
+    moved = [math.nan, *np.linalg.norm(np.diff(found.states, axis=0), axis=-1).tolist()]
+    rows = [
+        {
+            "kind": "state",
+            "place": place,
+            "token": token if as_json else _visible_token(token),
+            "length": round_or_none(float(np.linalg.norm(state))),
+            "moved": round_or_none(far),
+        }
+        for place, (token, state, far) in enumerate(zip(tokens, found.states, moved, strict=True))
+    ]
+    print_rows(rows, out, as_json)

@@ -1,0 +1,356 @@
+"""Commands that use the model of a run: evaluate, predict, generate, inspect."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from explorer.cli.common import Json, Run, keep_text_file, print_json, print_metrics, stored_run
+from explorer.cli.labelling import inspect_row, predict_row
+from explorer.cli.tables import head_rows, print_rows, write_arrays
+from explorer.errors import DamagedRun, InvalidSetting, shorten
+from explorer.run_store import store
+from explorer.tasks.recall import RecallConfig
+from explorer.tasks.seq2seq.config import (
+    TranslationConfig,
+    max_answer_length,
+    source_ids,
+    source_text,
+    source_vocabulary,
+    target_ids,
+    target_text,
+    target_vocabulary,
+)
+from explorer.tasks.seq2seq.dates import DatesConfig, parse_date
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from explorer.tasks.sequence_labelling.config import LabellingConfig
+from explorer.tasks.string import StringConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig, validated
+
+if TYPE_CHECKING:
+    from explorer.generation.generate import TextGenerator
+    from explorer.inspection.attention.attend import TokenizedInput
+    from explorer.tokenization.text import Tokenizer
+
+
+def evaluate(
+    run: Run,
+    corpus: Annotated[str, typer.Option(metavar="FILE", help="The training text of a run on your own text.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Evaluate the model of a run again from its weights and compare the metrics with its card."""
+    from explorer.inspection.evaluate import evaluate as evaluate_run
+
+    stored = stored_run(run)
+    if corpus:
+        _check_same_text(stored.config, corpus)
+    card = stored.card.model_copy(update={"metrics": evaluate_run(stored)})
+    same = all(_is_close(card.metrics.get(name), metric) for name, metric in stored.card.metrics.items())
+    if as_json:
+        metrics = {name: metric.model_dump() for name, metric in card.metrics.items()}
+        print_json({"kind": "evaluation", "run": stored.key, "as_on_card": same, "metrics": metrics})
+        return
+    print(f"{stored.config.title}, run {stored.key}")
+    print_metrics(card)
+    print("equal to its card" if same else "different from its card: the card was not measured with these weights")
+
+
+def _check_same_text(config: RunConfig, given: str) -> None:
+    """Store the text of a file. Raises InvalidSetting unless it is the training text of the run, or TextError."""
+    learned = config.task.text if isinstance(config.task, TextConfig) else ""
+    if not learned:
+        raise InvalidSetting("This run was not trained on a text of your own. Leave --corpus out.")
+    found = keep_text_file(given)
+    if not found:
+        raise InvalidSetting(f"There is no file “{shorten(given)}”. Give the training text of this run.")
+    if found != learned:
+        raise InvalidSetting(
+            f"“{shorten(given)}” is not the text of this run: its SHA-256 begins with {found[:12]}, and that of the "
+            f"text with {learned[:12]}. Give the training text of this run."
+        )
+
+
+def _is_close(one: store.Metric | None, other: store.Metric) -> bool:
+    """Return whether two metrics are equal for each seed up to 1e-6; machines differ in rounding."""
+    if one is None or len(one.values) != len(other.values):
+        return False
+    pairs = zip(one.values, other.values, strict=True)
+    return all(a == b or (a is not None and b is not None and abs(a - b) < 1e-6) for a, b in pairs)
+
+
+def predict(
+    run: Run,
+    sentence: Annotated[str, typer.Argument(help="A sentence, a sequence of symbols, or a source to translate.")],
+    as_json: Json = False,
+) -> None:
+    """Print the prediction of a run's model, averaged over its seeds; for translation, the output of each seed.
+
+    Negation: the class of a sentence. Recall: the first symbol. Sequence labelling: the label at every position.
+    """
+    from explorer.inspection.load_model import load_model
+    from explorer.inspection.words.negation_sentences import sentence_tokens, sustain_probabilities
+    from explorer.tasks.negation import VOCABULARY
+
+    task = (stored := stored_run(run)).config.task
+    if isinstance(task, ReverseConfig | CopyConfig | DatesConfig):
+        return _predict_translation(stored, task, sentence, as_json)
+    if isinstance(task, RecallConfig):
+        return _predict_first_symbol(stored, task, sentence, as_json)
+    if isinstance(task, LabellingConfig):
+        return predict_row(stored, task, sentence, as_json)
+    stored = stored_run(run, "negation")
+    words = VOCABULARY.split(sentence)
+    sustain = float(sustain_probabilities(load_model(stored), words).mean())
+    probabilities = {"collapse": round(1 - sustain, 6), "sustain": round(sustain, 6)}
+    if as_json:
+        print_json({"sentence": sentence, "tokens": list(sentence_tokens(words)), "probabilities": probabilities})
+        return
+    _print_bars(probabilities)
+
+
+def _print_bars(probabilities: Mapping[str, float]) -> None:
+    for name, value in probabilities.items():
+        print(f"{name:9} {value:.3f} {'█' * round(40 * value)}")
+
+
+def _predict_first_symbol(stored: store.StoredRun, task: RecallConfig, text: str, as_json: bool) -> None:
+    """Print the probability of each symbol to be the first one, averaged over the seeds."""
+    import torch
+
+    from explorer.inspection.load_model import load_model
+    from explorer.inspection.recurrent.gates import ALPHABET, parse_symbols
+
+    ids = parse_symbols(text, task.symbols)
+    if not ids:
+        raise InvalidSetting(f"The sequence is empty. Possible symbols are {', '.join(ALPHABET[: task.symbols])}.")
+    asked = torch.tensor([ids])
+    if stored.config.replicas > 1:
+        asked = asked.expand(stored.config.replicas, *asked.shape)
+    with torch.inference_mode():
+        found = load_model(stored).stack(asked).softmax(dim=-1).view(stored.config.replicas, -1).mean(dim=0)
+    probabilities = {ALPHABET[i]: round(float(share), 6) for i, share in enumerate(found)}
+    if as_json:
+        print_json(
+            {"symbols": len(ids), "first": ALPHABET[ids[0]], "trained_at": task.length, "probabilities": probabilities}
+        )
+        return
+    _print_bars(probabilities)
+
+
+def _predict_translation(stored: store.StoredRun, task: TranslationConfig, text: str, as_json: bool) -> None:
+    """Print the greedy translation of each seed, and its probability."""
+    import torch
+
+    from explorer.generation.seq2seq_decoding import greedy_decode
+    from explorer.inspection.load_model import load_model
+
+    source = source_ids(task, text)
+    opened = load_model(stored)
+    answers = []
+    for index, seed in enumerate(stored.config.seeds):
+        model: Any = opened.single_replica(index)
+        written = greedy_decode(model, torch.tensor([source]), max_answer_length(task, len(source)))
+        answers.append(
+            {
+                "seed": seed,
+                "target": target_text(task, written.ids[0].tolist()),
+                "probability": round(math.exp(float(written.score[0])), 6),
+                "finished": bool(written.finished[0]),
+            }
+        )
+    right = target_ids(task, source)
+    if isinstance(task, DatesConfig) and (why := parse_date(text).error):
+        print(why, file=sys.stderr)
+    if as_json:
+        expected = None if right is None else target_text(task, right)
+        print_json({"source": source_text(task, source), "answers": answers, "right": expected})
+        return
+    for answer in answers:
+        end = "" if answer["finished"] else "  (no end)"
+        print(f"{answer['target']}  {answer['probability']:.3f}{end}")
+
+
+def generate(
+    run: Run,
+    prompt: Annotated[str, typer.Option(help="Text to continue.")] = "\n",
+    tokens: Annotated[int, typer.Option(min=1, max=10_000, help="Number of tokens to generate.")] = 200,
+    temperature: Annotated[str | None, typer.Option(help="0 always chooses the most likely token.")] = None,
+    top_k: Annotated[str | None, typer.Option(help="Sample from this many most likely tokens.")] = None,
+    top_p: Annotated[
+        str | None, typer.Option(help="Sample from the most likely tokens that together reach this probability.")
+    ] = None,
+    min_p: Annotated[
+        str | None, typer.Option(help="Sample from tokens with at least this share of the highest probability.")
+    ] = None,
+    greedy: Annotated[bool, typer.Option("--greedy", help="The same as --temperature 0.")] = False,
+    seed: Annotated[str | None, typer.Option(help="Seed of the sampling noise.")] = None,
+    samples: Annotated[int, typer.Option(min=1, max=64, help="Number of texts to generate.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Generate text with a language model."""
+    from explorer.generation.generate import continue_prompt
+    from explorer.generation.sampling import Sampling
+
+    given = {
+        "temperature": "0" if greedy else temperature,
+        "top_k": top_k,
+        "top_p": top_p,
+        "min_p": min_p,
+        "seed": seed,
+    }
+    sampling = validated(Sampling, {name: value for name, value in given.items() if value is not None})
+    found = stored_run(run)
+    stored = found if isinstance(found.config.task, StringConfig) else stored_run(run, "text")
+    writer, tokenizer = _generator_and_tokenizer(stored)
+    lower = isinstance(stored.config.task, TextConfig) and stored.config.task.lower
+    written = continue_prompt(writer, tokenizer, prompt, tokens, sampling, samples, lower)
+    if as_json:
+        print_json(asdict(written))
+        return
+    if written.lowered:
+        print("The model knows lower-case letters only: the prompt is lower-cased.", file=sys.stderr)
+    for unseen, become in ((written.dropped, "left out"), (written.unknown, "read as <unk>")):
+        if unseen:
+            print(f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become}).", file=sys.stderr)
+    for text in written.whole:
+        print(text)
+
+
+def _generator_and_tokenizer(stored: store.StoredRun) -> tuple[TextGenerator, Tokenizer]:
+    """Return the generator of the first seed of a run, and its tokenizer. Raises DamagedRun."""
+    from explorer.generation.generate import TextGenerator
+    from explorer.inspection.load_model import load_model
+    from explorer.tokenization.characters import Characters
+    from explorer.tokenization.text import from_json
+    from explorer.training.objectives.string import string_generator
+
+    task = stored.config.task
+    if isinstance(task, StringConfig):
+        return string_generator(load_model(stored).single_replica(0)), Characters(task.vocabulary)
+    if not stored.tokenizer:
+        raise DamagedRun(f"Run {stored.key} has no tokenizer, so it cannot read or generate text. Train it again.")
+    tokenizer = from_json(stored.tokenizer)
+    return TextGenerator.for_task(
+        load_model(stored).single_replica(0), stored.config.task_as(TextConfig), tokenizer
+    ), tokenizer
+
+
+def inspect(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="Input of the model.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write all intermediate values of the forward pass to this npz file, by tap name."
+        ),
+    ] = None,
+    replica: Annotated[int, typer.Option(help="Index of the seed, counted from 0.")] = 0,
+    step: Annotated[int | None, typer.Option(help="Training step of the weights. Default: the last.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the attention scores of every head of a run's model on a text.
+
+    Translation: each generated token and the source token with the highest attention weight. Sequence labelling without
+    attention: the norm of the state at each token, and its distance from the previous one.
+    """
+    import numpy as np
+
+    from explorer.inspection.attention.attend import attend, check_attention, tokenize_input
+    from explorer.inspection.attention.head_scores import score_heads
+    from explorer.inspection.attention.logit_lens import tap_arrays
+    from explorer.inspection.load_model import load_model
+    from explorer.tokenization.text import from_json
+
+    stored = stored_run(run)
+    if isinstance(stored.config.task, ReverseConfig | CopyConfig | DatesConfig):
+        _check_replica_and_step(stored, replica, step)
+        return _inspect_alignment(
+            load_model(stored, step).single_replica(replica), stored.config.task, text, out, as_json
+        )
+    if isinstance(stored.config.task, LabellingConfig):
+        _check_replica_and_step(stored, replica, step)
+        return inspect_row(stored, stored.config.task, text, out, replica, step, as_json)
+    check_attention(stored.config)
+    _check_replica_and_step(stored, replica, step)
+    tokenizer = from_json(stored.tokenizer) if isinstance(stored.config.task, TextConfig) else None
+    given = tokenize_input(stored.config, tokenizer, text)
+    model = load_model(stored, step).single_replica(replica)
+    found = score_heads(attend(model, given.ids).weights, given.ids)
+    if out is not None:
+        write_arrays(out, tap_arrays(model, given.ids) | {"tokens": np.array(given.tokens)})
+    _warn_about_input(given)
+    print_rows(head_rows(found), out, as_json)
+
+
+def _inspect_alignment(model: Any, task: TranslationConfig, text: str, out: Path | None, as_json: bool) -> None:
+    """Print the translation of a source, and for each token the source token with the highest mean attention weight."""
+    import numpy as np
+
+    from explorer.inspection.attention.alignment import align
+
+    found = align(model, task, source_ids(task, text))
+    source = [source_vocabulary(task)[i] for i in found.source]
+    target = [target_vocabulary(task)[i] for i in found.target]
+    if out is not None:
+        write_arrays(
+            out,
+            {
+                "source": np.array(source),
+                "target": np.array(target),
+                "candidates": np.array(target_vocabulary(task)),
+                "probabilities": found.probabilities,
+                **found.taps,
+            },
+        )
+    looks = None if found.weights is None else found.weights.mean(axis=(0, 1))
+    for i, token in enumerate(target):
+        row: dict[str, Any] = {
+            "kind": "token",
+            "token": token,
+            "probability": round(float(found.probabilities[i, found.target[i]]), 6),
+        }
+        if looks is not None:
+            most = int(looks[i].argmax())
+            row |= {"looks_at": most, "source_token": source[most], "weight": round(float(looks[i, most]), 6)}
+        if as_json:
+            print_json(row)
+        else:
+            where = f"  {row['weight']:.3f} at {row['looks_at']} “{row['source_token']}”" if looks is not None else ""
+            print(f"{token:5} {row['probability']:.3f}{where}")
+    if out is not None and not as_json:
+        print(f"{out}, {out.stat().st_size:,} bytes")
+
+
+def _check_replica_and_step(stored: store.StoredRun, replica: int, step: int | None) -> None:
+    """Raise InvalidSetting for a seed or a step that a run does not have."""
+    replicas, steps = stored.config.replicas, stored.snapshot_steps()
+    if not 0 <= replica < replicas:
+        possible = "0: this run has one seed" if replicas == 1 else f"a whole number from 0 to {replicas - 1}"
+        raise InvalidSetting(f"replica = {replica} is not possible. Give {possible}.")
+    if step is not None and step not in steps:
+        kept = ", ".join(f"{kept:,}" for kept in steps)
+        raise InvalidSetting(f"This run has no weights of step {step:,}. Give one of {kept}.")
+
+
+def _warn_about_input(given: TokenizedInput) -> None:
+    """Print on standard error where the model's input differs from the typed text."""
+    if given.lowercased:
+        print("The model knows lower-case letters only: the text is lower-cased.", file=sys.stderr)
+    for unseen, become in ((given.dropped, "left out"), (given.unknown, "read as <unk>")):
+        if unseen:
+            print(f"Not in the vocabulary: {', '.join(map(repr, unseen))} ({become}).", file=sys.stderr)
+    if given.empty:
+        from explorer.generation.generate import FROM_NOTHING
+
+        print(FROM_NOTHING, file=sys.stderr)
+    if given.truncated:
+        end = "beginning" if given.truncated_at == "start" else "end"
+        sees = f"The context is {len(given.ids):,} tokens"
+        print(f"{sees}: the {end} of the text is truncated, {shorten(given.truncated)!r}.", file=sys.stderr)

@@ -1,0 +1,18 @@
+"""The runs that pages show before the visitor has chosen anything; all of them ship with the program."""
+
+from __future__ import annotations
+
+from explorer.experiments.pretraining import SEEDS, TEXT_SETTINGS
+from explorer.training.config import RunConfig, default_config, with_settings
+
+NEGATION_MODELS = ("bag_of_words", "feedforward", "rnn", "transformer")
+
+
+def negation_runs() -> dict[str, RunConfig]:
+    """Return the default runs of the negation page, by model."""
+    return {model: with_settings(default_config("negation", model), {"replicas": SEEDS}) for model in NEGATION_MODELS}
+
+
+def text_run(model: str) -> RunConfig:
+    """Return the default run of one language model."""
+    return with_settings(default_config("text", model), TEXT_SETTINGS[model])

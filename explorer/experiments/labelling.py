@@ -1,0 +1,192 @@
+"""The model variants on noise, tale, echo, gloss and gist, each pair or group for one question. Needs no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explorer.experiments.model_variant import ModelVariant
+from explorer.training.config import RunConfig, default_config, with_settings
+
+
+@dataclass(frozen=True)
+class LabellingVariant(ModelVariant):
+    """A Transformer that labels every position, with one of its components chosen or removed."""
+
+    task: str  # before the name in the names of shipped runs
+    seeds: int
+
+    def config(self, **shared: object) -> RunConfig:
+        """Return the run, with settings that all variants share. Raises InvalidSetting."""
+        return with_settings(
+            default_config(self.task, "transformer"), {"replicas": self.seeds, **self.settings, **shared}
+        )
+
+
+# A narrow model learns the twelve digits in seconds.
+_NARROW: dict[str, object] = {"model.width": 32, "model.heads": 2, "model.hidden": 64}
+_ECHO: dict[str, object] = {**_NARROW, "causal": True}
+# Eight digits reversed, in few steps with a constant learning rate.
+_TURNED: dict[str, object] = {
+    "causal": True,
+    "positions": "learned",
+    "again": "reverse",
+    "shortest": 8,
+    "longest": 8,
+    "iterations": 200,
+    "schedule": "constant",
+    "warmup": 0,
+    "evaluate_every": 10,
+}
+# One head of width 64, whose queries and keys have variance 1 at initialization: the case for which √d_k is meant.
+_WIDE: dict[str, object] = {
+    **_TURNED,
+    "model.width": 64,
+    "model.heads": 1,
+    "model.hidden": 64,
+    "layers": 1,
+    "spread": 3**0.5,
+    "batch_size": 64,
+    "learning_rate": 1e-3,
+}
+# As many blocks as the untrained stacks that are measured, with a learning rate that is high for them.
+_DEEP: dict[str, object] = {
+    **_TURNED,
+    **_NARROW,
+    "layers": 24,
+    "batch_size": 32,
+    "learning_rate": 4e-3,
+}
+_AFTER: dict[str, object] = {**_DEEP, "norm_place": "post"}
+_BEFORE: dict[str, object] = {**_DEEP, "norm_place": "pre"}
+VARIANTS = {
+    f"{each.task}-{each.name}": each
+    for each in (
+        # Does the causal mask matter? Without it a model can copy the token that it predicts.
+        *(
+            LabellingVariant(name, title, words, label, dash, {**sizes, "causal": name == "causal"}, task, 3)
+            for task, sizes in (("noise", _NARROW), ("tale", {"norm_place": "pre"}))
+            for name, title, words, label, dash in (
+                ("causal", "With the causal mask", "the model with the mask", "with mask", "solid"),
+                ("open", "Without the mask", "the model without the mask", "without", "6px,4px"),
+            )
+        ),
+        # How does a model know the position of a digit?
+        LabellingVariant(
+            "learned",
+            "Learned positions",
+            "the model with learned positions",
+            "learned",
+            "solid",
+            {**_ECHO, "positions": "learned"},
+            "echo",
+            3,
+        ),
+        LabellingVariant(
+            "sinusoidal",
+            "Positions as sines",
+            "the one with sines",
+            "sines",
+            "12px,3px",
+            {**_ECHO, "positions": "sinusoidal"},
+            "echo",
+            3,
+        ),
+        LabellingVariant(
+            "rotary",
+            "Rotary positions",
+            "the one that turns queries and keys",
+            "rotary",
+            "2px,4px",
+            {**_ECHO, "positions": "rotary"},
+            "echo",
+            3,
+        ),
+        LabellingVariant(
+            "none",
+            "No positions",
+            "the one without positions",
+            "none",
+            "6px,4px",
+            {**_ECHO, "positions": "none"},
+            "echo",
+            3,
+        ),
+        # Does dividing by the root of d_k matter in training?
+        LabellingVariant(
+            "scaled",
+            "Divided by √d_k",
+            "the model that divides by √d_k",
+            "divided",
+            "solid",
+            {**_WIDE, "scaled": True},
+            "echo",
+            5,
+        ),
+        LabellingVariant(
+            "raw",
+            "Not divided",
+            "the one that does not",
+            "not divided",
+            "6px,4px",
+            {**_WIDE, "scaled": False},
+            "echo",
+            5,
+        ),
+        # Which components of a block does a deep stack need in order to learn?
+        *(
+            LabellingVariant(name, title, f"the stack {words}", label, dash, settings, "echo", 3)
+            for name, title, words, label, dash, settings in (
+                ("deep", "Norm before", "with the norm before each part", "norm before", "solid", _BEFORE),
+                ("deep-after", "Norm after", "with the norm after each part", "norm after", "6px,4px", _AFTER),
+                (
+                    "deep-gentle",
+                    "Norm after, small steps",
+                    "with the norm after each part (at a quarter of the step size)",
+                    "after, gentle",
+                    "12px,3px",
+                    {**_AFTER, "learning_rate": 1e-3},
+                ),
+                ("deep-none", "No norm", "without a norm", "no norm", "2px,4px", {**_BEFORE, "norm": "none"}),
+                (
+                    "deep-bare",
+                    "No residual",
+                    "without residuals",
+                    "no residual",
+                    "8px,3px,2px,3px",
+                    {**_BEFORE, "residual": False},
+                ),
+            )
+        ),
+        # Does the vector of a word depend on its sentence?
+        *(
+            LabellingVariant(name, title, words, label, dash, settings, task, 5)
+            for task in ("gloss", "gist")
+            for name, title, words, label, dash, settings in (
+                ("two", "Two layers", "the encoder of two layers", "two layers", "solid", {}),
+                ("one", "One layer", "the encoder of one layer", "one layer", "12px,3px", {"layers": 1}),
+                (
+                    "alone",
+                    "Without attention",
+                    "the one without attention",
+                    "without",
+                    "6px,4px",
+                    {"attention": False},
+                ),
+            )
+        ),
+    )
+}
+MASK_VARIANTS = ("noise-causal", "noise-open", "tale-causal", "tale-open")
+POSITION_VARIANTS = ("echo-learned", "echo-sinusoidal", "echo-rotary", "echo-none")
+SCALING_VARIANTS = ("echo-scaled", "echo-raw")
+DEPTH_VARIANTS = ("echo-deep", "echo-deep-after", "echo-deep-gentle", "echo-deep-none", "echo-deep-bare")
+
+
+def encoder_variants(task: str) -> tuple[str, ...]:
+    """Return the variants of the sentence encoder page on gloss or gist."""
+    return tuple(f"{task}-{name}" for name in ("two", "one", "alone"))
+
+
+def shipped_configs() -> dict[str, RunConfig]:
+    """Return every shipped run by name."""
+    return {name: each.config() for name, each in VARIANTS.items()}

@@ -1,0 +1,96 @@
+"""The runs that ship with the program, so that no page opens empty. `python -m explorer pretrain` trains them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy import ndarray
+
+from explorer.catalogue import models_of
+from explorer.experiments import gradient_clipping, labelling, paper_experiments, recall, sequence_shapes, translation
+from explorer.experiments.presets import preset
+from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.record import Record, Snapshot
+
+SEEDS = 8
+NEGATION_VERSIONS: dict[str, dict[str, object]] = {
+    "single": {},
+    "half": {"p_not": 0.5},
+    "double": {"max_nots": 2},
+    "held-out": {"held_out": "destroy"},
+    "eos": {"padding": "eos"},
+}
+# Characters of Tiny Shakespeare with about equal numbers of parameters. Recurrent networks carry their state, which
+# helps them. All generate a few lines of text at each evaluation.
+_THREE_SEEDS: dict[str, object] = {"replicas": 3, "sample": 200}
+TEXT_SETTINGS: dict[str, dict[str, object]] = {
+    "ngram": {"sample": 200},
+    "feedforward": _THREE_SEEDS,
+    "rnn": _THREE_SEEDS | {"batches": "contiguous"},
+    "lstm": _THREE_SEEDS | {"batches": "contiguous"},
+    "gru": _THREE_SEEDS | {"batches": "contiguous"},
+    "transformer": _THREE_SEEDS,
+}
+# Runs whose weights the memory page shows at every snapshot.
+WITH_ALL_SNAPSHOTS = tuple(f"recall-50-{name}" for name in recall.DEFAULT_VARIANTS)
+# Twenty snapshots of one training, for the pages that show the weights during training.
+MANY_SNAPSHOTS: dict[str, object] = {"iterations": 1_000, "snapshots": 22, "sample": 200}
+
+
+def shipped_configs() -> dict[str, RunConfig]:
+    """Return every shipped run by name."""
+    runs: dict[str, RunConfig] = {}
+    for version, changes in NEGATION_VERSIONS.items():
+        for model in models_of("negation"):
+            run = with_settings(default_config("negation", model), {"replicas": SEEDS, **changes})
+            runs[f"negation-{version}-{model}"] = run
+            if model == "transformer":
+                runs[f"negation-{version}-{model}-usual-start"] = with_settings(run, {"start": 1.0})
+    for model in models_of("text"):
+        runs[f"text-{model}"] = with_settings(default_config("text", model), TEXT_SETTINGS[model])
+    runs |= (
+        paper_experiments.shipped_configs()
+        | recall.shipped_configs()
+        | gradient_clipping.shipped_configs()
+        | translation.shipped_configs()
+    )
+    runs |= labelling.shipped_configs() | sequence_shapes.shipped_configs()
+    runs["text-best"] = preset("characters-transformer").config()
+    runs["text-assignment"] = preset("assignment").config()
+    runs["text-through-training"] = with_settings(default_config("text", "transformer"), MANY_SNAPSHOTS)
+    return runs
+
+
+def tags_of(name: str) -> tuple[str, ...]:
+    """Return the tags of a shipped run: those of an experiment share one."""
+    tags = [each.name for each in paper_experiments.EXPERIMENTS.values() if name.startswith(f"text-{each.name}-")]
+    if name.startswith("recall-"):
+        experiment = next((each for each in ("trap", "exploding") if each in name), "sweep")
+        tags = [] if name in WITH_ALL_SNAPSHOTS else [experiment]
+    return ("experiment", *tags) if tags else ()
+
+
+def trim_for_release(name: str, record: Record) -> Record:
+    """Return a run as it ships, without optimiser states and with snapshots only where a page shows them.
+
+    These are the runs of the first version of negation, one language model, and the default variants on recall; the
+    last two in half precision except at the end. To resume or branch from a step of a shipped run, train it again: it
+    takes seconds and gives the same curve.
+    """
+    last = record.curves.step
+    halve = name == "text-through-training" or name in WITH_ALL_SNAPSHOTS
+    steps = record.snapshots if halve or name.startswith("negation-single-") else [last]
+    snapshots = {step: replace(record.snapshots[step], optimiser=None) for step in steps}
+    if halve:
+        snapshots |= {
+            step: Snapshot(_in_half_precision(snapshot.weights), None)
+            for step, snapshot in snapshots.items()
+            if step != last
+        }
+    return replace(record, snapshots=snapshots)
+
+
+def _in_half_precision(weights: Mapping[str, ndarray]) -> dict[str, ndarray]:
+    return {name: value.astype(np.float16) for name, value in weights.items()}

@@ -1,0 +1,129 @@
+"""Running mean loss of one model over one text, with dynamic evaluation (solid) and with fixed weights (dashed)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from explorer.figures.style import INK, annotation, css_colour, figure, round_values
+
+ADAPTING, STATIC, NGRAM = range(3)  # the traces, in this order; the last only where there is an n-gram
+_MAX_POINTS = 200  # of a curve
+_WARM_UP = 0.1  # share of the text that is ignored for the axis: a mean over so few tokens is too noisy
+_MAX_AXIS_GROWTH = 3  # factor by which optional curves may lengthen the axis
+_LABEL_GAP = 0.09  # smallest distance between two labels, as a share of the height
+_LABELS = {"learning on": "learning", "standing still": "still", "n-gram": "n-gram"}  # at the end of each line
+
+
+@dataclass(frozen=True)
+class RunningMean:
+    """The mean loss over all tokens so far, in the unit of the axis."""
+
+    tokens: Int[ndarray, " pieces"]
+    values: Float[ndarray, " pieces"]
+
+    @property
+    def settled_values(self) -> Float[ndarray, " _"]:
+        """The values after the noisy beginning."""
+        late: Float[ndarray, " _"] = self.values[self.tokens >= _WARM_UP * self.tokens[-1]]
+        return late
+
+
+def shared_y_range(courses: Iterable[RunningMean], optional: Iterable[RunningMean] = ()) -> tuple[float, float]:
+    """Return one y range for all courses; the optional ones count unless they would make the axis too long."""
+    settled = [course.settled_values for course in courses]
+    values = np.concatenate(settled)
+    every = np.concatenate([*settled, *(course.settled_values for course in optional)])
+    if np.ptp(every) <= _MAX_AXIS_GROWTH * np.ptp(values):
+        values = every
+    low, high = float(values.min()), float(values.max())
+    room = max(0.08 * (high - low), 0.005)
+    return low - room, high + room
+
+
+def dynamic_evaluation_figure(
+    adapting: RunningMean,
+    static: RunningMean,
+    colour: str,
+    y_range: tuple[float, float],
+    x_title: str,
+    y_title: str,
+    ngram: tuple[RunningMean, str, str] | None = None,
+) -> go.Figure:
+    """Return the running means of a model, and optionally of an n-gram.
+
+    adapting, static: with dynamic evaluation, and with fixed weights
+    colour: the colour of the model
+    y_range: lowest and highest value of the y axis
+    x_title, y_title: titles of the axes
+    ngram: the running mean of the n-gram, its colour and its dash
+    """
+    last = int(static.tokens[-1])
+    lines = [
+        ("learning on", adapting, {"color": css_colour(colour), "width": 3}),
+        ("standing still", static, {"color": css_colour(colour), "width": 2, "dash": "5px,4px"}),
+    ]
+    if ngram:
+        course, hue, dash = ngram
+        inside = course.tokens <= last
+        course = RunningMean(course.tokens[inside], course.values[inside])
+        lines.append(("n-gram", course, {"color": css_colour(hue), "width": 2, "dash": dash}))
+    traces: list[dict[str, Any]] = []
+    for name, course, line in lines:
+        indices = np.unique(np.linspace(0, len(course.tokens) - 1, _MAX_POINTS).round().astype(int))
+        traces.append(
+            {
+                "type": "scatter",
+                "mode": "lines",
+                "x": course.tokens[indices].tolist(),
+                "y": round_values(course.values[indices]),
+                "name": name,
+                "line": line,
+                "hoverinfo": "skip",
+            }
+        )
+    ends = [float(course.values[-1]) for _, course, _ in lines]
+    labels = [
+        annotation(
+            _off_axis_arrow(end, y_range) + _LABELS[name],
+            1.0,
+            height,
+            xref="paper",
+            yref="paper",
+            xanchor="left",
+            yanchor="middle",
+            xshift=8,
+        )
+        | {"font": {"size": 14, "color": css_colour("--m-ngram") if name == "n-gram" else INK}}
+        for (name, _, _), end, height in zip(lines, ends, _label_heights(ends, y_range), strict=True)
+    ]
+    return figure(
+        *traces,
+        xaxis={"range": [0, last], "nticks": 5, "title": {"text": x_title}},
+        yaxis={"range": list(y_range), "nticks": 5, "title": {"text": y_title}},
+        annotations=labels,
+        margin={"l": 8, "r": 72, "t": 12, "b": 8},
+    )
+
+
+def _off_axis_arrow(end: float, y_range: tuple[float, float]) -> str:
+    """Return an arrow towards the end of a line that lies outside the axis, or an empty string."""
+    return "↓ " if end < y_range[0] else "↑ " if end > y_range[1] else ""
+
+
+def _label_heights(ends: Sequence[float], y_range: tuple[float, float]) -> list[float]:
+    """Return the heights of the labels (0 to 1): where the lines end, moved up where they would overlap."""
+    low, high = y_range
+    heights = [min(1.0, max(0.0, (end - low) / (high - low))) for end in ends]
+    floor = -np.inf
+    for i in sorted(range(len(heights)), key=lambda i: heights[i]):
+        heights[i] = floor = max(heights[i], float(floor))
+        floor += _LABEL_GAP
+    over = max(0.0, max(heights, default=0.0) - 1.0)
+    return [height - over for height in heights]

@@ -1,0 +1,208 @@
+"""How each negation model computes its answer: contributions of words, states over time, attention, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.figures.style import (
+    INK,
+    MINUS,
+    PLUS,
+    RULE,
+    SOFT,
+    css_colour,
+    escape_markup,
+    figure,
+    format_signed,
+    heatmap,
+    horizontal_line,
+    labelled_ticks,
+    round_values,
+    vertical_line,
+)
+
+
+def word_contributions(tokens: Sequence[str], values: Float[ndarray, " tokens"], bias: float) -> go.Figure:
+    """Return a waterfall chart: the contribution of each token starts where the previous one ends."""
+    steps = np.array([bias, *values], dtype=float)
+    ends = steps.cumsum()
+    starts = ends - steps
+    labels = ["start", *tokens, "together"]
+    rows = list(range(len(labels)))
+    total = float(ends[-1])
+    low, high = min(starts.min(), ends.min(), 0.0), max(starts.max(), ends.max(), 0.0)
+    margin = 0.28 * max(high - low, 0.1)
+    bars = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [*round_values(steps), round(total, 4)],
+        "y": rows,
+        "base": [*round_values(starts), 0.0],
+        "marker": {
+            "color": [PLUS if v > 0 else MINUS for v in steps] + ["rgba(0,0,0,0)"],
+            "line": {"color": [RULE] * len(steps) + [INK], "width": [0] * len(steps) + [2]},
+        },
+        "name": "adds to sustain",
+        "hoverinfo": "skip",
+    }
+    right = [v >= 0 for v in [*steps, total]]
+    edges = [max(pair) if r else min(pair) for r, *pair in zip(right, [*starts, 0.0], [*ends, total], strict=True)]
+    numbers = {
+        "type": "scatter",
+        "mode": "text",
+        "x": round_values(edges),
+        "y": rows,
+        "text": [*(f" {format_signed(float(v))} " for v in steps), f" <b>{format_signed(total)}</b> "],
+        "textposition": ["middle right" if r else "middle left" for r in right],
+        "textfont": {"size": 14, "color": INK},
+        "cliponaxis": False,
+        "name": "value",
+        "hoverinfo": "skip",
+    }
+    connectors = {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [x for end in round_values(ends) for x in (end, end, None)],
+        "y": [y for row in range(len(ends)) for y in (row, row + 1, None)],
+        "line": {"color": SOFT, "width": 1},
+        "name": "so far",
+        "hoverinfo": "skip",
+    }
+    return figure(
+        bars,
+        connectors,
+        numbers,
+        xaxis={"range": [low - margin, high + margin], "visible": False},
+        yaxis={**labelled_ticks(labels), "range": [len(labels) - 0.5, -0.5], "showgrid": False},
+        shapes=[vertical_line(0.0, SOFT)],
+        bargap=0.25,
+    )
+
+
+def answer_after_each_token(
+    tokens: Sequence[str], sustain: Float[ndarray, " tokens"], colour: str, classes: tuple[str, str]
+) -> go.Figure:
+    """Return the answer of a recurrent network after each token; the middle line is "undecided"."""
+    crowded = len(tokens) > 12
+    return figure(
+        {
+            "type": "scatter",
+            "mode": "lines+markers" + ("" if crowded else "+text"),
+            "x": list(range(len(tokens))),
+            "y": round_values(sustain),
+            "text": [f"{v:.2f}" for v in sustain],
+            "textposition": ["top center" if v >= 0.5 else "bottom center" for v in sustain],
+            "textfont": {"size": 14, "color": INK},
+            "line": {"width": 3, "color": css_colour(colour)},
+            "marker": {"size": 9, "color": css_colour(colour)},
+            "cliponaxis": False,
+            "name": "probability of sustain",
+            "hoverinfo": "skip",
+        },
+        xaxis={**labelled_ticks(tokens), "range": [-0.5, len(tokens) - 0.5], "tickangle": -35},
+        yaxis={"range": [-0.16, 1.16], "tickvals": [0, 0.5, 1], "ticktext": [classes[0], "undecided", classes[1]]},
+        shapes=[horizontal_line(0.5, SOFT)],
+    )
+
+
+def attention_map(weights: Float[ndarray, "query key"], tokens: Sequence[str]) -> go.Figure:
+    """Return a heat map of attention: rows are query tokens, columns key tokens. A masked pair (NaN) has no tile."""
+    size = len(tokens)
+    crowded = size > 12
+    return figure(
+        {
+            **heatmap(weights, "attention"),
+            "text": [["" if crowded or not v >= 0.095 else f"{v:.2f}".lstrip("0") for v in row] for row in weights],
+            "textfont": {"size": 14},
+            "hovertemplate": "%{z:.3f}<extra></extra>",
+        },
+        xaxis={
+            **labelled_ticks(tokens),
+            "side": "top",
+            "tickangle": -45,
+            "showline": False,
+            "ticks": "",
+            "range": [-0.5, size - 0.5],
+        },
+        yaxis={**labelled_ticks(tokens), "range": [size - 0.5, -0.5], "showgrid": False},
+    )
+
+
+def word_weights(tokens: Sequence[str], weights: Float[ndarray, "classes tokens"], classes: Sequence[str]) -> go.Figure:
+    """Return bars of the weight of each token for each class."""
+    extent = 1.25 * max(float(np.abs(weights).max()), 0.1)
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "x": round_values(row),
+            "y": list(range(len(tokens))),
+            "name": name,
+            "marker": {"color": colour},
+            "hovertemplate": "%{x:+.3f}<extra>" + name + "</extra>",
+        }
+        for row, name, colour in zip(weights, classes, (MINUS, PLUS), strict=True)
+    ]
+    return figure(
+        *bars,
+        xaxis={"range": [-extent, extent], "nticks": 5, "title": {"text": "weight"}},
+        yaxis={**labelled_ticks(tokens), "range": [len(tokens) - 0.5, -0.5], "showgrid": False},
+        shapes=[vertical_line(0.0, SOFT)],
+        bargap=0.3,
+    )
+
+
+def embedding_map(tokens: Sequence[str], points: Float[ndarray, "tokens 2"], colour: str) -> go.Figure:
+    """Return word vectors in the plane; both axes have the same unit, so distances can be compared."""
+    extent = 1.45 * max(float(np.abs(points).max()), 1e-3)
+    axis = {"range": [-extent, extent], "zeroline": True, "zerolinecolor": RULE, "showticklabels": False, "ticks": ""}
+    return figure(
+        {
+            "type": "scatter",
+            "mode": "markers+text",
+            "x": round_values(points[:, 0]),
+            "y": round_values(points[:, 1]),
+            "text": [escape_markup(t) for t in tokens],
+            "textposition": _label_sides(tokens, points / extent),
+            "textfont": {"size": 14, "color": INK},
+            "marker": {"size": 9, "color": css_colour(colour)},
+            "cliponaxis": False,
+            "name": "embedding",
+            "hoverinfo": "skip",
+        },
+        xaxis={**axis, "showline": False},
+        yaxis={**axis, "scaleanchor": "x", "showgrid": False},
+    )
+
+
+def _label_sides(tokens: Sequence[str], points: Float[ndarray, "tokens 2"]) -> list[str]:
+    """Return for each label the first side where it overlaps least with other labels and points (within -1 to 1)."""
+    letter, line, gap = 0.05, 0.14, 0.05  # of a figure about 300 pixels wide
+    taken = [(x - 0.03, x + 0.03, y - 0.03, y + 0.03) for x, y in points]
+    sides = []
+    for token, (x, y) in zip(tokens, points, strict=True):
+        width = letter * len(token)
+        boxes = {
+            "top center": (x - width / 2, x + width / 2, y + gap, y + gap + line),
+            "bottom center": (x - width / 2, x + width / 2, y - gap - line, y - gap),
+            "middle right": (x + gap, x + gap + width, y - line / 2, y + line / 2),
+            "middle left": (x - gap - width, x - gap, y - line / 2, y + line / 2),
+        }
+
+        def covered(side: str, boxes: dict[str, tuple[float, float, float, float]] = boxes) -> float:
+            left, right, bottom, top = boxes[side]
+            over = 0.0
+            for low_x, high_x, low_y, high_y in taken:
+                wide, high = min(right, high_x) - max(left, low_x), min(top, high_y) - max(bottom, low_y)
+                over += max(wide, 0.0) * max(high, 0.0)
+            return over
+
+        side = min(boxes, key=covered)  # the first of the best
+        taken.append(boxes[side])
+        sides.append(side)
+    return sides

@@ -1,0 +1,131 @@
+"""Softmax by vector width: attention weights of one sample as bars, and curves over d_k with a dot at one width."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.figures.style import (
+    INK,
+    SOFT,
+    annotation,
+    css_colour,
+    figure,
+    horizontal_line,
+    round_significant,
+    round_values,
+    spread_apart,
+)
+
+COLOUR = "--m-transformer"
+TRACES_PER_LINE = 3  # traces: low, high, line
+_DASHES = ("6px,4px", "solid")  # not divided, divided by sqrt(d_k)
+_LABELS = ("not divided", "divided")
+_LABEL_GAP = 0.12  # between the two labels, as a share of the height
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The y axis of a quantity; `reference` is the height of a line and its name."""
+
+    span: tuple[float, float]
+    ticks: tuple[float, ...]
+    reference: tuple[float, str] | None = None
+    log: bool = False
+
+
+def weight_bars(weights: Float[ndarray, "widths keys"], index: int) -> tuple[go.Figure, list[list[list[float]]]]:
+    """Return the attention weights of one sample at a width as bars, and their heights at every width."""
+    frames = [[round_values(row)] for row in weights]
+    chart = figure(
+        {
+            "type": "bar",
+            "x": list(range(1, weights.shape[1] + 1)),
+            "y": frames[index][0],
+            "marker": {"color": css_colour("--amount-4")},
+            "hoverinfo": "skip",
+        },
+        xaxis={"title": {"text": "key"}, "range": [0, weights.shape[1] + 1], "nticks": 4},
+        yaxis={"range": [0, 1.02], "tickvals": [0, 0.5, 1]},
+        bargap=0.15,
+        margin={"l": 8, "r": 12, "t": 12, "b": 8},
+    )
+    return chart, frames
+
+
+def quantity_by_width(
+    widths: Sequence[int], values: Float[ndarray, "kinds widths 3"], axis: Axis, index: int
+) -> tuple[go.Figure, list[list[list[float | None]]]]:
+    """Return median and band over samples, with and without division by sqrt(d_k), and the heights of every trace.
+
+    `index` is the width that has a dot; the heights are given for each choice of it.
+    """
+    heights = np.log10(values) if axis.log else values
+    low, high = (np.log10(axis.span) if axis.log else np.array(axis.span)).tolist()
+    lines = [_line(widths, kind, dash) for kind, dash in zip(values, _DASHES, strict=True)]
+    dots = [_dot(widths, kind, index) for kind in values]
+    ends = spread_apart([(float(kind[-1, 0]) - low) / (high - low) for kind in heights], _LABEL_GAP)
+    names = [
+        annotation(label, 1.0, end, xref="paper", yref="paper", xanchor="left", xshift=8, yanchor="middle")
+        for label, end in zip(_LABELS, ends, strict=True)
+    ]
+    shapes = []
+    if axis.reference:
+        shapes.append(horizontal_line(axis.reference[0], SOFT, 1.5, "5px,4px"))
+        place = axis.reference[0]
+        names.append(
+            annotation(axis.reference[1], 0.0, place, xref="paper", xanchor="left", xshift=4, yanchor="bottom")
+        )
+    chart = figure(
+        *(trace for line in lines for trace in line),
+        *dots,
+        xaxis={
+            "type": "log",
+            "range": [-0.05, float(np.log10(widths[-1])) + 0.05],
+            "tickvals": [1, 4, 16, 64, 256, 1024],
+            "ticktext": ["1", "4", "16", "64", "256", "1,024"],
+            "tickangle": 0,
+            "title": {"text": "d_k"},
+        },
+        yaxis={
+            "type": "log" if axis.log else "linear",
+            "range": [low, high],
+            "tickvals": list(axis.ticks),
+            "ticktext": [_tick(tick) for tick in axis.ticks],
+        },
+        shapes=shapes,
+        annotations=names,
+        margin={"l": 8, "r": 84, "t": 30, "b": 8},  # the frame writes the current width above
+    )
+    fixed = [trace["y"] for line in lines for trace in line]
+    return chart, [[*fixed, *(_only_at(kind, stop) for kind in values)] for stop in range(len(widths))]
+
+
+def _line(widths: Sequence[int], values: Float[ndarray, "widths 3"], dash: str) -> list[dict[str, Any]]:
+    common = {"type": "scatter", "mode": "lines", "x": list(widths), "line": {"width": 0}, "hoverinfo": "skip"}
+    middle, low, high = ([round_significant(value) for value in column] for column in values.T)
+    return [
+        {**common, "y": low},
+        {**common, "y": high, "fill": "tonexty", "fillcolor": css_colour(COLOUR, 0.22)},
+        {**common, "y": middle, "line": {"width": 3, "color": css_colour(COLOUR), "dash": dash}},
+    ]
+
+
+def _dot(widths: Sequence[int], values: Float[ndarray, "widths 3"], index: int) -> dict[str, Any]:
+    marker = {"size": 11, "color": INK}
+    common = {"type": "scatter", "mode": "markers", "x": list(widths), "marker": marker, "hoverinfo": "skip"}
+    return {**common, "y": _only_at(values, index)}
+
+
+def _only_at(values: Float[ndarray, "widths 3"], index: int) -> list[float | None]:
+    return [round_significant(value) if i == index else None for i, value in enumerate(values[:, 0])]
+
+
+def _tick(value: float) -> str:
+    return f"{value:g}" if value == 0 or value >= 0.01 else f"10<sup>{round(np.log10(value))}</sup>".replace("-", "−")

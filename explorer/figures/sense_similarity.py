@@ -1,0 +1,73 @@
+"""Cosine similarity of the vectors of a word in two sentences, by layer, as small multiples on one scale."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.figures.style import INK, annotation, css_colour, figure, labelled_ticks, round_significant
+
+SAME, OTHER = "same sense", "other sense"
+
+
+def similarity_by_layer(
+    same: Float[ndarray, "replicas layers"], other: Float[ndarray, "replicas layers"], y_min: float
+) -> go.Figure:
+    """Return both cosine similarities over the layers: the mean over the seeds, and a band from lowest to highest.
+
+    `y_min` is the start of the y axis, shared by neighbouring figures.
+    """
+    traces = []
+    for values, name, colour, dash in ((same, SAME, "--sign-5", "solid"), (other, OTHER, "--sign-1", "8px,4px")):
+        common = {"type": "scatter", "mode": "lines", "x": list(range(values.shape[1])), "hoverinfo": "skip"}
+        edge = {**common, "line": {"width": 0, "color": css_colour(colour)}, "fillcolor": css_colour(colour, 0.18)}
+        traces += [
+            {**edge, "y": [round_significant(v) for v in values.min(axis=0)], "name": f"{name}, lowest seed"},
+            {
+                **edge,
+                "y": [round_significant(v) for v in values.max(axis=0)],
+                "name": f"{name}, highest seed",
+                "fill": "tonexty",
+            },
+            {
+                **common,
+                "y": [round_significant(v) for v in values.mean(axis=0)],
+                "name": f"{name}, mean",
+                "mode": "lines+markers",
+                "line": {"width": 3, "color": css_colour(colour), "dash": dash},
+                "marker": {"size": 8, "color": css_colour(colour)},
+            },
+        ]
+    return figure(
+        *traces,
+        xaxis={**labelled_ticks(layer_names(same.shape[1])), "range": [-0.15, same.shape[1] - 0.7]},
+        yaxis={"range": [y_min, 1.04], "tickmode": "array", "tickvals": [0, 0.5, 1], "ticktext": ["0", "0.5", "1"]},
+        annotations=_labels(float(same[:, -1].mean()), float(other[:, -1].mean()), same.shape[1] - 1.0, y_min),
+        margin={"l": 40, "r": 92, "t": 8, "b": 36},
+    )
+
+
+def layer_names(layers: int) -> list[str]:
+    """Return the tick labels of the layers: 0 for the embeddings, then the number of each block."""
+    return ["0", *(str(i) for i in range(1, layers))]
+
+
+def _labels(same: float, other: float, x: float, y_min: float) -> list[dict[str, object]]:
+    """Return the labels at the ends of both lines, moved apart; a single label if both end at the same height."""
+    gap = 0.11 * (1.04 - y_min)
+    common = {"xref": "x", "xanchor": "left", "xshift": 10, "yanchor": "middle"}
+    if abs(same - other) < 0.02:
+        return [annotation("<b>both</b>", x, (same + other) / 2, **common) | {"font": {"size": 14, "color": INK}}]
+    upper, lower = (same, other) if same > other else (other, same)
+    if upper - lower < gap:
+        upper, lower = (upper + lower + gap) / 2, (upper + lower - gap) / 2
+    if upper > 1.0:
+        upper, lower = 1.0, min(lower, 1.0 - gap)
+    heights = (upper, lower) if same > other else (lower, upper)
+    return [
+        annotation(f"<b>{name}</b>", x, height, **common) | {"font": {"size": 14, "color": colour}}
+        for name, height, colour in zip(
+            (SAME, OTHER), heights, (css_colour("--sign-5"), css_colour("--sign-1")), strict=True
+        )
+    ]

@@ -1,0 +1,18 @@
+"""Accuracy by position for the position-rule task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from explorer.figures.comparison import Line, comparison_figure
+from explorer.figures.style import INK, vertical_line
+
+
+def accuracy_by_position(lines: Sequence[Line], trained: int) -> go.Figure:
+    """Return the share of right answers by position; a vertical line ends the trained positions."""
+    chart = comparison_figure(lines, "place", (0.0, 1.06), right_margin=110, label_gap=0.12)
+    chart.layout.shapes = (*chart.layout.shapes, vertical_line(trained + 0.5, INK, 1.5, "3px,3px"))
+    chart.layout.yaxis.update(tickmode="array", tickvals=[0, 0.5, 1])
+    return chart

@@ -1,0 +1,306 @@
+"""Attention weights of every head, and the predictions of a model under ablations of its attention.
+
+All numbers come from the model's own taps (`models/taps.py`). `head_scores.py` scores the heads and their importance,
+`logit_lens.py` shows the intermediate values of one forward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Float32, UInt16
+from numpy import ndarray
+from torch import Tensor, nn
+
+from explorer.catalogue import TYPED_TEXT_TASKS, page_title, task_row
+from explorer.errors import InvalidSetting
+from explorer.generation.generate import padding_token, prompt_ids
+from explorer.inspection.load_model import to_array
+from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
+from explorer.models.taps import Intervention, Trace, intervene, record
+from explorer.models.transformer_decoder import TransformerDecoder, rotate, rotations
+from explorer.models.transformer_encoder import TransformerEncoder
+from explorer.run_store import store
+from explorer.tasks.negation import VOCABULARY, pad
+from explorer.tasks.text.config import TextConfig
+from explorer.tokenization.text import Tokenizer, pieces
+from explorer.training.config import RunConfig
+
+_ATTENTION_CONFIGS = (TransformerEncoderConfig, TransformerTextConfig)
+_MAX_NAMED_RUNS = 4  # in an error message
+_LEFT_CONTEXT = 16  # tokens before a piece that can change its spelling: enough for any character and any space
+FULL_SCALE = 65_535  # the weight 1 as an unsigned number of 16 bits
+
+Head: TypeAlias = tuple[int, int]  # layer and head, from 0 on, as in the names of the taps
+Ids: TypeAlias = Sequence[int]
+
+
+def has_attention(config: RunConfig) -> bool:
+    """Return whether the model of a configuration has attention heads."""
+    return type(config.model) in _ATTENTION_CONFIGS
+
+
+def runs_with_attention(task: str = "") -> tuple[str, ...]:
+    """Return the names of the pretrained runs with attention, of one task or of all."""
+    runs = ((name, store.find(name).config) for name in store.pretrained().values())
+    return tuple(name for name, config in runs if has_attention(config) and task in ("", task_row(config.task).name))
+
+
+def check_attention(config: RunConfig) -> None:
+    """Raise InvalidSetting for a run without attention; the message names runs of its task that have it."""
+    if has_attention(config):
+        return
+    task = task_row(config.task)
+    if task.name not in TYPED_TEXT_TASKS:
+        raise InvalidSetting(
+            f"This run learned {task.title.lower()}; here one sees the attention of runs that learned "
+            f"{' or '.join(TYPED_TEXT_TASKS)}. Look at this one on the page {page_title(task.page)}."
+        )
+    names = runs_with_attention(task.name)
+    more = f", and {len(names) - _MAX_NAMED_RUNS} more" if len(names) > _MAX_NAMED_RUNS else ""
+    raise InvalidSetting(
+        f"This run is of the architecture “{config.title}”, which has no attention to look at. "
+        f"Choose one that has: {', '.join(names[:_MAX_NAMED_RUNS])}{more}."
+    )
+
+
+@dataclass(frozen=True)
+class TokenizedInput:
+    """A text as the tokens that a model reads, and what was left out of it."""
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]  # the text each token adds; its name where it adds none
+    truncated: str  # the part that does not fit into the context
+    truncated_at: str  # "start", "end", or "" if nothing was truncated
+    dropped: tuple[str, ...]  # characters outside the vocabulary that were left out
+    unknown: tuple[str, ...]  # those that became the unknown token
+    lowercased: bool  # whether the text was changed to lower case, as the training text was
+    empty: bool = False  # whether no token was left, so that the model starts from a line end
+
+
+def tokenize_input(config: RunConfig, tokenizer: Tokenizer | None, text: str, length: int = 0) -> TokenizedInput:
+    """Tokenize a text for the model of a configuration.
+
+    A language model keeps the last tokens that fit into its context; one trained on padded prefixes gets padding up to
+    the full context. A negation sentence (no tokenizer) keeps the first tokens that fit into the window, padded with
+    <PAD> to `length`. An empty prompt becomes that of `prompt_ids`. Raises LineageError for unknown words in a
+    sentence, and for half a character.
+    """
+    if tokenizer is None:
+        return _tokenize_sentence(config, text, length)
+    task = config.task_as(TextConfig)
+    prepared = text.lower() if task.lower else text
+    all_ids, dropped = prompt_ids(tokenizer, prepared)
+    truncated, ids = all_ids[: -task.context].tolist(), all_ids[-task.context :].tolist()
+    padding = padding_token(task, tokenizer)
+    if padding is not None:
+        ids += [padding] * (task.context - len(ids))
+    token_texts = pieces(tokenizer, ids, after=truncated[-_LEFT_CONTEXT:])
+    return TokenizedInput(
+        tuple(ids),
+        tuple(piece or tokenizer.tokens[id] for piece, id in zip(token_texts, ids, strict=True)),
+        tokenizer.decode(truncated),
+        "start" if truncated else "",
+        dropped if tokenizer.unknown is None else (),
+        () if tokenizer.unknown is None else dropped,
+        prepared != text,
+        not len(tokenizer.encode(prepared)),
+    )
+
+
+def _tokenize_sentence(config: RunConfig, text: str, length: int) -> TokenizedInput:
+    all_ids = VOCABULARY.encode(VOCABULARY.split(text))
+    window = getattr(config.model, "window", len(all_ids))
+    ids = pad(all_ids, len(all_ids), length)[:window]
+    tokens, truncated = (tuple(VOCABULARY.tokens[id] for id in part) for part in (ids, all_ids[window:]))
+    return TokenizedInput(ids, tokens, " ".join(truncated), "end" if truncated else "", (), (), text != text.lower())
+
+
+@dataclass(frozen=True)
+class AttentionLayout:
+    """What attention a model has, and which parts of it can be ablated."""
+
+    layers: int
+    heads: int  # in each layer
+    causal: bool  # whether it has a causal mask, which can be removed
+    positions: bool  # whether it has positions, which can be removed
+
+
+def attention_layout(model: nn.Module) -> AttentionLayout:
+    """Return the attention layout of a model. Raises InvalidSetting for a model without attention."""
+    transformer = require_attention(model)
+    causal = isinstance(transformer, TransformerDecoder)
+    has_positions = not isinstance(transformer, TransformerDecoder) or transformer.config.positions != "none"
+    return AttentionLayout(len(transformer.blocks), transformer.blocks[0].attention.heads, causal, has_positions)  # type: ignore[union-attr,arg-type]
+
+
+def require_attention(model: nn.Module) -> TransformerDecoder | TransformerEncoder:
+    """Return the model as a Transformer. Raises InvalidSetting for a model without attention."""
+    if not isinstance(model, TransformerDecoder | TransformerEncoder):
+        raise InvalidSetting(f"{type(model).__name__} has no attention to look at. Choose a Transformer.")
+    return model
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Changes to the attention of a model during a forward pass."""
+
+    zero_ablated: frozenset[Head] = frozenset()  # heads whose output is zero
+    uniform_attention: frozenset[Head] = frozenset()  # heads with equal weights on all visible tokens
+    no_causal_mask: bool = False  # whether queries also see later tokens
+    no_positions: bool = False  # whether the model gets no positions
+
+
+NO_ABLATION = Ablation()
+
+
+def interventions(model: nn.Module, ablation: Ablation) -> dict[str, Intervention]:
+    """Return the interventions of an ablation by tap, for `models.taps.intervene`.
+
+    A zero-ablated head passes zeros to the output matrix (the gates of Michel et al. 2019, eq. 1). Uniform attention
+    sets all scores of a head to 0, so that the softmax is uniform over what the mask allows. Raises InvalidSetting for
+    a head, a mask or positions that the model does not have.
+    """
+    transformer, layout = require_attention(model), attention_layout(model)
+    _check_ablation(ablation, layout)
+    changes: dict[str, Intervention] = {}
+    for layer in range(layout.layers):
+        tap = f"blocks.{layer}.attention"
+        zeroed, uniform = (
+            [head for at, head in heads if at == layer] for heads in (ablation.zero_ablated, ablation.uniform_attention)
+        )
+        if zeroed:
+            changes[f"{tap}.mixed"] = partial(_zero_heads, zeroed)
+        if uniform:
+            changes[f"{tap}.scores"] = partial(_zero_heads, uniform)
+        if ablation.no_causal_mask:
+            changes[f"{tap}.mask"] = lambda mask, step: torch.zeros_like(mask)
+        if ablation.no_positions and _has_rotary_positions(transformer):
+            changes[f"{tap}.queries"] = changes[f"{tap}.keys"] = _undo_rotation
+    if ablation.no_positions and not _has_rotary_positions(transformer):
+        changes["embedded"] = partial(_remove_positions, transformer)
+    return changes
+
+
+def check_head(layout: AttentionLayout, layer: int, head: int) -> None:
+    """Raise InvalidSetting for a head that a model does not have."""
+    if not (0 <= layer < layout.layers and 0 <= head < layout.heads):
+        raise InvalidSetting(
+            f"There is no head {head} in layer {layer}. Give a layer from 0 to {layout.layers - 1} and a head "
+            f"from 0 to "
+            f"{layout.heads - 1}."
+        )
+
+
+def _check_ablation(ablation: Ablation, layout: AttentionLayout) -> None:
+    for layer, head in sorted(ablation.zero_ablated | ablation.uniform_attention):
+        check_head(layout, layer, head)
+    if ablation.no_causal_mask and not layout.causal:
+        raise InvalidSetting("This model has no mask to lift: each token sees all others as it is. Leave the mask out.")
+    if ablation.no_positions and not layout.positions:
+        raise InvalidSetting("This model knows no positions that could be taken away. Leave them out.")
+
+
+def _zero_heads(
+    heads: list[int], value: Float[Tensor, "*batch heads query width"], step: int
+) -> Float[Tensor, "*batch heads query width"]:
+    changed = value.clone()
+    changed[..., heads, :, :] = 0
+    return changed
+
+
+def _has_rotary_positions(model: TransformerDecoder | TransformerEncoder) -> bool:
+    return isinstance(model, TransformerDecoder) and model.config.positions == "rotary"
+
+
+def _undo_rotation(
+    value: Float[Tensor, "*batch heads time width"], step: int
+) -> Float[Tensor, "*batch heads time width"]:
+    """Return queries or keys as they were before the rotation by rotary positions."""
+    time, width = value.shape[-2:]
+    return rotate(value.transpose(-2, -3).contiguous(), rotations(time, width).conj()).transpose(-2, -3)
+
+
+def _remove_positions(
+    model: TransformerDecoder | TransformerEncoder, value: Float[Tensor, "*batch time width"], step: int
+) -> Float[Tensor, "*batch time width"]:
+    """Return embeddings without their position vectors."""
+    if isinstance(model, TransformerDecoder):
+        return value - model.add_positions(torch.zeros_like(value))
+    return value - model.position.weight.narrow(-2, 0, value.shape[-2]).unsqueeze(-3)
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionResult:
+    """Attention weights and predictions of one forward pass."""
+
+    weights: Float32[ndarray, "layers heads query key"]  # NaN where the mask hides the key, and for padding queries
+    log_probabilities: Float32[ndarray, "answers outcomes"]  # after each token, or one row of classes
+
+
+@torch.inference_mode()
+def attend(model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION) -> AttentionResult:
+    """Run a single model (not a stack) under an ablation. Raises InvalidSetting."""
+    logits, trace = forward_with_taps(model, ids, ablation)
+    names = [name for name in trace if name.endswith(".attention.weights")]
+    weights = torch.stack([trace[name][0] for name in names])
+    return AttentionResult(
+        to_array(weights.masked_fill(~visible_pairs(model, trace, ids), torch.nan)), to_array(logits.log_softmax(-1))
+    )
+
+
+def forward_with_taps(
+    model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION
+) -> tuple[Float[Tensor, "answers outcomes"], Trace]:
+    """Return the logits and the tapped values of a forward pass under an ablation. Raises InvalidSetting."""
+    with intervene(model, interventions(model, ablation)), record(model) as trace:
+        logits: Tensor = model(torch.tensor([tuple(ids)], dtype=torch.int64))
+    return logits.view(-1, logits.shape[-1]), trace
+
+
+def readout_logits(
+    model: nn.Module, vectors: Float[Tensor, "*batch time width"]
+) -> Float[Tensor, "*batch answers outcomes"]:
+    """Return the logits for the output of any block: at every token, or of a classifier at the first token."""
+    transformer = require_attention(model)
+    if isinstance(transformer, TransformerDecoder):
+        logits: Tensor = transformer.readout(transformer.final_norm(vectors))
+        return logits
+    return transformer.readout(vectors[..., :1, :])
+
+
+def visible_pairs(model: nn.Module, trace: Trace, ids: Ids) -> Bool[Tensor, "query key"]:
+    """Return which query sees which key; masked padding is neither."""
+    transformer = require_attention(model)
+    if isinstance(transformer, TransformerDecoder):
+        return trace["blocks.0.attention.mask"] == 0
+    real = torch.tensor(tuple(ids)) != transformer.padding
+    return real & real[:, None]
+
+
+def pack_weights(weights: Float[ndarray, "*which query key"], causal: bool) -> UInt16[ndarray, "*which cells"]:
+    """Pack attention weights as whole numbers up to 65,535, with an error of at most 1 / 131,070; NaN becomes 0.
+
+    The cells of each head follow row by row: all of them, or the lower triangle if `causal`.
+    """
+    shape = weights.shape
+    cells = weights[..., *np.tril_indices(shape[-1])] if causal else weights.reshape(*shape[:-2], -1)
+    packed: ndarray = np.rint(np.nan_to_num(cells) * FULL_SCALE).astype(np.uint16)
+    return packed
+
+
+def unpack_weights(
+    packed: UInt16[ndarray, "*which cells"], queries: int, causal: bool
+) -> Float32[ndarray, "*which query key"]:
+    """Return the weights packed by `pack_weights`; NaN above the diagonal if `causal`."""
+    values = packed.astype(np.float32) / np.float32(FULL_SCALE)
+    if not causal:
+        return values.reshape(*packed.shape[:-1], queries, -1)
+    weights = np.full((*packed.shape[:-1], queries, queries), np.nan, np.float32)
+    weights[..., *np.tril_indices(queries)] = values
+    return weights

@@ -1,0 +1,242 @@
+"""Scores of attention heads (what each attends to) and head importance (the loss without each head)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Float64, Int
+from numpy import ndarray
+from torch import Tensor
+
+from explorer.inspection.attention.attend import (
+    Ablation,
+    attention_layout,
+    interventions,
+    readout_logits,
+    require_attention,
+)
+from explorer.inspection.load_model import load_model
+from explorer.models.taps import intervene
+from explorer.models.transformer_decoder import TransformerDecoder, rotations
+from explorer.models.transformer_encoder import TransformerEncoder
+from explorer.run_store.store import StoredRun
+from explorer.tasks.distinct_rows import row_ids, row_lookup
+from explorer.tasks.negation import Negation, NegationConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import text_data
+from explorer.training.config import RunConfig
+from explorer.training.record import Record
+
+ROWS = 32  # of the context's length
+_MAX_TARGETS = 4_096  # whatever the context length
+_MAX_LOGITS = 2**24  # numbers in memory at once
+
+
+@dataclass(frozen=True, eq=False)
+class HeadScores:
+    """Mean shares of each head's attention, over the queries for which the target exists.
+
+    A query without such a target (the first token has no previous one) is left out of the mean; NaN where no query has
+    one. Previous and first token: Clark et al. 2019, section 3; `after_same` is induction: Olsson et al. 2022.
+    """
+
+    previous: Float64[ndarray, "layers heads"]  # on the token before
+    itself: Float64[ndarray, "layers heads"]
+    first: Float64[ndarray, "layers heads"]  # on the first token
+    same: Float64[ndarray, "layers heads"]  # on earlier tokens equal to the query token
+    after_same: Float64[ndarray, "layers heads"]  # on the tokens that followed those
+    entropy: Float64[ndarray, "layers heads"]  # nats, mean over the queries
+    spread: Float64[ndarray, "layers heads"]  # exp(entropy): the effective number of tokens attended to
+    distances: Int[ndarray, " distances"]  # tokens back; negative: ahead
+    distance: Float64[ndarray, "layers heads distances"]  # share at each distance
+
+
+def score_heads(weights: Float[ndarray, "layers heads query key"], ids: Sequence[int]) -> HeadScores:
+    """Score every head over one text. Cells that are NaN (masked) are ignored."""
+    visible = ~np.isnan(weights).all(axis=(0, 1))
+    shares = np.nan_to_num(weights.astype(np.float64))
+    queries, keys = visible.shape
+    query, key = np.arange(queries)[:, None], np.arange(keys)
+    tokens = np.array(ids)
+    same = (tokens[:, None] == tokens) & (key < query)
+    after_same = np.pad(same, ((0, 0), (1, 0)))[:, :-1]
+    entropy = _entropy(shares, visible)
+    distances = np.arange(-(keys - 1) if np.triu(visible, 1).any() else 0, queries)
+    profile = [_mean_share(shares, visible & (query - key == d)) for d in distances]
+    return HeadScores(
+        previous=_mean_share(shares, visible & (key == query - 1)),
+        itself=_mean_share(shares, visible & (key == query)),
+        first=_mean_share(shares, visible & (key == 0)),
+        same=_mean_share(shares, visible & same),
+        after_same=_mean_share(shares, visible & after_same),
+        entropy=entropy,
+        spread=np.exp(entropy),
+        distances=distances,
+        distance=np.stack(profile, axis=-1),
+    )
+
+
+def _mean_share(
+    shares: Float64[ndarray, "layers heads query key"], cells: Bool[ndarray, "query key"]
+) -> Float64[ndarray, "layers heads"]:
+    """Return the attention in these cells, averaged over the queries that have any."""
+    queries, keys = np.nonzero(cells)
+    count = len(np.unique(queries))
+    if not count:
+        return np.full(shares.shape[:2], np.nan)
+    mean: ndarray = shares[:, :, queries, keys].sum(axis=-1) / count
+    return mean
+
+
+def _entropy(
+    shares: Float64[ndarray, "layers heads query key"], visible: Bool[ndarray, "query key"]
+) -> Float64[ndarray, "layers heads"]:
+    """Return -sum w log w, averaged over the queries that see any key."""
+    count = visible.any(axis=1).sum()
+    if not count:
+        return np.full(shares.shape[:2], np.nan)
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    mean: ndarray = np.abs((shares * logs).sum(axis=(-2, -1))) / count  # abs: no -0
+    return mean
+
+
+def attention_rollout(weights: Float[ndarray, "layers heads query key"]) -> Float64[ndarray, "query key"]:
+    """Return how much of each token reaches each position through all layers (Abnar & Zuidema 2020, eq. 1).
+
+        A_l = W_l / 2 + I / 2,   rollout = A_L ... A_2 A_1
+
+    W_l is the mean over heads, the identity stands for the residual stream. Rows sum to 1. NaN where no path leads, and
+    for padding queries. Pass the first layers only to stop there.
+    """
+    visible = ~np.isnan(weights).all(axis=(0, 1))
+    identity = np.eye(len(visible))
+    flow, paths = identity, identity
+    for layer in np.nan_to_num(weights.astype(np.float64)).mean(axis=1):
+        flow = (layer + identity) / 2 @ flow
+        paths = np.minimum((visible + identity) @ paths, 1)
+    return np.where((paths > 0) & visible.any(axis=1, keepdims=True), flow, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadImportance:
+    """The loss of a model with each head zeroed in turn."""
+
+    metric: str
+    base_loss: float  # of the unchanged model
+    ablated_loss: Float64[ndarray, "layers heads"]  # with this head zeroed
+    error: Float64[
+        ndarray, "layers heads"
+    ]  # standard error of the difference: 0 over the whole grammar, NaN for one row
+    targets: int  # how many were evaluated
+
+    @property
+    def importance(self) -> Float64[ndarray, "layers heads"]:
+        """The increase of the loss without the head; negative if the model is better without it."""
+        return self.ablated_loss - self.base_loss
+
+
+@dataclass(frozen=True)
+class _EvaluationRows:
+    """Rows to evaluate, and the weight of each target in the loss."""
+
+    ids: Int[Tensor, "rows time"]
+    targets: Int[Tensor, "rows answers"]
+    weights: Float64[Tensor, "rows answers"]
+
+
+@torch.inference_mode()
+def head_importance(run: StoredRun | Record, replica: int, rows: int = ROWS, step: int | None = None) -> HeadImportance:
+    """Measure the loss of one replica with each head zeroed in turn (Michel et al. 2019, section 3.2).
+
+    Language model: nats per token over about `rows` evenly spread rows of held-out text; the error is the standard
+    error over rows. Negation: nats per sentence over the whole grammar, weighted by probability. `step` is the
+    snapshot, by default the last. Raises LineageError for a missing text, for weights that do not fit and for a model
+    without attention.
+    """
+    model = require_attention(load_model(run, step).single_replica(replica))
+    is_text = isinstance(run.config.task, TextConfig)
+    surprisals, counts = [], []
+    for batch in _held_out_rows(run.config, rows) if is_text else _grammar_rows(run.config):
+        surprisals.append(_ablated_surprisals(model, batch))
+        counts.append(batch.weights.sum(dim=-1).numpy())
+    row_loss, row_weight = (
+        np.concatenate(surprisals, axis=-1),
+        np.concatenate(counts),
+    )  # (all heads and each off, rows), (rows)
+    with np.errstate(invalid="ignore"):  # a diverged training: infinite losses have no difference
+        losses = row_loss.sum(axis=-1) / row_weight.sum()
+        base_loss, ablated = losses[-1], losses[:-1]
+        influence = (row_loss[:-1] - row_loss[-1] - (ablated - base_loss)[:, None] * row_weight) / row_weight.sum()
+        error = _standard_error(influence) if is_text else 0 * ablated
+    shape = len(model.blocks), -1
+    metric = "validation loss, nats a token" if is_text else "loss over the grammar, nats a sentence"
+    targets = round(row_weight.sum()) if is_text else len(row_weight)
+    return HeadImportance(metric, float(base_loss), ablated.reshape(shape), error.reshape(shape), targets)
+
+
+def _standard_error(influence: Float64[ndarray, "heads rows"]) -> Float64[ndarray, " heads"]:
+    """Return the standard error of a mean from the influence of each row on it; NaN for a single row."""
+    rows = influence.shape[-1]
+    error: ndarray = np.sqrt((influence**2).sum(axis=-1) * (rows / (rows - 1) if rows > 1 else np.nan))
+    return error
+
+
+def _held_out_rows(config: RunConfig, rows: int) -> Iterator[_EvaluationRows]:
+    task = config.task_as(TextConfig)
+    data = text_data(task)
+    rows_per_batch = max(1, _MAX_LOGITS // (data.vocabulary * task.context))
+    for batch in data.held_out_batches(min(rows * task.context, _MAX_TARGETS), rows_per_batch):
+        weights = torch.ones(batch.targets.shape) if batch.mask is None else batch.mask
+        yield _EvaluationRows(batch.ids, batch.targets, weights.double())
+
+
+def _grammar_rows(config: RunConfig) -> Iterator[_EvaluationRows]:
+    """Yield every sentence as the evaluation reads it: padded to the longest one."""
+    task = Negation(config.task_as(NegationConfig))
+    probabilities = torch.tensor([[sentence.probability] for sentence in task.sentences], dtype=torch.float64)
+    yield _EvaluationRows(row_ids(task)[row_lookup(task)[-1]], torch.tensor(task.labels)[:, None], probabilities)
+
+
+def _ablated_surprisals(
+    model: TransformerDecoder | TransformerEncoder, rows: _EvaluationRows
+) -> Float64[ndarray, "heads_and_none rows"]:
+    """Return the weighted sum of -log p (nats) per row: with each head zeroed, and last with none.
+
+    The layers below a zeroed head are unchanged and computed once.
+    """
+    x, blocks = _embed_and_blocks(model, rows.ids)
+    losses = []
+    for layer, block in enumerate(blocks):
+        for head in range(attention_layout(model).heads):
+            with intervene(model, interventions(model, Ablation(zero_ablated=frozenset({(layer, head)})))):
+                y = block(x)
+            for later in blocks[layer + 1 :]:
+                y = later(y)
+            losses.append(_surprisal(readout_logits(model, y), rows))
+        x = block(x)
+    return np.stack([*losses, _surprisal(readout_logits(model, x), rows)])
+
+
+def _embed_and_blocks(
+    model: TransformerDecoder | TransformerEncoder, ids: Int[Tensor, "rows time"]
+) -> tuple[Float[Tensor, "rows seen width"], list[Callable[[Tensor], Tensor]]]:
+    """Return the input of the first block, and the blocks as functions of their input alone."""
+    if isinstance(model, TransformerDecoder):
+        config = model.config
+        turn = rotations(ids.shape[-1], config.width // config.heads) if config.positions == "rotary" else None
+        return model.add_positions(model.embedding(ids)), [partial(block, rotation=turn) for block in model.blocks]
+    ids = ids[:, : model.window]
+    time, mask = ids.shape[-1], (ids != model.padding)[:, None, None]
+    x = model.embedding(ids) + model.position.weight.narrow(-2, 0, time)
+    return x, [partial(block, mask=mask, queries=time) for block in model.blocks]
+
+
+def _surprisal(logits: Float[Tensor, "rows answers outcomes"], rows: _EvaluationRows) -> Float64[ndarray, " rows"]:
+    surprisals = F.cross_entropy(logits.flatten(0, -2), rows.targets.flatten(), reduction="none")
+    total: ndarray = (surprisals.view(rows.targets.shape) * rows.weights).sum(dim=-1).numpy()
+    return total

@@ -1,0 +1,94 @@
+"""Intermediate values of one forward pass: one head's activations, the logit lens, and every tap by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Float32
+from numpy import ndarray
+from torch import Tensor, nn
+
+from explorer.inspection.attention.attend import (
+    NO_ABLATION,
+    Ablation,
+    Ids,
+    attention_layout,
+    check_head,
+    forward_with_taps,
+    readout_logits,
+    require_attention,
+    visible_pairs,
+)
+from explorer.inspection.load_model import to_array
+from explorer.models.transformer_decoder import TransformerDecoder
+
+
+@dataclass(frozen=True, eq=False)
+class HeadActivations:
+    """All activations of one head. Rows of `raw`, `scaled`, `mask` and `weights` are queries, columns keys."""
+
+    queries: Float32[ndarray, "time width"]  # after rotary positions, if the model has them
+    keys: Float32[ndarray, "time width"]
+    values: Float32[ndarray, "time width"]
+    raw: Float32[ndarray, "query key"]  # Q K^T
+    scaled: Float32[ndarray, "query key"]  # divided by the square root of the head's width
+    mask: Float32[ndarray, "query key"]  # added to the scores: 0 where the key is visible, -inf where not
+    weights: Float32[ndarray, "query key"]  # softmax; NaN where the key is hidden, and for padding queries
+    mixed: Float32[ndarray, "query width"]  # the weighted sum of the values; zeros if the head is zero-ablated
+
+
+@torch.inference_mode()
+def head_activations(
+    model: nn.Module, ids: Ids, layer: int, head: int, ablation: Ablation = NO_ABLATION
+) -> HeadActivations:
+    """Return the steps of softmax(Q K^T / sqrt(d)) V of one head (Vaswani et al. 2017, eq. 1).
+
+    Under uniform attention `raw` and `scaled` are the original scores, `weights` the uniform ones. Raises
+    InvalidSetting.
+    """
+    check_head(attention_layout(model), layer, head)
+    _, trace = forward_with_taps(model, ids, ablation)
+    q, k, v, weights, mixed = (
+        trace[f"blocks.{layer}.attention.{name}"][0, head] for name in ("queries", "keys", "values", "weights", "mixed")
+    )
+    visible = visible_pairs(model, trace, ids)
+    raw = q @ k.mT
+    scaled = raw / q.shape[-1] ** 0.5
+    mask = torch.zeros_like(raw).masked_fill(~visible, -torch.inf)
+    shown = weights.masked_fill(~visible, torch.nan)
+    return HeadActivations(*(to_array(value) for value in (q, k, v, raw, scaled, mask, shown, mixed)))
+
+
+@torch.inference_mode()
+def logit_lens(
+    model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION, position: int | None = None
+) -> Float32[ndarray, "depths answers outcomes"]:
+    """Return the log-probabilities read off after the embedding and after every block (nostalgebraist 2020,
+    "interpreting GPT: the logit lens").
+
+    Each residual vector goes through the model's own final norm and readout. A language model predicts at every token,
+    or only at `position`; a classifier at its first token. Raises InvalidSetting.
+    """
+    transformer = require_attention(model)
+    _, trace = forward_with_taps(model, ids, ablation)
+    depths = torch.cat([trace["embedded"], *(trace[f"blocks.{i}.output"] for i in range(len(transformer.blocks)))])
+    if position is not None and isinstance(transformer, TransformerDecoder):
+        depths = depths[:, [position]]
+    return to_array(readout_logits(model, depths).log_softmax(dim=-1))
+
+
+@torch.inference_mode()
+def tap_arrays(model: nn.Module, ids: Ids, ablation: Ablation = NO_ABLATION) -> dict[str, Float[ndarray, " *shape"]]:
+    """Return every tapped value of one forward pass by tap name, exactly as the model computed it.
+
+    `blocks.0.attention.queries`, `keys`, `values` and `mixed` are "heads time width", `scores` and `weights` "heads
+    query key", a decoder's `mask` is "query key". Weights are 0 where the mask hides a token. Raises InvalidSetting.
+    """
+    _, trace = forward_with_taps(model, ids, ablation)
+    return {name: _drop_batch_axis(name, value) for name, value in trace.items()}
+
+
+def _drop_batch_axis(name: str, value: Tensor) -> ndarray:
+    """Return the value of the only row; a mask has no batch axis."""
+    return to_array(value if name.endswith(".mask") else value[0])

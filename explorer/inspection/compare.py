@@ -1,0 +1,171 @@
+"""Comparison of runs: curves on a common axis, when each reaches a target, and differences with confidence
+intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from explorer.training.config import RunConfig
+from explorer.training.record import Axis, Curves
+
+BATCH_LOSS = "batch_loss"  # the only measure recorded at every step
+
+
+@dataclass(frozen=True)
+class MetricCurve:
+    """One measure of a run along an axis, with one column per seed."""
+
+    x: Float[ndarray, " points"]
+    values: Float[ndarray, "points replicas"]
+
+
+def metric_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis) -> MetricCurve:
+    """Return the curve of a measure along an axis; non-finite values become NaN.
+
+    The loss of a batch belongs to the weights before its step, so its x is the step before the update.
+    """
+    if measure == BATCH_LOSS:
+        steps, values = curves.first + np.arange(len(curves.losses)), curves.losses
+    else:
+        steps = curves.evaluated
+        values = curves.metrics.get(measure, np.full((len(steps), config.replicas), np.nan))
+    finite = np.where(np.isfinite(values), values, np.nan)  # a diverged run may end in infinities
+    return MetricCurve(curves.axis_values(axis, steps, config.steps_per_epoch), finite.astype(float))
+
+
+def mean_and_range(values: Float[ndarray, "points replicas"]) -> Float[ndarray, "points 3"]:
+    """Return mean, minimum and maximum over the seeds that have a value; NaN where no seed has one."""
+    result, has_value = np.full((len(values), 3), np.nan), ~np.isnan(values).all(axis=1)
+    finite = values[has_value]
+    result[has_value] = np.column_stack(
+        [np.nanmean(finite, axis=1), np.nanmin(finite, axis=1), np.nanmax(finite, axis=1)]
+    )
+    return result
+
+
+def smooth(course: MetricCurve, weight: float) -> MetricCurve:
+    """Return the bias-corrected exponential moving average; `weight` is the share kept of the previous average."""
+    if not weight or not len(course.values):
+        return course
+    mean, total_weight = np.zeros(course.values.shape[1]), 0.0
+    out = np.empty_like(course.values)
+    for i, row in enumerate(course.values):
+        mean, total_weight = weight * mean + (1 - weight) * row, weight * total_weight + (1 - weight)
+        out[i] = mean / total_weight
+    return MetricCurve(course.x, out)
+
+
+def downsample(values: Float[ndarray, "points lines"], max_points: int = 400) -> Int[ndarray, " kept"]:
+    """Return the indices of the points to draw when lines have more points than the screen has pixels.
+
+    The points are cut into at most `max_points` segments. Each keeps its first point and the minimum and maximum of
+    every line, so no extreme value is lost.
+    """
+    count = len(values)
+    if count <= max_points:
+        return np.arange(count)
+    segment = -(-count // max_points)
+    starts = np.arange(0, count, segment)
+    padded = np.full((len(starts) * segment, values.shape[1]), np.nan)
+    padded[:count] = values
+    segments = padded.reshape(len(starts), segment, -1)
+    lowest = np.where(np.isnan(segments), np.inf, segments).argmin(axis=1)
+    highest = np.where(np.isnan(segments), -np.inf, segments).argmax(axis=1)
+    return np.unique(np.concatenate([starts, [count - 1], *(starts + lowest.T), *(starts + highest.T)]))
+
+
+def first_crossing(course: MetricCurve, target: float, rising: bool) -> Float[ndarray, " replicas"]:
+    """Return the x at which each seed first reaches the target, interpolated linearly; NaN if it never does.
+
+    `rising` says whether the measure has to rise (accuracy) or to fall (loss) to the target.
+    """
+    sign = 1.0 if rising else -1.0
+    return np.array([_interpolate_crossing(course.x, sign * values, sign * target) for values in course.values.T])
+
+
+def _interpolate_crossing(x: Float[ndarray, " n"], values: Float[ndarray, " n"], target: float) -> float:
+    reached_at = np.flatnonzero(values >= target)
+    if not len(reached_at):
+        return float("nan")
+    i = int(reached_at[0])
+    if i == 0 or np.isnan(values[i - 1]):
+        return float(x[i])
+    share = (target - values[i - 1]) / (values[i] - values[i - 1])
+    return float(x[i - 1] + share * (x[i] - x[i - 1]))
+
+
+@dataclass(frozen=True)
+class MeanDifference:
+    """The mean of the second of two runs minus that of the first, with its 95 % confidence interval over seeds."""
+
+    mean: float
+    low: float
+    high: float
+    seeds: int  # in the smaller of the two runs
+    paired: bool  # whether the runs share seeds and data, so that each seed is compared with itself
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether the interval contains 0, so that the difference may be seed noise."""
+        return self.low <= 0 <= self.high
+
+
+def mean_difference(
+    first: Float[ndarray, " first"], second: Float[ndarray, " second"], paired: bool
+) -> MeanDifference | None:
+    """Return the difference of two means with Student's t interval; None with fewer than two seeds.
+
+    The t interval is that of the pairs where `paired`, otherwise that of Welch (1947). Seeds with NaN are left out.
+    """
+    from scipy.special import stdtrit  # takes 0.4 s to import: the first page must not wait for it
+
+    if paired:
+        shared = ~np.isnan(first) & ~np.isnan(second)
+        differences = second[shared] - first[shared]
+        if len(differences) < 2:
+            return None
+        mean, variance, degrees = differences.mean(), differences.var(ddof=1) / len(differences), len(differences) - 1.0
+        seeds = len(differences)
+    else:
+        first, second = first[~np.isnan(first)], second[~np.isnan(second)]
+        seeds = min(len(first), len(second))
+        if seeds < 2:
+            return None
+        mean = second.mean() - first.mean()
+        variances = [values.var(ddof=1) / len(values) for values in (first, second)]
+        variance = sum(variances)
+        weights = sum(p**2 / (len(values) - 1) for p, values in zip(variances, (first, second), strict=True))
+        degrees = variance**2 / weights if weights > 0 else seeds - 1.0
+    margin = float(stdtrit(degrees, 0.975) * np.sqrt(variance))
+    return MeanDifference(float(mean), float(mean) - margin, float(mean) + margin, seeds, paired)
+
+
+def is_paired(first: RunConfig, second: RunConfig) -> bool:
+    """Return whether two runs have the same seeds and the same data, so that seeds can be compared pairwise."""
+    return first.seeds == second.seeds and first.task == second.task
+
+
+def shared_initial_weights(first: Mapping[str, ndarray], second: Mapping[str, ndarray]) -> tuple[list[str], int]:
+    """Return the names of the nonzero weights that are equal in two initializations, and the smaller weight count."""
+    shared = [name for name, value in first.items() if name in second and _equal_and_nonzero(value, second[name])]
+    return shared, min(len(first), len(second))
+
+
+def _equal_and_nonzero(first: ndarray, second: ndarray) -> bool:
+    return first.shape == second.shape and bool(np.array_equal(first, second)) and bool(first.any())
+
+
+def metric_over_seeds(curves: Curves | None, metric: str) -> tuple[Float[ndarray, " points"], ...]:
+    """Return the steps at which a metric was evaluated, and its mean, lowest and highest value over the seeds.
+
+    Without curves all four arrays are empty.
+    """
+    values = np.zeros((0, 3)) if curves is None else mean_and_range(curves.metrics[metric])
+    steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
+    return steps, *values.T

@@ -1,0 +1,134 @@
+"""Decoding of sequence-to-sequence models: greedy per seed, beam search per width, and the exposure bias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Int32
+from numpy import ndarray
+from torch import nn
+
+from explorer.errors import DamagedRun
+from explorer.generation.seq2seq_decoding import MAX_BEAM_WIDTH, Beams, beam_search, exposure_bias_curves, greedy_decode
+from explorer.inspection.load_model import to_array
+from explorer.models.translation import Translator
+from explorer.tasks.seq2seq.batches import Pairs, evaluation_dates, evaluation_digits
+from explorer.tasks.seq2seq.config import TranslationConfig, max_answer_length
+from explorer.tasks.seq2seq.dates import DatesConfig
+
+DROPPED_PER_STEP = 3  # the best dropped candidates of each step that are kept for display
+
+
+@dataclass(frozen=True)
+class GreedyTranslation:
+    """The greedy translation of one seed."""
+
+    ids: tuple[int, ...]  # with <EOS>, if it was generated
+    probabilities: tuple[float, ...]  # of each token given those before it
+
+    @property
+    def log_probability(self) -> float:
+        """Log-probability of the whole sequence, in nats."""
+        return math.fsum(math.log(max(p, 1e-38)) for p in self.probabilities)
+
+
+@dataclass(frozen=True, eq=False)
+class BeamTrees:
+    """The trees of the beam searches of every width, concatenated.
+
+    Columns of `nodes`: tokens in the sequence; parent node, counted within its width, or -1 for the root; token;
+    whether it was kept; whether it is <EOS>. Columns of `logs`: log-probability of the token and of the sequence, nats.
+    """
+
+    starts: tuple[int, ...]  # first node of each width, and the end of the last
+    nodes: Int32[ndarray, "nodes 5"]
+    logs: Float32[ndarray, "nodes 2"]
+    best: tuple[tuple[int, ...], ...]  # for each width the final nodes, likeliest first
+
+
+@dataclass(frozen=True, eq=False)
+class ExposureBias:
+    """Accuracy and loss per target position, teacher-forced and free-running; NaN where no target is that long."""
+
+    teacher_forced_accuracy: Float32[ndarray, "replicas target"]
+    free_running_accuracy: Float32[ndarray, "replicas target"]
+    teacher_forced_loss: Float32[ndarray, "replicas target"]  # nats
+    free_running_loss: Float32[ndarray, "replicas target"]
+
+
+def require_translator(model: nn.Module) -> Translator:
+    """Return the model as a Translator. Raises DamagedRun if it is another kind of model."""
+    if not isinstance(model, Translator):
+        raise DamagedRun("This run holds no model that translates. Train it again.")
+    return model
+
+
+@torch.inference_mode()
+def greedy_translations(
+    model: Translator, config: TranslationConfig, source: Sequence[int]
+) -> tuple[GreedyTranslation, ...]:
+    """Return the greedy translation by each replica of a stack, or by a single model."""
+    source_ids = torch.tensor([list(source)]).expand(*model.replicas, 1, len(source))
+    ids = greedy_decode(model, source_ids, max_answer_length(config, len(source))).ids
+    decoder_input = torch.cat((torch.full_like(ids[..., :1], model.bos), ids[..., :-1]), dim=-1)
+    probabilities = model(source_ids, decoder_input).softmax(dim=-1).gather(-1, ids[..., None])[..., 0]
+    translations = []
+    for row, row_probabilities in zip(ids.flatten(0, -2).tolist(), probabilities.flatten(0, -2).tolist(), strict=True):
+        end = row.index(model.eos) + 1 if model.eos in row else len(row)
+        translations.append(GreedyTranslation(tuple(row[:end]), tuple(row_probabilities[:end])))
+    return tuple(translations)
+
+
+def beam_trees(model: Translator, config: TranslationConfig, source: Sequence[int]) -> BeamTrees:
+    """Run beam search by one replica with every width from 1 (greedy) to the widest."""
+    source_ids, longest = torch.tensor(list(source)), max_answer_length(config, len(source))
+    trees = [_tree_arrays(beam_search(model, source_ids, width, longest)) for width in range(1, MAX_BEAM_WIDTH + 1)]
+    starts = np.cumsum([0, *(len(nodes) for nodes, _, _ in trees)]).tolist()
+    return BeamTrees(
+        tuple(starts),
+        np.concatenate([nodes for nodes, _, _ in trees]),
+        np.concatenate([logs for _, logs, _ in trees]),
+        tuple(best for _, _, best in trees),
+    )
+
+
+def _tree_arrays(beams: Beams) -> tuple[Int32[ndarray, "nodes 5"], Float32[ndarray, "nodes 2"], tuple[int, ...]]:
+    """Return the kept candidates and the best dropped ones of each step as arrays, and the final nodes."""
+    shown = []
+    dropped: dict[int, list[int]] = {}
+    for index, candidate in enumerate(beams.candidates):
+        if candidate.kept:
+            shown.append(index)
+        else:
+            dropped.setdefault(candidate.step, []).append(index)
+    for indices in dropped.values():
+        shown += sorted(indices, key=lambda index: -beams.candidates[index].score)[:DROPPED_PER_STEP]
+    shown.sort()
+    node_of = {index: i for i, index in enumerate(shown)} | {-1: -1}
+    candidates = [beams.candidates[index] for index in shown]
+    nodes = [
+        (candidate.step, node_of[candidate.parent], candidate.token, candidate.kept, candidate.finished)
+        for candidate in candidates
+    ]
+    logs = [(candidate.log_probability, candidate.score) for candidate in candidates]
+    best = tuple(node_of[index] for index in beams.best)
+    return np.array(nodes, np.int32), np.array(logs, np.float32), best
+
+
+def exposure_bias(model: Translator, config: TranslationConfig, length: int, count: int, seed: int = 0) -> ExposureBias:
+    """Measure the exposure bias on `count` fresh sources of this length (of dates: `count` in each format)."""
+    fresh = (
+        evaluation_dates(config, count, seed)
+        if isinstance(config, DatesConfig)
+        else evaluation_digits(config, [length], count, seed)
+    )
+    parts = (fresh.source, fresh.decoder_input, fresh.targets, fresh.mask)
+    teacher_forced, free_running = exposure_bias_curves(
+        model, Pairs(*(part.expand(*model.replicas, *part.shape) for part in parts))
+    )
+    curves = (teacher_forced.accuracy, free_running.accuracy, teacher_forced.loss, free_running.loss)
+    return ExposureBias(*(to_array(curve.view(-1, curve.shape[-1])) for curve in curves))

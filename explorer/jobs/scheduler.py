@@ -1,0 +1,323 @@
+"""The job service: it schedules the trainings of this process, whichever page started them.
+
+    submit ──> waiting ──> running ──> finished    the last step is reached, or early stopping ends it
+                  ^           │
+                  │           ├──────> diverged    a loss is not finite; the run up to the last checkpoint is stored
+                  │           ├──────> stopped     `stop`; the run up to the last checkpoint is stored
+                  │           ├──────> failed      an exception; nothing is stored
+                  └─ pause ───┘                    the slot goes to another job
+
+    A waiting job that is stopped goes to `stopped` at once. `submit` and `resume` continue a stopped run as a new job.
+    `close` pauses all jobs and shows them as `stopped`; the next process enqueues them again in `restore`.
+
+Two levels decide which job trains. At most `LINEAGE_JOBS_AT_ONCE` jobs have a slot; the others wait, and every
+visitor's first job gets a slot before anyone's second. A job is paused, and its slot given to a waiting one, if its
+starter holds several slots while somebody has none, or if all its visitors have left. It later resumes at the same
+step, with the same curve. The jobs that have a slot alternate on one thread in slices of a few milliseconds, so that a
+comparison progresses evenly and a short training does not wait for a long one. A second training thread would not be
+faster: steps of models this small are mostly Python code, which only one thread at a time can run.
+
+A job publishes an immutable view by one assignment, so pages read it without a lock. Submitting a configuration that is
+already being trained joins that job. Checkpoints go to `LINEAGE_HOME/jobs/KEY`, so a job survives the process. Every
+method may be called from any thread. The worker imports torch, because the first page must not wait for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections import Counter, OrderedDict
+from dataclasses import replace
+
+from explorer.environment import environment
+from explorer.errors import LineageError, NotAllowed, StoreError, UnknownRun
+from explorer.jobs import limits
+from explorer.jobs.executor import Executor, InProcessExecutor
+from explorer.jobs.job import Job, JobView, store_finished_job
+from explorer.run_store import store
+from explorer.training.config import RunConfig, key, parse_config
+
+log = logging.getLogger(__name__)
+_SCHEDULE_SECONDS = 0.5  # seconds between two checks of who holds a slot while others wait
+_REMEMBERED_JOBS = 200  # jobs whose views are kept; their runs are on disk
+
+
+class JobService:
+    """The trainings of this process, run by one thread with an event loop."""
+
+    def __init__(self, executor: Executor | None = None) -> None:
+        self.version = 0  # number of jobs submitted so far; the jobs panel uses it to notice new ones
+        self._executor = executor or InProcessExecutor()
+        self._lock = threading.Lock()
+        self._jobs: OrderedDict[str, Job] = OrderedDict()
+        self._waiting: list[Job] = []  # used by the worker thread only, as are the fields below
+        self._running: dict[Job, asyncio.Task[None]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        self._open_tabs: Counter[str] = Counter()  # open browser tabs of each visitor
+        self._tab_closed_at: dict[str, float] = {}  # when a visitor's last tab closed
+        self._started_at = time.monotonic()
+
+    # ---- called by pages ----
+
+    def submit(self, config: RunConfig, visitor: str = "") -> Job:
+        """Train this configuration, join the job that already does, or resume a stopped run.
+
+        Raises InvalidSetting above a limit of this server, NotAllowed if the visitor has too many jobs.
+        """
+        limits.check(config)
+        with self._lock:
+            job = self._jobs.get(key(config))
+            if job and not job.view().done:
+                job.requesters.add(visitor)
+                return job
+            active = sum(1 for other in self._jobs.values() if other.starter == visitor and not other.view().done)
+            most = environment().most_jobs
+            if visitor and active >= most:
+                raise NotAllowed(f"You have {active} trainings under way; {most} are possible. Stop some, or wait.")
+            previous, job = job, Job(config, visitor)
+            if previous and previous.view().state == "stopped":  # show the stopped curves until the job resumes
+                view = previous.view()
+                job.publish(step=view.step, seconds=view.seconds, parameters=view.parameters, curves=view.curves)
+            self._enqueue(job)
+            return job
+
+    def find(self, run_key: str, visitor: str = "") -> Job | None:
+        """Return the newest job of this key that this process remembers, if the visitor may see it."""
+        job = self._jobs.get(run_key)
+        return job if job and _is_visible(job, visitor) else None
+
+    def views(self, visitor: str = "") -> list[JobView]:
+        """Return the views of all remembered jobs that the visitor may see, the newest first."""
+        return [job.view() for job in reversed(list(self._jobs.values())) if _is_visible(job, visitor)]
+
+    def requesters(self, run_key: str) -> frozenset[str]:
+        """Return the visitors who submitted this job."""
+        job = self._jobs.get(run_key)
+        return frozenset(job.requesters) if job else frozenset()
+
+    def add_watcher(self, run_key: str, visitor: str) -> None:
+        """Note that a visitor has a job on the screen: the job keeps its slot while they have a tab open."""
+        if job := self._jobs.get(run_key):
+            job.watchers.add(visitor)
+
+    def stop(self, run_key: str, visitor: str = "", operator: bool = False) -> None:
+        """End a training and store its last checkpoint. Raises UnknownRun, NotAllowed for anyone but its starter."""
+        job = self._jobs.get(run_key)
+        if job is None:
+            raise UnknownRun(f"No training of run {run_key} is remembered here.")
+        if not operator and visitor != job.starter:
+            raise NotAllowed("Somebody else started this training; only they can stop it. Leave the page: it goes on.")
+        job.requested_action = "stop"
+        with self._lock:
+            if self._loop:
+                self._loop.call_soon_threadsafe(self._schedule)
+
+    def resume(self, run_key: str, visitor: str = "", operator: bool = False) -> Job:
+        """Resume a stopped training. Raises UnknownRun, or NotAllowed for anyone but its starter."""
+        job = self._jobs.get(run_key)
+        if job and job.view().state != "finished":
+            config, starter = job.view().config, job.starter
+        else:
+            config, starter = _stopped_run(run_key)
+        if not operator and visitor != starter:
+            raise NotAllowed("Somebody else started this training; Train on its page makes it yours as well.")
+        return self.submit(config, starter)
+
+    def save(self, run_key: str, visitor: str) -> store.StoredRun:
+        """Store a private run on this server, where everybody can see it. Raises UnknownRun, StoreError."""
+        job = self.find(run_key, visitor)
+        if job is None or job.record is None:
+            raise UnknownRun(f"There is nothing of run {run_key} to save: it is not over, or it was forgotten.")
+        from explorer.run_store import operations
+
+        record = job.record if job.record.finished else replace(job.record, state="stopped")
+        try:
+            store.write_run(record, job.folder, visitor)
+            stored = operations.add_run(job.folder)
+        except OSError as error:
+            raise StoreError(f"The run cannot be saved: the disk refuses ({error.strerror}). Try again.") from error
+        job.publish(saved=True)
+        return stored
+
+    def tab_opened(self, visitor: str) -> None:
+        """Count an opened browser tab of a visitor."""
+        with self._lock:
+            self._open_tabs[visitor] += 1
+
+    def tab_closed(self, visitor: str) -> None:
+        """Count a closed tab, or one whose connection is lost; it may come back."""
+        with self._lock:
+            self._open_tabs[visitor] -= 1
+            if self._open_tabs[visitor] <= 0:
+                del self._open_tabs[visitor]
+                self._tab_closed_at[visitor] = time.monotonic()
+
+    def restore(self) -> None:
+        """Enqueue the jobs that waited or ran when the process last ended, and store runs that had just ended."""
+        for folder in sorted(file.parent for file in environment().jobs.glob("*/job.json")):
+            try:
+                data = json.loads((folder / "job.json").read_text())
+                config = parse_config(data["config"])
+                if key(config) == folder.name:
+                    if store_finished_job(folder):
+                        continue
+                    job = Job(config, str(data["starter"]))
+                    job.requesters |= {str(visitor) for visitor in data["asked"]}
+                    with self._lock:
+                        self._enqueue(job)
+                    continue
+            except StoreError as error:  # no room for a complete run: it stays in its folder until the next start
+                log.warning("the run in %s is not stored yet: %s", folder, error)
+                continue
+            except (OSError, ValueError, KeyError, TypeError, RecursionError, LineageError):
+                log.exception("the job in %s cannot be restored", folder)
+            with contextlib.suppress(OSError):
+                store.remove_folder(folder)
+
+    def close(self) -> None:
+        """Pause every job so that it can be restored, and wait for that. The service may be used again afterwards."""
+        with self._lock:
+            loop, thread, self._loop = self._loop, self._thread, None
+        if loop is None or thread is None:
+            return
+        asyncio.run_coroutine_threadsafe(self._pause_all(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+    def reset(self) -> None:
+        """Close the service and forget its jobs; what they left on disk stays."""
+        self.close()
+        with self._lock:
+            self._jobs.clear()
+
+    # ---- the worker ----
+
+    def _enqueue(self, job: Job) -> None:
+        """Add a job to the queue. The caller holds the lock."""
+        self.version += 1
+        self._jobs[job.key] = job
+        self._jobs.move_to_end(job.key)
+        while len(self._jobs) > _REMEMBERED_JOBS and next(iter(self._jobs.values())).view().done:
+            self._jobs.popitem(last=False)
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="training", daemon=True)
+            self._thread.start()
+            asyncio.run_coroutine_threadsafe(self._schedule_periodically(), self._loop)
+
+        def enqueue() -> None:
+            job.write_job_file()
+            self._waiting.append(job)
+            self._schedule()
+
+        self._loop.call_soon_threadsafe(enqueue)
+
+    async def _schedule_periodically(self) -> None:
+        while True:
+            await asyncio.sleep(_SCHEDULE_SECONDS)
+            self._schedule()
+
+    def _schedule(self) -> None:
+        """Give free slots to waiting jobs, and pause a running job where that is fair."""
+        if self._closing:
+            return
+        self._drop_abandoned_private_jobs()
+        for job in [job for job in self._waiting if job.requested_action == "stop"]:
+            self._waiting.remove(job)
+            self._start(job)  # it ends at once, and its checkpoint is stored
+        while self._waiting and len(self._running) < environment().jobs_at_once:
+            job = min(self._waiting, key=self._priority)
+            self._waiting.remove(job)
+            self._start(job)
+        if self._waiting and (job_to_pause := self._job_to_pause(min(self._waiting, key=self._priority))):
+            job_to_pause.requested_action = job_to_pause.requested_action or "pause"
+
+    def _drop_abandoned_private_jobs(self) -> None:
+        """Stop private trainings whose visitors have all left, and forget them once they have ended."""
+        for job in [job for job in self._jobs.values() if job.view().private and self._is_abandoned(job)]:
+            if job.view().done:
+                with self._lock:
+                    self._jobs.pop(job.key, None)
+            else:
+                job.requested_action = "stop"
+
+    def _priority(self, job: Job) -> tuple[bool, int]:
+        """Return the sort key of a waiting job: abandoned jobs last, then by the slots that its starter holds."""
+        return self._is_abandoned(job), sum(other.starter == job.starter for other in self._running)
+
+    def _job_to_pause(self, first: Job) -> Job | None:
+        """Return a running job that has to give its slot to the waiting job `first`, if any."""
+        if self._is_abandoned(first) or any(job.requested_action for job in self._running):
+            return None
+        pausable = [job for job in self._running if not job.view().private]  # a private job has no folder
+        for job in pausable:
+            if self._is_abandoned(job):
+                return job
+        held = Counter(job.starter for job in self._running)
+        if held[first.starter]:
+            return None
+        several = [job for job in pausable if held[job.starter] > 1]
+        return several[-1] if several else None
+
+    def _is_abandoned(self, job: Job) -> bool:
+        """Whether all visitors of a job have had no tab open for a while. The terminal ("") never leaves."""
+        past = time.monotonic() - environment().grace_seconds
+        return all(
+            visitor and not self._open_tabs[visitor] and self._tab_closed_at.get(visitor, self._started_at) < past
+            for visitor in [*job.requesters, *job.watchers]
+        )
+
+    def _start(self, job: Job) -> None:
+        task = asyncio.get_running_loop().create_task(job.run(self._executor))
+        self._running[job] = task
+        task.add_done_callback(lambda _: self._on_task_done(job))
+
+    def _on_task_done(self, job: Job) -> None:
+        del self._running[job]
+        if not job.view().done and not self._closing:
+            if job.requested_action == "pause":  # and not stopped meanwhile
+                job.requested_action = ""
+            self._waiting.append(job)
+        self._schedule()
+
+    async def _pause_all(self) -> None:
+        """Pause every job, wait for it, and write the job file of each."""
+        self._closing = True
+        for job in self._running:
+            job.requested_action = job.requested_action or "pause"
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        for job in self._waiting:
+            job.write_job_file()
+        self._waiting.clear()
+        for job in list(self._jobs.values()):
+            if not job.view().done:
+                job.publish(state="stopped")
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.get_running_loop().shutdown_default_executor()
+        self._closing = False
+
+
+def _is_visible(job: Job, visitor: str) -> bool:
+    """Whether a visitor may see a job: every public one, and private ones that they submitted."""
+    return not job.view().private or visitor in job.requesters
+
+
+def _stopped_run(run_key: str) -> tuple[RunConfig, str]:
+    """Return the configuration and the owner of a run that was not trained to its end. Raises UnknownRun."""
+    run = store.find(run_key)
+    if run.card.finished:
+        raise UnknownRun(f"Run {run_key} is finished; there is nothing to go on with. Train trains it again.")
+    return run.config, run.card.owner
+
+
+service = JobService()

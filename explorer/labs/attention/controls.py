@@ -1,0 +1,111 @@
+"""Text and model of the attention explorer, and the checks of what a URL requests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.catalogue import TYPED_TEXT_TASKS
+from explorer.errors import LineageError, SentenceError
+from explorer.labs.attention.measurements import snapshot_steps
+from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.tasks.negation import VOCABULARY
+from explorer.ui.page_sections import empty_panel, show_problems
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.training import stored_models
+from explorer.ui.training.model_input import MAX_TEXT_LENGTH, attention_size, example_texts, text_or_example
+from explorer.ui.training.stored_models import StoredModel
+
+DEFAULTS = AttentionState()
+TEXT_FRAGMENTS = ("gaze-text", "gaze")  # redrawn first for a new text
+
+
+def text_row(session: PageSession[AttentionState], stored_model: StoredModel | None, reader: tuple[str, int]) -> None:
+    """Draw the controls for text, model and seed.
+
+    `reader` is the model and the seed that the rest of the page shows.
+    """
+    state = session.state
+    if (state.model, state.seed) != reader:
+        st.rerun()  # this fragment is drawn alone only if the text alone changes
+    titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",))
+    titles = {**({} if state.model in titles else {state.model: state.model}), **titles}
+    with st.container(horizontal=True, vertical_alignment="top"):
+        if stored_model:
+            text = text_or_example(stored_model.config, state.say)
+            binding = bind_widget(session, "gaze.say", text, lambda s, new: s.with_text(new), redraw=TEXT_FRAGMENTS)
+            st.text_input("Your text", width=330, max_chars=MAX_TEXT_LENGTH, **binding)
+        examples = example_texts(stored_model.config) if stored_model else ()
+        binding = bind_widget(
+            session, "gaze.model", state.model, lambda s, name: s.with_model(name or s.model, examples)
+        )
+        st.selectbox("Who reads it", list(titles), format_func=titles.__getitem__, width=250, **binding)
+        if stored_model and stored_model.config.replicas > 1:
+            first = stored_model.config.seed
+            binding = bind_widget(session, "gaze.seed", state.seed, lambda s, seed: replace(s, seed=seed))
+            seeds = range(stored_model.config.replicas)
+            st.selectbox("Seed", seeds, format_func=lambda i: f"seed {first + i}", width=110, **binding)
+        if stored_model:
+            shown = text if text in examples else None
+            binding = bind_widget(
+                session,
+                "gaze.pick",
+                shown,
+                lambda g, text: g if text is None else g.with_text(text),
+                redraw=TEXT_FRAGMENTS,
+            )
+            st.pills("or take one", examples, wrap=True, width="content", **binding)
+
+
+def selected_model(session: PageSession[AttentionState]) -> tuple[StoredModel | None, str]:
+    """Return the requested model, or None and why it cannot be shown.
+
+    What the state requests and the model does not have becomes a problem of the session, and the default is taken.
+    """
+    state = session.state
+    try:
+        stored_model = stored_models.find_model(state.model)
+        requested, state = state, state.clamped(*attention_size(stored_model.config), MAX_TOKENS)
+    except LineageError as error:
+        return None, str(error)
+    missing_heads = {*requested.off, *requested.flat} - {*state.off, *state.flat}
+    if (state.layer, state.head) != (requested.layer, requested.head) != (DEFAULTS.layer, DEFAULTS.head):
+        missing_heads.add(f"{requested.layer}.{requested.head}")
+    if missing_heads:
+        layers, heads = attention_size(stored_model.config)
+        session.problems += (
+            f"This model has no head {', '.join(sorted(missing_heads))}; it has layers 0 to {layers - 1}, heads 0 to "
+            f"{heads - 1}.",
+        )
+    if state.seed >= stored_model.config.replicas:
+        session.problems += (f"This run has no seed {state.seed:,}, counted from 0; what is shown is its first.",)
+        state = replace(state, seed=0)
+    if state.step is not None and state.step not in snapshot_steps(stored_model):
+        session.problems += (f"There are no weights of step {state.step:,}; what is shown is the end.",)
+        state = replace(state, step=None)
+    session.state = state
+    return stored_model, ""
+
+
+def check_text(session: PageSession[AttentionState], stored_model: StoredModel) -> bool:
+    """Return whether the model can read the text; if not, show why, with similar words to choose."""
+    text = text_or_example(stored_model.config, session.state.say)
+    try:
+        if stored_model.tokenizer is None:
+            VOCABULARY.split(text)
+        return True
+    except SentenceError as error:
+        show_problems([str(error)])
+        for word, known in list(getattr(error, "nearest", {}).items())[:3]:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.text(f"{word[:24]} →")
+                for near in known:
+                    better = VOCABULARY.replace_word(text, word, near)
+                    st.button(
+                        near,
+                        key=f"gaze.near.{word[:24]}.{near}",
+                        on_click=lambda better=better: session.change(lambda state: state.with_text(better)),
+                    )
+    empty_panel("The heads are shown for a sentence that the model can read.", 600)
+    return False

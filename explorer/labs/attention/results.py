@@ -1,0 +1,54 @@
+"""What the attention explorer computes with a stored model: values that its sections share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from explorer.labs.attention.state import AttentionState
+
+if TYPE_CHECKING:
+    from explorer.inspection.attention.attend import TokenizedInput
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionReading:
+    """One forward pass over a text: the attention weights of every head, and what the model predicts."""
+
+    state: AttentionState  # the snapshot and the ablation that were computed
+    input: TokenizedInput
+    size: tuple[int, int]  # layers, heads
+    padding_positions: tuple[int, ...]  # masked as queries and as keys
+    content: bytes  # the packed weights, for the browser
+    log_probabilities: Float[ndarray, "answers outcomes"]  # after each token; of a classifier one row
+    original_log_probabilities: Float[ndarray, "answers outcomes"]  # without the ablation
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionSnapshots:
+    """Attention weights over one text at several training steps, without any ablation."""
+
+    steps: tuple[int, ...]
+    content: bytes  # for the browser
+
+
+@dataclass(frozen=True, eq=False)
+class HeadActivations:
+    """Queries, keys, values, scores and weights of one head over a text."""
+
+    tokens: tuple[str, ...]
+    head_width: int
+    content: bytes  # the arrays, for the browser
+
+
+@dataclass(frozen=True, eq=False)
+class LayerAnswers:
+    """Logit-lens predictions after each layer, and attention rollout."""
+
+    reading: AttentionReading
+    predictions: Int[ndarray, "depths answers"]  # the most probable outcome
+    confidence: Float[ndarray, "depths answers"]  # its probability
+    rollout: Float[ndarray, "query key"]

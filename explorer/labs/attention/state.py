@@ -1,0 +1,100 @@
+"""The state of the attention explorer: each field is a URL parameter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from explorer.errors import InvalidSetting, shorten
+from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection
+
+MAX_TOKENS = 1_024  # the longest context there is
+HEAD_PATTERN = re.compile(r"(\d{1,2})\.(\d{1,2})")
+Head: TypeAlias = tuple[int, int]  # layer and head, both counted from 0
+
+
+def _check_heads(given: object) -> None:
+    named = [str(one) for one in given] if isinstance(given, tuple) else [str(given)]
+    if not all(map(HEAD_PATTERN.fullmatch, named)):
+        raise InvalidSetting(
+            f"“{shorten(','.join(named))}” names no heads. Write layer.head, counted from 0, with commas between: "
+            "0.1,2.3."
+        )
+
+
+@dataclass(frozen=True)
+class AttentionState:
+    """A model, its input text, an ablation, and what of the attention is shown."""
+
+    model: str = HeadSelection.model
+    run: str = ""  # a run that the URL of any page may name; becomes the model
+    # The visitor's text; None: the first example for the model.
+    say: str | None = field(default=None, metadata={"longest": MAX_TEXT_LENGTH})
+    seed: int = field(default=0, metadata={"low": 0, "high": 31})  # index of the replica
+    step: int | None = field(default=None, metadata={"low": 0, "high": 1e9})  # of the training; None: its end
+    layer: int = field(default=HeadSelection.layer, metadata={"low": 0, "high": 63})
+    head: int = field(default=HeadSelection.head, metadata={"low": 0, "high": 63})
+    at: int | None = field(default=None, metadata={"low": 0, "high": MAX_TOKENS - 1})  # query position; None: the last
+    view: Literal["lines", "matrix"] = "lines"
+    scale: Literal["one", "row"] = "one"
+    sort: Literal["place", "previous", "itself", "first", "same", "after_same", "spread", "worth"] = "place"
+    off: tuple[str, ...] = field(default=(), metadata={"check": _check_heads})  # zero-ablated heads
+    flat: tuple[str, ...] = field(default=(), metadata={"check": _check_heads})  # heads with uniform attention
+    unmasked: bool = False  # without the causal mask
+    unplaced: bool = False  # without positions
+    walk: int = field(default=0, metadata={"low": 0, "high": 6})  # step of the walkthrough of one head
+
+    @property
+    def ablated(self) -> bool:
+        """Whether any part of the model is ablated."""
+        return bool(self.off or self.flat or self.unmasked or self.unplaced)
+
+    def normalized(self, requested: str = "") -> AttentionState:
+        """Return the state with the requested run as its model; `requested` is a run that another page has shown."""
+        run = self.run or requested
+        return replace(self.with_model(run), run="") if run else self
+
+    def with_model(self, model: str, examples: Sequence[str] = ()) -> AttentionState:
+        """Return the state for another model: heads, snapshots and seeds are reset, a typed text stays.
+
+        `examples` are the texts that the old model offered; they are not typed.
+        """
+        if model == self.model:
+            return self
+        say = None if self.say in examples else self.say
+        return AttentionState(model=model, say=say, view=self.view, scale=self.scale)
+
+    def with_text(self, text: str) -> AttentionState:
+        """Return the state for another text, with the default query. Raises InvalidSetting if it is too long."""
+        if len(text) > MAX_TEXT_LENGTH:
+            raise InvalidSetting(
+                f"A text has at most {MAX_TEXT_LENGTH:,} characters here; this one has {len(text):,}. Shorten it."
+            )
+        return replace(self, say=text, at=None)
+
+    def clamped(self, layers: int, heads: int, tokens: int) -> AttentionState:
+        """Return the state within the heads of a model and the tokens of a text."""
+        return replace(
+            self,
+            layer=min(self.layer, layers - 1),
+            head=min(self.head, heads - 1),
+            at=None if self.at is None or self.at >= tokens else self.at,
+            off=_clamp_heads(self.off, layers, heads),
+            flat=_clamp_heads(self.flat, layers, heads),
+        )
+
+
+def parse_heads(names: Iterable[str]) -> frozenset[Head]:
+    """Return layer and head of each name, as in `0.1`."""
+    return frozenset((int(m[1]), int(m[2])) for m in map(HEAD_PATTERN.fullmatch, names) if m)
+
+
+def format_heads(heads: Iterable[Head]) -> tuple[str, ...]:
+    """Return the names of heads as a URL has them, sorted."""
+    return tuple(f"{layer}.{head}" for layer, head in sorted(heads))
+
+
+def _clamp_heads(names: tuple[str, ...], layers: int, count: int) -> tuple[str, ...]:
+    return format_heads((layer, head) for layer, head in parse_heads(names) if layer < layers and head < count)

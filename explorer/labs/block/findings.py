@@ -1,0 +1,87 @@
+"""Sentences on a Transformer block: what each part adds, what a norm does, where the parameters are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.ui.wording import capitalize, join_words
+
+PART_NAMES = {
+    "attention": "the attention",
+    "cross": "the look back at the source",
+    "feedforward": "the feedforward layer",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """Vector norms around one part of a block, per token: of its input stream, of what it adds, and of the sum."""
+
+    part: str  # a key of PART_NAMES
+    half: str  # "encoder", "decoder", or "" for a model with one of them
+    input_norm: Float[ndarray, " tokens"]  # Euclidean norms
+    added_norm: Float[ndarray, " tokens"]
+    output_norm: Float[ndarray, " tokens"]
+
+    @property
+    def relative_norm(self) -> float:
+        """Return the mean over tokens of |added| / |stream|."""
+        return float(np.mean(self.added_norm / np.maximum(self.input_norm, 1e-12)))
+
+    @property
+    def name(self) -> str:
+        """Return what the part is called in a sentence."""
+        return f"{PART_NAMES[self.part]}{f' of the {self.half}' if self.half else ''}"
+
+
+def largest_contribution_finding(parts: list[Contribution], layer: int, layers: int, where_from: str) -> str:
+    """Say which part adds most to the stream. `where_from`: the run and its seed."""
+    largest = max(parts, key=lambda part: part.relative_norm)
+    where = f"In block {layer} of {layers}" if layers > 1 else "In the only block"
+    size = "more than was there" if largest.relative_norm > 1 else "less than was there"
+    return (
+        f"{where}, {largest.name} adds most to the stream: {largest.relative_norm:.2f} times its length, {size} "
+        f"({where_from})."
+    )
+
+
+def contributions_text(parts: list[Contribution]) -> str:
+    """Say how much each part adds, with the vector norms at the first sum."""
+    first_part, *others = parts
+    sentences = [f"{first_part.name} adds {first_part.relative_norm:.2f} times the length of what it is added to"]
+    sentences += [f"{part.name} {part.relative_norm:.2f} times" for part in others]
+    first = capitalize(join_words(sentences))
+    return (
+        f"{first}. At the first sum the vectors were {first_part.input_norm.mean():.2f} long, what came was "
+        f"{first_part.added_norm.mean():.2f}"
+        f", the sum is {first_part.output_norm.mean():.2f}, in the mean over "
+        f"{_token_count(len(first_part.input_norm))}: "
+        "the two need not point the same way."
+    )
+
+
+def norm_text(before: Float[ndarray, " tokens"], after: Float[ndarray, " tokens"], learned: bool) -> str:
+    """Say how the variance of each token's vector changes at the norm. `learned`: whether the gain was trained."""
+    range_before = f"{before.min():.2f} to {before.max():.2f}" if len(before) > 1 else f"{before[0]:.2f}"
+    range_after = f"{after.min():.2f} to {after.max():.2f}" if len(after) > 1 else f"{after[0]:.2f}"
+    explanation = " It would be 1 for all, but the learned gain multiplies each number." if learned else ""
+    return (
+        f"Before the first norm the variance of a token’s numbers is {range_before}; after it, "
+        f"{range_after}.{explanation}"
+    )
+
+
+def parameter_share_text(counts: Mapping[str, int], total: int) -> str:
+    """Say which share of the model's parameters is where. `counts`: of all blocks, by feedforward and attention."""
+    shares = {name: 100 * count / total for name, count in counts.items()}
+    parts = join_words([f"{share:.0f} % in the {name}" for name, share in shares.items()])
+    return f"Where the model’s {total:,} parameters stand: {parts}."
+
+
+def _token_count(count: int) -> str:
+    return "the one token" if count == 1 else f"{count:,} tokens"

@@ -1,0 +1,97 @@
+"""The formulas of a block as the shown model has them, with one number of its forward pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from explorer.ui.page_sections import escape_markdown, explanation
+
+_NORM_FORMULAS = {
+    "layernorm": (r"\frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + 10^{-5}}} \cdot g", r" + b"),
+    "rmsnorm": (r"\frac{x}{\sqrt{\mathrm{mean}(x^2) + 10^{-5}}} \cdot g", ""),
+}
+
+
+@dataclass(frozen=True)
+class NormExample:
+    """One number at the first norm of the block: the first one of the first token."""
+
+    kind: str  # "layernorm", "rmsnorm"
+    biased: bool
+    token: str
+    before: float
+    mean: float
+    mean_square: float  # under the root, without 1e-5: variance or mean square
+    gain: float
+    bias: float
+    after: float
+
+
+def formulas_section(norm_first: bool, cross: bool, norm_example: NormExample | None) -> None:
+    """Draw the formulas of the block, of cross-attention if there is any, and of the norm."""
+    st.header("Why", anchor=False)
+    explanation(
+        "A block writes nothing over what it gets: each part reads the stream, and what it finds is added. So the way "
+        "from the tokens to the answer is open from the first step of training on, and so is the way back for the "
+        "gradient."
+    )
+    st.latex(block_formula(norm_first, norm_example is not None))
+    explanation(norm_placement_text(norm_first, norm_example is not None))
+    if cross:
+        st.latex(
+            r"\begin{aligned} \mathrm{Cross}(y, x) &= \mathrm{Attention}(Q, K, V) \\"
+            r" Q &= y W_Q, \quad K = x W_K, \quad V = x W_V \end{aligned}"
+        )
+        explanation(
+            "In the cross-attention only the queries come from what was written so far (y). Keys and values come from "
+            "what the encoder made of the source (x): that is computed once, however many tokens are written."
+        )
+    if norm_example is not None:
+        norm_formula, bias = _NORM_FORMULAS[norm_example.kind]
+        st.latex(r"\mathrm{Norm}(x) = " + norm_formula + (bias if norm_example.biased else ""))
+        explanation(escape_markdown(norm_example_text(norm_example)))
+
+
+def block_formula(norm_first: bool, normed: bool) -> str:
+    """Return the two steps of a block in LaTeX."""
+    norm = r"\mathrm{Norm}" if normed else ""
+    steps = []
+    for part in (r"\mathrm{Attention}", r"\mathrm{FFN}"):
+        inside = f"{norm}(x)" if normed and norm_first else "x"
+        total = f"x + {part}({inside})"
+        steps.append(rf"x &\leftarrow {norm}({total})" if normed and not norm_first else rf"x &\leftarrow {total}")
+    return r"\begin{aligned} " + r" \\ ".join(steps) + r" \end{aligned}"
+
+
+def norm_placement_text(norm_first: bool, normed: bool) -> str:
+    """Say what the placement of the norms means."""
+    if not normed:
+        return "This model has no norms: nothing holds the size of the stream."
+    if norm_first:
+        return (
+            "This model has its norms before each part, as models are built now: the stream itself is never divided, "
+            "only what the parts read of it, and one last norm stands before the readout."
+        )
+    return (
+        "This model has its norms after each sum, as in 2017: the stream is brought back to the same size at every "
+        "step, and what the residual carries passes through every norm on its way up."
+    )
+
+
+def norm_example_text(example: NormExample) -> str:
+    """Say how the norm computes one number."""
+    kind = "variance" if example.kind == "layernorm" else "mean square"
+    mean = f"a mean of {_format_number(example.mean)} and " if example.kind == "layernorm" else ""
+    bias = f" and the bias {_format_number(example.bias)}" if example.biased else ""
+    return (
+        f"At the first norm of this block the numbers of “{example.token}” have {mean}a {kind} of "
+        f"{_format_number(example.mean_square)}. With "
+        f"the gain {_format_number(example.gain)}{bias} its number 0 turns from {_format_number(example.before)} "
+        f"into {_format_number(example.after)}."
+    )
+
+
+def _format_number(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")

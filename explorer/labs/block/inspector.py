@@ -1,0 +1,342 @@
+"""The block diagram: the model, the text that it reads, and its tensors on their way to the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from numpy import ndarray
+
+from explorer.catalogue import page_title, task_row
+from explorer.errors import InvalidSetting, LineageError
+from explorer.labs.block import findings
+from explorer.labs.block.findings import PART_NAMES, Contribution
+from explorer.labs.block.formulas import NormExample, formulas_section
+from explorer.labs.block.state import KINDS, MAX_CHARACTERS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
+from explorer.tasks.negation import CLASSES
+from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.deferred_sections import show_latest
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession, bind_widget, write_url
+from explorer.ui.training import stored_models
+from explorer.ui.training.model_input import example_texts
+from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.wording import visible_whitespace
+from explorer.web import array_store
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.block import BlockDiagram, Flow
+
+HEIGHT = 900
+_KEY = "block"
+_component = register("block_diagram")
+
+
+@dataclass(frozen=True, eq=False)
+class BlockView:
+    """The tensors of one forward pass, as the page and the browser need them."""
+
+    opened: BlockDiagram
+    token_names: Mapping[str, list[str]]  # of the tokens, by the rows and columns of the flows
+    content: bytes
+    dropped_tokens: int  # tokens of the text that were left out
+    finding: str
+    observations: tuple[str, ...]
+    norm_example: NormExample | None
+
+
+def select_model(session: PageSession[BlockState]) -> StoredModel | None:
+    """Return the selected run, or None with a message if there is no run of this kind and name."""
+    state = session.state
+    try:
+        stored = stored_models.find_model(state.run)
+        task, model = task_row(stored.config.task), stored.row.name
+        tasks, models = TASKS_AND_MODELS[state.kind]
+        if task.name not in tasks or model not in models:
+            raise InvalidSetting(
+                f"Run {stored.name} is no {KINDS[state.kind].lower()} that can be opened here. Choose one above; "
+                "what it "
+                f"learned is on the page {page_title(task.page)}."
+            )
+    except LineageError as error:
+        session.problems += (str(error),)
+        return None
+    layers, seeds = layer_count(stored), stored.config.replicas
+    if state.layer > layers:
+        session.problems += (
+            f"This model has {_block_count(layers)}, so there is no block {state.layer}; its last is shown.",
+        )
+        session.state = state = replace(state, layer=layers)
+    if state.seed >= seeds:
+        session.problems += (f"This run has no seed {state.seed}, counted from 0; what is shown is its first.",)
+        session.state = replace(state, seed=0)
+    return stored
+
+
+def _block_count(count: int) -> str:
+    return "one block" if count == 1 else f"{count} blocks"
+
+
+def layer_count(stored: StoredModel) -> int:
+    """Return the number of blocks of a model."""
+    return int(getattr(stored.config.model, "layers", 1))
+
+
+def controls(session: PageSession[BlockState], stored: StoredModel | None) -> None:
+    """Draw the choice of encoder or decoder, model, seed, block, and text."""
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        binding = bind_widget(session, "block.kind", state.kind, lambda s, kind: s.with_kind(kind))
+        st.segmented_control("The block of", list(KINDS), format_func=KINDS.__getitem__, required=True, **binding)
+        titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind])
+        titles = {**({} if state.run in titles else {state.run: state.run}), **titles}
+        binding = bind_widget(session, "block.model", state.run, lambda s, name: s.with_model(name))
+        st.selectbox("Model", list(titles), format_func=titles.__getitem__, width=240, **binding)
+        if stored and stored.config.replicas > 1:
+            binding = bind_widget(session, "block.seed", state.seed, lambda s, seed: replace(s, seed=seed))
+            seeds = stored.config.seeds
+            st.selectbox("Seed", list(range(len(seeds))), format_func=lambda i: f"{seeds[i]}", width=90, **binding)
+        if stored and layer_count(stored) > 1:
+            binding = bind_widget(session, "block.layer", state.layer, lambda s, layer: replace(s, layer=layer))
+            st.number_input(f"Block, 1 to {layer_count(stored)}", 1, layer_count(stored), step=1, width=120, **binding)
+        if stored:
+            example = example_texts(stored.config)[0]
+            binding = bind_widget(
+                session, "block.say", state.say or example, lambda s, text: s.with_text(text, example)
+            )
+            st.text_input("What it reads", width=240, max_chars=MAX_CHARACTERS, **binding)
+        st.button(
+            "Back to the defaults",
+            icon=":material/undo:",
+            on_click=lambda: session.change(lambda _: BlockState()),
+            disabled=state == BlockState(),
+            key="block.fresh",
+        )
+
+
+def handle_component_event(session: PageSession[BlockState]) -> None:
+    """Apply the visitor's last selection in the diagram. The diagram is in a fragment, so the whole page is rerun if
+    the state changed.
+    """
+    message, before = pop_event(_KEY, "set"), session.state
+    if message is not None:
+        session.change(lambda state: state.apply_event(message))
+        write_url(session)
+    if session.state != before:
+        st.rerun()
+
+
+def block_section(session: PageSession[BlockState], stored: StoredModel) -> None:
+    """Draw the diagram, the finding above it, and the observations below."""
+    state = session.state
+    text = state.say or example_texts(stored.config)[0]
+    key: tuple[Hashable, ...] = ("block", *stored.cache_key, state.seed, text, state.layer)
+
+    def requested_views() -> Mapping[str, tuple[tuple[Hashable, ...], partial[BlockView]]]:
+        handle_component_event(session)
+        return {stored.name: (key, partial(open_view, stored, state.seed, text, state.layer))}
+
+    show_latest(
+        "block",
+        requested_views,
+        lambda opened, old: _draw(session, stored, opened),
+        "The model is reading …",
+        HEIGHT,
+        pool="quick",
+    )
+
+
+def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockView:
+    """Run the model on a text and collect the tensors of one block. Raises LineageError."""
+    from explorer.inspection.transformer.block import block_diagram
+
+    ids, target, names, cut = _tokenize(stored, seed, text)
+    opened = block_diagram(stored.model(seed), ids, layer - 1, target)
+    arrays = {f"flow:{name}": flow.values for name, flow in opened.flows.items()}
+    closed = {name for box in opened.boxes if box.kind == "blocks" for name in box.parameters}
+    arrays |= {f"weight:{name}": values for name, values in opened.parameters.items() if name not in closed}
+    parts = _contributions(opened)
+    notice = [
+        findings.contributions_text(parts),
+        *_norm_observations(opened),
+        findings.parameter_share_text(_parameter_counts(opened), opened.total_parameters),
+    ]
+    return BlockView(
+        opened,
+        names,
+        array_store.pack({name: values.astype(np.float32) for name, values in arrays.items()}),
+        cut,
+        findings.largest_contribution_finding(
+            parts, layer, opened.layers, f"run {stored.name}, seed {stored.config.seeds[seed]}"
+        ),
+        tuple(notice),
+        _norm_example(opened, names),
+    )
+
+
+def _tokenize(
+    stored: StoredModel, seed: int, text: str
+) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, list[str]], int]:
+    """Return the source ids, the target ids (decoder input), token names by axis, and how many tokens were dropped."""
+    from explorer.tasks.seq2seq.config import BOS, source_ids, source_vocabulary, target_vocabulary
+
+    if task_row(stored.config.task).name in TASKS_AND_MODELS["both"][0]:
+        from explorer.inspection.attention.alignment import align
+
+        task = stored.config.task
+        ids = source_ids(task, text)  # type: ignore[arg-type]  # its task translates
+        bos, model = len(target_vocabulary(task)) - 2, stored.model(seed)  # type: ignore[arg-type]
+        target = (bos, *align(model, task, ids).target[:-1])  # type: ignore[arg-type]
+        sources, targets = source_vocabulary(task), target_vocabulary(task)  # type: ignore[arg-type]
+        names = {
+            "source": [visible_whitespace(sources[i]) for i in ids],
+            "target": [visible_whitespace(targets[i]) for i in target],
+            "answers": list(targets),
+        }
+        assert targets[bos] == BOS
+        return ids, target, names, 0
+    from explorer.inspection.attention.attend import tokenize_input
+
+    opened = tokenize_input(stored.config, stored.tokenizer, text)
+    ids = opened.ids[:MAX_TOKENS]
+    answers = (
+        list(CLASSES) if stored.tokenizer is None else [visible_whitespace(token) for token in stored.tokenizer.tokens]
+    )
+    tokens = [visible_whitespace(token) for token in opened.tokens[:MAX_TOKENS]]
+    names = {"text": tokens, "first": tokens[:1], "answers": answers}
+    return ids, (), names, len(opened.ids) - len(ids)
+
+
+# ---- observations
+
+
+def _half(name: str) -> str:
+    return name.split(".")[0] if name.startswith(("encoder.", "decoder.")) else ""
+
+
+def _vector_norms(flow: Flow) -> ndarray:
+    lengths: ndarray = np.linalg.norm(flow.values, axis=-1)
+    return lengths
+
+
+def _contributions(opened: BlockDiagram) -> list[Contribution]:
+    """Return what each part of the opened blocks adds."""
+    parts = []
+    for box in opened.boxes:
+        if box.kind != "sum":
+            continue
+        half, total = _half(box.name), opened.flows[box.flows[-1]]
+        part = box.name.removeprefix(f"{half}.").removesuffix("_sum")
+        stream, added = (opened.flows[name] for name in total.ins)
+        assert part in PART_NAMES
+        parts.append(Contribution(part, half, _vector_norms(stream), _vector_norms(added), _vector_norms(total)))
+    return parts
+
+
+def first_norm(opened: BlockDiagram) -> Flow | None:
+    """Return the output of the block's first norm; None for a model without norms."""
+    names = [box.flows[-1] for box in opened.boxes if box.name.endswith("_norm")]
+    return opened.flows[names[0]] if names else None
+
+
+def _norm_observations(opened: BlockDiagram) -> list[str]:
+    norm = first_norm(opened)
+    if norm is None:
+        return []
+    before, after = (flow.values.var(axis=-1) for flow in (opened.flows[norm.ins[0]], norm))
+    return [findings.norm_text(before, after, bool(np.ptp(after) > 1e-3 or abs(after[0] - 1) > 1e-3))]
+
+
+def _norm_example(opened: BlockDiagram, tokens: Mapping[str, list[str]]) -> NormExample | None:
+    """Return one number at the first norm of the block; None for a model without norms."""
+    norm = first_norm(opened)
+    if norm is None:
+        return None
+    x, values = opened.flows[norm.ins[0]].values[0], [opened.parameters[name] for name in norm.parameters]
+    layer = norm.made == "layernorm"
+    return NormExample(
+        norm.made,
+        len(values) > 1,
+        tokens[norm.rows][0],
+        float(x[0]),
+        float(x.mean()) if layer else 0.0,
+        float(x.var() if layer else np.square(x).mean()),
+        float(values[0][0]),
+        float(values[1][0]) if len(values) > 1 else 0.0,
+        float(norm.values[0, 0]),
+    )
+
+
+def _parameter_counts(opened: BlockDiagram) -> dict[str, int]:
+    """Return the number of parameters of all blocks, by attention and feedforward."""
+    kinds = {"feedforward layers": (".expand.", ".contract."), "attention": (".attention.", ".cross.")}
+    return {
+        kind: sum(v.size for name, v in opened.parameters.items() if any(mark in name for mark in marks))
+        for kind, marks in kinds.items()
+    }
+
+
+def _draw(session: PageSession[BlockState], stored: StoredModel, views_by_run: Mapping[str, BlockView]) -> None:
+    block_view, state = views_by_run.get(stored.name), session.state
+    if block_view is None:
+        return
+    opened = block_view.opened
+    default_flow = next(name for name in reversed(list(opened.flows)) if name.endswith(".weights"))
+    if state.open and state.open not in opened.flows:
+        show_problems(
+            [f"This block has no “{state.open[:40]}”; its attention weights are shown. Open anything in the diagram."]
+        )
+    st.subheader(escape_markdown(block_view.finding), anchor=False)
+    if block_view.dropped_tokens:
+        st.caption(
+            f"The diagram has room for {MAX_TOKENS} tokens: the model reads these, and {block_view.dropped_tokens:,} "
+            "more are left out."
+        )
+    _component(data=_component_data(block_view, stored, state, default_flow), key=_KEY, **event_callbacks(_KEY, "set"))
+    st.caption(
+        "Open any arrow or box: dashed boxes are blocks that are closed. A heat map has a token in each row; brown is "
+        "below zero, teal above, blue an amount from 0 to 1; what a mask hides has no tile."
+    )
+    st.header("What to notice", anchor=False)
+    explanation("\n".join(f"- {escape_markdown(sentence)}" for sentence in block_view.observations))
+    formulas_section(opened.norm_first, state.kind == "both", block_view.norm_example)
+
+
+def _component_state(state: BlockState) -> dict[str, object]:
+    """Return the selected tensor and the selected number in it."""
+    return {name: getattr(state, name) for name in ("open", "token", "unit", "head")}
+
+
+def _default_selection(opened: BlockDiagram, default_flow: str) -> dict[str, object]:
+    """Return the selection while nothing is opened: in the second half, the token that attends most to another one."""
+    weights = opened.flows[default_flow].values
+    others = np.where(np.eye(*weights.shape[-2:]) == 1, -1.0, weights)
+    others[:, : weights.shape[-2] // 2] = -1.0
+    head, token, unit = map(int, np.unravel_index(others.argmax(), others.shape))
+    return {"open": "", "token": token, "unit": unit, "head": head}
+
+
+def _component_data(
+    block_view: BlockView, stored: StoredModel, state: BlockState, default_flow: str
+) -> dict[str, object]:
+    opened = block_view.opened
+    flow_fields = ("title", "made", "ins", "parameters", "tap", "rows", "columns", "offset", "same")
+    return {
+        "boxes": [{**vars(box), "count": opened.count_parameters(box)} for box in opened.boxes],
+        "arrows": [vars(arrow) for arrow in opened.arrows],
+        "flows": {name: {each: getattr(flow, each) for each in flow_fields} for name, flow in opened.flows.items()},
+        "parameters": {name: list(values.shape) for name, values in opened.parameters.items()},
+        "names": dict(block_view.token_names),
+        "total": opened.total_parameters,
+        "address": array_store.register_array(block_view.content, sources=stored.cache_key),
+        "chosen": _default_selection(opened, default_flow)
+        if state == replace(state, open="", token=0, unit=0, head=0)
+        else _component_state(state),
+        "usual": default_flow,
+        "title": f"Block {state.layer} of {stored.title}",
+        "file": f"block-{stored.name}-{state.layer}",
+    }

@@ -1,0 +1,97 @@
+"""A branch: training continues from a step of a stored run, with other settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.jobs import estimate, limits
+from explorer.jobs.estimate import format_duration
+from explorer.jobs.scheduler import service
+from explorer.labs.compare.comparison import ComparedRun
+from explorer.labs.compare.state import Comparison
+from explorer.run_store import store
+from explorer.training.config import Optimiser, branch_from
+from explorer.training.config import key as run_key
+from explorer.ui.page_sections import empty_panel, explanation, show_problems
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.visitor import current_visitor
+
+
+def branch_section(session: PageSession[Comparison], runs: Sequence[ComparedRun]) -> None:
+    """Draw the form that continues a run from one of its steps with other settings."""
+    st.header("Go on from here, differently", anchor=False)
+    explanation(
+        "Take a run at one of its steps, change the learning rate, its schedule or the order of the batches, and train "
+        "on. The branch starts exactly on its parent's curve; nothing changed gives the same curve again, bit for bit."
+    )
+    parents = {run.key: run for run in runs if run.view.stored}
+    if not parents:
+        empty_panel("A branch needs a finished run above.", 80)
+        return
+    with st.container(border=True):
+        key = st.selectbox("From", list(parents), format_func=lambda k: parents[k].title, key="branch.from")
+        run = parents[key].view.stored
+        if run is None:
+            return
+        steps = [step for step in run.checkpoint_steps() if step < run.config.steps]
+        if not steps:
+            duration = format_duration(max(estimate.estimate_seconds(run.config), 0.1))
+            st.markdown(
+                "This run keeps its weights for looking only, so that it is small. Train it here once, in about "
+                f"{duration}, to the same curve: then it can be branched from."
+            )
+            st.button("Train it here", icon=":material/play_arrow:", on_click=_train_here, args=(session, run))
+            return
+        _branch_form(session, run, steps)
+
+
+def _train_here(session: PageSession[Comparison], run: store.StoredRun) -> None:
+    """Train the run again on this server, so that its checkpoints are stored."""
+    session.attempt(lambda: service.submit(run.config, current_visitor().id))
+
+
+def _branch_form(session: PageSession[Comparison], run: store.StoredRun, steps: Sequence[int]) -> None:
+    """Draw the step at which the branch starts, and the settings that change there."""
+    config, optimiser = run.config, run.config.optimiser
+    about = {f: Optimiser.__dataclass_fields__[f].metadata for f in ("learning_rate", "schedule")}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        step = steps[0]
+        if len(steps) > 1:  # a slider needs two ends
+            step = st.select_slider("At step", steps, steps[len(steps) // 2], key=f"branch.{run.key}.step", width=320)
+        rate = st.number_input(
+            "Learning rate",
+            1e-6,
+            1.0,
+            optimiser.learning_rate,
+            step=optimiser.learning_rate / 2,
+            format="%g",
+            width=150,
+            help=about["learning_rate"]["help"],
+        )
+        schedules = ("constant", "linear", "cosine")
+        schedule = st.selectbox(
+            "Schedule", schedules, schedules.index(optimiser.schedule), width=150, help=about["schedule"]["help"]
+        )
+        length_name = "iterations" if config.iterations else "epochs"
+        label, most = ("Steps in all", 1_000_000) if config.iterations else ("Epochs in all", 2_000)
+        length = st.number_input(label, 1, most, getattr(config, length_name), width=130)
+        order = st.number_input(
+            "Order of batches", 0, 2**31 - 1, config.order, width=150, help="Another number draws another order."
+        )
+    changes = {"learning_rate": rate, "schedule": schedule, length_name: length, "order": order}
+    try:
+        child = limits.check(branch_from(config, step, changes))
+    except LineageError as error:
+        show_problems([str(error)])
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Train the branch", icon=":material/fork_right:") and session.attempt(
+            lambda: service.submit(child, current_visitor().id)
+        ):
+            session.state = session.state.with_runs((*session.state.displayed_runs, run_key(child)))
+            st.rerun()
+        duration = format_duration(max(estimate.estimate_seconds(child), 0.1))
+        st.caption(f"{child.steps - step:,} steps, about {duration}. Its first point is its parent's, on every axis.")

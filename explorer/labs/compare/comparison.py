@@ -1,0 +1,173 @@
+"""The compared runs: their names, settings and curves."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import task_row
+from explorer.errors import LineageError
+from explorer.inspection.compare import BATCH_LOSS, MetricCurve, metric_curve, smooth
+from explorer.labs.compare.state import MEASURES, TASK_MEASURES, Comparison
+from explorer.run_store import store
+from explorer.training.config import RunConfig, to_json
+from explorer.training.record import Axis, Curves
+from explorer.ui.state.run_lookup import find_config
+from explorer.ui.state.visitor import current_visitor
+from explorer.ui.training import run_view
+from explorer.ui.training.run_view import RunView
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the compared runs: its number on the page, key, name and status."""
+
+    label: str
+    key: str
+    name: str
+    view: RunView
+
+    @property
+    def config(self) -> RunConfig:
+        return self.view.config
+
+    @property
+    def curves(self) -> Curves | None:
+        return self.view.curves or self.view.result
+
+    @property
+    def title(self) -> str:
+        return f"{self.label} {self.name}"
+
+    def last(self, measure: str) -> Float[ndarray, " replicas"] | None:
+        """Return the final value of a measure for each seed; None if it was not recorded."""
+        curves = self.curves
+        if curves is None or not len(curves.evaluated):
+            return None
+        name = "train_loss" if measure == BATCH_LOSS else measure
+        return curves.last(name) if name in curves.metrics else None
+
+
+def available_measures(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
+    """Return the measures that the tasks of these runs record."""
+    tasks = {task_row(run.config.task).name for run in runs} or {"negation"}
+    return tuple(measure for measure in MEASURES if any(measure in TASK_MEASURES[task] for task in tasks))
+
+
+def with_available_measure(state: Comparison, runs: Sequence[ComparedRun]) -> Comparison:
+    """Return the comparison with a measure that these runs have."""
+    possible = available_measures(runs)
+    return state if state.y in possible else replace(state, y=possible[0], target=None)  # type: ignore[arg-type]
+
+
+def load_runs(keys: Sequence[str]) -> tuple[list[ComparedRun], list[str]]:
+    """Return the runs of these keys, and a sentence for each run that is not on this machine."""
+    configs: dict[str, RunConfig] = {}
+    problems = []
+    for name in dict.fromkeys(keys):
+        try:
+            configs[name] = find_config(name, current_visitor().id)
+        except LineageError as error:
+            problems.append(str(error))
+    views = {run: _with_imported_run(run, view) for run, view in run_view.run_views(configs).items()}
+    names = _display_names(views)
+    return [ComparedRun(str(i), k, names[k], view) for i, (k, view) in enumerate(views.items(), start=1)], problems
+
+
+def _with_imported_run(run: str, view: RunView) -> RunView:
+    """Return the view with a run that another visitor imported, if it has no curves of its own."""
+    if view.curves is None:
+        with contextlib.suppress(LineageError):
+            stored = store.find(run)
+            return replace(view, stored=stored if stored.card.finished else None, stopped=stored)
+    return view
+
+
+def _display_names(views: Mapping[str, RunView]) -> dict[str, str]:
+    """Return the display name of each run.
+
+    That is its own name, or else its model with the settings in which the runs of that model differ.
+    """
+    display_names = {}
+    for run, view in views.items():
+        same_model = [other.config for other in views.values() if other.config.model_name == view.config.model_name]
+        parts = [
+            f"{name} = {value}"
+            for name, value in flat_settings(view.config).items()
+            if _has_several_values(name, same_model)
+        ]
+        parts = [part for part in parts if not part.startswith("branch ")]
+        if view.config.branch:
+            parts.insert(0, f"branch at step {view.config.branch.step:,}")
+        card = view.stored or view.stopped
+        display_names[run] = (card.card.name if card else "") or ", ".join([view.row.title, *parts[:3]])
+    return display_names
+
+
+@lru_cache(maxsize=512)
+def flat_settings(config: RunConfig) -> Mapping[str, object]:
+    """Return every setting of a run by name, with the names of its model and task."""
+    flat: dict[str, object] = {}
+    for name, value in to_json(config).items():
+        if isinstance(value, dict):
+            flat |= {name if k == "name" else f"branch {k}" if name == "branch" else k: v for k, v in value.items()}
+        else:
+            flat[name] = value
+    flat.pop("version", None)
+    return flat
+
+
+def _has_several_values(name: str, configs: Sequence[RunConfig]) -> bool:
+    return len({str(flat_settings(config).get(name)) for config in configs}) > 1
+
+
+def differing_settings(runs: Sequence[ComparedRun]) -> dict[str, list[str]]:
+    """Return the settings in which the runs differ, each with its value in every run."""
+    every = [flat_settings(run.config) for run in runs]
+    names = list(dict.fromkeys(name for each in every for name in each))
+    rows = {name: [str(each.get(name, "–")) for each in every] for name in names}
+    return {name: values for name, values in rows.items() if len(set(values)) > 1}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _cached_curve(
+    stamp: tuple[str, str], measure: str, axis: Axis, smoothing: float, _run: store.StoredRun
+) -> MetricCurve:
+    return smooth(metric_curve(_run.curves, _run.config, measure, axis), smoothing)
+
+
+def displayed_curves(
+    state: Comparison, runs: Sequence[ComparedRun], axis: Axis | None = None
+) -> list[MetricCurve | None]:
+    """Return the curve of every run, smoothed as the page draws it; None where there is none yet."""
+    x: Axis = axis or state.x
+    curves: list[MetricCurve | None] = []
+    for run in runs:
+        if run.curves is None:
+            curves.append(None)
+        elif run.view.stored and run.curves is run.view.stored.curves:  # it is final, so its curve is cached
+            curves.append(_cached_curve(run.view.stored.cache_key, state.y, x, state.smooth, run.view.stored))
+        else:
+            curves.append(smooth(metric_curve(run.curves, run.config, state.y, x), state.smooth))
+    return curves
+
+
+def default_target(state: Comparison, runs: Sequence[ComparedRun]) -> float:
+    """Return a target that most runs reach.
+
+    An accuracy of 0.95, or 1.2 times the worst final loss (of three or more runs: the second worst).
+    """
+    if state.rising:
+        return 0.95
+    recorded = [last for e in runs if (last := e.last(state.y)) is not None and np.isfinite(last).any()]
+    ends = sorted(float(np.mean(last[np.isfinite(last)])) for last in recorded)
+    if not ends:
+        return 0.1
+    return float(f"{max(ends[-2 if len(ends) > 2 else -1] * 1.2, 1e-6):.2g}")

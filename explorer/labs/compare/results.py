@@ -1,0 +1,275 @@
+"""The results of the comparison: which run reaches the target first, final values, step costs, and what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from numpy import ndarray
+
+from explorer.errors import LineageError
+from explorer.inspection.compare import (
+    MeanDifference,
+    MetricCurve,
+    first_crossing,
+    is_paired,
+    mean_and_range,
+    mean_difference,
+    shared_initial_weights,
+)
+from explorer.jobs.estimate import format_duration
+from explorer.labs.compare.comparison import ComparedRun, differing_settings, displayed_curves
+from explorer.labs.compare.state import AXES, UNITS, Comparison
+from explorer.run_store import store
+from explorer.training.record import Axis
+from explorer.ui.components.table import draw_table
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.wording import join_words
+
+
+def step_cost_section(runs: Sequence[ComparedRun]) -> None:
+    """Draw why the three axes may disagree, with the numbers of these runs."""
+    st.header("Why the three axes can disagree", anchor=False)
+    for line in cost_formulas(runs):
+        st.latex(line)
+    explanation(
+        escape_markdown(step_cost_finding(runs))
+        + " Seconds are those of this machine, as they were when a run was trained; the turns of other trainings do "
+        "not count. A stack of seeds costs little more than one, so compare seconds between runs of equally many seeds."
+    )
+
+
+def differences_section(runs: Sequence[ComparedRun]) -> None:
+    """Draw the settings that differ, and the initial weights that are the same."""
+    st.header("What differs", anchor=False)
+    settings_table(runs)
+    same = shared_initialization(runs)
+    if same:
+        st.markdown("**The same start.** " + " ".join(same[:6]))
+        if len(same) > 6:
+            st.caption(f"And {len(same) - 6} pairs more.")
+    else:
+        st.caption("No two of these runs are known to start from the same weights.")
+
+
+@dataclass(frozen=True)
+class TargetReached:
+    """When a run reaches the target."""
+
+    run: ComparedRun
+    at: float | None  # where its mean curve crosses the target; None: never
+    seeds: int  # how many of its seeds ever reach it
+
+
+def find_target_reached(
+    state: Comparison, runs: Sequence[ComparedRun], target: float, axis: Axis
+) -> list[TargetReached]:
+    """Return when every run reaches the target, on one axis."""
+    found = []
+    for run, curve in zip(runs, displayed_curves(state, runs, axis), strict=True):
+        if curve is None or not len(curve.x):
+            found.append(TargetReached(run, None, 0))
+            continue
+        mean = MetricCurve(curve.x, mean_and_range(curve.values)[:, :1])
+        at = float(first_crossing(mean, target, state.rising)[0])
+        seeds = int((~np.isnan(first_crossing(curve, target, state.rising))).sum())
+        found.append(TargetReached(run, None if np.isnan(at) else at, seeds))
+    return found
+
+
+def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float) -> str:
+    """Return which run reaches the target first: by step, by token and by second."""
+    firsts: dict[Axis, TargetReached] = {}
+    for axis in AXES:
+        reached = [a for a in find_target_reached(state, runs, target, axis) if a.at is not None]
+        if reached:
+            firsts[axis] = min(reached, key=lambda a: a.at or 0.0)
+    if not firsts:
+        return f"No run's mean is ever at {format_value(target, state.rising)}. Drag the target to where they are."
+    names = {first.run.key: first.run.name for first in firsts.values()}
+    if len(names) == 1:
+        name = next(iter(names.values()))
+        amounts = join_words([format_amount(first.at, axis) for axis, first in firsts.items()])
+        if len(runs) == 1:
+            return f"{name} is at {format_value(target, state.rising)} after {amounts}."
+        return f"{name} is at {format_value(target, state.rising)} first, whatever one counts: after {amounts}."
+    parts = [f"{first.run.name} {AXES[axis]} ({format_amount(first.at, axis)})" for axis, first in firsts.items()]
+    return f"First at {format_value(target, state.rising)}: {join_words(parts)}."
+
+
+def format_amount(value: float | None, axis: Axis) -> str:
+    """Return a position on an axis with its unit; "never" for None and NaN."""
+    if value is None or not np.isfinite(value):
+        return "never"
+    if axis != "seconds":
+        count = f"{value:,.0f}"
+        return f"{count} {UNITS[axis].removesuffix('s') if count == '1' else UNITS[axis]}"
+    return format_duration(value) if value >= 0.1 else f"{1000 * value:.0f} ms"
+
+
+def step_cost(run: ComparedRun) -> tuple[float, float] | None:
+    """Return milliseconds and tokens of a step; None before the first step."""
+    curves = run.curves
+    if curves is None or not len(curves.losses):
+        return None
+    steps = len(curves.losses)
+    seconds, tokens = curves.seconds[-1] - curves.seconds[0], curves.tokens[-1] - curves.tokens[0]
+    return 1000 * float(seconds) / steps, float(tokens) / steps
+
+
+def cost_formulas(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return LaTeX lines: seconds are steps times seconds a step, for the cheapest and the dearest run."""
+    lines = [r"\text{seconds} = \text{steps} \times \text{seconds a step}"]
+    costs = sorted(((p[0], run) for run in runs if (p := step_cost(run))), key=lambda pair: pair[0])
+    for cost, run in costs[:: max(len(costs) - 1, 1)][:2]:
+        curves = run.curves
+        if curves is not None:
+            steps = len(curves.losses)
+            total = f"{cost * steps / 1000:.2f}"
+            lines.append(
+                rf"{total}\,\text{{s}} = {steps} \times {cost:.2f}\,\text{{ms}}\quad(\text{{run {run.label}}})"
+            )
+    return lines
+
+
+def step_cost_finding(runs: Sequence[ComparedRun]) -> str:
+    """Return why the three axes may disagree: what a step costs in each run."""
+    costs = [(*p, run.name) for run in runs if (p := step_cost(run))]
+    if len(costs) < 2:
+        return ""
+    quick, _, cheap = min(costs, key=lambda each: each[0])
+    slow, _, dear = max(costs, key=lambda each: each[0])
+    ratio = slow / max(quick, 1e-9)
+    first = f"A step of {dear} takes {slow:.2f} ms, one of {cheap} {quick:.2f} ms: {ratio:.1f} times as long."
+    tokens = [each[1] for each in costs]
+    if max(tokens) - min(tokens) < 0.02 * max(tokens):
+        return f"{first} Every step reads about {np.mean(tokens):,.0f} tokens a seed, so steps and tokens agree."
+    return f"{first} Their steps read from {min(tokens):,.0f} to {max(tokens):,.0f} tokens a seed."
+
+
+def compare_final_values(first: ComparedRun, second: ComparedRun, state: Comparison) -> MeanDifference | None:
+    """Return by how much the second run ends above the first, over the seeds."""
+    one, other = first.last(state.y), second.last(state.y)
+    if one is None or other is None:
+        return None
+    return mean_difference(np.asarray(one, float), np.asarray(other, float), is_paired(first.config, second.config))
+
+
+def describe_difference(difference: MeanDifference | None, rising: bool) -> str:
+    """Return a difference with its confidence interval, and whether it is within seed noise."""
+    if difference is None:
+        return "one seed tells nothing of luck"
+    text = (
+        f"{_signed(difference.mean, rising)} ({_signed(difference.low, rising)} to {_signed(difference.high, rising)})"
+    )
+    return f"{text}, within the noise of the seeds" if difference.within_noise else text
+
+
+def format_value(value: float, rising: bool) -> str:
+    """Return an accuracy with three decimals, a small loss with two significant digits."""
+    if rising:
+        return f"{value:.3f}"
+    return f"{value:.3f}" if abs(value) >= 0.1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0").rstrip(".")
+
+
+def _signed(value: float, rising: bool) -> str:
+    text = format_value(abs(value), rising)
+    return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
+
+
+def results_table(state: Comparison, runs: Sequence[ComparedRun], target: float) -> None:
+    """Draw a row for each run: final value, difference from the first run, cost, and when it reached the target."""
+    by_axis = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
+    ends = [last for run in runs if (last := run.last(state.y)) is not None]
+    final_values = np.concatenate(ends) if ends else np.zeros(1)
+    axis_range = [0.5, 1.0] if state.rising and np.nanmin(final_values) >= 0.5 else [0.0, 1.0]
+    if not state.rising:
+        axis_range = [0.0, float(f"{max(np.nanmax(final_values), 1e-6):.2g}")]
+    rows = []
+    for i, run in enumerate(runs):
+        last, cost = run.last(state.y), step_cost(run)
+        values = [] if last is None else [float(f"{v:.5g}") for v in last if np.isfinite(v)]
+        reached, count = by_axis["step"][i], run.config.replicas
+        seeds = "" if reached.seeds in (0, count) else f" ({reached.seeds} of {count} seeds)"
+        cells: dict[str, object] = {
+            "name": {"text": run.title, "colour": run.view.row.colour},
+            "end": {"text": format_value(float(np.mean(values)), state.rising) if values else "–", "values": values},
+            "against": {
+                "text": describe_difference(compare_final_values(runs[0], run, state), state.rising) if i else "–"
+            },
+            "parameters": {"text": f"{run.view.parameters:,}" if run.view.parameters else "–"},
+            "price": {"text": f"{cost[0]:.2f} ms" if cost else "–"},
+        }
+        for axis in AXES:
+            cells[axis] = {"text": format_amount(by_axis[axis][i].at, axis) + (seeds if axis == "step" else "")}
+        rows.append({"cells": cells})
+    first = runs[0].name if runs else ""
+    draw_table(
+        [
+            {"key": "name", "label": "", "kind": "model", "align": "left"},
+            {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range},
+            {"key": "against", "label": f"against 1, {first}", "kind": "text", "align": "left"},
+            {
+                "key": "step",
+                "label": f"steps to {format_value(target, state.rising)}",
+                "kind": "number",
+                "align": "right",
+            },
+            {"key": "tokens", "label": "tokens", "kind": "number", "align": "right"},
+            {"key": "seconds", "label": "time", "kind": "number", "align": "right"},
+            {"key": "price", "label": "a step", "kind": "number", "align": "right"},
+            {"key": "parameters", "label": "parameters", "kind": "number", "align": "right"},
+        ],
+        rows,
+        key="comparison-results",
+        label="Results, a row a run",
+        caption="At the end: the mean and a dot for each seed. In brackets: the interval that 19 of 20 draws of seeds "
+        "hold (Student's t; of pairs where seeds and data are the same). "
+        "To the target: where the mean curve crosses it, and how many seeds ever do.",
+    )
+
+
+def settings_table(runs: Sequence[ComparedRun]) -> None:
+    """Draw the settings in which the runs differ."""
+    rows = differing_settings(runs)
+    columns = [{"key": "name", "label": "setting", "kind": "text", "align": "left"}]
+    columns += [
+        {"key": run.key, "label": run.title, "kind": "mono", "align": "left", "colour": run.view.row.colour}
+        for run in runs
+    ]
+    draw_table(
+        columns,
+        [
+            {"cells": {"name": {"text": name}} | {run.key: {"text": v} for run, v in zip(runs, values, strict=True)}}
+            for name, values in rows.items()
+        ],
+        key="comparison-differences",
+        label="Settings in which the runs differ",
+        caption="Every setting that is not named here is the same in all of them.",
+    )
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _initial_weights(stamp: tuple[str, str], _run: store.StoredRun) -> dict[str, ndarray]:
+    return _run.weights(0)
+
+
+def shared_initialization(runs: Sequence[ComparedRun]) -> list[str]:
+    """Return, for each pair of runs, which of their initial weights are the same."""
+    sentences = []
+    for i, one in enumerate(runs):
+        for other in runs[i + 1 :]:
+            pair = [run.view.stored for run in (one, other)]
+            if one.config.seeds != other.config.seeds or not all(run and 0 in run.snapshot_steps() for run in pair):
+                continue
+            try:
+                weights = [_initial_weights(run.cache_key, run) for run in pair if run]
+            except LineageError:
+                continue
+            shared, count = shared_initial_weights(*weights)
+            if shared:
+                what = "all their weights" if len(shared) == count else join_words([f"`{name}`" for name in shared])
+                sentences.append(f"{one.title} and {other.title} start from the same numbers in {what}.")
+    return sentences

@@ -1,0 +1,90 @@
+"""The state of the Compare page: which runs are compared, and how their curves are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from explorer.experiments.default_runs import negation_runs
+from explorer.inspection.compare import BATCH_LOSS
+from explorer.run_store import store
+from explorer.training.record import Axis
+
+MOST = 8  # runs side by side
+MEASURES = {
+    "test_accuracy": "accuracy on the test sentences",
+    "exact_accuracy": "accuracy, every sentence by its probability",
+    "train_accuracy": "accuracy on the training sentences",
+    "test_loss": "loss on the test sentences, in nats",
+    "accuracy": "accuracy on fresh sequences",
+    "exact": "exact match on fresh sources",
+    "sense": "senses told apart on fresh sentences",
+    "synonym": "homographs nearer to the right synonym",
+    "loss": "loss on fresh sequences, in nats",
+    "val_loss_part": "loss on held-out text, in nats a token",
+    "train_loss": "loss on the training sentences, in nats",
+    BATCH_LOSS: "loss of every batch, in nats",
+}
+TASK_MEASURES = {
+    "negation": ("test_accuracy", "exact_accuracy", "train_accuracy", "test_loss", "train_loss", BATCH_LOSS),
+    "text": ("val_loss_part", "train_loss", BATCH_LOSS),
+    "recall": ("accuracy", "loss", BATCH_LOSS),
+    "string": ("accuracy", "loss", BATCH_LOSS),
+    **dict.fromkeys(("reverse", "copy", "dates", "echo"), ("exact", "loss", BATCH_LOSS)),
+    **dict.fromkeys(("noise", "tale"), ("loss", BATCH_LOSS)),
+    "gloss": ("sense", "loss", BATCH_LOSS),
+    "gist": ("synonym", "loss", BATCH_LOSS),
+    "place": ("accuracy", "loss", BATCH_LOSS),
+    "agreement": ("verb", "pronoun", "loss", BATCH_LOSS),
+}
+AXES: dict[Axis, str] = {"step": "by step", "tokens": "by tokens read", "seconds": "by seconds"}
+UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The state of the page; its fields are URL parameters."""
+
+    runs: tuple[str, ...] = ()
+    run: str = ""  # one more run, as the address of any page may name it
+    x: Literal["step", "tokens", "seconds"] = "step"
+    y: Literal[
+        "test_accuracy",
+        "exact_accuracy",
+        "train_accuracy",
+        "test_loss",
+        "accuracy",
+        "exact",
+        "sense",
+        "synonym",
+        "loss",
+        "train_loss",
+        "val_loss_part",
+        "batch_loss",
+    ] = "test_accuracy"
+    smooth: float = field(default=0.0, metadata={"low": 0.0, "high": 0.99})
+    log_x: bool = False
+    log_y: bool = False
+    target: float | None = field(default=None, metadata={"low": 0.0, "high": 1e6})
+
+    @property
+    def rising(self) -> bool:
+        """Whether larger values of the measure are better."""
+        return self.y.endswith("accuracy") or self.y == "exact"
+
+    @property
+    def displayed_runs(self) -> tuple[str, ...]:
+        """Keys of the compared runs; by default those of the negation page."""
+        return self.runs or default_runs()
+
+    def with_runs(self, runs: Iterable[str]) -> Comparison:
+        """Return the comparison of other runs; the default ones are left out of the URL."""
+        chosen = tuple(dict.fromkeys(runs))[-MOST:]
+        return replace(self, runs=() if chosen == default_runs() else chosen)
+
+
+def default_runs() -> tuple[str, ...]:
+    """Return the keys of the runs that are compared by default: those of the negation page."""
+    stored = [store.find_by_config(config) for config in negation_runs().values()]
+    return tuple(run.key for run in stored if run)

@@ -1,0 +1,285 @@
+"""Sentences on the cost of each part, made from measurements and formulas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+from explorer.inspection.transformer.cost_formulas import PARTS, crossover, growth_exponent, scale_to_median
+from explorer.ui.wording import capitalize, join_words, number_word
+
+if TYPE_CHECKING:
+    from explorer.labs.cost.state import CostState
+
+PART_NAMES: Final = {
+    "attention": "attention",
+    "fused": "fused",
+    "feedforward": "feedforward",
+    "rnn": "RNN",
+    "gru": "GRU",
+    "lstm": "LSTM",
+}
+FORMULAS: Final = {
+    "attention": "4 T d² + 2 T² d",
+    "fused": "4 T d² + 2 T² d",
+    "feedforward": "8 T d²",
+    "rnn": "2 T d²",
+    "gru": "6 T d²",
+    "lstm": "8 T d²",
+}
+FIT_FROM: Final = {"length": 128, "width": 64, "layers": 1}  # below, the overhead of a call dominates
+NOISE_FACTOR: Final = 1.25  # ratio that may come from other work on the server
+
+
+@dataclass(frozen=True, eq=False)
+class SweepResult:
+    """Measurements of one part over the sizes of a sweep beside its formulas; NaN where it was not measured."""
+
+    part: str
+    x: Int[ndarray, " sizes"]
+    forward: Float[ndarray, " sizes"]  # seconds
+    forward_backward: Float[ndarray, " sizes"]
+    bytes_kept: Float[ndarray, " sizes"]  # bytes
+    multiplications: Float[ndarray, " sizes"]
+    bytes_by_formula: Float[ndarray, " sizes"]
+
+    def seconds(self, way: str) -> Float[ndarray, " sizes"]:
+        """Return the measured seconds. `way`: "both" for forward and backward, otherwise the forward pass."""
+        return self.forward_backward if way == "both" else self.forward
+
+    def scaled_formula(self, way: str) -> Float[ndarray, " sizes"]:
+        """Return the formula scaled to go through the middle measurement."""
+        return scale_to_median(self.multiplications, self.seconds(way))
+
+    def exponents(self, sweep: str, way: str) -> tuple[float, float, float]:
+        """Return the exponents of growth with size: of seconds, of the formula, and of bytes."""
+        lines = self.seconds(way), self.multiplications, self.bytes_kept
+        time, formula, memory = (growth_exponent(self.x, line, FIT_FROM[sweep]) for line in lines)
+        return time, formula, memory
+
+    def last_measured(self) -> int:
+        """Return the index of the last measured size."""
+        return int(np.flatnonzero(np.isfinite(self.forward))[-1])
+
+    def multiplications_per_nanosecond(self) -> float:
+        """Return the multiplications per nanosecond of the forward pass at the last measured size."""
+        index = self.last_measured()
+        return float(self.multiplications[index] / self.forward[index] / 1e9)
+
+    def ratio_to(self, other: SweepResult, way: str) -> tuple[int, float, float]:
+        """Return the last size that both parts have, the ratio of seconds there, and the ratio by formula."""
+        index = min(self.last_measured(), other.last_measured())
+        own_seconds, other_seconds = self.seconds(way)[index], other.seconds(way)[index]
+        return (
+            int(self.x[index]),
+            float(own_seconds / other_seconds),
+            float(self.multiplications[index] / other.multiplications[index]),
+        )
+
+
+def format_ratio(ratio: float) -> str:
+    """Format a ratio with one decimal below ten."""
+    return f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.1f}"
+
+
+def crossing_text(place: float) -> str:
+    """Say from which length on, given the result of `crossing`."""
+    if place == 0:
+        return "at every length measured"
+    return "at no length measured" if np.isinf(place) else f"from about {place:,.0f} tokens on"
+
+
+def length_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
+    """Say from which length attention costs more than the feedforward part, and by how much at the end."""
+    attention, fused, forward = results["attention"], results["fused"], results["feedforward"]
+    x = attention.x
+    attention_crossing = crossover(x, attention.seconds(state.way), forward.seconds(state.way))
+    fused_crossing = crossover(x, fused.seconds(state.way), forward.seconds(state.way))
+    end, ratio, _ = attention.ratio_to(forward, state.way)
+    if attention_crossing == fused_crossing:
+        sentence = f"Attention, fused or not, costs more than the feedforward part {crossing_text(attention_crossing)}"
+    else:
+        sentence = (
+            f"Attention costs more than the feedforward part {crossing_text(attention_crossing)}, fused "
+            f"{crossing_text(fused_crossing)}"
+        )
+    sentence += f"; the formula says from {2 * state.width:,} on."
+    fused_ratio = format_ratio(fused.ratio_to(forward, state.way)[1])
+    return f"{sentence} At {end:,} tokens it takes {format_ratio(ratio)} times as long, fused {fused_ratio}."
+
+
+def width_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
+    """Say how close each part comes to growing with the square of the width."""
+    powers = {part: each.exponents("width", state.way)[:2] for part, each in results.items()}
+    steep = max(powers, key=lambda part: powers[part][0])
+    flat = min(powers, key=lambda part: powers[part][0])
+    below = sum(time < formula - 0.1 for time, formula in powers.values())
+    sentence = (
+        f"From width {FIT_FROM['width']} on, seconds grow with d to the {powers[flat][0]:.1f} ({PART_NAMES[flat]}) "
+        "up to the "
+        f"{powers[steep][0]:.1f} ({PART_NAMES[steep]})"
+    )
+    if not below:
+        return f"{sentence}: nowhere less than the formulas say."
+    parts = "all of them" if below == len(powers) else f"{number_word(below)} of {number_word(len(powers))}"
+    return f"{sentence}; for {parts} less than the formula says."
+
+
+def layers_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
+    """Say what a multiple of the layers costs."""
+    most = int(next(iter(results.values())).x[-1])
+    ratios = {part: float(each.seconds(state.way)[-1] / each.seconds(state.way)[0]) for part, each in results.items()}
+    memory = [float(each.bytes_kept[-1] / each.bytes_kept[0]) for each in results.values()]
+    least, greatest = min(ratios.values()), max(ratios.values())
+    loaded = (
+        format_ratio(memory[0])
+        if max(memory) - min(memory) < 0.1
+        else f"{format_ratio(min(memory))} to {format_ratio(max(memory))}"
+    )
+    return (
+        f"{capitalize(number_word(most))} times the layers take {format_ratio(least)} to {format_ratio(greatest)} "
+        "times as "
+        "long, and keep "
+        f"{loaded} times the memory."
+    )
+
+
+def missing_parts(measured_parts: Sequence[str]) -> str:
+    """Name the parts that are not measured yet."""
+    names = [PART_NAMES[part] for part in PARTS if part not in measured_parts]
+    return f"{capitalize(join_words(names))} {'is' if len(names) == 1 else 'are'}"
+
+
+def sweep_note(results: Mapping[str, SweepResult], state: CostState, sweep: str) -> str:
+    """Explain where measurements and formulas differ."""
+    if sweep == "length":
+        return "\n\n".join(
+            filter(None, (recurrence_note(results, state), kernel_note(results, state), memory_note(results)))
+        )
+    each = {part: swept.scaled_formula(state.way) / swept.seconds(state.way) for part, swept in results.items()}
+    above_formula = {
+        part: float(1 / ratio[0])
+        for part, ratio in each.items()
+        if np.isfinite(ratio[0]) and ratio[0] < 1 / NOISE_FACTOR
+    }
+    if not above_formula:
+        return "No line lies above its formula at the smallest size."
+    worst = max(above_formula, key=lambda part: above_formula[part])
+    size = int(next(iter(results.values())).x[0])
+    smallest = f"width {size}" if sweep == "width" else f"{number_word(size)} layer{'s' * (size > 1)}"
+    return (
+        f"At {smallest} the formula is furthest off for {PART_NAMES[worst]}: it takes "
+        f"{format_ratio(above_formula[worst])} times "
+        "what the "
+        "line through the middle point says. What a call costs, however small its product, no formula here counts."
+    )
+
+
+def recurrence_note(results: Mapping[str, SweepResult], state: CostState) -> str:
+    """Say what a step of a recurrent layer costs beside the feedforward part."""
+    gru, forward = results["gru"], results["feedforward"]
+    seconds = gru.seconds(state.way)
+    first = int(np.searchsorted(gru.x, FIT_FROM["length"]))
+    end, measured, formula = gru.ratio_to(forward, state.way)
+    last = gru.last_measured()
+    first_step, last_step = (1e6 * float(seconds[i]) / int(gru.x[i]) for i in (first, last))
+    comparison = "the same step again and again, each waiting for the last"
+    if max(first_step, last_step) > 1.5 * min(first_step, last_step):
+        comparison = f"a step of the longer one costs {'more' if last_step > first_step else 'less'}"
+    explanation = ", for its products are small and many" if measured > NOISE_FACTOR * formula else ""
+    return (
+        f"A step of the GRU takes {first_step:.1f} microseconds in a sequence of {int(gru.x[first]):,} and "
+        f"{last_step:.1f} in one of "
+        f"{end:,}: {comparison}. By the formula it takes {format_ratio(formula)} times as long as the feedforward "
+        "part of "
+        "this "
+        f"width; measured are {format_ratio(measured)} times{explanation}."
+    )
+
+
+def kernel_note(results: Mapping[str, SweepResult], state: CostState) -> str:
+    """Say that an LSTM faster than the GRU is an effect of kernels, if it is one.
+
+    Our models pass a whole sequence to PyTorch's LSTM in one call, which on most processors has a kernel of its own
+    (oneDNN); there is none for the GRU.
+    """
+    end, measured, formula = results["gru"].ratio_to(results["lstm"], state.way)
+    if measured <= NOISE_FACTOR * formula:
+        return ""
+    return (
+        f"The LSTM multiplies {format_ratio(1 / formula)} times as much as the GRU; at {end:,} the GRU takes "
+        f"{format_ratio(measured)} times as long. That tells of kernels, not of cells: all steps of the LSTM are one "
+        "call of "
+        "a library here, those of RNN and GRU many small ones."
+    )
+
+
+def memory_note(results: Mapping[str, SweepResult]) -> str:
+    """Say for which parts the formula gives the stored bytes exactly."""
+    exact: list[tuple[str, float]] = []
+    others: list[tuple[str, float]] = []
+    for part, each in results.items():
+        measured = np.isfinite(each.bytes_kept)
+        ratio = float((each.bytes_kept[measured] / each.bytes_by_formula[measured]).max())
+        (exact if 0.995 < ratio < 1.005 else others).append((PART_NAMES[part], ratio))
+    sentence = (
+        f"The bytes kept are those of the formula for {join_words([name for name, _ in exact])}." if exact else ""
+    )
+    exceptions = [f"{name} keeps up to {format_ratio(ratio)} times as many" for name, ratio in others]
+    explanation = " That is working memory of PyTorch’s kernel, which the formula leaves out." if exceptions else ""
+    return f"{sentence} {capitalize(join_words(exceptions))}.{explanation}".strip() if exceptions else sentence
+
+
+# By how the name of a layer ends in the code, the longer endings first.
+_LAYER_NAMES: Final = {
+    "attention.project": "queries, keys and values",
+    "attention_norm": "norm of the attention",
+    "cross_norm": "norm of the cross-attention",
+    "feedforward_norm": "norm of the feedforward layer",
+    "final_norm": "last norm",
+    "cross.query": "cross-attention, queries",
+    "cross.key": "cross-attention, keys",
+    "cross.value": "cross-attention, values",
+    "cross.output": "cross-attention, output",
+    "attention.query": "attention, queries",
+    "attention.key": "attention, keys",
+    "attention.value": "attention, values",
+    "attention.output": "attention, output",
+    "expand": "feedforward, in",
+    "contract": "feedforward, out",
+    "input": "from what is read",
+    "recurrent": "from the state",
+    "embedding": "a vector for each token",
+    "position": "a vector for each place",
+    "readout": "the answer",
+}
+
+
+def layer_name(name: str) -> str:
+    """Return what a layer does, given its name in the code; that name if there is no description."""
+    unindexed = re.sub(r"\[.*?\]", "", name)
+    words = next(
+        (words for end, words in _LAYER_NAMES.items() if unindexed == end or unindexed.endswith(f".{end}")), ""
+    )
+    stack = unindexed.partition(".")[0]
+    return f"{stack}: {words}" if words and stack in ("encoder", "decoder") else words or name
+
+
+def parameters_finding(title: str, parts: Sequence[tuple[str, int]], total: int) -> str:
+    """Name the part with the most parameters, or several if they are equal. `parts`: names and counts."""
+    most = max(count for _, count in parts)
+    names = [f"“{name}”" for name, count in parts if count == most]
+    has = "has" if len(names) == 1 else "each have"
+    largest = (
+        f"The largest part{'s' * (len(names) > 1)}, {join_words(names)}, {has} {most:,} of them, {most / total:.0%}."
+    )
+    return f"{title}: {total:,} parameters. {largest}"
+
+
+FINDINGS: Final = {"length": length_finding, "width": width_finding, "layers": layers_finding}

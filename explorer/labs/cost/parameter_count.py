@@ -1,0 +1,128 @@
+"""Parameters part by part, of any model at any size."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.catalogue import MODELS, TASKS, ModelConfig
+from explorer.figures.cost import ROW_HEIGHT, parameter_bars
+from explorer.jobs import limits
+from explorer.labs.cost.findings import layer_name, parameters_finding
+from explorer.labs.cost.state import CostState
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.deferred_sections import show_latest
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.state.session import PageSession, bind_widget, fragment
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.parameter_count import ParameterCount
+
+_CONFIG_FIELDS = {"d": "width", "m": "hidden", "layers": "layers"}  # field of the state: field of the configuration
+_LABELS = {"d": "Width, d", "m": "Hidden units, m", "layers": "Layers"}
+_DEFAULT_VOCABULARY = 65
+_PART = "cost-parameters-part"
+
+
+def model_choices() -> list[str]:
+    """Return every trained model on every task, in the form of `CostState.who`."""
+    return [f"{task}-{name}" for name, row in MODELS.items() if name != "ngram" for task in row.by_task]
+
+
+def adjustable_sizes(model: ModelConfig) -> dict[str, int]:
+    """Return the sizes of a model that can be set, by their field in the state."""
+    own = {f.name for f in dataclasses.fields(model)}
+    return {name: getattr(model, long) for name, long in _CONFIG_FIELDS.items() if long in own}
+
+
+def sized_config(state: CostState) -> RunConfig:
+    """Return the configuration with the selected sizes. Raises InvalidSetting."""
+    config = default_config(*state.task_and_model)
+    changes = {
+        f"model.{_CONFIG_FIELDS[name]}": getattr(state, name)
+        for name in adjustable_sizes(config.model)
+        if getattr(state, name)
+    }
+    return limits.check(with_settings(config, changes))
+
+
+def parameters_section(session: PageSession[CostState]) -> None:
+    """Draw the controls and the parameters of each part."""
+    st.header("Parameters, part by part", anchor=False)
+    fragment(session, _PART, lambda: _draw_fragment(session))
+
+
+def _draw_fragment(session: PageSession[CostState]) -> None:
+    _controls(session)
+    state = session.state
+    key = ("cost-parameters", state.who, state.d, state.m, state.layers, state.vocabulary)
+
+    def count() -> tuple[CostState, ParameterCount]:
+        from explorer.inspection.transformer.parameter_count import count_parameter_groups
+
+        return state, count_parameter_groups(sized_config(state), state.vocabulary or _DEFAULT_VOCABULARY)
+
+    def draw(results: Mapping[str, tuple[CostState, ParameterCount]], _old: frozenset[str]) -> None:
+        for counted in results.values():
+            _draw_counts(*counted)
+
+    show_latest("cost-parameters", lambda: {"parts": (key, count)}, draw, "The model is being built and counted …", 400)
+
+
+def _controls(session: PageSession[CostState]) -> None:
+    state = session.state
+    config = default_config(*state.task_and_model)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        binding = bind_widget(session, "cost.who", state.who, lambda s, new: s.with_model(new), (_PART,))
+        titles = {name_of_model: replace(state, who=name_of_model).title for name_of_model in model_choices()}
+        st.selectbox("Model and task", list(titles), format_func=titles.__getitem__, width=330, **binding)
+        for name, default_size in adjustable_sizes(config.model).items():
+            metadata = next(f for f in dataclasses.fields(config.model) if f.name == _CONFIG_FIELDS[name]).metadata
+
+            def make(cost: CostState, new: int, name: str = name, default_size: int = default_size) -> CostState:
+                return cost.with_size(name, 0 if new == default_size else new)
+
+            low, high = int(metadata["low"]), int(metadata["high"])
+            shown = min(max(getattr(state, name) or default_size, low), high)
+            binding = bind_widget(session, f"cost.{name}", shown, make, (_PART,))
+            st.number_input(_LABELS[name], low, high, step=1, width=150, help=metadata["help"], **binding)
+        if isinstance(config.task, TextConfig):
+            binding = bind_widget(
+                session,
+                "cost.vocabulary",
+                state.vocabulary or _DEFAULT_VOCABULARY,
+                lambda s, new: replace(s, vocabulary=0 if new == _DEFAULT_VOCABULARY else new),
+                (_PART,),
+            )
+            st.number_input("Vocabulary, V", 2, 50_000, step=1, width=150, **binding)
+
+
+def _draw_counts(state: CostState, results: ParameterCount) -> None:
+    parts = sorted(results.groups, key=lambda each: -each.count)
+    row = MODELS[state.task_and_model[1]]
+    rows = [(layer_name(each.name), each.count, f"= {each.formula}") for each in parts]
+    named = [(name, count) for name, count, _ in rows]
+    st.subheader(escape_markdown(parameters_finding(state.title, named, results.total)), anchor=False)
+    sentence = "; ".join(f"{name} {count:,}" for name, count, _ in rows)
+    draw_plot_frame(
+        [Panel("cost-parameters", parameter_bars(rows, row.colour), f"Parameters of {state.title}: {sentence}.")],
+        key="cost-parameters-figure",
+        height=ROW_HEIGHT * len(rows) + 20,
+        columns=1,
+    )
+    sizes = ", ".join(f"{letter} = {value:,}" for letter, value in results.sizes.items())
+    task = TASKS[state.task_and_model[0]].title
+    explanation(
+        escape_markdown(
+            "Counted from the model itself, weights and biases together. The formulas are read off it too: it is "
+            "built once more with sizes that can be told apart. "
+            + (f"Here {sizes}; the other numbers are given by " if sizes else "The numbers are given by ")
+            + f"the task, {task}, or by how a layer is made. In the code the first of these parts is {parts[0].name}."
+        )
+    )

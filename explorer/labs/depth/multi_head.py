@@ -1,0 +1,248 @@
+"""One attention layer on a visitor's text, split into 1, 2, 4 or 8 heads of the same matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import MODELS
+from explorer.errors import LineageError
+from explorer.figures.depth import HeadMeasure, measure_by_heads
+from explorer.labs.depth import findings
+from explorer.labs.depth.state import BLOCKS, HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
+from explorer.models.configs import TransformerTextConfig
+from explorer.training.config import RunConfig
+from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
+from explorer.ui.deferred_sections import show_latest
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession, bind_widget, write_url
+from explorer.ui.training import stored_models
+from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.wording import count_seeds, quote_first
+from explorer.web import array_store
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.multi_head import HeadSplit
+    from explorer.models.transformer_decoder import TransformerDecoder
+
+RUN = "text-transformer"  # width 64, four heads, three seeds
+HEIGHT = 760
+_KEY = "cutheads"
+_component = register("multi_head")
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionReading:
+    """The attention of the layer over one text, for every seed and number of heads.
+
+    Compared by identity, so that it can be a cache key.
+    """
+
+    tokens: tuple[str, ...]
+    unknown: tuple[str, ...]  # characters that the model never saw
+    splits: Mapping[str, list[dict[int, HeadSplit]]]  # by "trained" and "untrained", then by seed
+
+    def metric(self, weights: str, name: str) -> Float[ndarray, "cuts seeds"]:
+        """Return a metric of the splits for "trained" or "untrained" weights."""
+        return np.array([[getattr(cuts[heads], name) for cuts in self.splits[weights]] for heads in HEAD_COUNTS])
+
+    def selected(self, state: DepthState) -> dict[int, HeadSplit]:
+        """Return the splits of the selected seed, or of the last one there is."""
+        seeds = self.splits[state.who]
+        return seeds[min(state.seed, len(seeds) - 1)]
+
+
+def _handle_component_event(session: PageSession[DepthState]) -> None:
+    """Apply the visitor's last change in the component. It is in a fragment, so the whole page is rerun if the state
+    changed.
+    """
+    message, before = pop_event(_KEY, "set"), session.state
+    if message is not None:
+        session.change(lambda state: state.apply_heads_event(message))
+        write_url(session)
+    if session.state != before:
+        st.rerun()
+
+
+def heads_section(session: PageSession[DepthState]) -> None:
+    """Draw the controls and the attention of the layer split into heads."""
+    st.header("The same matrices, cut into heads", anchor=False)
+    try:
+        stored = stored_models.find_model(RUN)
+    except LineageError as error:
+        show_problems([str(error)])
+        return
+    _controls(session, stored)
+    show_problems(session.state.input_problems)
+
+    def requested_readings() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], AttentionReading | str]]]:
+        _handle_component_event(session)
+        state = session.state
+        key = ("depth-heads", *stored.cache_key, state.text_read, state.block)
+        return {"look": (key, partial(read_text, stored, state.text_read, state.block - 1))}
+
+    def draw(results: Mapping[str, AttentionReading | str], old: frozenset[str]) -> None:
+        reading = results["look"]
+        if isinstance(reading, str):
+            show_problems([reading])
+            empty_panel("Where the heads look stands here once there is a text to read.", HEIGHT)
+        else:
+            _draw(session.state, reading, stored)
+
+    show_latest("depth-heads", requested_readings, draw, "The layer reads the text …", HEIGHT, pool="quick")
+
+
+def _controls(session: PageSession[DepthState], stored: StoredModel) -> None:
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="top"):
+        binding = bind_widget(session, "depth.say", state.say, lambda s, text: replace(s, say=text))
+        st.text_input("Text", max_chars=MAX_CHARACTERS, width=250, **binding)
+        binding = bind_widget(session, "depth.who", state.who, lambda s, who: replace(s, who=who or s.who, seed=0))
+        words = {"trained": "after training", "untrained": "before training"}
+        st.segmented_control("Weights", list(words), format_func=words.__getitem__, **binding)
+        count = stored.config.replicas if state.who == "trained" else UNTRAINED_SEEDS
+        binding = bind_widget(session, "depth.seed", min(state.seed, count - 1), lambda s, seed: replace(s, seed=seed))
+        st.selectbox("Seed", list(range(count)), width=110, **binding)
+        binding = bind_widget(session, "depth.block", state.block, lambda s, block: replace(s, block=block))
+        st.selectbox("Block", list(range(1, BLOCKS + 1)), width=110, **binding)
+
+
+@lru_cache(maxsize=2)
+def _untrained_models(config: RunConfig, vocabulary: int) -> list[TransformerDecoder]:
+    """Return untrained models of the same configuration, each initialized with its own seed."""
+    from explorer.models.layers import replica
+    from explorer.training.model_factory import build_model
+
+    stack = build_model(replace(config, replicas=UNTRAINED_SEEDS), vocabulary).requires_grad_(False)
+    return [replica(stack, seed) for seed in range(UNTRAINED_SEEDS)]  # type: ignore[misc]  # the run is of that model
+
+
+def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading | str:
+    """Run all trained and untrained seeds on a text; return a message if the model knows too little of it."""
+    from explorer.inspection.attention.attend import tokenize_input
+    from explorer.inspection.transformer.multi_head import split_heads
+
+    assert stored.tokenizer is not None  # the run was trained on text
+    tokenized = tokenize_input(stored.config, stored.tokenizer, text)
+    if len(tokenized.ids) < 2 or tokenized.empty:
+        return (
+            f"Of this text the model knows {'nothing' if tokenized.empty else 'one character only'}: it learned from "
+            "English letters. Write two letters or more."
+        )
+    models: dict[str, Sequence[Any]] = {
+        "trained": [stored.model(seed) for seed in range(stored.config.replicas)],
+        "untrained": _untrained_models(stored.config, len(stored.tokenizer.tokens)),
+    }
+    splits = {
+        weights: [split_heads(model, tokenized.ids, layer) for model in seeds] for weights, seeds in models.items()
+    }
+    return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits)
+
+
+def _draw(state: DepthState, reading: AttentionReading, stored: StoredModel) -> None:
+    selected, width = reading.selected(state), stored.config.model.width  # type: ignore[union-attr]
+    trained_heads = _trained_head_count(stored) if state.who == "trained" else None
+    differences = {weights: reading.metric(weights, "difference") for weights in reading.splits}
+    cuts = {
+        str(heads): {
+            "finding": findings.heads_finding(
+                heads, differences["trained"][i].tolist(), differences["untrained"][i].tolist()
+            ),
+            "words": findings.heads_text(
+                heads,
+                trained_heads,
+                selected[heads].parameters,
+                width,
+                selected[heads].rank.tolist(),
+                len(reading.tokens),
+                selected[heads].evenness,
+            ),
+        }
+        for i, heads in enumerate(HEAD_COUNTS)
+    }
+    if reading.unknown:
+        st.caption(escape_markdown(f"It never saw {quote_first(reading.unknown)}: left out."))
+    content = array_store.pack({str(heads): cut.weights.astype(np.float32) for heads, cut in selected.items()})
+    _component(
+        data={
+            "tokens": list(reading.tokens),
+            "width": width,
+            "cuts": cuts,
+            "learned": trained_heads,
+            "cut": state.cut,
+            "view": state.view,
+            "who": f"{'the trained' if trained_heads else 'an untrained'} layer of block {state.block}",
+            "address": array_store.register_array(content, stored.cache_key),
+            "file": f"heads-{state.who}-block-{state.block}-seed-{state.seed}",
+        },
+        key=_KEY,
+        **event_callbacks(_KEY, "set"),
+    )
+    draw_plot_frame(list(_panels(reading)), key="depth-by-heads", height=250, columns=2)
+    st.caption(
+        f"Left: how differently two heads look, the Jensen–Shannon divergence in bits, a mean over all pairs and all "
+        f"tokens with a choice. Right: the entropy of where they look, over that of an even look. Dots: the middle of "
+        f"{count_seeds(UNTRAINED_SEEDS)} before training and of {count_seeds(len(reading.splits['trained']))} after "
+        "it; bands: "
+        "lowest to "
+        f"highest. The trained layer is of our language model, which learned with {_trained_head_count(stored)} heads."
+    )
+
+
+def _trained_head_count(stored: StoredModel) -> int:
+    """Return the number of heads that the included run was trained with."""
+    model = stored.config.model
+    assert isinstance(model, TransformerTextConfig)
+    return model.heads
+
+
+def heads_formulas() -> None:
+    """Draw the formulas of the split into heads."""
+    explanation(
+        "A layer of width d has one matrix for all queries, one for all keys, one for all values. A head takes d/h of "
+        "their columns. So more heads cost nothing, but each compares queries and keys of fewer numbers: its scores "
+        "are a matrix of rank d/h at most, and not every pattern over more tokens than that can be reached."
+    )
+    st.latex(
+        r"\begin{gathered}\mathrm{head}_i = \mathrm{softmax}\!\left(\frac{Q_i K_i^\top}{\sqrt{d/h}}\right) V_i\\"
+        r"\mathrm{rank}\,(Q_i K_i^\top) \le \tfrac{d}{h},\quad 4d^2 \text{ parameters}\end{gathered}"
+    )
+
+
+@lru_cache(maxsize=32)
+def _panels(reading: AttentionReading) -> tuple[Panel, ...]:
+    panels = []
+    for name, title, axis_title in (
+        ("difference", "How differently heads look", "bits apart"),
+        ("evenness", "How evenly they look", "of an even look"),
+    ):
+        values = {weights: reading.metric(weights, name) for weights in ("trained", "untrained")}
+        lines = [
+            HeadMeasure("trained", MODELS["transformer"].colour, "solid", values["trained"]),
+            HeadMeasure("untrained", "--soft", "6px,4px", values["untrained"]),
+        ]
+        high = float(np.nanmax([np.nanmax(each) for each in values.values()]))
+        top = 1.02 if name == "evenness" else max(0.1, 1.15 * high)
+        summary = "; ".join(
+            f"{line.name} "
+            + ", ".join(f"{h} heads {np.median(row):.2f}" for h, row in zip(HEAD_COUNTS, line.values, strict=True))
+            for line in lines
+        ).replace("1 heads nan, ", "")
+        panels.append(
+            Panel(
+                f"heads-{name}",
+                measure_by_heads(lines, HEAD_COUNTS, axis_title, (0.0, top)),
+                alt=f"{title}, by the number of heads: {summary}.",
+                title=title,
+                tracks=value_tracks([(line.name, line.colour) for line in lines], 2),
+            )
+        )
+    return tuple(panels)

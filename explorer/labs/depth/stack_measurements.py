@@ -1,0 +1,50 @@
+"""Measurements of stacks with all combinations of residual and norm: made once for all visitors and packed for the
+browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from explorer.labs.depth.state import DepthState
+from explorer.web import array_store
+from explorer.web.background import submit
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.depth import Initialization, StackMeasurements
+
+
+@dataclass(frozen=True, eq=False)
+class PackedMeasurements:
+    """The measurements of all stacks, and the same as bytes for the browser."""
+
+    start: Initialization
+    heads: int
+    measurements: StackMeasurements
+    content: bytes
+
+
+def measurement_job(start: Initialization, heads: int) -> tuple[tuple[Hashable, ...], Callable[[], PackedMeasurements]]:
+    """Return the cache key and the function that measures, as `background.submit` takes them."""
+    return ("depth-stacks", start, heads), partial(_measure, start, heads)
+
+
+def prefetch_default_stacks() -> None:
+    """Start measuring the stacks that the page shows first, so that its first visitor does not wait for them."""
+    state = DepthState()
+    submit(*measurement_job(state.start, state.heads), "patient")
+
+
+def _measure(start: Initialization, heads: int) -> PackedMeasurements:
+    from explorer.inspection.transformer.depth import log10_values, measure_stacks
+
+    found = measure_stacks(heads, start)
+    arrays = {name: log10_values(getattr(found, name)) for name in ("size", "stream", "weights")}
+    return PackedMeasurements(
+        start, heads, found, array_store.pack({**arrays, "likeness": found.cosine_similarity.astype(np.float32)})
+    )

@@ -1,0 +1,134 @@
+"""Training of stacks of 24 blocks with different placements of the norm, and without residuals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS, LabellingVariant
+from explorer.figures.comparison import comparison_figure
+from explorer.inspection.steps_to_solve import LEARNED_LOSS
+from explorer.labs.depth import findings
+from explorer.labs.depth.state import DepthState
+from explorer.models.configs import TransformerTaggerConfig
+from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
+from explorer.training.config import RunConfig
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, Playback, value_tracks
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.comparison_state import metric_line
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.step_playback import last_step, playback
+from explorer.ui.training.steps_to_solve import finished_loss_curves
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.wording import count_seeds, join_words
+
+HEIGHT, NARROW = 320, 240
+_METRICS = {"loss": "Loss on fresh rows, nats", "exact": "Rows reversed without a mistake"}
+_AXIS_MIN = 1e-3  # nats: the end of the axis
+
+
+def run_configs(state: DepthState) -> dict[str, RunConfig]:
+    """Return the configuration of each stack."""
+    return {name: VARIANTS[name].config(seed=state.first) for name in DEPTH_VARIANTS}
+
+
+def training_section(session: PageSession[DepthState]) -> None:
+    """Draw the finding and the training curves of the stacks."""
+    state, request = session.state, TrainRequest.for_section("deep")
+    configs = run_configs(state)
+    views = run_view.run_views(configs, request.requested_runs)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("And when they learn?", anchor=False)
+        train_controls.draw_run_button(request, configs.values(), views, "deep")
+    first = configs[DEPTH_VARIANTS[0]]
+    model, task = first.model, first.task_as(DelayedCopyConfig)
+    assert isinstance(model, TransformerTaggerConfig)  # all stacks are of this model
+    blocks, width = model.layers, model.width
+    explanation(
+        f"Stacks of {blocks} blocks, {width} numbers wide, are trained to write {task.longest} digits backwards: with "
+        f"Adam at a rate of {first.optimiser.learning_rate:g} from the first step, without a warm-up, one of them at a "
+        "quarter of that rate."
+    )
+    _seed_input(session)
+    show_problems(request.problems)
+    train_controls.draw_missing_runs(views, request, lambda names: join_words([VARIANTS[name].words for name in names]))
+    ends = finished_loss_curves(views)
+    if sentence := findings.learning_finding(blocks, {stack_name(name): end for name, end in ends.items()}):
+        st.subheader(escape_markdown(sentence), anchor=False)
+    training_count = request.train_count
+    train_controls.draw_live_frame(
+        "depth-race",
+        configs,
+        request.requested_runs,
+        views,
+        lambda now: _training_panels(now, training_count),
+        height=HEIGHT,
+        narrow_height=NARROW,
+        columns=2,
+    )
+    summary = train_controls.describe_outcome(views)
+    st.caption(
+        f"{summary} Line: mean of {count_seeds(first.replicas)}. Band: lowest to highest. “Learned” means a loss below "
+        f"{LEARNED_LOSS} nats; guessing has ln {task.symbols} = {math.log(task.symbols):.2f}.".strip()
+    )
+    if claim := findings.warmup_claim_text(ends.get("echo-deep-after"), ends.get("echo-deep-gentle")):
+        explanation(escape_markdown(claim))
+    st.page_link(
+        "text.py",
+        label="What a warm-up does for four blocks of a language model",
+        query_params={"experiment": "warmup"},
+        icon=":material/stacked_line_chart:",
+    )
+
+
+def stack_name(name: str) -> str:
+    """Return what distinguishes a stack, for example "with the norm before each part"."""
+    return VARIANTS[name].words.removeprefix("the stack ")
+
+
+def _seed_input(session: PageSession[DepthState]) -> None:
+    binding = bind_widget(session, "depth.first", session.state.first, lambda s, first: replace(s, first=first))
+    st.number_input(
+        "First seed", 0, 2**31 - 1, step=3, width=140, help="Other seeds draw other matrices and other rows.", **binding
+    )
+
+
+def _training_panels(views: Mapping[str, RunView], training_count: int) -> tuple[list[Panel], Playback]:
+    last = last_step(views)
+    curves_by_variant = tuple((VARIANTS[name], view.curves) for name, view in views.items())
+    return [_training_panel(metric, curves_by_variant, last) for metric in _METRICS], playback(
+        views, training_count, "depth"
+    )
+
+
+@lru_cache(maxsize=64)
+def _training_panel(
+    metric: str, curves_by_variant: tuple[tuple[LabellingVariant, Curves | None], ...], last: int
+) -> Panel:
+    """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
+    lines = [metric_line(variant, curves, metric) for variant, curves in curves_by_variant]
+    title = _METRICS[metric]
+    ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
+    if metric == "loss":
+        highest = max((float(np.nanmax(line.high)) for line in lines if len(line.high)), default=0.0)
+        axis, mark = (_AXIS_MIN, max(10.0, 1.5 * highest)), (LEARNED_LOSS, f"learned: {LEARNED_LOSS}", "--soft")
+    else:
+        axis, mark = (0.0, 1.02), None
+    figure = comparison_figure(
+        lines, "step", axis, log_y=metric == "loss", x_end=float(last), reference=mark, right_margin=108, label_gap=0.09
+    )
+    return Panel(
+        f"depth-{metric}",
+        figure,
+        alt=f"{title}, by step; at the end {ends or 'nothing yet'}.",
+        title=title,
+        tracks=value_tracks([(line.label, line.colour) for line in lines], 3 if metric == "loss" else 2),
+    )

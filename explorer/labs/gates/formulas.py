@@ -1,0 +1,49 @@
+"""The formulas of both cells, with the gate values that are set on the page."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from explorer.labs.gates.findings import number_latex, product_latex
+from explorer.labs.gates.state import GatesState
+from explorer.ui.page_sections import explanation
+
+
+def formulas_section(state: GatesState) -> None:
+    """Draw the gradient along the cell state as a product of the gate values."""
+    st.header("Why", anchor=False)
+    explanation(
+        "Along the belt of the LSTM nothing is done to what it holds but a product with f. So what the last step owes "
+        "to an earlier one is a product of fs, and of nothing else:"
+    )
+    steps = (
+        ("f", "c", r"c_t = f_t\, c_{t-1} + i_t\, g_t"),
+        ("z", "h", r"h_t = z_t\, h_{t-1} + (1 - z_t)\, n_t"),
+    )
+    for gate, held, step in steps:
+        first, values = state.first_write_step(gate), state.gates_after_write(gate)
+        derivative = (
+            rf"\frac{{\partial {held}_{{50}}}}{{\partial {held}_{{{first}}}}} = \prod_{{t={first + 1}}}^{{50}} {gate}_t"
+        )
+        numbers = f"{product_latex(values)} = {number_latex(math.prod(values))}"
+        st.latex(rf"\begin{{gathered}} {step} \\ \Rightarrow\quad {derivative} \\ = {numbers} \end{{gathered}}")
+    explanation(
+        "A plain RNN multiplies with its weight and with the slope of its tanh at every step, and that slope is below "
+        "1 wherever it holds something:"
+    )
+    st.latex(
+        r"\begin{gathered} h_t = \tanh(w\, h_{t-1} + x_t) \\ \Rightarrow\quad "
+        r"\frac{\partial h_{50}}{\partial h_s} = \prod_{t=s+1}^{50} w\,(1 - h_t^2) \end{gathered}"
+    )
+    explanation(
+        "These are the straight paths. In a trained cell the gates and the candidate read the state through weights, "
+        "and gradient flows along those ways too. Gates that are set by hand read nothing, so here they add none; u is "
+        "the one such weight that can be given, from the state to the candidate:"
+    )
+    st.latex(
+        r"\begin{gathered} \frac{\partial c_t}{\partial c_{t-1}} = f_t + i_t (1 - g_t^2)\, u \cdot \\ "
+        r"o_{t-1} (1 - \tanh^2 c_{t-1}) \\[6pt] "
+        r"\frac{\partial h_t}{\partial h_{t-1}} = z_t + (1 - z_t)(1 - n_t^2)\, r_t\, u \end{gathered}"
+    )

@@ -1,0 +1,76 @@
+"""Why the same random numbers give another text at another temperature: the formulas with their numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import streamlit as st
+
+from explorer.labs.generation.models import focused_model, tokenizer_of
+from explorer.labs.generation.state import GenerationState
+from explorer.labs.generation.temperature_slider import GeneratedTexts
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.training.stored_models import StoredModel
+from explorer.ui.wording import visible_whitespace
+
+
+def section(state: GenerationState, models: Mapping[str, StoredModel], shown: Mapping[str, GeneratedTexts]) -> None:
+    """Draw the formulas of temperature and of the Gumbel-max trick, with the logits of the selected position."""
+    st.header("Why the same luck gives another text", anchor=False)
+    explanation(
+        "A model gives every token a number, its logit. Temperature divides all of them before they become "
+        "probabilities: below 1 the differences grow, above 1 they shrink. The dice are thrown beforehand, one number "
+        "for each token and place, and added:"
+    )
+    st.latex(r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}")
+    st.latex(r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right)")
+    st.latex(r"g_i = -\ln(-\ln u_i)")
+    focus = focused_model(models, state) if models else ""
+    if focus in shown and state.at < shown[focus].ids.shape[1]:
+        first, second = likeliest_tokens(models[focus], state, shown[focus])
+        named = escape_markdown(f"“{first}” and “{second}”")
+        explanation(
+            f"The two likeliest of the {escape_markdown(models[focus].title)} at the place that is shown above, "
+            f"{named}:"
+        )
+        for line in temperature_formulas(state, shown[focus]):
+            st.latex(line)
+    explanation(
+        "“next” draws from exactly these probabilities (the Gumbel-max trick). Because the dice do not change with the "
+        "temperature, neither does a token until another one overtakes it; then all that follows is another text."
+    )
+
+
+def likeliest_tokens(stored_model: StoredModel, state: GenerationState, texts: GeneratedTexts) -> tuple[str, str]:
+    """Return the texts of the two most probable tokens at the selected position."""
+    names = tokenizer_of(stored_model).tokens
+    first, second = (visible_whitespace(names[id]) for id in texts.likeliest[state.of, state.at].tolist())
+    return first, second
+
+
+def temperature_formulas(state: GenerationState, texts: GeneratedTexts) -> list[str]:
+    """Return the formulas for the ratio of the two largest probabilities, as LaTeX."""
+    first, second = texts.surprisals[state.of, state.at]
+    gap = float(second - first)
+    lines = [
+        r"\frac{p_1}{p_2} = e^{(l_1 - l_2) / \tau}",
+        rf"\tau = 1: \quad e^{{{gap:.2f}}} = {format_power_of_e(gap)}",
+    ]
+    if state.t not in (0, 1):
+        lines.append(
+            rf"\tau = {state.t:.2f}: \quad e^{{{gap:.2f} / {state.t:.2f}}} = {format_power_of_e(gap / state.t)}"
+        )
+    return lines
+
+
+def format_power_of_e(nats: float) -> str:
+    """Return exp(nats) as LaTeX, for nats >= 0; in scientific notation where it is large."""
+    if nats < math.log(1e4):
+        value = math.exp(nats)
+        return f"{value:.2f}" if value < 100 else f"{value:,.0f}".replace(",", r"{,}")
+    power, rest = divmod(nats / math.log(10), 1)
+    mantissa = f"{10**rest:.1f}"
+    if mantissa == "10.0":
+        power, mantissa = power + 1, "1.0"
+    return rf"{mantissa} \cdot 10^{{{power:.0f}}}"

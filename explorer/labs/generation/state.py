@@ -1,0 +1,97 @@
+"""The state of the generation page: each field is a URL parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from explorer.errors import InvalidSetting
+
+MAX_MODELS = 3  # side by side
+MAX_PROMPT_LENGTH = 2_000  # characters
+MAX_PATH_LENGTH = 120  # tokens that are chosen one by one
+MAX_TEXT_TOKENS = 5_000  # tokens of a whole text
+DEFAULT_MODELS = ("text-ngram", "text-transformer")
+
+
+def _check_models(value: object) -> None:
+    if not isinstance(value, tuple) or not 1 <= len(value) <= MAX_MODELS:
+        raise InvalidSetting(
+            f"models names {len(value) if isinstance(value, tuple) else 0} models. Name one to {MAX_MODELS}."
+        )
+
+
+def _check_prompt(value: object) -> None:
+    if len(str(value)) > MAX_PROMPT_LENGTH:
+        raise InvalidSetting(
+            f"A prompt has at most {MAX_PROMPT_LENGTH:,} characters; this one has {len(str(value)):,}. Shorten it."
+        )
+
+
+def _check_path(value: object) -> None:
+    if isinstance(value, tuple) and (len(value) > MAX_PATH_LENGTH or any(id < 0 for id in value)):
+        raise InvalidSetting(
+            f"path is not possible: it is at most {MAX_PATH_LENGTH} numbers of tokens, with commas between."
+        )
+
+
+@dataclass(frozen=True)
+class GenerationState:
+    """The models, their prompt, and how they sample."""
+
+    models: tuple[str, ...] = field(default=DEFAULT_MODELS, metadata={"check": _check_models})
+    run: str = ""  # one run, as any page's address may name it
+    focus: str = ""  # the model whose distribution is shown; empty: the last one
+    prompt: str = field(default="Romeo", metadata={"check": _check_prompt, "longest": MAX_PROMPT_LENGTH})
+    tokens: int = field(default=200, metadata={"low": 20, "high": 400})
+    seed: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})
+    t: float = field(default=0.7, metadata={"low": 0.0, "high": 2.0})  # the temperature
+    greedy: bool = False
+    top_k: int = field(default=0, metadata={"low": 0, "high": 20_000})
+    top_p: float = field(default=1.0, metadata={"low": 0.0, "high": 1.0})
+    min_p: float = field(default=0.0, metadata={"low": 0.0, "high": 1.0})
+    at: int = field(default=0, metadata={"low": 0, "high": 399})  # the token whose distribution is shown
+    of: int = field(default=0, metadata={"low": 0, "high": 40})  # in which of the texts: the place of its temperature
+    # Tokens that were chosen one by one; None: nobody chose yet, the first few are by the dice.
+    path: tuple[int, ...] | None = field(default=None, metadata={"check": _check_path, "longest": 6 * MAX_PATH_LENGTH})
+    length: int = field(default=1_000, metadata={"low": 100, "high": MAX_TEXT_TOKENS})  # of a whole text, in tokens
+
+    @property
+    def focused_model(self) -> str:
+        """The name of the model whose distribution is shown."""
+        return self.focus if self.focus in self.models else self.models[-1]
+
+    def normalized(self, requested: str = "") -> GenerationState:
+        """Return the state as the widgets can show it, with the requested run as its only model.
+
+        `requested` is a run that another page has shown.
+        """
+        run = self.run or requested
+        state = replace(self, t=round(self.t, 2), models=tuple(dict.fromkeys(self.models)))  # as the slider has it
+        return replace(state.with_models([run]), run="") if run else state
+
+    def with_models(self, models: Iterable[str]) -> GenerationState:
+        """Return the state with other models, or unchanged for none; the last MAX_MODELS are kept."""
+        chosen = tuple(dict.fromkeys(models))[-MAX_MODELS:]
+        return self._restarted(models=chosen) if chosen else self
+
+    def with_settings(self, **changes: object) -> GenerationState:
+        """Return the state with another prompt or other sampling settings: selected position and path are reset.
+
+        Raises InvalidSetting for a prompt that is too long.
+        """
+        _check_prompt(changes.get("prompt", ""))
+        return self._restarted(**changes)
+
+    def with_position(self, model: str, of: int, at: int) -> GenerationState:
+        """Return the state with another selected position; the path of another model is reset.
+
+        model: the name of the model.
+        of: the index of the temperature; at position 0 it does not matter.
+        at: the index of the token.
+        """
+        path = self.path if model == self.focused_model else None
+        return replace(self, focus="" if model == self.models[-1] else model, of=of if at else 0, at=at, path=path)
+
+    def _restarted(self, **changes: object) -> GenerationState:
+        return replace(self, **{"at": 0, "of": 0, "path": None, **changes})  # type: ignore[arg-type]

@@ -1,0 +1,224 @@
+"""Texts that every model generates at every temperature, under one slider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float32, Int32, UInt16
+from numpy import ndarray
+
+from explorer.labs.generation.models import (
+    EncodedPrompt,
+    encode_prompt,
+    focused_model,
+    id_tensor,
+    sampling_key,
+    sampling_settings,
+    text_end,
+    text_generator,
+    tokenizer_of,
+)
+from explorer.labs.generation.state import GenerationState
+from explorer.ui import deferred_sections
+from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.training.stored_models import StoredModel
+from explorer.web import array_store, background
+
+MARKS = ((0, "always the likeliest"), (0.7, ""), (1, "as learned"), (1.2, ""), (2, "differences halved"))
+POSITION = "the place that is shown"  # the key of a result; no run has such a name
+PendingResult: TypeAlias = (
+    "tuple[tuple[Hashable, ...], Callable[[], GeneratedTexts | SelectedPosition]]"  # cache key, and what computes it
+)
+_KEY = "temperature"
+_temperature = register("temperature")
+
+
+@dataclass(frozen=True, eq=False)
+class GeneratedTexts:
+    """The texts that one model generates after a prompt, one at every temperature."""
+
+    prompt: EncodedPrompt
+    ids: Int32[ndarray, "temperatures tokens"]
+    # At each position the two most probable tokens, and their surprisal at temperature 1, in nats.
+    likeliest: UInt16[ndarray, "temperatures tokens 2"]
+    surprisals: Float32[ndarray, "temperatures tokens 2"]
+    pieces: tuple[str, ...]  # the distinct texts of tokens
+    content: bytes  # every array that the browser needs
+
+
+def cache_key(stored_model: StoredModel, state: GenerationState) -> tuple[Hashable, ...]:
+    """Return the cache key of a model's texts. The key of a model trained on a visitor's text contains its SHA-256."""
+    return ("studio-texts", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
+
+
+def generate_texts(stored_model: StoredModel, state: GenerationState) -> GeneratedTexts:
+    """Generate the texts of a model at all temperatures, in a second at most. Raises DamagedRun or TextError."""
+    from explorer.generation.temperature_grid import UNITS_PER_NAT, compute_temperature_grid
+    from explorer.tokenization.text import pieces
+
+    prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
+    grid = compute_temperature_grid(
+        text_generator(stored_model), id_tensor(prompt.ids), state.tokens, sampling_settings(state)
+    )
+    piece_ids: dict[str, int] = {}
+    rows = [
+        [piece_ids.setdefault(piece, len(piece_ids)) for piece in pieces(tokenizer, row, prompt.ids)]
+        for row in grid.ids.tolist()
+    ]
+    arrays = {
+        "ids": grid.ids,
+        "piece": np.array(rows, dtype=np.uint16),
+        "surprise": grid.surprisal,
+        "chosen": grid.chosen_probability,
+        "entropy": grid.entropy,
+        "spread": grid.log_normalizer,
+        "top": grid.top_ids,
+        "top_surprise": grid.top_surprisals,
+    }
+    surprisals = (grid.top_surprisals[..., :2] / UNITS_PER_NAT).astype(np.float32)
+    likeliest = grid.top_ids[..., :2].copy()  # a view would keep the whole array in memory
+    return GeneratedTexts(prompt, grid.ids, likeliest, surprisals, tuple(piece_ids), array_store.pack(arrays))
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedPosition:
+    """The logits and the sampling noise of the position whose distribution is shown."""
+
+    context: str  # the end of the text before it
+    content: bytes  # logits and noise, for the browser
+
+
+def inspect_position(stored_model: StoredModel, state: GenerationState, generated: GeneratedTexts) -> SelectedPosition:
+    """Compute the logits of the selected position. Raises LineageError."""
+    from explorer.generation.temperature_grid import sampling_inputs
+
+    preceding = generated.ids[state.of, : state.at].tolist()
+    found = sampling_inputs(
+        text_generator(stored_model), id_tensor(generated.prompt.ids), id_tensor(preceding), sampling_settings(state)
+    )
+    content = array_store.pack({"logits": found.logits, "noise": found.noise})
+    return SelectedPosition(text_end(tokenizer_of(stored_model).decode([*generated.prompt.ids, *preceding])), content)
+
+
+def pending_results(models: Mapping[str, StoredModel], state: GenerationState) -> dict[str, PendingResult]:
+    """Return what the component needs: every model's texts, then the selected position of the focused one."""
+    results: dict[str, PendingResult] = {
+        name: (cache_key(stored_model, state), partial(generate_texts, stored_model, state))
+        for name, stored_model in models.items()
+    }
+    focus = focused_model(models, state)
+    future = background.submit(*results[focus])
+    if future.done() and not future.cancelled() and not future.exception():
+        generated = future.result()
+        if isinstance(generated, GeneratedTexts) and state.at < generated.ids.shape[1]:
+            key = ("studio-place", *cache_key(models[focus], state)[1:], state.of, state.at)
+            results[POSITION] = key, partial(inspect_position, models[focus], state, generated)
+    return results
+
+
+def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> Mapping[str, GeneratedTexts]:
+    """Draw the slider, the texts and the distribution; return the texts that are drawn and up to date."""
+    page_state, shown = session.state, dict[str, GeneratedTexts]()
+
+    def pending() -> Mapping[str, PendingResult]:
+        apply_events(session, models)
+        return pending_results(models, session.state)
+
+    def draw(results: Mapping[str, GeneratedTexts | SelectedPosition], outdated: frozenset[str]) -> None:
+        show_component(session, models, results, outdated)
+        if session.state != page_state:
+            st.rerun()  # the rest of the page follows
+        shown.update(
+            {
+                name: texts
+                for name, texts in results.items()
+                if name not in outdated and isinstance(texts, GeneratedTexts)
+            }
+        )
+
+    deferred_sections.show_latest(
+        "studio-texts", pending, draw, "The models are writing at 41 temperatures; that takes a moment …", 560
+    )
+    return shown
+
+
+def show_component(
+    session: PageSession[GenerationState],
+    models: Mapping[str, StoredModel],
+    pending: Mapping[str, GeneratedTexts | SelectedPosition],
+    outdated: frozenset[str],
+) -> None:
+    """Draw the component with all computed results; `outdated` names those that are about to be replaced."""
+    state = session.state
+    results = {name: texts for name, texts in pending.items() if isinstance(texts, GeneratedTexts)}
+    focus = focused_model({name: models[name] for name in results}, state)
+    position = pending.get(POSITION) if POSITION not in outdated else None
+    units = {models[name].unit for name in results}
+    data = {
+        "temperatures": [round(float(t), 2) for t in temperatures()],
+        "temperature": float(state.t),
+        "marks": [list(mark) for mark in MARKS],
+        "models": [
+            {
+                "name": name,
+                "title": models[name].title,
+                "colour": models[name].row.colour,
+                "unit": models[name].unit,
+                "address": array_store.register_array(texts.content, models[name].cache_key),
+                "pieces": list(texts.pieces),
+                "tokens": list(tokenizer_of(models[name]).tokens),
+                "prompt": texts.prompt.text,
+                "note": texts.prompt.note,
+            }
+            for name, texts in results.items()
+        ],
+        "focus": focus,
+        "position": {
+            "model": focus,
+            "of": state.of,
+            "at": state.at,
+            "address": array_store.register_array(position.content, models[focus].cache_key)
+            if isinstance(position, SelectedPosition)
+            else None,
+            "context": position.context if isinstance(position, SelectedPosition) else "",
+        }
+        if state.at < results[focus].ids.shape[1]
+        else None,
+        "cut": {
+            "greedy": state.greedy,
+            "top_k": int(state.top_k),
+            "top_p": float(state.top_p),
+            "min_p": float(state.min_p),
+        },
+        "unit": units.pop() if len(units) == 1 else "token",
+        "file": "temperature",
+    }
+    _temperature(data=data, key=_KEY, **event_callbacks(_KEY, "temperature", "position"))
+
+
+def apply_events(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
+    """Apply the component's events to the state: the temperature, and the selected position."""
+    state = session.state
+    if isinstance(event := pop_event(_KEY, "temperature"), int | float) and 0 <= event <= 2:
+        state = replace(state, t=round(float(event), 2))
+    event = pop_event(_KEY, "position")
+    if isinstance(event, dict) and event.get("model") in models:
+        of, at = event.get("of"), event.get("at")
+        if type(of) is int and type(at) is int and 0 <= of < len(temperatures()) and 0 <= at < state.tokens:
+            state = state.with_position(event["model"], of, at)
+    if state != session.state:
+        session.state = state
+        write_url(session)
+
+
+def temperatures() -> Sequence[float]:
+    """Return the temperatures of the slider."""
+    from explorer.generation.temperature_grid import TEMPERATURES
+
+    return TEMPERATURES

@@ -1,0 +1,139 @@
+"""Statistics of generated texts by temperature: diversity, repetition and likelihood, compared with the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Integer
+from numpy import ndarray
+
+from explorer.figures.temperature import TRACES_PER_LINE, TextMeasure, measure_by_temperature
+from explorer.labs.generation import findings
+from explorer.labs.generation.findings import MeasuredTexts
+from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_key, sampling_settings, text_generator
+from explorer.labs.generation.state import GenerationState
+from explorer.tasks.text.config import TextConfig
+from explorer.ui import visitor_text
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.deferred_sections import show_all_when_ready
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.state.session import PageSession
+from explorer.ui.training.stored_models import StoredModel
+
+if TYPE_CHECKING:
+    pass
+
+SEEDS = 8  # texts of a model at each temperature
+HEIGHT = 300
+
+
+def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
+    """Draw three statistics of eight texts at every temperature."""
+    st.header("Repetitive or drifting, in numbers", anchor=False)
+    explanation(
+        "The cold text goes round in circles, the hot one drifts away. Three numbers say how far. **Distinct-4**: the "
+        "share of four-token pieces that are different. **Repetition**: the share of eight-token pieces that stood "
+        "there before. **Log-probability**: how likely the model holds its own text, in nats a token."
+    )
+    state = session.state
+    results = {
+        name: (_cache_key(stored_model, state), partial(measure, stored_model, state))
+        for name, stored_model in models.items()
+    }
+
+    def draw(measured: Mapping[str, MeasuredTexts]) -> None:
+        named = [(models[name].title, each) for name, each in measured.items()]
+        st.subheader(escape_markdown(findings.repetition_finding(named)), anchor=False)
+        if not state.greedy and state.top_k != 1:  # then no temperature changes anything
+            explanation(escape_markdown(findings.corpus_finding(named)))
+        panels = [_panel(i, models, measured, float(session.state.t)) for i in range(3)]
+        draw_plot_frame(panels, key="studio-measures", height=HEIGHT, columns=3)
+        st.caption(escape_markdown(findings.statistics_caption(named, state)))
+
+    message = "Every model writes eight texts at eleven temperatures; that takes a few seconds …"
+    show_all_when_ready("studio-measures", results, draw, message, HEIGHT + 60, pool="patient")
+
+
+def _cache_key(stored_model: StoredModel, state: GenerationState) -> tuple[Hashable, ...]:
+    return ("studio-measures", *stored_model.cache_key, state.prompt, state.tokens, *sampling_key(state))
+
+
+def measure(stored_model: StoredModel, state: GenerationState) -> MeasuredTexts:
+    """Compute the statistics of a model's texts and of its corpus, in a second or two. Raises LineageError."""
+    from explorer.generation.text_statistics import compute_statistics
+    from explorer.generation.text_statistics import compute_statistics_by_temperature as over_temperatures
+
+    task, generator = stored_model.config.task_as(TextConfig), text_generator(stored_model)
+    prompt = id_tensor(encode_prompt(stored_model, state.prompt).ids)
+    written = over_temperatures(generator, prompt, state.tokens, sampling_settings(state), seeds=SEEDS)
+    if not visitor_text.is_available(task):
+        return MeasuredTexts(written, None, False)
+    ids, held_out = _corpus_tokens(task)
+    starts = np.linspace(0, max(0, len(ids) - state.tokens - 2), findings.CORPUS_PIECES).astype(int)
+    rows = []
+    for start in starts.tolist():
+        piece = ids[start : start + 1 + state.tokens].astype(np.int64).tolist()
+        if len(piece) > 1:
+            one = compute_statistics(generator, id_tensor(piece[:1]), id_tensor(piece[1:]))
+            rows.append([one.distinct4, one.repetition8, one.log_probability])
+    return MeasuredTexts(written, np.mean(rows, axis=0) if rows else None, held_out)
+
+
+def _corpus_tokens(task: TextConfig) -> tuple[Integer[ndarray, " tokens"], bool]:
+    """Return the tokens of the corpus, of its held-out end if it has one, and whether they are held out."""
+    from explorer.tasks.text import corpora
+    from explorer.tasks.text.token_arrays import load_tokens
+
+    arrays = load_tokens(task, corpora.load_text(task)).arrays
+    return (arrays["held_out"], True) if "held_out" in arrays else (arrays["training"], False)
+
+
+def _panel(which: int, models: Mapping[str, StoredModel], measured: Mapping[str, MeasuredTexts], here: float) -> Panel:
+    """Return the panel of one statistic, with a line for each model."""
+    title, name = (("distinct-4", "distinct4"), ("repetition", "repetition8"), ("log-probability", "log_probability"))[
+        which
+    ]
+    courses: list[TextMeasure] = []
+    for n, each in measured.items():
+        row = models[n].row
+        again = any(course.colour == row.colour for course in courses)  # two runs of one architecture
+        courses.append(
+            TextMeasure(models[n].title, row.colour, "2px,4px" if again else row.dash, getattr(each.generated, name))
+        )
+    corpus_values = _corpus_values(which, models, measured)
+    low = min(float(c.values.min()) for c in courses)
+    limits = (-0.02, 1.04) if which < 2 else (min(low, *(height for _, height in corpus_values), -0.5) * 1.05, 0.0)
+    temperatures = np.array(next(iter(measured.values())).generated.temperatures)
+    return Panel(
+        f"studio-{name}",
+        measure_by_temperature(courses, temperatures, here, corpus_values, limits),
+        alt=f"{title} against temperature.",
+        title=title[0].upper() + title[1:],
+        rest=here,
+        tracks=[
+            {
+                "trace": TRACES_PER_LINE * i + 2,
+                "low": TRACES_PER_LINE * i,
+                "high": TRACES_PER_LINE * i + 1,
+                "title": c.title,
+                "colour": c.colour,
+            }
+            for i, c in enumerate(courses)
+        ],
+    )
+
+
+def _corpus_values(
+    which: int, models: Mapping[str, StoredModel], measured: Mapping[str, MeasuredTexts]
+) -> list[tuple[str, float]]:
+    """Return the statistic of the corpus: one line in ink if it is the same for all models, else one in each model's
+    colour.
+    """
+    each = [(models[n].row.colour, float(one.corpus[which])) for n, one in measured.items() if one.corpus is not None]
+    if len(each) == len(measured) and len({height for _, height in each}) == 1:
+        return [("--ink", each[0][1])]
+    return each

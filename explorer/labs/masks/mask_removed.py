@@ -1,0 +1,225 @@
+"""Training without the causal mask: two models, on sentences and on random symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from random import Random
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.experiments.labelling import LabellingVariant
+from explorer.figures.comparison import Line
+from explorer.figures.masks import loss_figure
+from explorer.inspection.compare import mean_and_range
+from explorer.labs.masks import findings
+from explorer.labs.masks.findings import FinalLosses
+from explorer.labs.masks.generated_text import generated_text_section
+from explorer.labs.masks.state import READS, MasksState
+from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig, draw_sentence
+from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.comparison_state import COLOUR, last_answers, metric_line
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.training import comparison_settings, run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.step_playback import last_step, playback
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.wording import count_seeds, join_words
+
+AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
+HEIGHT, NARROW = 260, 200
+_METRIC_TITLES = {"loss": "Read at once, as in training", "prefix_loss": "Fed as in generation"}
+
+
+def mask_removed_section(session: PageSession[MasksState]) -> None:
+    """Draw the verdict, the generated texts, and the training curves of both models."""
+    state, request = session.state, TrainRequest.for_section(session.state.reads)
+    views, task = run_view.run_views(state.configs, request.requested_runs), task_config(state)
+    st.header("Take the causal mask away", anchor=False)
+    _settings(session)
+    explanation(escape_markdown(_task_description(task)))
+    show_problems(request.problems)
+    words = {name: each.words for name, each in state.variants.items()}
+    train_controls.draw_missing_runs(views, request, lambda names: join_words([words[name] for name in names]))
+    losses, baseline = final_losses(views), findings.loss_baseline(task)
+    causal, unmasked = losses.get("causal"), losses.get("open")
+    if sentence := findings.leak_verdict(baseline, causal, unmasked):
+        st.subheader(escape_markdown(sentence), anchor=False)
+    generated_text_section(session, views)
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("While they learn", anchor=False)
+        train_controls.draw_run_button(request, state.configs.values(), views, "masks")
+    _training_chart(state, views, request)
+    if unmasked is not None:
+        explanation(escape_markdown(findings.generation_finding(baseline, unmasked)))
+        _position_charts(state, views)
+        explanation(escape_markdown(findings.position_finding(baseline, unmasked)))
+
+
+def task_config(state: MasksState) -> GrammarTextConfig | RandomSymbolsConfig:
+    """Return the task that the two models learn."""
+    return RandomSymbolsConfig(symbols=state.symbols) if state.reads == "noise" else GrammarTextConfig()
+
+
+def _task_description(task: GrammarTextConfig | RandomSymbolsConfig) -> str:
+    both = "Two Transformers, alike in all but the mask, are to name the next"
+    if isinstance(task, RandomSymbolsConfig):
+        return (
+            f"{both} symbol of random rows, at every place at once. Nothing can be learned: whoever spreads an even "
+            "guess loses the logarithm of the number of symbols, and nobody who sees only the past can lose less on "
+            "average."
+        )
+    example = draw_sentence(Random("masks")).strip()
+    return (
+        f"{both} letter, at every place of a row at once. The rows are cut from sentences of a small grammar, such as "
+        f"“{example}” Each word is drawn by chance, so how much the grammar leaves open is known: "
+        f"{task.loss_floor:.2f} nats a letter. Nobody who sees only the past can lose less on average."
+    )
+
+
+def _settings(session: PageSession[MasksState]) -> None:
+    state = session.state
+    binding = bind_widget(
+        session, "masks.reads", state.reads, lambda s, v: s.with_training_settings(reads=v or s.reads)
+    )
+    st.segmented_control("What they read", list(READS), format_func=READS.__getitem__, **binding)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if state.reads == "noise":
+            binding = bind_widget(
+                session, "masks.symbols", state.symbols, lambda s, v: s.with_training_settings(symbols=v)
+            )
+            st.number_input("Different symbols", 2, 26, step=1, width=150, **binding)
+        comparison_settings.draw_training_settings(session, "masks", step_size=50)
+
+
+def final_losses(views: Mapping[str, RunView]) -> dict[str, FinalLosses]:
+    """Return the final losses of the runs that were trained to the end."""
+    results = {}
+    for name, view in views.items():
+        curves = view.result
+        if train_controls.is_finished(view) and curves is not None and len(curves.evaluated):
+            results[name] = FinalLosses(
+                curves.last("loss"), curves.last("prefix_loss"), last_answers(curves, "by_place")
+            )
+    return results
+
+
+# ---- while they learn
+
+
+def _training_chart(state: MasksState, views: Mapping[str, RunView], request: TrainRequest) -> None:
+    training_count, task = request.train_count, task_config(state)
+    train_controls.draw_live_frame(
+        "masks-race",
+        state.configs,
+        request.requested_runs,
+        views,
+        lambda views_now: _training_panels(state, views_now, training_count),
+        height=HEIGHT,
+        narrow_height=NARROW,
+        columns=2,
+    )
+    outcome, baseline = train_controls.describe_outcome(views), findings.loss_baseline(task)
+    st.caption(
+        f"{outcome} Loss in nats on fresh rows of {task.max_length} {baseline.unit}s. Left: the row is read at "
+        f"once, every place asked. Right: every {baseline.unit} is asked of the {baseline.unit}s before it alone. "
+        f"{_band_caption(state.seeds)} Across: the floor, the least that is possible. The axis is logarithmic.".strip()
+    )
+
+
+def _band_caption(count: int) -> str:
+    return f"Line: mean of {count_seeds(count)}. Band: lowest to highest." if count > 1 else "Line: one seed."
+
+
+def _training_panels(
+    state: MasksState, views: Mapping[str, RunView], training_count: int
+) -> tuple[list[Panel], Playback]:
+    last = last_step(views)
+    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
+    panels = [_training_panel(metric, curves_by_variant, last, task_config(state)) for metric in _METRIC_TITLES]
+    return panels, playback(views, training_count, state.reads)
+
+
+@lru_cache(maxsize=64)
+def _training_panel(
+    metric: str,
+    curves_by_variant: tuple[tuple[LabellingVariant, Curves | None], ...],
+    last: int,
+    task: GrammarTextConfig | RandomSymbolsConfig,
+) -> Panel:
+    """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
+    all_lines = [metric_line(variant, curves, name) for variant, curves in curves_by_variant for name in _METRIC_TITLES]
+    lines = [metric_line(variant, curves, metric) for variant, curves in curves_by_variant]
+    return _loss_panel(
+        f"leak-{metric}", _METRIC_TITLES[metric], lines, "step", float(last), _axis_range(all_lines, task), task
+    )
+
+
+def _axis_range(lines: Iterable[Line], task: GrammarTextConfig | RandomSymbolsConfig) -> tuple[float, float]:
+    """Return the loss axis that all panels share: from a power of ten to a little above the largest value."""
+    values = np.concatenate([np.concatenate([line.low, line.high]) for line in lines])
+    values = values[np.isfinite(values) & (values > 0)]
+    baseline = findings.loss_baseline(task)
+    low = min(values.min(initial=baseline.floor), baseline.floor / 2)
+    return float(10 ** np.floor(np.log10(max(low, AXIS_MIN)))), float(1.3 * values.max(initial=baseline.uniform_loss))
+
+
+def _loss_panel(
+    name: str,
+    title: str,
+    lines: list[Line],
+    axis: str,
+    last: float,
+    span: tuple[float, float],
+    task: GrammarTextConfig | RandomSymbolsConfig,
+) -> Panel:
+    baseline = findings.loss_baseline(task)
+    # The first letter of a word has more entropy than the last: over positions the floor is no constant.
+    floor = None if axis == "place" and isinstance(task, GrammarTextConfig) else (baseline.floor, baseline.floor_label)
+    ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
+    return Panel(
+        name,
+        loss_figure(lines, axis == "place", last, span, floor),
+        alt=f"{title}: loss by {axis}; at the end {ends or 'nothing yet'}; the least possible is {baseline.floor:.2f}.",
+        title=title,
+        tracks=value_tracks([(line.label, line.colour) for line in lines]),
+        rest=last if axis == "place" else None,
+    )
+
+
+# ---- by place
+
+
+def _position_charts(state: MasksState, views: Mapping[str, RunView]) -> None:
+    """Draw the loss at each position of the row at the end of training."""
+    lines_by_answer: dict[tuple[str, str], list[Line]] = {}
+    for answer, title in (("by_place", "Read at once, by place"), ("prefix_by_place", "As in generation, by place")):
+        for name, view in views.items():
+            values = last_answers(view.result, answer)
+            if values is not None:
+                lines_by_answer.setdefault((answer, title), []).append(_position_line(state.variants[name], values))
+    if not lines_by_answer:
+        return
+    task, all_lines = task_config(state), [line for lines in lines_by_answer.values() for line in lines]
+    last, span = max(float(line.x[-1]) for line in all_lines), _axis_range(all_lines, task)
+    draw_plot_frame(
+        [
+            _loss_panel(f"leak-{answer}", title, lines, "place", last, span, task)
+            for (answer, title), lines in lines_by_answer.items()
+        ],
+        key="masks-places",
+        height=HEIGHT,
+        narrow_height=NARROW,
+        columns=2,
+    )
+
+
+def _position_line(variant: LabellingVariant, values: Float[ndarray, "replicas places"]) -> Line:
+    x = np.arange(1, values.shape[1] + 1, dtype=float)
+    return Line(variant.label, variant.words, COLOUR, variant.dash, x, *mean_and_range(values.T).T)

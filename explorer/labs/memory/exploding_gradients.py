@@ -1,0 +1,250 @@
+"""Exploding gradients: gradient norms by the spectral radius of an RNN, and what gradient clipping changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import MODELS
+from explorer.experiments.gradient_clipping import CLIPPING_CELLS, GAINS, LENGTH, ClippingCell
+from explorer.figures.comparison import Line
+from explorer.figures.experiments import low_comparison_figure
+from explorer.figures.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
+from explorer.inspection.compare import downsample
+from explorer.labs.memory import gradient_findings as findings
+from explorer.labs.memory.gradient_findings import ClippingResult
+from explorer.labs.memory.state import MemoryState
+from explorer.training.config import RunConfig
+from explorer.training.record import Curves
+from explorer.ui.components.base import pop_event
+from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest
+
+HEIGHT = 360
+_ROW = MODELS["rnn"]
+_LINES = {"none": ("none", "without clipping", "6px,4px"), "clip": ("clip", "with clipping", "solid")}
+_QUANTITIES = {"loss": "loss of each batch", "gradient": "length of the gradient"}
+
+
+def section(session: PageSession[MemoryState]) -> None:
+    """Draw both parts: gradient norms by spectral radius, and gradient clipping."""
+    st.header("The other way round: gradients that explode", anchor=False)
+    explanation(
+        "The same product can also grow. Scale the recurrent matrix U of an untrained RNN, and see what comes back to "
+        "the first symbol. Its size is its spectral radius, the largest of its eigenvalues without their signs."
+    )
+    length = min(session.state.length, _LONGEST)
+    show_when_ready(
+        "memory-exploding",
+        ("memory-exploding", length),
+        partial(_measure_gains, length),
+        lambda measurement: _draw_gains(session, measurement),
+        f"Eight RNNs are scaled to {len(GAINS)} radii and asked for their gradients …",
+        HEIGHT,
+    )
+    _draw_clipping()
+
+
+# ---- the size of the matrix
+
+_LONGEST = 200  # symbols
+
+
+@dataclass(frozen=True, eq=False)
+class GainMeasurement:
+    """Gradient norms at each symbol by spectral radius. It is compared by identity, so that it can be a cache key."""
+
+    norms: Float[ndarray, "gains replicas time"]
+
+
+def _measure_gains(length: int) -> GainMeasurement:
+    from explorer.inspection.recurrent.exploding_gradients import gradient_norms_by_gain
+
+    return GainMeasurement(gradient_norms_by_gain(GAINS, length))
+
+
+def _nearest_gain(gain: float) -> int:
+    return int(np.abs(np.array(GAINS) - gain).argmin())
+
+
+def _draw_gains(session: PageSession[MemoryState], measurement: GainMeasurement) -> None:
+    event = pop_event("memory-gains", "stop")
+    if isinstance(event, int) and 0 <= event < len(GAINS):
+        session.change(lambda state: replace(state, gain=GAINS[event]))
+        write_url(session)
+    st.subheader(escape_markdown(findings.exploding_finding(GAINS, measurement.norms)), anchor=False)
+    last = len(GAINS) - 1
+    words = tuple(f"spectral radius {gain:g}" for gain in GAINS)
+    run = f"gains/{measurement.norms.shape[-1]}"
+    draw_plot_frame(
+        [_gain_panel(measurement)],
+        key="memory-gains",
+        height=HEIGHT,
+        playback=Playback(
+            run, last, last, False, "all radii", stops=words, first=_nearest_gain(session.state.gain), tells=True
+        ),
+    )
+    st.caption(
+        "Before training. Line: middle of eight seeds, band: lowest to highest. Dotted: a linear net of this radius, "
+        "radius to the power of T − t, that ends alike. tanh flattens where it is far from 0, so the measured line "
+        "grows more slowly."
+    )
+
+
+@lru_cache(maxsize=16)
+def _gain_panel(measurement: GainMeasurement) -> Panel:
+    from explorer.inspection.recurrent.exploding_gradients import linear_reference
+
+    lines = [
+        GradientLine("RNN", "RNN, measured", _ROW.colour, "solid", measurement.norms),
+        GradientLine("linear net", "a linear net", "--soft", "2px,4px", linear_reference(measurement.norms, GAINS)),
+    ]
+    figure, frames = gradient_figure(lines)
+    return Panel(
+        "gains",
+        figure,
+        alt=f"The gradient at each symbol of untrained RNNs, at spectral radii from {GAINS[0]:g} to {GAINS[-1]:g}.",
+        tracks=value_tracks([(line.title, line.colour) for line in lines], "power", TRACES_PER_LINE),
+        rest=1.0,
+        frames=frames,
+    )
+
+
+# ---- clipping
+
+
+def _configs() -> dict[str, RunConfig]:
+    return {f"{cell.name}-{which}": config for cell in CLIPPING_CELLS for which, config in cell.configs().items()}
+
+
+def _draw_clipping() -> None:
+    st.subheader("What clipping does, and what it cannot do", anchor=False)
+    request = TrainRequest.for_section("exploding")
+    views = run_view.run_views(_configs(), request.requested_runs)
+    st.markdown(f"##### {escape_markdown(findings.clipping_finding(_clipping_results(views)))}")
+    explanation(
+        f"RNNs learn to recall the first of {LENGTH} symbols by plain gradient descent, whose steps are as long as the "
+        "gradient. Clipping shortens a gradient that is longer than 1 to that length and leaves its direction. What "
+        "has vanished it does not bring back."
+    )
+    st.latex(r"g \leftarrow g \cdot \min\!\left(1, \tfrac{1}{\lVert g \rVert}\right)")
+    _train_row(views, request)
+    races = request.train_count
+    train_controls.draw_live_frame(
+        "memory-clipping",
+        _configs(),
+        request.requested_runs,
+        views,
+        lambda now: (_panels(now), _playback(now, races)),
+        height=220,
+        narrow_height=180,
+        columns=3,
+    )
+    st.caption(
+        "Above the loss of each batch, in nats, below the length of the gradient before it is clipped; both axes are "
+        "logarithmic. Line: mean of eight seeds. Band: lowest to highest."
+    )
+
+
+def _train_row(views: Mapping[str, RunView], request: TrainRequest) -> None:
+    show_problems(request.problems)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        train_controls.draw_run_button(request, _configs().values(), views, "memory.exploding")
+        st.caption(f"{len(views)} trainings of eight seeds, {train_controls.describe_cost(views)}.")
+
+
+def _clipping_results(views: Mapping[str, RunView]) -> list[ClippingResult]:
+    """Return the result of each cell whose two runs are finished."""
+    found = []
+    for cell in CLIPPING_CELLS:
+        none, clip = (views[f"{cell.name}-{which}"].result for which in ("none", "clip"))
+        if none and clip and "accuracy" in none.metrics and "accuracy" in clip.metrics:
+            found.append(
+                ClippingResult(
+                    cell.words,
+                    none.last("accuracy"),
+                    clip.last("accuracy"),
+                    float(np.nanmax(none.signals["gradient_norm"])),
+                    bool(np.array_equal(none.losses, clip.losses)),
+                )
+            )
+    return found
+
+
+def _panels(views: Mapping[str, RunView]) -> list[Panel]:
+    """Return the panels: losses above, gradient norms below, a column for each cell; a row shares its axis."""
+    spans = {quantity: _axis_range(views, quantity) for quantity in _QUANTITIES}
+    return [
+        _panel(
+            cell,
+            quantity,
+            tuple((which, views[f"{cell.name}-{which}"].curves) for which in _LINES),
+            spans[quantity],
+        )
+        for quantity in _QUANTITIES
+        for cell in CLIPPING_CELLS
+    ]
+
+
+def _values_of(curves: Curves, quantity: str) -> Float[ndarray, "steps replicas"]:
+    values: ndarray = curves.losses if quantity == "loss" else curves.signals["gradient_norm"]
+    return values
+
+
+def _axis_range(views: Mapping[str, RunView], quantity: str) -> tuple[float, float]:
+    """Return powers of ten around all values."""
+    every = [_values_of(view.curves, quantity).ravel() for view in views.values() if view.curves]
+    known = np.concatenate(every) if every else np.ones(1)
+    known = known[np.isfinite(known) & (known > 0)]
+    if not len(known):
+        return 0.1, 10.0
+    low, high = np.floor(np.log10(known.min())), np.ceil(np.log10(known.max()))
+    return float(10.0**low), float(10.0 ** max(high, low + 1))
+
+
+@lru_cache(maxsize=64)
+def _panel(
+    cell: ClippingCell,
+    quantity: str,
+    curves_by_line: tuple[tuple[str, Curves | None], ...],
+    span: tuple[float, float],
+) -> Panel:
+    """Return one panel; it is cached for all visitors of the same runs."""
+    lines: list[Line] = []
+    steps = 0.0
+    for which, found in curves_by_line:
+        label, words, dash = _LINES[which]
+        config = cell.configs()[which]
+        steps = float(config.steps)
+        if found is None or not len(found.losses):
+            x, parts = np.zeros(0), np.zeros((0, 3))
+        else:
+            values = _values_of(found, quantity)
+            parts = np.stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)], axis=1)
+            indices = downsample(parts, max_points=150)
+            x, parts = (indices + 1).astype(float), parts[indices]
+        lines.append(Line(label, words, _ROW.colour, dash, x, *parts.T))
+    return Panel(
+        f"clipping-{cell.name}-{quantity}",
+        low_comparison_figure(lines, "step", span, steps, log_y=True),
+        alt=f"{cell.title}: {_QUANTITIES[quantity]} by step, without and with clipping.",
+        title=f"{cell.title}: {'loss' if quantity == 'loss' else 'gradient'}",
+        tracks=value_tracks([(line.title, line.colour) for line in lines], "power"),
+    )
+
+
+def _playback(views: Mapping[str, RunView], races: int) -> Playback:
+    steps = max(view.config.steps for view in views.values())
+    reached = max((view.curves.step for view in views.values() if view.curves), default=0)
+    return train_controls.playback(views, races, "exploding", steps, reached, unit="step", step=10.0)

@@ -1,0 +1,167 @@
+"""Sweeps of recall over lengths and learning rates. Every tile is a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import get_args
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.errors import LineageError
+from explorer.experiments.recall import (
+    LEARNING_RATE_VARIANTS,
+    SWEEP_LENGTHS,
+    VARIANTS,
+    learning_rate_sweep,
+    length_sweep,
+)
+from explorer.figures.recall import solved_shares
+from explorer.jobs import estimate
+from explorer.jobs.estimate import format_duration
+from explorer.labs.memory import findings
+from explorer.labs.memory.findings import RecallResult
+from explorer.labs.memory.state import MemoryState, Sweep
+from explorer.labs.memory.training_chart import recall_results
+from explorer.training.config import RunConfig
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.wording import count_seeds, join_words
+
+TITLES: dict[Sweep, str] = {"starts": "those of the race", "rates": "the RNN at several step sizes"}
+_ROW = 34  # px
+
+
+def section(session: PageSession[MemoryState]) -> None:
+    """Draw the sweep: a tile for each run; the missing ones can be trained here."""
+    state, request = session.state, TrainRequest.for_section("sweep")
+    st.header("Is there a length at which it ends?", anchor=False)
+    binding = bind_widget(session, "memory.sweep", state.sweep, lambda m, s: replace(m, sweep=s or m.sweep))
+    st.segmented_control(
+        "Sweep", get_args(Sweep), format_func=TITLES.__getitem__, label_visibility="collapsed", **binding
+    )
+    try:
+        configs = _cell_configs(state)
+    except LineageError as error:
+        show_problems([str(error)])
+        return
+    names = {_cell_name(cell): config for cell, config in configs.items()}
+    views = run_view.run_views(names, request.requested_runs)
+    results = recall_results({_cell_name(cell): VARIANTS[cell[0]] for cell in configs}, views)
+    cells = {cell: results[_cell_name(cell)] for cell in configs if _cell_name(cell) in results}
+    for sentence in _sweep_findings(state.sweep, cells):
+        st.subheader(escape_markdown(sentence), anchor=False)
+    show_problems(request.problems)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        train_controls.draw_run_button(request, _missing_configs(views), views, "sweep")
+        _show_progress(views, request)
+    rows = list(dict.fromkeys(cell[:-1] for cell in configs))
+    draw_plot_frame([_sweep_panel(state, rows, cells)], key="memory-sweep", height=70 + _ROW * len(rows), columns=1)
+    explanation(
+        f"A tile is a training at that length; it says how many of {count_seeds(state.seeds)} solve it within the "
+        "steps of "
+        "the race. The number is a fact about a length, a start, a step size and luck together: no tile is a law "
+        "about an architecture."
+    )
+
+
+Cell = tuple[str, float, int]  # variant, learning rate (0: its default), length
+
+
+def _cell_configs(state: MemoryState) -> dict[Cell, RunConfig]:
+    """Return the configuration of every tile. Raises InvalidSetting."""
+    shared = {name: value for name, value in state.shared_settings.items() if name not in ("length", "learning_rate")}
+    if state.sweep == "rates":
+        return {
+            (name, rate, n): each
+            for (name, rate, n), each in learning_rate_sweep(LEARNING_RATE_VARIANTS, **shared).items()
+        }
+    rate = {"learning_rate": state.rate} if state.rate else {}
+    return {(name, state.rate, n): each for (name, n), each in length_sweep(state.who, **shared, **rate).items()}
+
+
+def _cell_name(cell: Cell) -> str:
+    return "/".join(map(str, cell))
+
+
+def _missing_configs(views: Mapping[str, RunView]) -> list[RunConfig]:
+    """Return the configurations without a run; all of them if none is missing."""
+    every = [view.config for view in views.values()]
+    return [view.config for view in views.values() if not view.stored] or every
+
+
+def _show_progress(views: Mapping[str, RunView], request: TrainRequest) -> None:
+    """Show the progress of the sweep, updated while it trains; else what it would cost."""
+    live = any(view.live for view in views.values())
+    if not live:
+        missing = _missing_configs(views)
+        st.caption(f"{len(missing)} trainings, about {format_duration(sum(map(estimate.estimate_seconds, missing)))}.")
+        return
+    configs, before = {name: view.config for name, view in views.items()}, _count_done(views)
+
+    @st.fragment(key="sweep-progress", run_every=1.0 * train_controls.polling_slowdown())
+    def progress() -> None:
+        now = run_view.run_views(configs, request.requested_runs)
+        if _count_done(now) != before:
+            st.rerun()  # a tile more
+        steps = sum(view.config.steps for view in now.values() if view.job)
+        done = sum(view.job.step if view.live else view.config.steps for view in now.values() if view.job)
+        text = f"{train_controls.describe_progress(now)}; {sum(view.live for view in now.values())} trainings to go"
+        st.progress(done / max(steps, 1), text=text)
+
+    progress()
+
+
+def _count_done(views: Mapping[str, RunView]) -> int:
+    return sum(bool(view.job and view.job.done) for view in views.values())
+
+
+def _sweep_panel(state: MemoryState, rows: list[tuple[str, float]], cells: Mapping[Cell, RecallResult]) -> Panel:
+    shares = np.full((len(rows), len(SWEEP_LENGTHS)), np.nan)
+    labels = [["" for _ in SWEEP_LENGTHS] for _ in rows]
+    for i, row in enumerate(rows):
+        for j, length in enumerate(SWEEP_LENGTHS):
+            each = cells.get((*row, length))
+            if each:
+                shares[i, j] = each.solved / len(each.accuracy)
+                labels[i][j] = str(each.solved)
+    titles = [_row_title(state.sweep, *row) for row in rows]
+    no_run = "no run yet"
+    sentences = [
+        f"{title}: {join_words([f'{c} at {n}' for c, n in zip(row, SWEEP_LENGTHS, strict=True) if c]) or no_run}"
+        for title, row in zip(titles, labels, strict=True)
+    ]
+    return Panel(
+        f"sweep-{state.sweep}-{len(rows)}",
+        solved_shares(shares, labels, titles, [f"{n:,}" for n in SWEEP_LENGTHS], "symbols, trained and asked"),
+        alt=f"Seeds that solve recall, by length. {'. '.join(sentences)}.",
+    )
+
+
+def _row_title(sweep: Sweep, name: str, rate: float) -> str:
+    each = VARIANTS[name]
+    return f"{each.full_label}, {rate:g}" if sweep == "rates" else each.full_label
+
+
+def _sweep_findings(sweep: Sweep, cells: Mapping[Cell, RecallResult]) -> list[str]:
+    """Return the findings about the sweep."""
+    if sweep == "rates":
+        every = {
+            name: {(rate, n): each for (who, rate, n), each in cells.items() if who == name}
+            for name in LEARNING_RATE_VARIANTS
+        }
+        sentences = [
+            findings.learning_rate_finding(of, f"the {MODELS['rnn'].title} {VARIANTS[name].words}")
+            for name, of in every.items()
+        ]
+        return [each for each in sentences if each]
+    ended = findings.sweep_finding(
+        {name: {n: e for (w, _, n), e in cells.items() if w == name} for name, _, _ in cells}
+    )
+    return [ended] if ended else []

@@ -1,0 +1,174 @@
+"""Findings about the character model of one string. The string is inserted as text, never as markup."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from explorer.tasks.string import Context, GeneratedError, ambiguous_contexts, loss_floor
+from explorer.ui.wording import count_seeds, join_words, number_word
+
+_MAX_NAMED = 3  # characters that a sentence names
+_MAX_TERMS = 2  # that the formula writes out: a third does not fit on a phone
+
+
+def character_name(char: str) -> str:
+    """Return a character in quotation marks, or its Unicode name if it cannot be seen."""
+    if char == " ":
+        return "space"
+    if not char.isprintable() or char.isspace() or unicodedata.combining(char):
+        return unicodedata.name(char, f"U+{ord(char):04X}").lower()
+    return f"“{char}”"
+
+
+def join_with_or(names: Sequence[str]) -> str:
+    """Return names joined as in: a, b or c."""
+    return "".join(names) if len(names) < 2 else ", ".join(names[:-1]) + " or " + names[-1]
+
+
+def string_caption(text: str) -> str:
+    """Return the length of a string, and whether it ends with a space."""
+    end = ", the last one a space" if text.endswith(" ") else ""
+    return f"{len(text):,} character{'' if len(text) == 1 else 's'}, {len(set(text))} different{end}."
+
+
+def memory_finding(text: str) -> str:
+    """Return the loss that memory can save: all of the floor, because the whole prefix determines the next
+    character.
+    """
+    several = ambiguous_contexts(text)
+    if len(set(text)) == 1:
+        return f"Nothing can be wrong here: {character_name(text[0])} is the only character there is."
+    if not several:
+        return "Memory is worth nothing here: every character has one continuation, so seeing it is enough."
+    names = [character_name(context.character) for context in several[:_MAX_NAMED]]
+    what = f"it tells {join_with_or([f'which {name}' for name in names])} this is"
+    if len(several) > _MAX_NAMED:
+        what = f"it tells the places of {number_word(len(several))} characters apart, such as {join_words(names)}"
+    return f"Memory is worth {loss_floor(text):.3f} nats here: {what}."
+
+
+def final_loss_finding(
+    title: str,
+    with_state: Float[ndarray, " replicas"],
+    without_state: Float[ndarray, " replicas"],
+    low: float,
+) -> str:
+    """Return the final losses of the seeds against the floor, in nats per character."""
+    beginning = f"With its state the {title} ends at {_format_range(with_state)} nats a character"
+    if low == 0:
+        return (
+            f"{beginning}, with the state cut at {_format_range(without_state)}: on this string both can be right "
+            "everywhere."
+        )
+    still = ""
+    if with_state.mean() > 0.1 * low:
+        still = ", still on its way: the state has to tell many places apart"
+    above = float(without_state.max()) - low
+    where = "on the floor" if above < 5e-4 else f"{above:.3f} above the floor at most"
+    return f"{beginning}{still}. With the state cut it ends at {_format_range(without_state)}, {where}."
+
+
+def _format_range(values: Float[ndarray, " replicas"]) -> str:
+    low, high = (f"{value:.3f}" if value >= 0.001 else f"{value:.1g}" for value in (values.min(), values.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def solved_step_finding(
+    steps: Int[ndarray, " evaluations"], accuracy: Float[ndarray, "evaluations replicas"], count: int
+) -> str:
+    """Return from which step on every next character is predicted correctly."""
+    right = accuracy >= 1
+    solved_steps = [_always_right_from(steps, right[:, seed]) for seed in range(right.shape[1])]
+    finite = [step for step in solved_steps if step is not None]
+    what = f"all {count} next characters are right" if count > 1 else "the one next character is right"
+    if not finite:
+        best = round(float(accuracy[-1].max()) * count)
+        return f"After step {int(steps[-1])} at most {best} of {count} next characters are right."
+    when = f"step {min(finite)}" if min(finite) == max(finite) else f"a step between {min(finite)} and {max(finite)}"
+    count_of_seeds = (
+        f"in {number_word(len(finite))} of {count_seeds(len(solved_steps))} " if len(finite) < len(solved_steps) else ""
+    )
+    return f"With its state {what} {count_of_seeds}from {when} on."
+
+
+def _always_right_from(steps: Int[ndarray, " evaluations"], right: Bool[ndarray, " evaluations"]) -> int | None:
+    wrong = np.flatnonzero(~right)
+    if not len(wrong):
+        return int(steps[0])
+    return None if wrong[-1] + 1 == len(steps) else int(steps[wrong[-1] + 1])
+
+
+def error_count_caption(
+    characters: int,
+    transitions: int,
+    with_state: Sequence[Sequence[GeneratedError]],
+    without_state: Sequence[Sequence[GeneratedError]],
+) -> str:
+    """Return how many errors the seeds generate with the state and without."""
+    sentence = (
+        f"In {characters} characters each of {count_seeds(len(with_state))} slips {_format_times(with_state)} with its "
+        f"state, {_format_times(without_state)} with the state cut."
+    )
+    positions = [error.position for errors in with_state for error in errors]
+    if positions and min(positions) >= transitions:
+        sentence += " With its state none slips before the string's own end; beyond it nothing was taught."
+    return sentence
+
+
+def _format_times(found: Sequence[Sequence[GeneratedError]]) -> str:
+    low, high = min(map(len, found)), max(map(len, found))
+    if low == high:
+        return {0: "never", 1: "once"}.get(low, f"{low} times")
+    return "at most once" if high == 1 else f"{low} to {high} times"
+
+
+def duration_caption(seconds: float, replicas: int) -> str:
+    """Return how long both trainings took."""
+    return f"Both trained in {seconds:.2f} s for {count_seeds(replicas)}, when somebody first asked for this string."
+
+
+def error_hint(error: GeneratedError, written: str, first: str) -> str:
+    """Return why a generated character is an error."""
+    before = (first + written)[error.position]
+    after = error.context if len(error.context) <= 12 else "…" + error.context[-12:]
+    right = join_with_or([character_name(char) for char in error.expected])
+    where = "elsewhere in the string it may" if error.pair_in_string else "nowhere in the string it does"
+    return (
+        f"After “{after}” comes {right}, not {character_name(written[error.position])}: "
+        f"{where} follow {character_name(before)}."
+    )
+
+
+def floor_formula(text: str) -> str:
+    """Return the loss floor with the numbers of this string, as LaTeX. It contains no character of the string."""
+    several, count = ambiguous_contexts(text), len(text) - 1
+    terms = [rf"\tfrac{{{c.count}}}{{{count}}} \cdot {c.entropy:.3f}" for c in several[:_MAX_TERMS]]
+    if rest := sum(c.count * c.entropy for c in several[_MAX_TERMS:]) / count:
+        terms.append(f"{rest:.3f}")
+    numbers = rf"&= {' + '.join(terms)} \\ " if terms else ""
+    return (
+        r"\begin{aligned} \text{floor} &= \sum_c \frac{n(c)}{N}\, H(\text{next} \mid c) \\ "
+        rf"{numbers}&= {loss_floor(text):.3f} \end{{aligned}}"
+    )
+
+
+def entropy_words(context: Context) -> str:
+    """Return the entropy of the next character after one character, as a calculation."""
+    parts = [f"{count}/{context.count}" for _, count in context.continuations]
+    if len(set(parts)) == 1:
+        return f"ln {len(parts)} = {context.entropy:.3f}"
+    return f"{context.entropy:.3f}"
+
+
+def describe_successors(context: Context) -> str:
+    """Return which characters follow a character, and how often."""
+    return join_words([f"{character_name(char)} {number_of_times(count)}" for char, count in context.continuations])
+
+
+def number_of_times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{number_word(count)} times")

@@ -1,0 +1,260 @@
+"""A character model of a string that the visitor types, trained at once: with its state, and without."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import get_args
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.errors import LineageError
+from explorer.figures.comparison import Line
+from explorer.figures.memory_string import string_loss_figure
+from explorer.labs.memory import string_findings as findings
+from explorer.labs.memory.state import MemoryState, StringModel
+from explorer.tasks.string import (
+    MAX_LENGTH,
+    GeneratedError,
+    ambiguous_contexts,
+    find_errors,
+    loss_floor,
+    validated_string,
+)
+from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.record import Curves
+from explorer.ui.components.base import register
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
+from explorer.ui.components.table import draw_table
+from explorer.ui.deferred_sections import show_latest
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.web.background import Pool
+
+SEEDS = 8
+EXAMPLES = ("abca abca abca ", "hello hello hello ", "banana", "to be or not to be ", "abcabcabc", "aaaaaa")
+QUICK_LENGTH = 40  # characters that are learned in a moment; a longer string takes seconds
+HEIGHT = 320
+NOTE = (
+    "Framed: a slip. What stands before it, as far back as the string has it too, goes on otherwise there. The first "
+    "character is given. After the string's very end nothing was taught: what comes there is judged by what goes on "
+    "elsewhere."
+)
+_slips = register("generated_errors")
+
+
+@dataclass(frozen=True)
+class StringTraining:
+    """The curves of two trainings on one string: with the state, and with the state reset at every step."""
+
+    text: str
+    model: str
+    with_state: Curves
+    without_state: Curves
+    seconds: float  # of both
+
+
+def configs(text: str, model: str) -> tuple[RunConfig, RunConfig]:
+    """Return the configurations with and without the state. Raises InvalidSetting."""
+    whole = with_settings(default_config("string", model), {"text": text, "replicas": SEEDS})
+    return whole, with_settings(whole, {"recurrent": False})
+
+
+def train_string(text: str, model: str) -> StringTraining:
+    """Train both models now; nothing is stored."""
+    from explorer.training.recorder import record_run  # before the clock: the first time it loads torch
+
+    began = time.perf_counter()
+    with_state, without_state = (record_run(config).curves for config in configs(text, model))
+    return StringTraining(text, model, with_state, without_state, time.perf_counter() - began)
+
+
+def section(session: PageSession[MemoryState]) -> None:
+    """Draw the controls, then the losses and the generated texts of the string."""
+    st.header("The smallest language model", anchor=False)
+    explanation(
+        "Type a string: a small network learns it here and now, character by character. Beside it learns the same "
+        "network with its memory cut: the state is not fed back, so it sees one character and no more."
+    )
+    _draw_inputs(session)
+    state = session.state
+    try:
+        text = validated_string(state.text)
+    except LineageError as error:
+        show_problems([str(error)])
+        empty_panel("Give a string above: it is learned at once.", HEIGHT)
+        return
+    if len(set(text)) == 1:
+        st.subheader(escape_markdown(findings.memory_finding(text)), anchor=False)
+        empty_panel("The floor is 0, and so is every loss. Add another character.", HEIGHT)
+        return
+    results = {"string": (("memory-string", text, state.text_model), partial(train_string, text, state.text_model))}
+
+    def draw(trainings: Mapping[str, StringTraining], outdated: frozenset[str]) -> None:
+        _show_training(session, trainings["string"], bool(outdated))
+
+    pool: Pool = "quick" if len(text) <= QUICK_LENGTH and state.text_model == "rnn" else "usual"
+    show_latest("memory-string", lambda: results, draw, "Your string is being learned …", 900, pool=pool)
+
+
+def _draw_inputs(session: PageSession[MemoryState]) -> None:
+    """Draw the controls for the string and the model."""
+    state = session.state
+
+    def with_text(state: MemoryState, text: str | None) -> MemoryState:
+        # One character stays one, however a keyboard composes it.
+        return state if text is None else replace(state, text=unicodedata.normalize("NFC", text))
+
+    with st.container(horizontal=True, vertical_alignment="top"):
+        st.text_input(
+            "A string", width=330, max_chars=MAX_LENGTH, **bind_widget(session, "memory.text", state.text, with_text)
+        )
+        binding = bind_widget(
+            session,
+            "memory.text_model",
+            state.text_model,
+            lambda s, model: replace(s, text_model=model or s.text_model),
+        )
+        models = get_args(StringModel)
+        st.segmented_control("Who learns it", models, format_func=lambda model: MODELS[model].title, **binding)
+    binding = bind_widget(session, "memory.text_pick", state.text if state.text in EXAMPLES else None, with_text)
+    st.caption(findings.string_caption(state.text))
+    st.pills(
+        "Take a string",
+        EXAMPLES,
+        format_func=lambda text: escape_markdown(text.strip()),
+        label_visibility="collapsed",
+        wrap=True,
+        width="content",
+        **binding,
+    )
+
+
+def _show_training(session: PageSession[MemoryState], training: StringTraining, outdated: bool) -> None:
+    """Draw everything that follows from the two trainings. `outdated`: another string is being trained."""
+    title, low = MODELS[training.model].title, loss_floor(training.text)
+    with_state, without_state = training.with_state, training.without_state
+    st.subheader(escape_markdown(findings.memory_finding(training.text)), anchor=False)
+    transitions = len(training.text) - 1
+    finding = (
+        findings.final_loss_finding(title, with_state.last("loss"), without_state.last("loss"), low),
+        findings.solved_step_finding(with_state.evaluated, with_state.metrics["accuracy"], transitions),
+    )
+    explanation(escape_markdown(" ".join(finding)))
+    took = findings.duration_caption(training.seconds, SEEDS)
+    st.caption("Your string is being learned. What stands here is the one before." if outdated else took)
+    draw_plot_frame([_loss_panel(training, low)], key="memory-string", height=HEIGHT, narrow_height=260, columns=1)
+    _show_texts(session, training)
+    _show_floor(training.text)
+
+
+def _loss_panel(training: StringTraining, low: float) -> Panel:
+    """Return the panel of both losses and the floor."""
+    row = MODELS[training.model]
+    lines: list[Line] = []
+    for label, name, dash, curves in (
+        ("kept", "state fed back", "solid", training.with_state),
+        ("cut", "state cut", "2px,4px", training.without_state),
+    ):
+        steps, losses = curves.evaluated[1:], curves.metrics["loss"][1:]  # a logarithmic axis has no step 0
+        means = losses.mean(axis=1), losses.min(axis=1), losses.max(axis=1)
+        lines.append(Line(label, f"{row.title}, {name}", row.colour, dash, np.asarray(steps, float), *means))
+    last = int(training.with_state.evaluated[-1])
+    finding = findings.final_loss_finding(
+        row.title, training.with_state.last("loss"), training.without_state.last("loss"), low
+    )
+    return Panel(
+        "string-losses",
+        string_loss_figure(lines, last, (low, f"floor {low:.3f}")),
+        alt=f"Loss over {last} steps, the state fed back and cut. {finding} The floor without memory is {low:.3f}.",
+        title="Loss",
+        caption="The line is the mean of eight seeds, the band reaches from the lowest to the highest.",
+        tracks=value_tracks([(line.title, line.colour) for line in lines], 3),
+    )
+
+
+def _show_texts(session: PageSession[MemoryState], training: StringTraining) -> None:
+    """Draw what one seed of each model generates with its errors marked, and the error counts of all seeds."""
+    first, row = training.text[0], MODELS[training.model]
+    texts = {"state fed back": training.with_state.samples[-1], "state cut": training.without_state.samples[-1]}
+    errors = {name: [find_errors(training.text, text) for text in written] for name, written in texts.items()}
+    characters = len(training.with_state.samples[-1][0])
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.subheader("What they write", anchor=False)
+        seed = min(session.state.text_seed, SEEDS - 1)
+        binding = bind_widget(session, "memory.text_seed", seed, lambda s, n: replace(s, text_seed=n))
+        st.selectbox("Seed", range(SEEDS), width=100, **binding)
+    explanation(findings.error_count_caption(characters, len(training.text) - 1, *errors.values()))
+    data = {
+        "texts": [
+            {
+                "title": f"{row.title}, {name}",
+                "detail": f"{len(errors[name][seed])} slips" if len(errors[name][seed]) != 1 else "1 slip",
+                "colour": row.colour,
+                "first": first,
+                "runs": _text_runs(texts[name][seed], errors[name][seed], first),
+                "label": f"What seed {seed} of the {row.title} writes, {name}",
+            }
+            for name in texts
+        ],
+        "note": NOTE,
+        "file": "string-texts",
+    }
+    _slips(data=data, key="memory-string-texts")
+
+
+def _text_runs(text: str, errors: list[GeneratedError], first: str) -> list[dict[str, str | None]]:
+    """Return a generated text in pieces: the correct runs, and each error by itself."""
+    runs: list[dict[str, str | None]] = []
+    end = 0
+    for error in errors:
+        if error.position > end:
+            runs.append({"text": text[end : error.position], "why": None})
+        runs.append({"text": text[error.position], "why": findings.error_hint(error, text, first)})
+        end = error.position + 1
+    return [*runs, {"text": text[end:], "why": None}] if end < len(text) else runs
+
+
+def _show_floor(text: str) -> None:
+    """Draw where the loss floor comes from, with the counts of this string."""
+    st.subheader("Where the floor comes from", anchor=False)
+    explanation(
+        "Who sees one character can do no better than the counts: after each character c, guess what follows as often "
+        "as it does. What stays open then is the entropy of the next character, weighed by how often c stands there. "
+        "Over the N transitions of the string that is, in nats:"
+    )
+    st.latex(findings.floor_formula(text))
+    contexts = ambiguous_contexts(text)
+    if not contexts:
+        explanation("Every character of this string has one continuation, so nothing stays open.")
+        return
+    count = len(text) - 1
+    draw_table(
+        [
+            {"key": "name", "label": "after", "kind": "text"},
+            {"key": "follow", "label": "comes", "kind": "text"},
+            {"key": "share", "label": "n / N", "kind": "number", "align": "right"},
+            {"key": "entropy", "label": "H in nats", "kind": "number", "align": "right"},
+            {"key": "part", "label": "of the floor", "kind": "number", "align": "right"},
+        ],
+        [
+            {
+                "cells": {
+                    "name": {"text": findings.character_name(context.character)},
+                    "follow": {"text": findings.describe_successors(context)},
+                    "share": {"text": f"{context.count} / {count}"},
+                    "entropy": {"text": findings.entropy_words(context)},
+                    "part": {"text": f"{context.count * context.entropy / count:.3f}"},
+                }
+            }
+            for context in contexts
+        ],
+        key="memory-string-contexts",
+        label="The characters that go on in several ways",
+        caption="Only characters that are followed by different ones; every other one leaves nothing open.",
+    )

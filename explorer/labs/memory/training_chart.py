@@ -1,0 +1,230 @@
+"""Results on recall: accuracy by training step and by length, and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import MODELS
+from explorer.experiments.recall import SOLVED, RecallVariant
+from explorer.figures.comparison import Line
+from explorer.figures.recall import accuracy_by_length, accuracy_by_step
+from explorer.inspection.compare import mean_and_range, metric_over_seeds
+from explorer.jobs.estimate import format_duration
+from explorer.labs.memory import findings
+from explorer.labs.memory.findings import RecallResult
+from explorer.labs.memory.state import MemoryState
+from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
+from explorer.training.config import RunConfig
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.components.table import draw_table
+from explorer.ui.training import train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.step_playback import last_step, playback
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.wording import count_seeds, join_words
+
+HEIGHT, NARROW = 230, 190
+
+
+def recall_results(variants: Mapping[str, RecallVariant], views: Mapping[str, RunView]) -> dict[str, RecallResult]:
+    """Return the results of the runs that are finished."""
+    results = {}
+    for name, view in views.items():
+        if (
+            train_controls.is_finished(view)
+            and view.result is not None
+            and (result := _recall_result(variants[name], view.config, view.result))
+        ):
+            results[name] = result
+    return results
+
+
+@lru_cache(maxsize=512)
+def _recall_result(variant: RecallVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
+    return findings.recall_result(variant, config, curves)
+
+
+def group_by_architecture(variants: Mapping[str, RecallVariant]) -> dict[str, list[str]]:
+    """Return the names of the variants by architecture."""
+    groups: dict[str, list[str]] = {}
+    for name, each in variants.items():
+        groups.setdefault(each.model, []).append(name)
+    return groups
+
+
+# ---- at other lengths
+
+
+def length_chart(
+    state: MemoryState, variants: Mapping[str, RecallVariant], results: Mapping[str, RecallResult]
+) -> None:
+    """Draw the accuracy by length, a panel for each architecture."""
+    task = state.task
+    panels = []
+    for model, names in group_by_architecture(variants).items():
+        lines = [_length_line(results[name]) for name in names if name in results]
+        panels.append(
+            Panel(
+                f"lengths-{model}",
+                accuracy_by_length(lines, task.length, max(evaluation_lengths(task.length)), 1 / task.symbols),
+                alt=_alt_text(MODELS[model].title, [results[name] for name in names if name in results]),
+                title=MODELS[model].title,
+                colour=MODELS[model].colour,
+                tracks=_value_tracks([variants[name] for name in names if name in results]),
+                rest=float(task.length),
+            )
+        )
+    draw_plot_frame(panels, key="memory-lengths", height=HEIGHT, narrow_height=NARROW)
+    st.caption(
+        f"The share of 256 fresh sequences whose first symbol is named, by their length. {_line_caption(state)} "
+        f"Dashed line: guessing. Upright line: the trained length, {task.length:,}; nothing was trained at any other."
+    )
+
+
+def _line_caption(state: MemoryState) -> str:
+    return (
+        f"Line: mean of {count_seeds(state.seeds)}. Band: lowest to highest." if state.seeds > 1 else "Line: one seed."
+    )
+
+
+def _length_line(each: RecallResult) -> Line:
+    values = mean_and_range(each.by_length.T)
+    row = MODELS[each.variant.model]
+    lengths = np.array(each.lengths, float)
+    return Line(each.variant.label, each.variant.words, row.colour, each.variant.dash, lengths, *values.T)
+
+
+def _value_tracks(variants: Iterable[RecallVariant]) -> list[dict[str, object]]:
+    return value_tracks([(each.label, MODELS[each.model].colour) for each in variants])
+
+
+def _alt_text(title: str, results: list[RecallResult]) -> str:
+    """Return the panel in words."""
+    parts = []
+    for each in results:
+        far = min(MAX_EVALUATED_LENGTH, max(each.lengths))
+        here, there = (
+            float(np.mean(each.accuracy_at(length))) for length in (each.config.task_as(RecallConfig).length, far)
+        )
+        parts.append(f"{each.variant.words} {here:.2f} at the trained length and {there:.2f} at {far:,}")
+    return f"{title}, accuracy by the length asked: {'; '.join(parts) or 'no run yet'}."
+
+
+def results_table(
+    state: MemoryState,
+    variants: Mapping[str, RecallVariant],
+    results: Mapping[str, RecallResult],
+    views: Mapping[str, RunView],
+) -> None:
+    """Draw all numbers, a row for each variant."""
+    length = state.length
+    lengths = evaluation_lengths(length)
+    compared = dict.fromkeys((length - 1, length + 1, 2 * length, MAX_EVALUATED_LENGTH))
+    others = [n for n in compared if n in lengths and n != length]
+    chance = 1 / state.symbols
+    length_labels = {str(n): f"at {n:,}" for n in others}
+    numbers = {"steps": "steps", "first": "solved after", **length_labels, "seconds": "trained in"}
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "model", "kind": "model", "align": "left"},
+        {"key": "solved", "label": f"right at {length:,}", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+    ]
+    columns += [{"key": key, "label": label, "kind": "number", "align": "right"} for key, label in numbers.items()]
+    rows = []
+    for name, each in results.items():
+        cells: dict[str, object] = {
+            "name": {"text": variants[name].title, "colour": MODELS[variants[name].model].colour},
+            "solved": {
+                "text": f"{each.solved} of {len(each.accuracy)} seed{'s' if len(each.accuracy) > 1 else ''}",
+                "values": [round(float(v), 4) for v in each.accuracy],
+            },
+            "steps": {"text": f"{each.config.steps:,}"},
+            "first": {"text": _format_steps(each)},
+            "seconds": {"text": format_duration(views[name].seconds or 0.0)},
+        }
+        cells |= {str(n): {"text": _format_mean(each.accuracy_at(n))} for n in others}
+        rows.append({"cells": cells})
+    if rows:
+        draw_table(
+            columns,
+            rows,
+            key="memory-results",
+            label="Results on recall, a row a model",
+            caption=f"A dot for each seed; solved: right in at least {SOLVED:.0%} of 256 fresh sequences. Elsewhere: "
+            f"{'mean of all seeds; ' if state.seeds > 1 else ''}guessing is right in {chance:.2f}. Trained in: all "
+            "seeds together.",
+        )
+
+
+def _format_steps(each: RecallResult) -> str:
+    steps = each.solved_at[each.solved_at >= 0]
+    if not len(steps):
+        return "–"
+    low, high = int(steps.min()), int(steps.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _format_mean(values: Float[ndarray, " replicas"]) -> str:
+    return "–" if np.isnan(values).all() else f"{float(np.nanmean(values)):.2f}"
+
+
+# ---- while they learn
+
+
+def learning_chart(
+    state: MemoryState, variants: Mapping[str, RecallVariant], views: Mapping[str, RunView], request: TrainRequest
+) -> None:
+    """Draw the accuracy by step, a panel for each architecture; the browser polls while any trains."""
+    races = request.train_count
+    train_controls.draw_live_frame(
+        "memory-race",
+        state.configs,
+        request.requested_runs,
+        views,
+        lambda now: _learning_panels(state, variants, now, races),
+        height=HEIGHT,
+        narrow_height=NARROW,
+    )
+    outcome = train_controls.describe_outcome(views)
+    st.caption(
+        f"{outcome} Accuracy on 256 fresh sequences, asked every 20 steps. Above, at its end, each is asked "
+        "about 256 others. Dashed line: guessing.".strip()
+    )
+
+
+def _learning_panels(
+    state: MemoryState, variants: Mapping[str, RecallVariant], views: Mapping[str, RunView], races: int
+) -> tuple[list[Panel], Playback]:
+    last = last_step(views)
+    panels = [
+        _learning_panel(model, tuple((variants[n], views[n].curves) for n in names), last, 1 / state.symbols)
+        for model, names in group_by_architecture({name: variants[name] for name in views}).items()
+    ]
+    return panels, playback(views, races, "recall")
+
+
+@lru_cache(maxsize=64)
+def _learning_panel(
+    model: str, variants: tuple[tuple[RecallVariant, Curves | None], ...], last: int, chance: float
+) -> Panel:
+    """Return one panel; it is cached for all visitors of the same runs."""
+    row, lines = MODELS[model], []
+    for variant, curves in variants:
+        lines.append(
+            Line(variant.label, variant.words, row.colour, variant.dash, *metric_over_seeds(curves, "accuracy"))
+        )
+    words = join_words([variant.words for variant, _ in variants])
+    return Panel(
+        f"learning-{model}",
+        accuracy_by_step(lines, last, chance),
+        alt=f"{row.title}: accuracy on fresh sequences by step, {words}.",
+        title=row.title,
+        colour=row.colour,
+        tracks=_value_tracks([variant for variant, _ in variants]),
+    )

@@ -1,0 +1,128 @@
+"""The best accuracy that a linear readout of word counts can reach: as a formula, and for every P("not")."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from explorer.figures import linear_readout_ceiling
+from explorer.labs.negation import findings
+from explorer.labs.negation.results_tables import sentences_table
+from explorer.labs.negation.session import NegationSession
+from explorer.tasks.ceiling import cross_entropy_accuracy
+from explorer.tasks.ceiling import linear_readout_ceiling as ceiling
+from explorer.tasks.negation import Negation, NegationConfig
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.state.session import setting_widget
+from explorer.ui.training.run_view import RunView
+
+
+def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
+    """Draw the best accuracy of a linear readout, where cross-entropy leads, and every sentence."""
+    config = session.experiment.task
+    task = Negation(config)
+    best, cross_entropy = ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
+    bag = views.get("bag_of_words")
+    final = bag.curves.last("exact_accuracy") if bag and bag.curves else None
+    st.header("Why counting cannot work" if best < 1 - 1e-9 else "Where counting is enough", anchor=False)
+    st.subheader(findings.ceiling_finding(best, cross_entropy, final), anchor=False)
+    left, right = st.columns([10, 12], gap="large")
+    with left:
+        st.markdown(
+            "A sum of word weights gives “not” one weight for every verb. If that weight lifts *consume* and *destroy* "
+            "over the line, it lifts *preserve* with them. Some sentence must stay wrong; the best any counting model "
+            "can do is to give up the rarest:"
+        )
+        st.latex(_formula(config, best))
+        st.markdown(_formula_words(config))
+        setting_widget(session, "p_not", "Probability of “not”", section="why")
+    with right:
+        draw_plot_frame(
+            [_ceiling_panel(config, best, cross_entropy, () if final is None else tuple(final.tolist()))],
+            key="negation-ceiling",
+            height=300,
+            columns=1,
+        )
+    ends = tuple(
+        (view.row.title, view.row.colour, tuple(view.result.last("exact_accuracy").tolist()))
+        for view in views.values()
+        if view.result
+    )
+    if ends:
+        draw_plot_frame(
+            [_accuracy_panel(ends, best, cross_entropy)],
+            key="negation-exact",
+            height=70 + 48 * len(ends),
+            columns=1,
+        )
+    sentences_table(task, views)
+
+
+def _formula(task: NegationConfig, best: float) -> str:
+    """Return the ceiling as a LaTeX formula with the numbers of this task."""
+    p = task.p_not
+    if task.max_nots == 1:
+        return rf"1 - \tfrac{{1}}{{3}}\min(p, 1 - p) = 1 - \tfrac{{1}}{{3}}\cdot {min(p, 1 - p):.4g} = {best:.4f}"
+    return (
+        rf"\max_{{\pm}} \sum_{{\text{{verb}}}} \max_{{t}} P(\text{{verb}},\, k\ \text{{nots}}\colon\ "
+        rf"[k \ge t]^{{\pm}} = \text{{truth}}) = {best:.4f}"
+    )
+
+
+def _formula_words(task: NegationConfig) -> str:
+    """Return the explanation of the formula."""
+    if task.max_nots == 1:
+        return (
+            f"“Not” stands in {100 * task.p_not:.3g} of 100 sentences and each verb in a third of them. The cheapest "
+            f"to give up is one verb {'with' if task.p_not <= 0.5 else 'without'} its “not”."
+        )
+    return (
+        "With its one weight, “not” can only push all verbs the same way. So each verb says *sustain* from some number "
+        "of “not”s on (or up to some number), and each may choose its number t: the best is found by trying all."
+    )
+
+
+@lru_cache(maxsize=64)
+def _accuracies_by_p_not(max_nots: int, held_out: str) -> tuple[list[float], list[float], list[float]]:
+    """Return probabilities of "not", and for each the ceiling and the accuracy that cross-entropy leads to."""
+    probabilities = [round(float(p), 4) for p in np.linspace(0.005, 0.995, 199)]
+    tasks = [Negation(NegationConfig(p_not=p, max_nots=max_nots, held_out=held_out)).sentences for p in probabilities]  # type: ignore[arg-type]
+    return probabilities, [ceiling(t) for t in tasks], [cross_entropy_accuracy(t) for t in tasks]
+
+
+@lru_cache(maxsize=64)
+def _ceiling_panel(task: NegationConfig, best: float, cross_entropy: float, final: tuple[float, ...]) -> Panel:
+    """Return both accuracies over P(not), and the final accuracy of each seed of a bag of words."""
+    probabilities, ceilings, cross_entropies = _accuracies_by_p_not(task.max_nots, task.held_out)
+    return Panel(
+        "ceiling",
+        linear_readout_ceiling.ceiling_by_probability(
+            probabilities, ceilings, cross_entropies, task.p_not, list(final)
+        ),
+        alt=f"Ceiling of counting and where cross-entropy leads, over the probability of “not”: at "
+        f"{task.p_not:g} they are {best:.4f} and {cross_entropy:.4f}.",
+        title="Both marks, for every P(not)",
+        caption="Both lines are exact, without any training. Dots: the seeds of this page's bag of words.",
+    )
+
+
+@lru_cache(maxsize=64)
+def _accuracy_panel(ends: tuple[tuple[str, str, tuple[float, ...]], ...], best: float, cross_entropy: float) -> Panel:
+    """Return the exact accuracy of every seed against the ceiling.
+
+    `ends` holds title, colour and values of each model.
+    """
+    numbers = "; ".join(f"{title} {', '.join(f'{value:.3f}' for value in values)}" for title, _, values in ends)
+    return Panel(
+        "exact-accuracy",
+        linear_readout_ceiling.final_accuracy_figure(
+            [linear_readout_ceiling.FinalAccuracy(*end) for end in ends], best, cross_entropy
+        ),
+        alt=f"Exact accuracy of every seed against the ceiling of counting, {best:.4f}: {numbers}.",
+        title="Exact accuracy, every seed",
+        caption="Every sentence of the grammar, weighted by its probability: no luck of a sampled test set "
+        "in it. A dot a seed.",
+    )

@@ -1,0 +1,20 @@
+"""What one visitor has on the negation page: the experiment and the last sentence that could be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from explorer.labs.negation.state import NegationLab
+from explorer.tasks.negation import VOCABULARY
+from explorer.ui.state.session import ExperimentSession
+
+
+@dataclass
+class NegationSession(ExperimentSession[NegationLab]):
+    """The session of the negation page."""
+
+    state: NegationLab = field(default_factory=NegationLab)
+    words: tuple[str, ...] = VOCABULARY.split(NegationLab.say)  # the last valid sentence: the models are asked about it
+
+    def kept_across_runs(self) -> dict[str, str]:
+        return {"say": self.experiment.say}

@@ -1,0 +1,155 @@
+"""The learning curves of the negation page, during and after training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import MODELS, model_row, models_of
+from explorer.figures.learning_curves import HIGH, LOW, MEAN, learning_curve
+from explorer.inspection.compare import downsample
+from explorer.labs.negation.session import NegationSession
+from explorer.labs.negation.state import NegationLab
+from explorer.tasks.ceiling import linear_readout_ceiling
+from explorer.tasks.negation import Negation
+from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, Playback
+from explorer.ui.state.session import bind_widget, setting_widget
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import count_seeds
+
+_LABELS = {
+    "width": "Width of the embeddings",
+    "hidden": "Hidden units",
+    "window": "Window, in tokens",
+    "heads": "Heads",
+    "layers": "Layers",
+    "start": "Start of the embeddings (standard deviation)",
+    "epochs": "Epochs",
+    "learning_rate": "Learning rate",
+}
+_MODEL_SETTINGS = {
+    model: {name: _LABELS[name] for name in NegationLab.own_settings(model)} for model in models_of("negation")
+}
+
+
+def training_section(session: NegationSession) -> None:
+    """Draw the learning curves of all models, with the settings and the Train button."""
+    lab = session.experiment
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("The race", anchor=False)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            ties = bind_widget(
+                session, "metric", lab.metric, lambda lab, m: lab.with_view_fields(metric=m or lab.metric)
+            )
+            st.segmented_control("Draw", ["accuracy", "loss"], label_visibility="collapsed", **ties)
+            with st.popover("Settings", icon=":material/tune:"):
+                _training_settings(session)
+            train_controls.draw_train_button(session)
+    _learning_curves(session)
+
+
+def _training_settings(session: NegationSession) -> None:
+    """Draw the choice of the models, the seeds and the settings of each model."""
+    titles = {model: MODELS[model].title for model in models_of("negation")}
+    ties = bind_widget(session, "models", list(session.experiment.models), lambda lab, models: lab.with_models(models))
+    st.pills("Who races", list(titles), format_func=titles.__getitem__, selection_mode="multi", wrap=True, **ties)
+    for name, label in (("replicas", "Seeds side by side"), ("seed", "First seed"), ("batch_size", "Batch size")):
+        setting_widget(session, name, label, section="race")
+    model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="settings-of")
+    for name in _MODEL_SETTINGS[model]:
+        setting_widget(session, name, _MODEL_SETTINGS[model][name], model=model, section="race")
+    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda lab: lab.reset()))
+
+
+def _learning_curves(session: NegationSession) -> None:
+    """Draw the curves; during training the browser polls for new ones."""
+    lab, races = session.experiment, session.train_count
+    views = run_view.run_views(lab.configs, session.requested_runs)
+    train_controls.draw_live_frame(
+        "negation-race",
+        lab.configs,
+        session.requested_runs,
+        views,
+        lambda current: _panels(lab, current, races),
+        height=220,
+        narrow_height=160,
+    )
+    many = lab.value("replicas") > 1
+    band = (
+        f"Line: mean of {count_seeds(lab.value('replicas'))}. Band: lowest to highest seed. "
+        if many
+        else "Line: one seed. "
+    )
+    what = (
+        f"{lab.task.test_size:,} test sentences a seed. Dashed: the best any counting model can do on endless text, "
+        f"{linear_readout_ceiling(Negation(lab.task).sentences):.4f}; a sampled test set may land above it by luck."
+        if lab.metric == "accuracy"
+        else "Cross-entropy over all training sentences, in nats."
+    )
+    st.caption(f"{train_controls.describe_outcome(views)} {band}{what}")
+
+
+def _panels(lab: NegationLab, views: Mapping[str, RunView], races: int) -> tuple[list[Panel], Playback]:
+    best = linear_readout_ceiling(Negation(lab.task).sentences)
+    last_epoch = max(view.config.epochs for view in views.values())
+    accuracy = lab.metric == "accuracy"
+    metric = "test_accuracy" if accuracy else "train_loss"
+    span = _axis_range([view.curves.metrics[metric] for view in views.values() if view.curves], accuracy)
+    marks = [(best, "ceiling" if i == 0 else "") if accuracy else None for i in range(len(views))]
+    panels = [
+        _panel(view.curves, view.config, lab.metric, last_epoch, span, mark)
+        for view, mark in zip(views.values(), marks, strict=True)
+    ]
+    return panels, _playback(races, views, last_epoch)
+
+
+@lru_cache(maxsize=256)
+def _panel(
+    curves: Curves | None,
+    config: RunConfig,
+    metric: str,
+    last_epoch: int,
+    span: tuple[float, float],
+    mark: tuple[float, str] | None,
+) -> Panel:
+    """Return the curve of one model, drawn once for all visitors who follow the same training."""
+    row = model_row(config.model)
+    measure = "test_accuracy" if metric == "accuracy" else "train_loss"
+    values, epochs = np.zeros((0, config.replicas)), np.zeros(0)
+    if curves is not None:
+        values = curves.metrics[measure]
+        epochs = curves.axis_values("epoch", curves.evaluated, config.steps_per_epoch)
+    spread = np.column_stack([values.mean(axis=1), values.min(axis=1), values.max(axis=1)])
+    kept = downsample(spread, max_points=150)  # of small multiples
+    end = f"{values[-1].mean():.3f}" if len(values) else "–"
+    return Panel(
+        f"{row.name}-{measure}",
+        learning_curve(epochs[kept], values[kept], row.title, row.colour, row.dash, last_epoch, span, mark),
+        alt=f"{row.title}: {metric} over epochs, at the end {end} on average.",
+        title=row.title,
+        colour=row.colour,
+        value=end,
+        track=(MEAN, LOW, HIGH),
+    )
+
+
+def _playback(races: int, views: Mapping[str, RunView], last_epoch: int) -> Playback:
+    reached = max((int(view.epochs[-1]) for view in views.values() if len(view.epochs)), default=0)
+    runs_shown = ".".join(key(view.config) for view in views.values())
+    return train_controls.playback(views, races, runs_shown, last_epoch, reached)
+
+
+def _axis_range(curves: Sequence[Float[ndarray, "_ replicas"]], accuracy: bool) -> tuple[float, float]:
+    """Return one range of the y axis for all models, constant over the epochs."""
+    if accuracy:
+        lowest = min((float(values.min()) for values in curves if len(values)), default=0.5)
+        return (min(0.42, lowest - 0.02) if lowest < 0.5 else 0.42), 1.03
+    return 0.0, max((float(values.max()) for values in curves if len(values)), default=0.7) * 1.05

@@ -1,0 +1,159 @@
+"""Sentences on position encodings, made from the outputs of models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.figures.positions import ROUNDING
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.positions import OrderDistance
+
+SCHEME_NAMES = {
+    "none": "no positions",
+    "sinusoidal": "sines",
+    "learned": "learned positions",
+    "rotary": "rotary positions",
+}
+
+
+# ---- two sentences
+
+
+def order_finding(first: Sequence[str], second: Sequence[str], models: Sequence[OrderDistance]) -> str:
+    """Say which models distinguish two sentences of the same words."""
+    count = len(models[0].sentence_distance)
+    if list(first) == list(second):
+        return "This is one sentence twice: nobody has a difference to see."
+    if sorted(first) != sorted(second):
+        return "These sentences have not the same words, and that every model sees, with positions or without."
+    blind = [one for one in models if float(one.sentence_distance.max()) < ROUNDING]
+    if not blind:
+        return f"The same words in another order: every one of these models sees it, in all {count_seeds(count)}."
+    names = join_words([_model_name(one) for one in blind])
+    return (
+        f"The same words in another order: {names} cannot tell, in any of {count_seeds(count)}."
+        if len(blind) < len(models)
+        else f"The same words in another order, and none of these models can tell, in any of {count_seeds(count)}."
+    )
+
+
+def causal_mask_finding(models: Sequence[OrderDistance]) -> str:
+    """Say what a causal mask alone reveals about word order."""
+    encoder, decoder = (
+        next(one for one in models if one.positions == "none" and one.causal is mask) for mask in (False, True)
+    )
+    parts = []
+    if encoder.word_distance is not None:
+        most = float(encoder.word_distance.max())
+        if most < ROUNDING:
+            parts.append(
+                "Without positions an encoder gives each word the same vector in both sentences; what differs, at "
+                f"most {_power_of_ten(most)} of its length, is rounding: it adds the same numbers in another order."
+            )
+        else:
+            parts.append(f"Without positions an encoder’s words differ by up to {most:.2g} of their length.")
+    low, high = float(decoder.sentence_distance.min()), float(decoder.sentence_distance.max())
+    if low > ROUNDING:
+        parts.append(
+            f"With a causal mask the same model is not blind: {low:.2f} to {high:.2f}. Each word sees those before it, "
+            "so the mask itself tells the order."
+        )
+    return " ".join(parts)
+
+
+def _power_of_ten(value: float) -> str:
+    """Format a small number with one digit and a power of ten: 2·10⁻⁷."""
+    if value == 0:
+        return "0"
+    digit, _, power = f"{value:.0e}".partition("e")
+    return f"{digit}·10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def _model_name(model: OrderDistance) -> str:
+    with_ = "without positions" if model.positions == "none" else f"with {SCHEME_NAMES[model.positions]}"
+    return f"{'a causal decoder' if model.causal else 'an encoder'} {with_}"
+
+
+def row_label(model: OrderDistance) -> str:
+    """Return the label of a model beside the axis."""
+    return f"{SCHEME_NAMES[model.positions]}{', causal' if model.causal else ''}"
+
+
+# ---- digits
+
+
+@dataclass(frozen=True, eq=False)
+class CopyAccuracy:
+    """Exact match of a trained model at each tested length."""
+
+    words: str
+    lengths: tuple[int, ...]
+    exact: Float[ndarray, "replicas lengths"]
+
+    def accuracy_at(self, length: int) -> float:
+        """Return the mean over seeds at this length; NaN if it was not tested."""
+        return float(self.exact[:, self.lengths.index(length)].mean()) if length in self.lengths else float("nan")
+
+    def longest_solved(self, level: float = 0.5) -> int:
+        """Return the longest length up to which exact match is at least `level` on average; 0 if none."""
+        enough = self.exact.mean(axis=0) >= level
+        return self.lengths[-1] if enough.all() else int(np.array((0, *self.lengths))[int(np.argmin(enough))])
+
+
+def length_verdict(results: Mapping[str, CopyAccuracy], longest: int) -> str:
+    """Say up to which length each model copies at least half of the rows, and whether any goes beyond training."""
+    successful = [one for one in results.values() if one.longest_solved() >= longest]
+    beyond = [one for one in successful if one.longest_solved() > longest]
+    if not successful:
+        best = max(results.values(), key=CopyAccuracy.longest_solved)
+        return (
+            f"Nobody gets half of the rows right at the {longest} digits that were trained; {best.words} comes "
+            f"nearest, up to {best.longest_solved()}."
+        )
+    names = capitalize(join_words([one.words for one in successful]))
+    first = f"{names} get{'s' if len(successful) == 1 else ''} at least half of the rows right up to {longest} digits"
+    if not beyond:
+        best = max(successful, key=lambda one: one.accuracy_at(longest + 1))
+        after = f"at {longest + 1} the best, {best.words}, has {best.accuracy_at(longest + 1):.2f}"
+        return f"{first}, as trained; {after if best.accuracy_at(longest + 1) >= 0.005 else f'at {longest + 1} none'}."
+    more = join_words([f"{one.words} up to {one.longest_solved()}" for one in beyond])
+    return f"{first}, as trained; beyond that {more}."
+
+
+def extrapolation_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:
+    """Say how accuracy falls beyond the longest trained length."""
+    falls = [
+        f"{one.words} {one.accuracy_at(longest):.2f}, {one.accuracy_at(longest + 1):.2f}, "
+        f"{one.accuracy_at(longest + 2):.2f}"
+        for one in results.values()
+    ]
+    last = max(one.lengths[-1] for one in results.values())
+    best = max(results.values(), key=lambda one: float(np.nan_to_num(one.accuracy_at(last))))
+    reached = best.accuracy_at(last)
+    end = (
+        f"At {last} digits the best, {best.words}, has {reached:.2f}."
+        if reached >= 0.005
+        else f"At {last} digits nobody gets a row right."
+    )
+    return f"At {longest}, {longest + 1} and {longest + 2} digits: {'; '.join(falls)}. {end}"
+
+
+def no_positions_finding(results: Mapping[str, CopyAccuracy], longest: int) -> str:
+    """Say how far the causal mask alone carries a model without position encoding."""
+    one, others = results.get("none"), [each for name, each in results.items() if name != "none"]
+    if one is None or not others:
+        return ""
+    reach, best = one.longest_solved(), max(each.longest_solved() for each in others)
+    how = f"up to {number_word(reach)} digit{'' if reach == 1 else 's'}" if reach else "at no length"
+    more = "as far as any other" if reach >= best else f"the others up to {number_word(best)}"
+    return (
+        f"Without positions half of the rows come out right {how}, {more}: the mask says what came before, not where."
+    )

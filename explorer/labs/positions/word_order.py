@@ -1,0 +1,104 @@
+"""Two sentences of the same words: which untrained models distinguish them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from explorer.figures.positions import order_sensitivity
+from explorer.labs.positions import findings
+from explorer.labs.positions.state import MAX_CHARACTERS, PositionsState
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.deferred_sections import show_latest
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.comparison_state import COLOUR
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.wording import count_seeds
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.positions import OrderDistance
+
+MAX_WORDS = 20
+HEIGHT = 420
+
+
+@dataclass(frozen=True, eq=False)
+class OrderComparison:
+    """Two sentences, and the distance of their vectors in every kind of model."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    models: list[OrderDistance]
+
+
+def word_order_section(session: PageSession[PositionsState]) -> None:
+    """Draw the fields for both sentences and how far apart the models place them."""
+    st.header("Who hit whom? Word order without positions", anchor=False)
+    explanation(
+        "Write the same words in two orders. Transformers as they start, with two layers and random weights, turn each "
+        "sentence into one vector, the mean of their outputs."
+    )
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name, label in (("first", "One sentence"), ("second", "The same words in another order")):
+
+            def make(s: PositionsState, text: str, name: str = name) -> PositionsState:
+                written: dict[str, Any] = {name: text}
+                return replace(s, **written)
+
+            binding = bind_widget(session, f"positions.{name}", getattr(state, name), make)
+            st.text_input(label, max_chars=MAX_CHARACTERS, width=330, **binding)
+        st.button(
+            "Turn round",
+            icon=":material/swap_horiz:",
+            help="The second sentence becomes the first one, from its last word to its first.",
+            on_click=lambda: session.change(lambda s: replace(s, second=" ".join(reversed(s.first.split())))),
+            key="positions.turn",
+        )
+    typed = [(name, getattr(state, name).lower().split()) for name in ("first", "second")]
+    show_problems(
+        f"The {name} sentence has {len(words)} words; {MAX_WORDS} are read. The rest was left out."
+        for name, words in typed
+        if len(words) > MAX_WORDS
+    )
+    first, second = (tuple(words[:MAX_WORDS]) for _, words in typed)
+    if not first or not second:
+        show_problems(["A sentence is empty: write a few words in both."])
+        return
+    jobs = {"read": (("positions-order", first, second), partial(_compare, first, second))}
+    show_latest("positions-order", lambda: jobs, _draw, "The models read both sentences …", HEIGHT)
+
+
+def _compare(first: tuple[str, ...], second: tuple[str, ...]) -> OrderComparison:
+    from explorer.inspection.transformer.positions import word_order_distances
+
+    return OrderComparison(first, second, word_order_distances(first, second))
+
+
+def _draw(result: Mapping[str, OrderComparison], old: frozenset[str]) -> None:
+    comparison = result["read"]
+    st.subheader(
+        escape_markdown(findings.order_finding(comparison.first, comparison.second, comparison.models)), anchor=False
+    )
+    rows = [findings.row_label(one) for one in comparison.models]
+    apart = np.stack([one.sentence_distance for one in comparison.models])
+    summary = "; ".join(
+        f"{row} {values.min():.2g} to {values.max():.2g}" for row, values in zip(rows, apart, strict=True)
+    )
+    panel = Panel(
+        "order",
+        order_sensitivity(rows, [one.causal for one in comparison.models], apart, COLOUR),
+        alt=f"How far the two sentences are apart, as a share of their vectors’ length: {summary}.",
+    )
+    draw_plot_frame([panel], key="positions-order-figure", height=330, narrow_height=330, columns=1)
+    st.caption(
+        f"How far the two sentence vectors stand apart, as a share of their length; a dot for each of "
+        f"{count_seeds(apart.shape[1])}. Circles: encoders, where every word sees every other. Hollow: causal decoders."
+    )
+    if sorted(comparison.first) == sorted(comparison.second) and comparison.first != comparison.second:
+        explanation(escape_markdown(findings.causal_mask_finding(comparison.models)))

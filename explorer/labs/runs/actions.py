@@ -1,0 +1,134 @@
+"""Actions on stored runs: compare, export, import, delete and describe. Each reports its error on the page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from explorer.environment import environment
+from explorer.errors import LineageError
+from explorer.jobs import limits
+from explorer.labs.runs.state import RunsState
+from explorer.run_store import operations, store
+from explorer.run_store.archive.read import import_zip
+from explorer.run_store.archive.write import pack
+from explorer.ui import wording
+from explorer.ui.page_sections import show_problems
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.visitor import current_tab, current_visitor
+
+log = logging.getLogger(__name__)
+
+
+def delete_runs(session: PageSession[RunsState], keys: Sequence[str]) -> None:
+    """Delete runs. They can be restored until the visitor leaves the page."""
+    me = current_visitor()
+    if session.attempt(lambda: operations.delete_runs(keys, me.id, me.operator)):
+        current_tab().deleted.extend(keys)
+        session.state = replace(session.state, runs=(), run="")
+
+
+def restore_runs(session: PageSession[RunsState]) -> None:
+    """Restore the runs that were deleted since the visitor opened the page."""
+    me, keys = current_visitor(), list(current_tab().deleted)
+    if session.attempt(lambda: operations.restore_runs(keys, me.id, me.operator)):
+        current_tab().deleted.clear()
+
+
+def change_card(session: PageSession[RunsState], key: str, **fields: Any) -> None:
+    """Change the name, tags, note or pin of a run."""
+    me = current_visitor()
+    session.attempt(lambda: operations.edit_card(key, me.id, me.operator, **fields))
+
+
+def import_run(session: PageSession[RunsState], content: bytes) -> str:
+    """Import a zip; return the key of its run, or an empty string if it was refused."""
+    keys: list[str] = []
+    session.attempt(lambda: keys.append(import_zip(content, current_visitor().id, limits.check).key))
+    return keys[0] if keys else ""
+
+
+def export_run(key: str) -> bytes:
+    """Return a run as a zip; empty if it has been deleted in the meantime."""
+    try:
+        return pack(store.find(key))
+    except LineageError as error:
+        log.warning("run %s could not be packed: %s", key, error)
+        return b""
+
+
+def may_change(key: str) -> bool:
+    """Return whether this visitor may change a run."""
+    me = current_visitor()
+    try:
+        return operations.may_change(store.find(key), me.id, me.operator)
+    except LineageError:
+        return me.operator
+
+
+def actions_row(session: PageSession[RunsState], compare: Mapping[str, str], most_compared: int) -> None:
+    """Draw the actions on the selected runs.
+
+    `compare` is the address of the Compare page as the visitor left it, `most_compared` how many runs fit there.
+    """
+    selected = session.state.runs
+    me, deleted = current_visitor(), current_tab().deleted
+    with st.container(horizontal=True, vertical_alignment="center", height="content"):
+        st.page_link(
+            "compare.py",
+            label=f"Compare {wording.number_word(len(selected))}" if selected else "Compare",
+            query_params={**compare, "runs": ",".join(selected)},
+            icon=":material/stacked_line_chart:",
+            disabled=not 1 <= len(selected) <= most_compared,
+            help=None if len(selected) <= most_compared else f"At most {most_compared} at once.",
+        )
+        one = selected[0] if len(selected) == 1 else ""
+        st.download_button(
+            "Export",
+            (lambda: export_run(one)) if one else b"",
+            file_name=f"lineage_{one}.zip",
+            mime="application/zip",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=not one,
+            help="One zip with the configuration, the metrics as CSV, the weights as safetensors and a model card."
+            if one
+            else "Tick one run.",
+        )
+        mine = bool(selected) and all(may_change(key) for key in selected)
+        st.button(
+            "Delete",
+            icon=":material/delete:",
+            on_click=delete_runs,
+            args=(session, selected),
+            disabled=not mine,
+            help=None if mine or not selected else "Among them are runs of somebody else, or such as ship.",
+        )
+        _import_popover(session)
+        if deleted:
+            count = f"{wording.number_word(len(deleted))} run{'' if len(deleted) == 1 else 's'}"
+            st.button(f"Undo: bring back {count}", icon=":material/undo:", on_click=restore_runs, args=(session,))
+            st.caption("Gone for good when you leave this page.")
+        elif me.operator:
+            st.caption("You are the operator.")
+
+
+@st.fragment
+def _import_popover(session: PageSession[RunsState]) -> None:
+    """Draw the upload of a run that was exported as a zip."""
+    with st.popover("Import", icon=":material/upload:"):
+        most = environment().most_upload // 1_000_000
+        with st.form("import", border=False):  # the button of a form waits for an upload that is under way
+            upload = st.file_uploader("A zip that was exported from Lineage", type="zip", max_upload_size=max(most, 1))
+            pressed = st.form_submit_button("Import it", icon=":material/upload:")
+        if pressed and upload is None:
+            show_problems(["There is no file yet. Choose a zip first."])
+        elif pressed and upload is not None:
+            if key := import_run(session, upload.getvalue()):
+                session.state = replace(session.state, run=key)
+                st.rerun()
+            show_problems(session.problems)

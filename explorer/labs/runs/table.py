@@ -1,0 +1,106 @@
+"""The table of the Runs page and its filters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import streamlit as st
+
+from explorer.catalogue import MODELS, TASKS
+from explorer.jobs.estimate import format_duration
+from explorer.labs.runs.descriptions import (
+    describe_end,
+    describe_settings,
+    display_name,
+    format_age,
+    format_bytes,
+    format_result,
+)
+from explorer.labs.runs.state import RunsState
+from explorer.run_store import index
+from explorer.run_store.index import Entry
+from explorer.ui.components.table import draw_table
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.web.visitors import Visitor
+
+
+def filters_row(session: PageSession[RunsState]) -> None:
+    """Draw the filters above the table."""
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ties = bind_widget(session, "runs.text", state.text, lambda s, text: replace(s, text=text.strip()))
+        st.text_input("Look for", width=210, placeholder="a name, a tag, a key", **ties)
+        _multiple_filter(session, "models", "Models", {name: row.title for name, row in MODELS.items()})
+        if len(TASKS) > 1:
+            _multiple_filter(session, "tasks", "Tasks", {name: row.title for name, row in TASKS.items()})
+        if tags := index.all_tags():
+            _multiple_filter(session, "tags", "Tags", {tag: tag for tag in tags})
+        for name, label, options in (
+            ("when", "When", ("ever", "today", "this week", "this month")),
+            ("whose", "Whose", ("everybody's", "mine", "shipped")),
+        ):
+            ties = bind_widget(session, f"runs.{name}", getattr(state, name), partial(_with_filter, name))
+            st.selectbox(label, options, width=150, **ties)
+
+
+def _multiple_filter(session: PageSession[RunsState], name: str, label: str, options: Mapping[str, str]) -> None:
+    """Draw a filter that takes several values; `options` maps values to their titles."""
+    selected = [value for value in getattr(session.state, name) if value in options]
+    ties = bind_widget(session, f"runs.{name}", selected, lambda s, values: _with_filter(name, s, tuple(values)))
+    st.multiselect(label, list(options), format_func=options.__getitem__, width=210, placeholder="all", **ties)
+
+
+def _with_filter(name: str, state: RunsState, value: object) -> RunsState:
+    return RunsState(**{**vars(state), name: value})
+
+
+def runs_table(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:
+    """Draw a row for each run. A click on its name opens it, a tick selects it."""
+    state = session.state
+    shown = draw_table(
+        [
+            {"key": "title", "label": "run", "kind": "open", "align": "left", "sort": True},
+            {"key": "settings", "label": "settings", "kind": "brief", "align": "left"},
+            {"key": "accuracy", "label": "accuracy, or loss", "kind": "strip", "align": "left", "sort": True},
+            {"key": "seconds", "label": "trained in", "kind": "number", "align": "right", "sort": True},
+            {"key": "created", "label": "when", "kind": "text", "align": "left", "sort": True},
+            {"key": "tags", "label": "tags", "kind": "tags", "align": "left"},
+            {"key": "bytes", "label": "size", "kind": "number", "align": "right", "sort": True},
+            {"key": "owner", "label": "whose", "kind": "text", "align": "left", "sort": True},
+        ],
+        [_row(entry, visitor) for entry in entries],
+        key="runs-table",
+        label="Runs kept on this server",
+        caption="Accuracy on negation: every sentence of the grammar, weighted by its probability; on recall: of 256 "
+        "fresh sequences; of a translation: exact match on fresh sources; a dot for each seed. Loss of a language "
+        "model: nats a token over everything held out.",
+        chosen=[run for run in state.runs if any(entry.key == run for entry in entries)],
+        sort=state.sort,
+    )
+    session.state = replace(state, runs=shown.chosen, sort=shown.sort or "-created", run=shown.opened or state.run)
+
+
+def _row(entry: Entry, visitor: Visitor) -> dict[str, object]:
+    accuracies = index.accuracy(entry.metrics).get("values", [])
+    dots = [round(value, 4) for value in accuracies if value is not None]
+    seeds = f"{entry.replicas} seeds" if entry.replicas > 1 else f"seed {entry.seed}"
+    name = entry.folder if entry.shipped else entry.key
+    detail = ", ".join(part for part in (entry.title if entry.name else "", seeds, describe_end(entry), name) if part)
+    mean = entry.accuracy
+    owner = "yours" if entry.owner == visitor.id else "a visitor's" if entry.owner else "the operator's"
+    owner = "ships" if entry.shipped else owner
+    return {
+        "key": entry.key,
+        "cells": {
+            "title": {"text": display_name(entry), "colour": MODELS[entry.model].colour, "detail": detail},
+            "settings": {"text": describe_settings(entry)},
+            "accuracy": {"text": format_result(entry), "values": dots, "sort": "" if mean is None else mean},
+            "seconds": {"text": format_duration(entry.seconds), "sort": entry.seconds},
+            "created": {"text": format_age(entry.created), "sort": entry.created.timestamp()},
+            "tags": {"tags": list(entry.tags)},
+            "bytes": {"text": format_bytes(entry.bytes), "sort": entry.bytes},
+            "owner": {"text": f"{owner}{', pinned' if entry.pinned else ''}"},
+        },
+    }

@@ -1,0 +1,96 @@
+"""Sentences on the division by √d_k, made from random vectors and from two trainings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.inspection.steps_to_solve import LEARNED_LOSS, LossCurves
+from explorer.ui.wording import count_seeds, number_word
+
+_NOTABLE_RATIO = 1.5  # from this ratio of steps on, a training counts as slower
+
+
+def width_finding(widths: Sequence[int], gradient: Float[ndarray, "kinds widths"]) -> str:
+    """Say at which width the gradient of unscaled softmax peaks, and what is left of it at the largest width."""
+    raw, divided = gradient
+    peak, last = int(raw.argmax()), len(widths) - 1
+    end = f"at {widths[last]:,}"
+    if peak == last:
+        first = f"Not divided, the gradient of softmax grows all the way, to {raw[last]:.2g} {end}."
+    elif peak == 0:
+        first = f"Not divided, the gradient of softmax falls from the start, {_times_lower(raw[0], raw[last])} {end}."
+    else:
+        first = (
+            f"Not divided, the gradient of softmax first rises, to {raw[peak]:.2f} at d_k = {widths[peak]:,}, then "
+            f"collapses: {end} it is {_times_lower(raw[peak], raw[last])}."
+        )
+    settled = divided[widths.index(4) :] if 4 in widths else divided
+    low, high = settled.min(), settled.max()
+    if low > 0 and high / low < 1.2:
+        return f"{first} Divided, it stays at {settled.mean():.2f}."
+    return f"{first} Divided, it goes from {low:.2g} to {high:.2g}."
+
+
+def _times_lower(before: float, after: float) -> str:
+    """Say how many times lower a value became."""
+    if after <= 0 or before / after > 1e6:
+        return "more than a million times lower"
+    times = before / after
+    return f"{float(f'{times:.2g}'):,.0f} times lower" if times >= 10 else f"{times:.1f} times lower"
+
+
+def softmax_at_width(
+    width: int, keys: int, largest: Float[ndarray, " kinds"], entropy: Float[ndarray, " kinds"]
+) -> str:
+    """Describe softmax at one width. `largest` and `entropy` hold the value without and with the division."""
+    return (
+        f"At d_k = {width:,} the scores are divided by {math.sqrt(width):.2f}. The largest of {keys} weights is then "
+        f"{largest[1]:.2f}, and the entropy {entropy[1]:.2f} of at most ln {keys} = {math.log(keys):.2f} nats. Not "
+        f"divided they are {largest[0]:.2f} and {entropy[0]:.2f}."
+    )
+
+
+def training_verdict(width: int, divided: LossCurves | None, raw: LossCurves | None) -> str:
+    """Say whether and when the seeds of each model came below the loss threshold."""
+    if divided is None or raw is None:
+        return ""
+    scaled_steps, raw_steps = divided.steps_to_solve, raw.steps_to_solve
+    count, scaled_learned, raw_learned = (
+        len(raw_steps),
+        int(np.isfinite(scaled_steps).sum()),
+        int(np.isfinite(raw_steps).sum()),
+    )
+    if not scaled_learned and not raw_learned:
+        return f"Neither model learned it: no seed comes below {LEARNED_LOSS} nats."
+    parts = [
+        f"At d_k = {width}, {_steps_to_learn('divided', scaled_steps)}; {_steps_to_learn('not divided', raw_steps)}."
+    ]
+    if scaled_learned == len(scaled_steps) and raw_learned == count:
+        ratio = float(np.median(raw_steps) / np.median(scaled_steps))
+        if ratio >= _NOTABLE_RATIO:
+            parts.append(f"Without the division it still learns, only {ratio:.1f} times more slowly.")
+        elif ratio <= 1 / _NOTABLE_RATIO:
+            parts.append(f"Here it is even slower with the division, {1 / ratio:.1f} times.")
+        else:
+            parts.append("Here the division makes hardly a difference.")
+    elif 0 < raw_learned < count and scaled_learned == len(scaled_steps):
+        parts.append("Without the division it can learn, only more slowly, and not in every seed in this time.")
+    return " ".join(parts)
+
+
+def _steps_to_learn(name: str, steps: Float[ndarray, " replicas"]) -> str:
+    learned = steps[np.isfinite(steps)]
+    if not len(learned):
+        return f"{name}, none of {count_seeds(len(steps))} comes below {LEARNED_LOSS} nats"
+    subject = (
+        f"all {count_seeds(len(steps))} come"
+        if len(learned) == len(steps)
+        else f"{number_word(len(learned))} of {count_seeds(len(steps))} " + ("comes" if len(learned) == 1 else "come")
+    )
+    when = f"{learned.min():.0f}" if learned.min() == learned.max() else f"{learned.min():.0f} to {learned.max():.0f}"
+    return f"{name}, {subject} below {LEARNED_LOSS} nats, after {when} steps"

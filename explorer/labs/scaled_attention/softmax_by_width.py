@@ -1,0 +1,146 @@
+"""Softmax of random dot products at every width: computed once, browsed with a slider."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from explorer.figures.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, quantity_by_width, weight_bars
+from explorer.labs.scaled_attention import findings
+from explorer.labs.scaled_attention.state import ScaledAttentionState
+from explorer.ui.components.base import pop_event
+from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.state.session import PageSession, write_url
+
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.softmax_scaling import SoftmaxStatistics
+
+HEIGHT, NARROW = 230, 190
+_PLACEHOLDER_HEIGHT = 780
+_KEY = "scaled-width"
+_GRADIENT_AXIS_MIN = 1e-5  # of the axis of the gradient
+
+
+def width_section(session: PageSession[ScaledAttentionState]) -> None:
+    """Draw softmax weights, their entropy and their gradient at every width."""
+    st.header("Why divide: vectors get wider", anchor=False)
+    explanation(
+        "A query and 64 keys, all their numbers drawn from N(0, 1). Each further dimension adds one more random "
+        "product to each score, so scores spread by √d_k. Move the slider, and see what softmax makes of that with "
+        "the division and without."
+    )
+    show_when_ready(
+        _KEY,
+        (_KEY,),
+        _measure,
+        lambda results: _draw(session, results),
+        "512 draws are read at 20 widths …",
+        _PLACEHOLDER_HEIGHT,
+    )
+
+
+def _measure() -> SoftmaxStatistics:
+    from explorer.inspection.transformer.softmax_scaling import measure_softmax
+
+    return measure_softmax()
+
+
+def nearest_width_index(width: int) -> int:
+    """Return the index of the slider stop nearest to a width (on a logarithmic scale)."""
+    from explorer.inspection.transformer.softmax_scaling import WIDTHS
+
+    return int(np.abs(np.log(np.array(WIDTHS) / width)).argmin())
+
+
+def _draw(session: PageSession[ScaledAttentionState], results: SoftmaxStatistics) -> None:
+    from explorer.inspection.transformer.softmax_scaling import WIDTHS
+
+    stop = pop_event(_KEY, "stop")
+    if isinstance(stop, int) and 0 <= stop < len(WIDTHS):
+        session.change(lambda state: replace(state, wide=WIDTHS[stop]))
+        write_url(session)
+    index, last = nearest_width_index(session.state.wide), len(WIDTHS) - 1
+    draws = results.entropy.shape[-1]
+    gradient = results.percentiles("gradient")[..., 0]
+    st.subheader(escape_markdown(findings.width_finding(WIDTHS, gradient)), anchor=False)
+    draw_plot_frame(
+        _panels(results),
+        key=_KEY,
+        height=HEIGHT,
+        narrow_height=NARROW,
+        columns=3,
+        playback=Playback(
+            "widths",
+            last,
+            last,
+            False,
+            "all widths",
+            unit="width",
+            stops=tuple(f"d_k = {width:,}" for width in WIDTHS),
+            says=_captions(results),
+            first=index,
+            tells=True,
+        ),
+    )
+    st.caption(
+        f"Bars: one draw. Curves: median of {draws} draws, band: from the 10th to the 90th percentile, dot: the chosen "
+        "width. The gradient is the size of softmax’s Jacobian, the Frobenius norm of diag(α) − ααᵀ: how much all "
+        "weights move when its inputs do. Where it is nearly zero, queries and keys learn next to nothing."
+    )
+
+
+@lru_cache(maxsize=4)
+def _captions(results: SoftmaxStatistics) -> tuple[str, ...]:
+    """Return a sentence for every width."""
+    from explorer.inspection.transformer.softmax_scaling import WIDTHS
+
+    largest, entropy = (results.percentiles(name)[..., 0] for name in ("largest", "entropy"))
+    keys = results.one.shape[-1]
+    return tuple(findings.softmax_at_width(width, keys, largest[:, i], entropy[:, i]) for i, width in enumerate(WIDTHS))
+
+
+@lru_cache(maxsize=4)
+def _panels(results: SoftmaxStatistics) -> tuple[Panel, ...]:
+    """Draw the panels, cached for all visitors; the frame shows the selected width."""
+    from explorer.inspection.transformer.softmax_scaling import WIDTHS
+
+    keys, last, result = results.one.shape[-1], len(WIDTHS) - 1, []
+    for kind, title in enumerate(("Weights, not divided", "Weights, divided by √d_k")):
+        drawn, turned = weight_bars(results.one[kind], last)
+        largest = f"at d_k = {WIDTHS[-1]:,} the largest is {results.one[kind, -1].max():.2f}"
+        alt = f"{title}: of one draw of {keys} keys, {largest}."
+        result.append(Panel(f"weights-{kind}", drawn, alt=alt, title=title, frames=turned))
+    ceiling = math.log(keys)
+    axes: dict[str, tuple[str, Axis, int | str]] = {
+        "largest": ("Largest weight", Axis((0.0, 1.02), (0.0, 0.5, 1.0)), 2),
+        "size": ("Spread of the scores", Axis((0.3, 40.0), (1.0, 10.0), log=True), 2),
+        "entropy": (
+            "Entropy of the weights, nats",
+            Axis((0.0, ceiling * 1.12), (0.0, 1.0, 2.0, 3.0, 4.0), (ceiling, f"even: ln {keys} = {ceiling:.2f}")),
+            2,
+        ),
+        "gradient": ("Gradient of softmax", Axis((_GRADIENT_AXIS_MIN, 1.0), (1e-4, 1e-2, 1.0), log=True), "power"),
+    }
+    for name, (title, axis, digits) in axes.items():
+        values = results.percentiles(name)
+        drawn, stops = quantity_by_width(WIDTHS, np.maximum(values, axis.span[0]) if axis.log else values, axis, last)
+        ends = f"{values[0, -1, 0]:.2g} not divided, {values[1, -1, 0]:.2g} divided"
+        result.append(
+            Panel(
+                f"widths-{name}",
+                drawn,
+                alt=f"{title} by d_k from 1 to {WIDTHS[-1]:,}; at the end {ends}.",
+                title=title,
+                tracks=value_tracks([("not divided", COLOUR), ("divided", COLOUR)], digits, TRACES_PER_LINE),
+                rest=tuple(map(float, WIDTHS)),
+                frames=stops,
+            )
+        )
+    return tuple(result)

@@ -1,0 +1,163 @@
+"""The state of the page on scaled dot-product attention: the small tables, the model, and the training settings."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal
+
+from explorer.errors import InvalidSetting, shorten
+from explorer.experiments.labelling import SCALING_VARIANTS, VARIANTS
+from explorer.ui.state import url_codec
+from explorer.ui.state.comparison_state import ComparisonState
+from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection
+
+MIN_SIZE, MAX_SIZE = 2, 6  # tokens, and dimensions of the small tables
+MAX_WORDS_CHARACTERS = 80  # characters of the words of the small tables
+MAX_ABSOLUTE = 100.0  # of a number in a table
+STEPS = ("scores", "scaled", "masked", "weights", "out")
+_COMPONENT_FIELDS = ("width", "q", "k", "v", "draw", "divide", "mask", "padding", "at")  # set by the component
+_CELL_NAME = re.compile(rf"(?:{'|'.join(STEPS)})\.\d{{1,2}}\.\d{{1,2}}")
+
+
+def _check_table(given: object) -> None:
+    values = given if isinstance(given, tuple) else ()
+    if len(values) > MAX_SIZE * MAX_SIZE or not all(math.isfinite(v) and abs(v) <= MAX_ABSOLUTE for v in values):
+        raise InvalidSetting(
+            f"A table of this page has at most {MAX_SIZE} rows and {MAX_SIZE} columns of numbers from "
+            f"−{MAX_ABSOLUTE:g} to "
+            f"{MAX_ABSOLUTE:g}; one in the address was left out."
+        )
+
+
+def _check_cell(given: object) -> None:
+    if not _CELL_NAME.fullmatch(str(given)):
+        raise InvalidSetting(
+            f"“{shorten(str(given))}” names no cell. Write step.row.column, counted from 0: scores.2.1."
+        )
+
+
+def _check_words(given: object) -> None:
+    if len(str(given)) > MAX_WORDS_CHARACTERS:
+        raise InvalidSetting(
+            f"Words of {len(str(given)):,} characters are too long. Give at most {MAX_WORDS_CHARACTERS}."
+        )
+
+
+def _check_padding(given: object) -> None:
+    if not (isinstance(given, tuple) and all(0 <= v < MAX_SIZE for v in given)):
+        raise InvalidSetting(f"Padding names tokens from 0 to {MAX_SIZE - 1}.")
+
+
+_TABLE = {"check": _check_table}
+
+
+@dataclass(frozen=True)
+class ScaledAttentionState(ComparisonState):
+    """The small tables or the model that they come from, the width of the random vectors, and the training settings."""
+
+    TASK: ClassVar[str] = "echo"
+    who: tuple[str, ...] = tuple(VARIANTS[name].name for name in SCALING_VARIANTS)
+    seeds: int = field(default=5, metadata={"low": 1, "high": 16})
+    source: Literal["tables", "model"] = "tables"
+    words: str = field(default="the cat sat down", metadata={"check": _check_words})
+    width: int = field(default=4, metadata={"low": MIN_SIZE, "high": MAX_SIZE})
+    q: tuple[float, ...] = field(default=(), metadata=_TABLE)  # row by row; empty: drawn with the seed `draw`
+    k: tuple[float, ...] = field(default=(), metadata=_TABLE)
+    v: tuple[float, ...] = field(default=(), metadata=_TABLE)
+    draw: int = field(default=0, metadata={"low": 0, "high": 9999})  # a seed; 0: hand-made numbers
+    divide: bool = True
+    mask: Literal["none", "causal", "padding"] = "none"
+    padding: tuple[int, ...] = field(default=(3,), metadata={"check": _check_padding})
+    at: str = field(default="", metadata={"check": _check_cell})  # the selected cell: step.row.column
+    model: str = HeadSelection.model
+    say: str | None = field(default=None, metadata={"longest": MAX_TEXT_LENGTH})  # None: an example text of the model
+    layer: int = field(default=HeadSelection.layer, metadata={"low": 0, "high": 63})
+    head: int = field(default=HeadSelection.head, metadata={"low": 0, "high": 63})
+    wide: int = field(default=64, metadata={"low": 1, "high": 1024})  # d_k of the random vectors
+
+    @property
+    def task_settings(self) -> Mapping[str, object]:
+        """Return no settings: the page does not change the task."""
+        return {}
+
+    @property
+    def tokens(self) -> list[str]:
+        """Return the words of the small tables, two to six."""
+        words = self.words.split()[:MAX_SIZE]
+        return words + [f"word {i + 1}" for i in range(len(words), MIN_SIZE)]
+
+    @property
+    def input_problems(self) -> list[str]:
+        """Return messages about words and tables that could not be used."""
+        count, messages = len(self.words.split()), []
+        if count > MAX_SIZE:
+            messages.append(
+                f"The sentence has {count} words; the tables hold {MAX_SIZE}, and the first {MAX_SIZE} are shown."
+            )
+        elif count < MIN_SIZE:
+            messages.append(
+                f"The sentence has {count or 'no'} word{'s' * (count != 1)}; the tables need {MIN_SIZE} to {MAX_SIZE}."
+            )
+        broken = [name.upper() for name in "qkv" if len(getattr(self, name)) % self.width]
+        if broken:
+            messages.append(
+                f"The numbers of {' and '.join(broken)} do not fill rows of {self.width}; the usual ones stand there. "
+                f"Give a multiple of {self.width} numbers, or another width."
+            )
+        return messages
+
+    @property
+    def head_selection(self) -> HeadSelection:
+        """The same model, sentence and head, as the attention explorer has them in its URL."""
+        return HeadSelection(model=self.model, say=self.say, layer=self.layer, head=self.head)
+
+    @property
+    def component_state(self) -> dict[str, object]:
+        """Return the fields that the component sets; a table that does not fit the width is left empty."""
+        fields: dict[str, object] = {}
+        for name in _COMPONENT_FIELDS:
+            value = getattr(self, name)
+            fields[name] = list(value) if isinstance(value, tuple) else value
+        return fields | {name: [] for name in "qkv" if len(getattr(self, name)) % self.width}
+
+    def with_token_count(self, count: int) -> ScaledAttentionState:
+        """Return the state with that many tokens: the last ones are removed, new ones are named by their number."""
+        words = self.tokens[:count]
+        words += [f"word{i + 1}" for i in range(len(words), min(count, MAX_SIZE))]
+        padding = tuple(i for i in self.padding if i < len(words)) or (len(words) - 1,)
+        return replace(self, words=" ".join(words), padding=padding) if len(words) >= MIN_SIZE else self
+
+    def with_model(self, model: str, examples: tuple[str, ...] = ()) -> ScaledAttentionState:
+        """Return the state with another model at its first head. A typed text stays; one of the `examples`
+        does not.
+        """
+        return replace(self, model=model, layer=0, head=0, at="", say=None if self.say in examples else self.say)
+
+    def with_defaults(self) -> ScaledAttentionState:
+        """Return the state with the default tables; the training settings stay."""
+        defaults = ScaledAttentionState()
+        names = ("source", "words", *_COMPONENT_FIELDS, "model", "say", "layer", "head")
+        return replace(self, **{name: getattr(defaults, name) for name in names})
+
+
+def apply_event(state: ScaledAttentionState, message: object) -> ScaledAttentionState:
+    """Return the state after a JSON message of the component; an invalid message changes nothing."""
+    try:
+        content = json.loads(str(message))
+        fields = {name: _url_value(content[name]) for name in _COMPONENT_FIELDS if name in content}
+    except (ValueError, TypeError):
+        return state
+    new, problems = url_codec.read(
+        ScaledAttentionState, {name: text for name, text in fields.items() if text or name != "at"}
+    )
+    return state if problems else replace(state, **{name: getattr(new, name) for name in fields})
+
+
+def _url_value(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)

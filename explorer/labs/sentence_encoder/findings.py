@@ -1,0 +1,116 @@
+"""Sentences on the sentence encoder, made from measurements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.ui.wording import count_seeds, number_word
+
+CHANCE = 0.5  # of two senses
+MIN_DIFFERENCE, MAX_EQUAL = 0.1, 0.03  # of two cosines: different from here on; equal up to here
+Cosines = Float[ndarray, "replicas layers"]
+
+
+def similarity_verdict(same: Cosines, other: Cosines) -> str:
+    """Say what the layers do to a homograph: its cosine similarity in the same sense and in the other one."""
+    layers, replicas = same.shape[1] - 1, same.shape[0]
+    first, first_other, last, last_other = (float(v[:, i].mean()) for i in (0, -1) for v in (same, other))
+    after = f"After {number_word(layers)} layer{'s' if layers > 1 else ''}"
+    numbers = f"{last:.2f} where the sense is the same, {last_other:.2f} where it is the other one"
+    if last - last_other < MIN_DIFFERENCE:
+        return (
+            f"{after} a word with two senses is still one vector: likeness {numbers} (mean of {count_seeds(replicas)})."
+        )
+    start = (
+        f"Before attention every “bank” is one vector, whichever its sense (likeness {first:.2f} and "
+        f"{first_other:.2f})."
+        if abs(first - first_other) < MAX_EQUAL
+        else f"Before attention the likeness is {first:.2f} and {first_other:.2f}."
+    )
+    worst = float((same - other)[:, -1].min())
+    every = " In every seed the senses part." if worst > MIN_DIFFERENCE else " Not in every seed do the senses part."
+    return f"{start} {after} it is {numbers} (mean of {count_seeds(replicas)}).{every}"
+
+
+def controls_finding(untrained: tuple[Any, Any], alone: tuple[Any, Any]) -> str:
+    """Say whether training and attention are both needed to separate the senses.
+
+    untrained, alone: similarity (replicas, layers) in the same sense and in the other one; the controls may have other
+    numbers of layers.
+    """
+    gaps = [float((same - other)[:, -1].mean()) for same, other in (untrained, alone)]
+    names = ("before training", "without attention")
+    apart = [name for name, gap in zip(names, gaps, strict=True) if gap >= MIN_DIFFERENCE]
+    summary = ", ".join(
+        f"{float(o[:, -1].mean()):.2f} {name}" for name, (_, o) in zip(names, (untrained, alone), strict=True)
+    )
+    if not apart:
+        return f"It takes both, training and attention: to the other sense the likeness stays {summary}."
+    return f"The senses part also {' and '.join(apart)}: to the other sense the likeness is {summary}."
+
+
+def nearest_neighbour_finding(trained: Cosines, untrained: Cosines) -> str:
+    """Say how often the nearest occurrence of a word has the same sense, which alone proves nothing."""
+    before, after = float(untrained[:, -1].mean()), float(trained[:, -1].mean())
+    if before > CHANCE + MIN_DIFFERENCE:
+        return (
+            "Beware of the nearest neighbour, which is often shown as a proof. The occurrence of a word that lies "
+            f"nearest has the right sense {after:.2f} of the time; but before training it has it {before:.2f} of the "
+            "time already, because an untrained block mixes the other words in, and those with the same nouns come to "
+            "lie together."
+        )
+    return (
+        f"The occurrence of a word that lies nearest has the right sense {after:.2f} of the time, and {before:.2f} "
+        "before training."
+    )
+
+
+def word_sense_finding(
+    right: Float[ndarray, " replicas"], new: Float[ndarray, " replicas"], blind: float | None
+) -> str:
+    """Say how often the sense is right, and how often with new cue words. `blind`: accuracy without attention."""
+    without = "" if blind is None else f" Without attention it is {blind:.2f}, about what a coin would say."
+    limit = (
+        f" Beside nouns that never stood next to a homograph in training it falls to {_range(new)}: what nobody showed "
+        "it, it cannot know."
+        if float(new.mean()) < float(right.mean()) - MIN_DIFFERENCE
+        else f" Beside nouns that never stood next to a homograph in training it is {_range(new)}."
+    )
+    return (
+        f"On fresh sentences the sense is right {_range(right)} of the "
+        f"time.{without if _near_chance(blind) else ''}{limit}"
+    )
+
+
+def masked_word_finding(
+    right: Float[ndarray, " replicas"], new: Float[ndarray, " replicas"], blind: float | None
+) -> str:
+    """Say how often a homograph is nearer to the right synonym, also with new cue words. `blind`: without attention."""
+    without = f" Without attention {blind:.2f} do, about as many as by chance." if _near_chance(blind) else ""
+    generalization = (
+        "these it knows, because they stood beside synonyms and beside each other."
+        if float(new.mean()) > CHANCE + MIN_DIFFERENCE
+        else "these do not help."
+    )
+    return (
+        f"Nobody told it what a homograph means; yet {_range(right)} of them lie nearer to the synonym of their sense "
+        f"than to that of the other one.{without} Beside nouns that never stood next to a homograph it is "
+        f"{_range(new)}: {generalization}"
+    )
+
+
+def _near_chance(share: float | None) -> bool:
+    return share is not None and abs(share - CHANCE) < MIN_DIFFERENCE
+
+
+def _range(values: Float[ndarray, " replicas"]) -> str:
+    mean, low, high = float(values.mean()), float(values.min()), float(values.max())
+    return f"{mean:.2f} ({low:.2f} to {high:.2f})" if len(values) > 1 else f"{mean:.2f}"
+
+
+def format_sense(gloss: bool, topic: str, synonym: str, amount: float) -> str:
+    """Format the prediction for a homograph: a sense with its probability, or a synonym with its cosine similarity."""
+    return f"{topic} {amount:.2f}" if gloss else f"{synonym} {amount:.2f}".replace("-", "−")

@@ -1,0 +1,223 @@
+"""The map of a word in many sentences with the visitor's own ones, and the attention in one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import streamlit as st
+from numpy import ndarray
+
+from explorer.labs.sentence_encoder import findings
+from explorer.labs.sentence_encoder.sentence_input import sentence_input
+from explorer.labs.sentence_encoder.state import MAX_SENTENCES, Kind, SentenceEncoderState, TypedSentences
+from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, SENSES, SYNONYMS
+from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
+from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.deferred_sections import show_latest
+from explorer.ui.page_sections import empty_panel, explanation, show_problems
+from explorer.ui.state.session import PageSession, bind_widget, write_url
+from explorer.ui.training.run_view import RunView
+
+HEIGHT = 700
+ENCODERS: dict[Kind, str] = {"trained": "Trained", "untrained": "Untrained", "alone": "No attention"}
+_map_component, _attention_component = register("sense_map"), register("word_attention")
+
+
+@dataclass(frozen=True, eq=False)
+class SenseMap:
+    """The data of both components for one seed."""
+
+    map: dict[str, object]
+    readings: dict[int, dict[str, object]]  # by sentence
+
+
+def map_section(
+    session: PageSession[SentenceEncoderState],
+    views: Mapping[str, RunView],
+    typed: TypedSentences,
+) -> None:
+    """Draw the map and, below it, one sentence."""
+    state = session.state
+    if state.chosen not in typed.words and typed.words:
+        state = session.state = replace(state, chosen=min(typed.words))
+    encoder, alone = (views[name] for name in state.variant_names)
+    st.header("One word in many sentences", anchor=False)
+    _controls(session, encoder)
+    with st.expander("Write your own sentences", icon=":material/edit:", expanded=bool(typed.problems)):
+        sentence_input(session)
+        show_problems(typed.problems)
+    view = alone if state.who == "alone" else encoder
+    if view.loaded_run is None:
+        empty_panel("Train it, and the map appears here.", HEIGHT)
+        return
+    replica = min(state.replica, view.config.replicas - 1)
+    cache_key = (*view.cache_key, state.who, replica, state.word, tuple(sorted(typed.words.items())))
+    jobs = {
+        "map": (("sentences-map", *cache_key), partial(_read_sentences, view, state.who, replica, state.word, typed))
+    }
+
+    def draw(results: Mapping[str, SenseMap], old: frozenset[str]) -> None:
+        _handle_component_events(session)
+        _draw_map(session, results["map"], typed)
+        if state.who != "alone":
+            _draw_sentence(session, results["map"])
+
+    show_latest("sentences-map", lambda: jobs, draw, "The encoder reads the sentences …", HEIGHT)
+
+
+def _handle_component_events(session: PageSession[SentenceEncoderState]) -> None:
+    """Apply the visitor's last selections in the map. Only its fragment is rerun; the URL is updated."""
+    layer = pop_event("sentences-map-figure", "layer")
+    if isinstance(layer, int) and 0 <= layer <= 2:
+        session.change(lambda s: replace(s, layer=-1 if layer == s.layers else layer))
+    chosen = pop_event("sentences-map-figure", "chosen")
+    if isinstance(chosen, int) and 0 <= chosen < min(len(session.state.lines), MAX_SENTENCES):
+        session.change(lambda s: replace(s, chosen=chosen))
+    if layer is not None or chosen is not None:
+        write_url(session)
+
+
+def _controls(session: PageSession[SentenceEncoderState], view: RunView) -> None:
+    state = session.state
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        binding = bind_widget(session, "sentences.word", state.word, lambda s, word: replace(s, word=word or s.word))
+        st.segmented_control("Word", HOMOGRAPHS, **binding)
+        binding = bind_widget(session, "sentences.who", state.who, lambda s, who: replace(s, who=who or s.who))
+        st.segmented_control("Encoder", list(ENCODERS), format_func=ENCODERS.__getitem__, **binding)
+        seeds = view.config.seeds
+        binding = bind_widget(
+            session, "sentences.replica", min(state.replica, len(seeds) - 1), lambda s, new: replace(s, replica=new)
+        )
+        st.selectbox("Seed", range(len(seeds)), format_func=lambda i: f"{seeds[i]}", width=110, **binding)
+
+
+def _read_sentences(view: RunView, encoder_kind: Kind, replica: int, word: str, typed: TypedSentences) -> SenseMap:
+    """Run one seed on all sentences. Raises DamagedRun."""
+    from explorer.inspection.load_model import load_model
+    from explorer.inspection.words import sense_vectors
+    from explorer.training.config import with_settings
+    from explorer.training.model_factory import build_model
+
+    config = view.config
+    if encoder_kind == "untrained":
+        model = build_model(with_settings(config, {"replicas": 1, "seed": config.seeds[replica]})).requires_grad_(False)
+    else:
+        assert view.loaded_run is not None
+        model = load_model(view.loaded_run).single_replica(replica)
+    positions = {
+        i: places[0] for i, words in typed.words.items() if (places := sense_vectors.homograph_positions(words))
+    }
+    homographs = {i: sense_vectors.homograph_of(typed.words[i][place]) for i, place in positions.items()}
+    selected = [i for i in positions if homographs[i] == word]
+    word_map = sense_vectors.sense_map(model, word, [(typed.words[i], positions[i]) for i in selected])
+    cosines = sense_vectors.cosines_between(model, [(typed.words[i], place) for i, place in positions.items()])
+    readings = {i: sense_vectors.read_sentence(model, config, words) for i, words in typed.words.items()}
+    gloss = isinstance(config.task, WordSenseConfig)
+    data: dict[str, object] = {
+        "word": word,
+        "topics": list(SENSES[word]),
+        "synonyms": [SYNONYMS[topic] for topic in SENSES[word]],
+        "names": layer_names(word_map.points.shape[0]),
+        "points": _rounded(word_map.points, 3),
+        "senses": [SENSES[word].index(topic) for topic in word_map.senses],
+        "clear": [kind != word for kind in word_map.kinds],
+        "said": list(word_map.sentences),
+        "own": _rounded(word_map.typed_points, 3),
+        "of": selected,
+        "shares": _rounded(word_map.shares, 3),
+        "cosines": _rounded(cosines, 3),
+        "kin": list(homographs.values()),
+        "at": list(homographs),
+        "places": positions,
+        "says": {
+            i: findings.format_sense(gloss, *_with_synonym(each.answers[0]))
+            for i, each in readings.items()
+            if each.answers
+        },
+    }
+    inside = {
+        i: {"words": list(each.words), "weights": _rounded(each.weights, 3), "vectors": _rounded(each.vectors, 3)}
+        for i, each in readings.items()
+    }
+    return SenseMap(data, inside)
+
+
+def _with_synonym(answer: tuple[str, float]) -> tuple[str, str, float]:
+    """Return a predicted topic with its synonym and its amount."""
+    topic, amount = answer
+    return topic, SYNONYMS[topic], amount
+
+
+def _rounded(values: ndarray, digits: int) -> object:
+    return np.round(values.astype(float), digits).tolist()
+
+
+def layer_names(layers: int) -> list[str]:
+    """Return the names of the layers."""
+    return ["the embeddings", *(f"layer {i}" for i in range(1, layers))]
+
+
+def _draw_map(session: PageSession[SentenceEncoderState], sense_map: SenseMap, typed: TypedSentences) -> None:
+    state, places, says = session.state, sense_map.map["places"], sense_map.map["says"]
+    assert isinstance(places, dict) and isinstance(says, dict)
+    rows = [
+        {
+            "words": list(typed.words.get(i, line.split())),
+            "place": places.get(i, -1),
+            "readable": i in typed.words,
+            "says": says.get(i, "") if i in typed.words else "left out",
+        }
+        for i, line in enumerate(state.lines[:MAX_SENTENCES])
+    ]
+    names = sense_map.map["names"]
+    assert isinstance(names, list)
+    data = {name: value for name, value in sense_map.map.items() if name not in ("places", "says")}
+    _map_component(
+        data={
+            **data,
+            "sentences": rows,
+            "chosen": min(state.chosen, len(rows) - 1),
+            "layer": len(names) - 1 if state.layer < 0 else min(state.layer, len(names) - 1),
+            "file": f"senses-{state.word}-{state.who}",
+        },
+        key="sentences-map-figure",
+        **event_callbacks("sentences-map-figure", "layer", "chosen"),
+    )
+    what = (
+        "the sense it says, with its probability"
+        if state.task == "gloss"
+        else "the synonym it lies nearer to, with the cosine"
+    )
+    st.caption(
+        "Every point is the word in one fresh sentence; the directions are the two principal components of this layer "
+        f"for this seed. Beside each of your sentences: {what}."
+    )
+
+
+def _draw_sentence(session: PageSession[SentenceEncoderState], sense_map: SenseMap) -> None:
+    state = session.state
+    st.header("One sentence from inside", anchor=False)
+    reading = sense_map.readings.get(state.chosen)
+    if reading is None:
+        explanation("The chosen sentence cannot be read. Choose another one above.")
+        return
+    places = sense_map.map["places"]
+    assert isinstance(places, dict)
+    words, vectors = reading["words"], reading["vectors"]
+    assert isinstance(words, list) and isinstance(vectors, list)
+    _attention_component(
+        data={
+            **reading,
+            "names": [f"layer {i}" for i in range(len(vectors))],
+            "word": places.get(state.chosen, 0),
+            "file": f"sentence-{state.chosen + 1}-{state.who}",
+        },
+        key="sentences-look",
+    )
+    st.caption(
+        f"Sentence {state.chosen + 1}: “{' '.join(words)}”. Left: how each word (row) divides its attention, in one "
+        "head of one layer. Right: the contextual embedding of the chosen word, layer by layer."
+    )

@@ -1,0 +1,33 @@
+"""The field in which visitors write their own sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.labs.sentence_encoder.state import MAX_SENTENCES, SentenceEncoderState
+from explorer.tasks.sequence_labelling.homographs import FRAMES, NOUNS, SENSES, SYNONYMS
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.wording import join_words
+
+
+def sentence_input(session: PageSession[SentenceEncoderState]) -> None:
+    """Draw the field for the visitor's sentences and the vocabulary of the language."""
+    state = session.state
+    binding = bind_widget(session, "sentences.say", state.text, lambda s, text: s.with_sentences(text))
+    st.text_area(f"Your sentences, one a line, at most {MAX_SENTENCES}", height=282, **binding)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Back to the examples",
+            icon=":material/undo:",
+            disabled=not state.say,
+            on_click=lambda: session.change(lambda s: replace(s, say="", chosen=0)),
+        )
+        with st.popover("All words of the language", icon=":material/menu_book:"):
+            for topic, nouns in NOUNS.items():
+                word = next(word for word, topics in SENSES.items() if topic in topics)
+                st.markdown(f"**{word}: {topic}**, synonym “{SYNONYMS[topic]}”. {', '.join(nouns)}")
+            st.caption("The last two of each eight never stand beside the homograph in training: the new cues.")
+            small = sorted({word for frame in FRAMES for word in frame} - {"X", "A", "B"})
+            st.markdown(f"And {join_words(small)}.")

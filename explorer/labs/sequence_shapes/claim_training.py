@@ -1,0 +1,96 @@
+"""The training runs behind one claim: a button, and live training curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import streamlit as st
+
+from explorer.figures.comparison import TRACES_PER_RUN, Line
+from explorer.figures.translation import exact_match_by_step
+from explorer.inspection.compare import metric_over_seeds
+from explorer.training.config import RunConfig
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, Playback, value_tracks
+from explorer.ui.page_sections import show_problems
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.step_playback import last_step, playback
+from explorer.ui.training.train_controls import TrainRequest
+
+HEIGHT = 220
+
+
+@dataclass(frozen=True)
+class CurveSpec:
+    """One line of a chart: a run, one of its metrics, and how it is drawn."""
+
+    run: str
+    metric: str
+    label: str  # at the end of the line
+    words: str
+    colour: str
+    dash: str
+
+
+@dataclass(frozen=True)
+class ClaimTraining:
+    """The runs of one claim. `panels`: the lines of each chart, by its title."""
+
+    name: str
+    configs: Mapping[str, RunConfig]
+    panels: Mapping[str, tuple[CurveSpec, ...]]
+    caption: str
+
+    def run_views(self) -> dict[str, RunView]:
+        """Return the views of the runs."""
+        return run_view.run_views(self.configs, TrainRequest.for_section(self.name).requested_runs)
+
+
+def training_section(training: ClaimTraining, views: Mapping[str, RunView]) -> None:
+    """Draw the button, the cost and the training curves."""
+    request = TrainRequest.for_section(training.name)
+    show_problems(request.problems)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        train_controls.draw_run_button(request, training.configs.values(), views, f"shapes.{training.name}")
+        st.caption(f"Training takes {train_controls.describe_cost(views)}.")
+    training_count = request.train_count
+    train_controls.draw_live_frame(
+        f"shapes-{training.name}-race",
+        training.configs,
+        request.requested_runs,
+        views,
+        lambda now: _panels(training, now, training_count),
+        height=HEIGHT,
+        narrow_height=180,
+        columns=len(training.panels),
+    )
+    st.caption(f"{train_controls.describe_outcome(views)} {training.caption}".strip())
+
+
+def _panels(training: ClaimTraining, views: Mapping[str, RunView], training_count: int) -> tuple[list[Panel], Playback]:
+    last = last_step(views)
+    panels = [
+        _panel(training.name, title, tuple((spec, views[spec.run].curves) for spec in specs), last)
+        for title, specs in training.panels.items()
+    ]
+    return panels, playback(views, training_count, training.name)
+
+
+@lru_cache(maxsize=32)
+def _panel(name: str, title: str, curves_by_spec: tuple[tuple[CurveSpec, Curves | None], ...], last: int) -> Panel:
+    """Draw one chart; cached for all visitors who look at the same runs."""
+    lines, summary = [], []
+    for spec, curves in curves_by_spec:
+        line = Line(spec.label, spec.words, spec.colour, spec.dash, *metric_over_seeds(curves, spec.metric))
+        lines.append(line)
+        summary.append(f"{spec.words} {line.mean[-1]:.2f}" if len(line.mean) else f"{spec.words} not yet")
+    return Panel(
+        f"shapes-{name}-{title}",
+        exact_match_by_step(lines, last),
+        alt=f"{title}: share of right answers by step, at the end {'; '.join(summary)}.",
+        title=title,
+        tracks=value_tracks([(line.label, line.colour) for line in lines], per_line=TRACES_PER_RUN),
+    )

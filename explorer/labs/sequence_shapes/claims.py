@@ -1,0 +1,313 @@
+"""Three common claims, each with a small experiment and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.experiments import sequence_shapes
+from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
+from explorer.figures.comparison import TRACES_PER_RUN, Line
+from explorer.figures.unrolled import accuracy_by_position
+from explorer.labs.sequence_shapes import findings
+from explorer.labs.sequence_shapes.claim_training import ClaimTraining, CurveSpec, training_section
+from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
+from explorer.labs.sequence_shapes.state import SequenceShapesState
+from explorer.run_store.store import StoredRun
+from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
+from explorer.training.record import Curves, Record
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
+from explorer.ui.components.table import draw_table
+from explorer.ui.deferred_sections import show_all_when_ready, show_when_ready
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.state import comparison_state
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.training import train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import power_of_ten
+
+if TYPE_CHECKING:
+    from explorer.inspection.attention.agreement_heads import AgreementHeads
+
+HEIGHT = 260
+_CLIPS = {"clipped": 1.0, "free": 0.0}
+_CLIP_WORDS = {"clipped": "clipped at 1", "free": "not clipped"}
+_RULE_HELP = {
+    "turns": "Random digits. At every second place the answer is the digit itself, at the others its successor.",
+    "places": "Random digits. At each of twenty places another number is to be added; then it begins anew.",
+}
+_WHAT = {"verb": "the verb (agreement)", "pronoun": "the pronoun (coreference)"}
+
+
+def claims_section(session: PageSession[SequenceShapesState]) -> None:
+    """Draw all three claims."""
+    st.header("Three things people say", anchor=False)
+    _clipping_claim()
+    _position_claim()
+    _heads_claim(session)
+
+
+# ---- clipping
+
+
+def _clipping_claim() -> None:
+    st.markdown("##### “Gradient clipping cures vanishing gradients.”")
+    explanation(
+        "An RNN with the usual start learns to name the first of 50 random symbols, once with gradients shortened to "
+        "a length of 1, once without. Clipping multiplies a long gradient by a number below one. What has vanished it "
+        "cannot make longer."
+    )
+    training = _clipping_training()
+    views = training.run_views()
+    loaded = {name: view.loaded_run for name, view in views.items() if view.loaded_run is not None}
+    if len(loaded) == len(views):
+        show_all_when_ready(
+            "shapes-clipping",
+            {
+                name: (("shapes-clipping", *views[name].cache_key), partial(_clipping_outcome, loaded[name]))
+                for name in loaded
+            },
+            _clipping_table,
+            "The two nets are asked for their gradients …",
+            HEIGHT,
+        )
+    else:
+        empty_panel("One of the two runs is not there yet: run it below.", HEIGHT)
+    training_section(training, views)
+
+
+def _clipping_training() -> ClaimTraining:
+    row = MODELS["rnn"]
+    curves = [("clipped", "clipped", "solid"), ("free", "not clipped", "6px,4px")]
+    specs = tuple(
+        CurveSpec(name, "accuracy", words, f"the RNN {words}", row.colour, dash) for name, words, dash in curves
+    )
+    return ClaimTraining(
+        "clipping",
+        {name: sequence_shapes.clipping_config(clip) for name, clip in _CLIPS.items()},
+        {"The first of 50 symbols": specs},
+        "Share of fresh sequences whose first symbol is named; guessing is right half the time. Line: mean of eight "
+        "seeds. Band: lowest to highest.",
+    )
+
+
+def _clipping_outcome(run: StoredRun | Record) -> ClippingOutcome:
+    from explorer.inspection.load_model import load_model
+    from explorer.inspection.recurrent.input_gradients import input_gradient_norms
+
+    norms = input_gradient_norms(load_model(run))
+    return ClippingOutcome(run.curves.last("accuracy"), norms[:, 0] / np.maximum(norms[:, -1], 1e-300))
+
+
+def _clipping_table(results: Mapping[str, ClippingOutcome]) -> None:
+    if len(results) < len(_CLIPS):
+        return
+    st.subheader(escape_markdown(findings.clipping_verdict(results["clipped"], results["free"])), anchor=False)
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "RNN", "kind": "model", "align": "left"},
+        {"key": "right", "label": "right on fresh sequences", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+        {"key": "reach", "label": "first symbol’s gradient over the last one’s", "kind": "number", "align": "right"},
+    ]
+    rows = [
+        {
+            "cells": {
+                "name": {"text": _CLIP_WORDS[name], "colour": MODELS["rnn"].colour},
+                "right": {
+                    "text": f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds learn it",
+                    "values": [round(float(v), 4) for v in each.accuracy],
+                },
+                "reach": {"text": power_of_ten(float(np.median(each.gradient_ratio)))},
+            }
+        }
+        for name, each in results.items()
+    ]
+    draw_table(
+        columns,
+        rows,
+        key="shapes-clipping",
+        label="An RNN with and without clipping",
+        caption="A dot for each seed; guessing is right half the time. Gradients: after training, middle of the seeds.",
+    )
+
+
+# ---- rules that depend on the place
+
+
+def _position_claim() -> None:
+    st.markdown("##### “Weights that are shared over time cannot learn what depends on the position.”")
+    explanation(
+        "The inputs are random digits and say nothing of where they stand. Two nets that do the same at every step "
+        "learn two such rules, and beside them a Transformer with a learned vector for every place."
+    )
+    training = _position_training()
+    views = training.run_views()
+    results = {rule.words: _position_accuracies(rule, views) for rule in RULES}
+    if any(results.values()):
+        _draw_position_results(results, views)
+    else:
+        empty_panel("No run yet: run them below.", HEIGHT)
+    training_section(training, views)
+
+
+def _position_training() -> ClaimTraining:
+    rows = [MODELS[model] for model in RULE_MODELS]
+    return ClaimTraining(
+        "place",
+        {
+            f"{rule.name}-{model}": sequence_shapes.position_rule_config(rule, model)
+            for rule in RULES
+            for model in RULE_MODELS
+        },
+        {
+            rule.title: tuple(
+                CurveSpec(f"{rule.name}-{row.name}", "accuracy", row.title, f"the {row.title}", row.colour, row.dash)
+                for row in rows
+            )
+            for rule in RULES
+        },
+        "Share of right answers on fresh rows of the trained length. Line: mean of five seeds. Band: lowest to "
+        "highest.",
+    )
+
+
+def _draw_position_results(results: Mapping[str, Sequence[PositionRuleAccuracy]], views: Mapping[str, RunView]) -> None:
+    st.subheader(escape_markdown(findings.position_verdict(results)), anchor=False)
+    panels = [
+        _position_panel(rule, tuple((m, views[f"{rule.name}-{m}"].result) for m in RULE_MODELS)) for rule in RULES
+    ]
+    draw_plot_frame(panels, key="shapes-place", height=HEIGHT, narrow_height=220, columns=2)
+    for rule in RULES:
+        st.caption(f"**{rule.title}.** {_RULE_HELP[rule.name]}")
+    summary = findings.extrapolation_finding(results)
+    st.caption(f"{summary} Line: middle of the seeds. Band: lowest to highest. Dashed: the last place of the training.")
+
+
+def _position_accuracies(rule: PositionRule, views: Mapping[str, RunView]) -> list[PositionRuleAccuracy]:
+    results = []
+    for model in RULE_MODELS:
+        view = views[f"{rule.name}-{model}"]
+        if view.result is None or not train_controls.is_finished(view):
+            continue
+        by_place, length = view.result.answers["by_place"][-1], view.config.task_as(PositionRuleConfig).length
+        right, beyond = by_place[:, :length].mean(axis=1), by_place[:, length:].mean(axis=1)
+        results.append(PositionRuleAccuracy(f"the {MODELS[model].title}", model != "transformer", right, beyond))
+    return results
+
+
+@lru_cache(maxsize=16)
+def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves | None], ...]) -> Panel:
+    trained = sequence_shapes.position_rule_config(rule, "rnn").task_as(PositionRuleConfig).length
+    lines, summary = [], []
+    for model, curves in curves_by_model:
+        row, values = MODELS[model], comparison_state.last_answers(curves, "by_place")
+        if values is None:
+            continue
+        x = np.arange(1, values.shape[1] + 1, dtype=float)
+        middle = np.median(values, axis=0)
+        lines.append(
+            Line(row.title, row.title, row.colour, row.dash, x, middle, values.min(axis=0), values.max(axis=0))
+        )
+        summary.append(
+            f"{row.title} {np.median(values[:, :trained].mean(axis=1)):.2f}, at the last place {middle[-1]:.2f}"
+        )
+    return Panel(
+        f"place-{rule.name}",
+        accuracy_by_position(lines, trained),
+        alt=f"{rule.title}: share of right answers by place. In the training {'; '.join(summary)}.",
+        title=f"{rule.title}: right answers, place by place",
+        tracks=value_tracks([(line.title, line.colour) for line in lines], per_line=TRACES_PER_RUN),
+    )
+
+
+# ---- heads
+
+
+def _heads_claim(session: PageSession[SequenceShapesState]) -> None:
+    st.markdown("##### “One head follows agreement, another one coreference.”")
+    explanation(
+        "“The king near the queens … proud of …”: a small Transformer says “is” or “are”, and at the end “himself”, "
+        "“herself” or “themselves”. It is asked where the noun before the verb would mislead it, and each of its "
+        "heads is switched off in turn (its share of the mix is set to zero)."
+    )
+    word = session.state.agreeing
+    binding = bind_widget(session, "shapes.agreeing", word, lambda s, v: replace(s, agreeing=v))
+    st.segmented_control("It has to say", list(_WHAT), format_func=_WHAT.__getitem__, required=True, **binding)
+    training = _agreement_training()
+    views = training.run_views()
+    run = views["heads"].loaded_run
+    if run is None:
+        empty_panel("No run yet: run it below.", 420)
+    else:
+        show_when_ready(
+            "shapes-heads",
+            ("shapes-heads", *views["heads"].cache_key, word),
+            partial(_measure_heads, run, word),
+            partial(_heads_table, word),
+            "Every head of every seed is switched off in turn …",
+            420,
+        )
+    training_section(training, views)
+
+
+def _agreement_training() -> ClaimTraining:
+    row = MODELS["transformer"]
+    curves = [("verb", "verb", "solid"), ("pronoun", "pronoun", "6px,4px")]
+    specs = tuple(CurveSpec("heads", metric, words, f"the {words}", row.colour, dash) for metric, words, dash in curves)
+    return ClaimTraining(
+        "agreement",
+        {"heads": sequence_shapes.agreement_config()},
+        {"Where the noun before the verb misleads": specs},
+        "Share of right answers on fresh sentences. Line: mean of five seeds. Band: lowest to highest.",
+    )
+
+
+def _measure_heads(run: StoredRun | Record, word: str) -> AgreementHeads:
+    from explorer.inspection.attention.agreement_heads import measure_agreement_heads
+    from explorer.inspection.load_model import load_model
+
+    return measure_agreement_heads(load_model(run), word)
+
+
+def _heads_table(word: str, results: AgreementHeads) -> None:
+    st.subheader(
+        escape_markdown(
+            findings.heads_verdict(word, results.accuracy, results.subject_attention, results.ablated_accuracy)
+        ),
+        anchor=False,
+    )
+    layers, heads = results.subject_attention.shape[1:]
+    strips = {
+        "subject": ("looks at the subject", results.subject_attention),
+        "nearest": ("at the noun before the verb", results.nearest_noun_attention),
+        "without": ("right without it", results.ablated_accuracy),
+    }
+    columns: list[dict[str, object]] = [{"key": "name", "label": "head", "kind": "model", "align": "left"}]
+    columns += [
+        {"key": key, "label": label, "kind": "strip", "align": "left", "range": [0.0, 1.0]}
+        for key, (label, _) in strips.items()
+    ]
+    rows = []
+    for layer in range(layers):
+        for head in range(heads):
+            colour = MODELS["transformer"].colour
+            cells: dict[str, object] = {"name": {"text": f"layer {layer + 1}, head {head + 1}", "colour": colour}}
+            for key, (_, seed_values) in strips.items():
+                values = seed_values[:, layer, head]
+                cells[key] = {"text": f"{np.median(values):.2f}", "values": [round(float(v), 4) for v in values]}
+            rows.append({"cells": cells})
+    draw_table(
+        columns,
+        rows,
+        key="shapes-heads",
+        label="What each head does, a row a head",
+        caption=f"A dot for each of {len(results.accuracy)} seeds, and their middle; heads of one number in different "
+        "seeds "
+        "have nothing in common but the number. Looks: share of the attention at the place that answers. With all "
+        f"heads the lowest seed is right in {results.accuracy.min():.0%}.",
+    )

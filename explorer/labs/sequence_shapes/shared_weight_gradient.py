@@ -1,0 +1,115 @@
+"""The gradient of the recurrent weights that all steps share, as a sum over the steps of trained runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.experiments.recall import VARIANTS, RecallVariant
+from explorer.figures.comparison import TRACES_PER_RUN, Line, comparison_figure
+from explorer.labs.sequence_shapes import findings
+from explorer.labs.sequence_shapes.state import NETS, SequenceShapesState
+from explorer.run_store import store
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
+from explorer.ui.deferred_sections import show_all_when_ready
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.state.session import PageSession, bind_widget
+
+if TYPE_CHECKING:
+    from explorer.inspection.recurrent.per_step_gradients import StepGradients
+
+HEIGHT = 360
+
+
+def gradient_section(session: PageSession[SequenceShapesState]) -> None:
+    """Draw the terms of the gradient before or after training."""
+    st.header("One matrix, used at every step", anchor=False)
+    explanation(
+        "Unrolled over time, a recurrent net is a deep net whose layers are all the same. Its recurrent matrix U has "
+        "therefore one gradient, and that is a sum: what each step would like it to become. Here every step of a real "
+        "run was given a copy of its own, so that the terms can be looked at one by one."
+    )
+    st.latex(r"\frac{\partial L}{\partial U} = \sum_{t=1}^{T} \frac{\partial L}{\partial U_t}")
+    trained = session.state.trained
+    binding = bind_widget(
+        session, "shapes.trained", "after" if trained else "before", lambda s, v: replace(s, trained=v == "after")
+    )
+    words = {"before": "before training", "after": "after training"}
+    st.segmented_control("When", list(words), format_func=words.__getitem__, required=True, **binding)
+    jobs = {name: (("shapes-terms", run, trained), partial(_terms, run, trained)) for name, run in NETS.items()}
+    show_all_when_ready(
+        "shapes-sum",
+        jobs,
+        partial(_draw, trained),
+        "Every step of the nets is given a copy of the shared weights …",
+        HEIGHT + 60,
+    )
+
+
+def _terms(run: str, trained: bool) -> StepGradients:
+    from explorer.inspection.load_model import load_model
+    from explorer.inspection.recurrent.per_step_gradients import step_gradients
+
+    return step_gradients(load_model(store.find(run), None if trained else 0))
+
+
+def _draw(trained: bool, results: Mapping[str, StepGradients]) -> None:
+    nets = [(_net_name(VARIANTS[name]), each.projection) for name, each in results.items()]
+    st.subheader(escape_markdown(findings.gradient_share_finding(nets, trained)), anchor=False)
+    draw_plot_frame(
+        [_shares(tuple(results.items())), _sizes(tuple(results.items()))], key="shapes-sum", height=HEIGHT, columns=2
+    )
+    replicas, steps = next(iter(results.values())).norms.shape
+    off = max(each.max_error for each in results.values())
+    st.caption(
+        f"Line: middle of {replicas} seeds. Band: lowest to highest. {findings.exactness_text(off, replicas, steps)}"
+    )
+
+
+@lru_cache(maxsize=8)
+def _shares(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
+    """Draw how much of the whole gradient the last steps contribute."""
+    lines = [_line(VARIANTS[name], each.projection[:, ::-1].cumsum(axis=1)) for name, each in results]
+    summary = [
+        f"{_net_name(VARIANTS[name])} {findings.last_steps_share(each.projection):.2f}" for name, each in results
+    ]
+    return Panel(
+        "shares",
+        comparison_figure(lines, "the last so many steps", (-0.05, 1.1), right_margin=110),
+        alt=f"Share of the whole gradient that the last steps make. The last two: {'; '.join(summary)}.",
+        title="Part of the gradient that the last steps make",
+        tracks=value_tracks([(line.label, line.colour) for line in lines], per_line=TRACES_PER_RUN),
+    )
+
+
+@lru_cache(maxsize=8)
+def _sizes(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
+    """Draw how large each term is."""
+    lines = [_line(VARIANTS[name], np.maximum(each.norms[:, 1:], 1e-18), first=2) for name, each in results]
+    summary = [f"{_net_name(VARIANTS[name])} {np.median(each.norms[:, 1]):.0e}" for name, each in results]
+    return Panel(
+        "sizes",
+        comparison_figure(
+            lines, "step", (1e-18, 1.0), log_y=True, x_end=float(results[0][1].norms.shape[1]), right_margin=110
+        ),
+        alt=f"Size of the term of each step, on a logarithmic axis. At step 2: {'; '.join(summary)}.",
+        title="Size of each step’s term",
+        tracks=value_tracks([(line.label, line.colour) for line in lines], "power", per_line=TRACES_PER_RUN),
+    )
+
+
+def _line(variant: RecallVariant, values: np.ndarray, first: int = 1) -> Line:
+    x = np.arange(first, first + values.shape[1], dtype=float)
+    middle, low, high = np.median(values, axis=0), values.min(axis=0), values.max(axis=0)
+    row = MODELS[variant.model]
+    return Line(f"{row.title} {variant.label}", _net_name(variant), row.colour, variant.dash, x, middle, low, high)
+
+
+def _net_name(variant: RecallVariant) -> str:
+    return f"the {MODELS[variant.model].title} {variant.words}"

@@ -1,0 +1,166 @@
+"""Bracket accuracy: closing marks predicted correctly, by the distance to their opening mark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.figures import loss_by_context as figures
+from explorer.labs.text.line_charts import (
+    HEIGHT,
+    band_caption,
+    cache_key,
+    draw_line_charts,
+    line_tracks,
+    load_stack,
+    missing_models,
+    model_line,
+    seed_band,
+    with_weights,
+)
+from explorer.tasks.text.config import TextConfig
+from explorer.ui.components.plot_frame import Panel
+from explorer.ui.deferred_sections import show_all_when_ready
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import join_words
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.bracket_accuracy import BracketAccuracy
+
+_FAR = 16  # characters that neither counts nor a short window reach
+
+
+def bracket_section(views: Mapping[str, RunView], choose_brackets: Callable[[], None]) -> None:
+    """Draw the accuracy of closing marks by distance, or offer the text that is made for it."""
+    st.header("Who keeps track of what is open?", anchor=False)
+    task = next((view.config.task_as(TextConfig) for view in views.values()), None)
+    if task is None or not is_bracket_task(task):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(
+                "That can be counted on a text of nested brackets and quotes, in characters, with its end held out."
+            )
+            st.button("Choose it", icon=":material/data_object:", on_click=choose_brackets, key="text-brackets")
+        return
+    trained = with_weights(views)
+    if not trained:
+        empty_panel("No model here has been trained on the brackets yet. Train some above.", HEIGHT)
+        return
+    show_all_when_ready(
+        "text-closing",
+        {name: (("closing", *cache_key(view)), partial(_measure, view)) for name, view in trained.items()},
+        lambda found: _draw_accuracies(views, found),
+        "The models are being asked to close brackets; that takes a few seconds …",
+        HEIGHT + 120,
+    )
+    explanation(
+        "Which mark must close is decided by the last one still open, however much stands between. Counts of n tokens "
+        "see it only if it is among the last n − 1. A recurrent net has to remember: a pile of open marks, in a state "
+        "that every letter changes. Attention can look the mark up, but has to work out which of them is still open."
+    )
+
+
+def is_bracket_task(task: TextConfig) -> bool:
+    """Return whether the task is the text of brackets in characters, with its end held out."""
+    return (task.corpus, task.tokenizer, task.rows, task.split) == ("brackets", "char", "blocks", "end")
+
+
+def _measure(view: RunView) -> BracketAccuracy:
+    from explorer.inspection.language.bracket_accuracy import (
+        measure_bracket_accuracy,  # here: the page must not wait for torch
+    )
+
+    return measure_bracket_accuracy(load_stack(view), view.config)
+
+
+def _draw_accuracies(views: Mapping[str, RunView], accuracies: Mapping[str, BracketAccuracy]) -> None:
+    """Draw the finding, the lines and the caption."""
+    finite = {name: each for name, each in accuracies.items() if len(each.accuracy) and len(each.bin_ends)}
+    first = next(iter(accuracies.values()))
+    if not first.counts.sum():
+        st.caption("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
+        return
+    if finite:
+        st.subheader(
+            escape_markdown(bracket_finding({MODELS[name].title: e for name, e in finite.items()})), anchor=False
+        )
+        lines = []
+        for name, each in finite.items():
+            lines.append(
+                model_line(name, each.bin_ends, each.mean, *np.clip(seed_band(each.accuracy, each.error), 0, 1))
+            )
+        figure = figures.accuracy_by_distance(
+            lines,
+            first.baseline,
+            f"always {first.baseline_mark}",
+            first.context,
+            max(int(each.bin_ends[-1]) for each in finite.values()),
+        )
+        alt = "; ".join(
+            f"{line.name} {line.y[0]:.2f} at the shortest, {line.y[-1]:.2f} at the longest" for line in lines
+        )
+        draw_line_charts(
+            [Panel("accuracy-by-distance", figure, f"Marks closed rightly: {alt}.", tracks=line_tracks(lines))],
+            "text-closing",
+        )
+    st.caption(escape_markdown(_method_caption(views, accuracies)))
+
+
+def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> str:
+    """Return which models know the open mark over long distances. `found` maps titles to accuracies.
+
+    A model with a shorter context was asked at fewer positions, and may lack the bins of another.
+    """
+    first = next(iter(accuracies.values()))
+    floor = _FAR if any((each.bin_ends > _FAR).any() for each in accuracies.values()) else 0
+    near = [int(last) for each in accuracies.values() for last in each.bin_ends[each.bin_ends <= floor]]
+    where = f"From {max(near) + 1} characters on" if near else "At these distances"
+    usual = f"Always answering “{first.baseline_mark}” gets {first.baseline:.2f}"
+    # Who was asked nothing so far back (NaN) is left out.
+    every = [(each.accuracy_over(each.bin_ends > floor), title) for title, each in accuracies.items()]
+    shares = sorted((pair for pair in every if not np.isnan(pair[0][0])), key=lambda pair: -pair[0][0])
+    better = [title for (share, error), title in shares if share > accuracies[title].baseline + 2 * error]
+    guessing = [f"{title} {share:.2f}" for (share, _), title in shares if title not in better]
+    knowing = [f"{title} {share:.2f}" for (share, _), title in shares if title in better]
+    if not knowing:
+        rest = join_words(guessing)
+        return f"{where} nobody knows what is open: {rest} of the marks are closed rightly. {usual}."
+    sentence = f"{where} {_model_shares(knowing)} of the marks rightly"
+    if guessing:
+        sentence += (
+            f"; {join_words(guessing)} {'is' if len(guessing) == 1 else 'are'} no better than one answer for all"
+        )
+    return f"{sentence}. {usual}."
+
+
+def _model_shares(names: Sequence[str]) -> str:
+    first, *rest = names
+    title, _, share = first.rpartition(" ")
+    return join_words([f"{title} closes {share}", *rest])
+
+
+def _method_caption(views: Mapping[str, RunView], accuracies: Mapping[str, BracketAccuracy]) -> str:
+    first = next(iter(accuracies.values()))
+    which = (
+        "Every place"
+        if all(each.is_complete for each in accuracies.values())
+        else "An evenly spread part of the places"
+    )
+    asked = sorted({int(each.counts.sum()) for each in accuracies.values()})
+    many = f"{asked[0]:,}" if len(asked) == 1 else f"{asked[0]:,} to {asked[-1]:,}, fewer where more seeds read"
+    return " ".join(
+        [
+            f"{which} of the held-out end where a mark closes another ({many}). Every model reads the "
+            f"{first.context} characters before it from a cold start, recurrent nets too; its answer is the likeliest "
+            "of the four marks that close.",
+            band_caption(
+                [len(each.accuracy) for each in accuracies.values()], "one standard error of a share (binomial)"
+            ),
+            *missing_models(views, {name: each.diverged for name, each in accuracies.items()}),
+        ]
+    )

@@ -1,0 +1,229 @@
+"""Cost of context: seconds and bytes of a training step by the length of a row, measured on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.figures import loss_by_context as figures
+from explorer.figures.loss_by_context import Line
+from explorer.jobs.estimate import format_duration
+from explorer.labs.text.line_charts import HEIGHT, draw_line_charts, line_tracks, model_line
+from explorer.models.configs import TransformerTextConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
+from explorer.ui.components.plot_frame import Panel
+from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import join_words
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.context_cost import ContextCosts, StepCost
+
+_REQUEST_KEY = "text.prices"  # what this visitor last asked to be measured, and a token of that press
+_SIMILAR = 1.25  # times as much, which may be the other work on the server
+
+
+def context_cost_section(views: Mapping[str, RunView]) -> None:
+    """Draw time and memory of a step by the length of a row."""
+    st.header("What does context cost?", anchor=False)
+    configs = {name: view.config for name, view in views.items() if name != "ngram"}
+    if not configs:
+        empty_panel("Counting takes no training steps. Choose a model that learns, and its steps can be timed.", 120)
+        return
+    sizes = tuple((each.model, each.task_as(TextConfig)) for each in configs.values())
+    token, requested = st.session_state.get(_REQUEST_KEY, ("", None))
+
+    def measure() -> None:
+        st.session_state[_REQUEST_KEY] = (uuid4().hex, sizes)  # each press measures anew, whatever others have measured
+
+    label = "Measure again" if requested == sizes else "Measure on this server"
+    st.button(label, icon=":material/timer:", on_click=measure, key="text-prices-measure")
+    if requested != sizes:
+        what = join_words([MODELS[name].title for name in configs])
+        empty_panel(
+            f"Steps of {what} at seven lengths of a row, at the same number of tokens in all: about ten seconds.",
+            120,
+        )
+    else:
+
+        def measure_costs() -> ContextCosts:
+            from explorer.inspection.language.context_cost import measure_context_costs
+
+            return measure_context_costs(configs)
+
+        text = next(iter(configs.values())).task_as(TextConfig).text
+        show_when_ready(
+            "text-prices",
+            ("prices", text, token, *sizes),
+            measure_costs,
+            lambda found: _draw_costs(configs, found),
+            "Steps are being timed on this server; that takes about ten seconds …",
+            HEIGHT + 120,
+            pool="timing",
+        )
+    explanation(
+        "Longer rows are fewer rows: a batch holds the same tokens. What a model does with each token alone then costs "
+        "the same, a level line. A recurrent net takes n steps one after the other, each with fewer rows beside it; a "
+        "processor cannot share that work out. Attention compares each token with all before it: n² pairs a row, n for "
+        "each token."
+    )
+
+
+def _draw_costs(configs: Mapping[str, RunConfig], costs: ContextCosts) -> None:
+    """Draw the finding, both panels, the caption and the formulas."""
+    from explorer.inspection.language.context_cost import LENGTHS, TOKENS
+
+    lengths = np.array(LENGTHS)
+    st.subheader(context_cost_finding(costs), anchor=False)
+    seconds = [model_line(p.model, lengths, p.seconds, explicit=p.explicit) for p in costs.costs]
+    memory = [model_line(p.model, lengths, p.saved_bytes / 1e6, explicit=p.explicit) for p in costs.costs]
+    longest = int(lengths[-1])
+    draw_line_charts(
+        [
+            Panel(
+                "seconds-a-step",
+                figures.cost_by_length(seconds, "seconds", longest),
+                f"Seconds of a training step: {_end_values(seconds, 3)}.",
+                title="Seconds a step",
+                tracks=line_tracks(seconds),
+            ),
+            Panel(
+                "megabytes-a-step",
+                figures.cost_by_length(memory, "megabytes", longest),
+                f"Megabytes that a step keeps for its way back: {_end_values(memory, 1)}.",
+                title="Megabytes kept for the way back",
+                tracks=line_tracks(memory, digits=1),
+            ),
+        ],
+        "text-prices",
+        columns=2,
+    )
+    missing = any(not np.isfinite(price.seconds).all() for price in costs.costs)
+    explicit = any(price.explicit for price in costs.costs)
+    sentences = [
+        f"Forward and backward of one batch of {TOKENS:,} random tokens in models freshly built at these sizes, one "
+        f"thread, the median of up to five; measured in {format_duration(costs.seconds)} on this server, and other "
+        "work on it slows it. Megabytes are what autograd saves, parameters aside.",
+        "Explicit, hollow: attention that stores every weight, as when somebody looks at it; otherwise a fused kernel "
+        "never does." * explicit,
+        _exponents_sentence(costs) * bool(_cost_growths(costs, "seconds")),
+        "What is missing would have taken too long, or too much memory." * missing,
+    ]
+    st.caption(escape_markdown(" ".join(filter(None, sentences))))
+    for sentence, formula in cost_formulas(configs, costs):
+        explanation(escape_markdown(sentence))
+        st.latex(formula)
+
+
+def context_cost_finding(costs: ContextCosts) -> str:
+    """Return how much more time and memory the same tokens take in long rows."""
+    from explorer.inspection.language.context_cost import FIT_FROM
+
+    time, memory = _cost_growths(costs, "seconds"), _cost_growths(costs, "saved_bytes")
+    if not time or not memory:
+        return "These models are too large to be measured here in a few seconds. Choose smaller sizes."
+    longest = max(each.longest for each in time)
+    sentence = f"In rows of {longest:,} instead of {FIT_FROM} tokens, the same number of tokens takes "
+    slower = sorted((each for each in time if each.factor >= _SIMILAR), key=lambda each: -each.factor)
+    unchanged = [each.name for each in time if each.factor < _SIMILAR]
+    if slower:
+        first, *rest = slower
+        longer = f"{first.name} {first.factor:.1f} times as long"
+        sentence += join_words([longer, *(f"{each.name} {each.factor:.1f}" for each in rest)])
+        sentence += f"; {join_words(unchanged)} no longer." if unchanged else "."
+    else:
+        sentence += "nobody longer."
+    more = sorted((each for each in memory if each.factor >= _SIMILAR), key=lambda each: -each.factor)
+    if not more:
+        return f"{sentence} Nobody needs more memory."
+    few = join_words([f"{each.factor:.1f} times for {each.name}" for each in more])
+    return f"{sentence} Memory grows {few}{'' if len(more) == len(memory) else ', for the others not'}."
+
+
+@dataclass(frozen=True)
+class _CostGrowth:
+    """How time or memory grows from short to long rows."""
+
+    name: str
+    longest: int  # tokens of the longest row that was measured
+    exponent: float
+    factor: float  # as much as where the fit begins
+
+
+def _cost_growths(costs: ContextCosts, measure: str) -> list[_CostGrowth]:
+    """Return the growth of `what`, "seconds" or "saved_bytes", for every line measured at two lengths or more."""
+    from explorer.inspection.language.context_cost import growth
+
+    growths = []
+    for cost in costs.costs:
+        grown = growth(getattr(cost, measure), exact=measure == "saved_bytes")
+        if grown is not None:
+            growths.append(_CostGrowth(line_name(cost), grown.longest, grown.exponent, grown.factor))
+    return growths
+
+
+def _exponents_sentence(costs: ContextCosts) -> str:
+    """Return the fitted exponent of n for every line."""
+    powers = join_words(
+        [f"{each.name} {each.exponent:.2f}".replace("-", "−") for each in _cost_growths(costs, "seconds")]
+    )
+    return f"Time grows as n to the power, fitted from 128 tokens on: {powers}."
+
+
+def line_name(price: StepCost) -> str:
+    return f"{MODELS[price.model].title} (explicit)" if price.explicit else MODELS[price.model].title
+
+
+def cost_formulas(configs: Mapping[str, RunConfig], costs: ContextCosts) -> list[tuple[str, str]]:
+    """Return what attention adds: pairs of a sentence and a LaTeX formula with the numbers of these sizes."""
+    from explorer.inspection.language.context_cost import LENGTHS, TOKENS, attention_weight_bytes
+
+    formulas = []
+    for name, config in configs.items():
+        m = config.model
+        if not isinstance(m, TransformerTextConfig):
+            continue
+        n, each = LENGTHS[-1], attention_weight_bytes(config, 1) / 1e6
+        sentence = (
+            f"Stored weights are a number for each pair of a row, in every block and head. With T = {TOKENS:,} tokens, "
+            f"L = {m.layers} and h = {m.heads} that is {each * n:,.0f} MB in rows of n = {n:,}"
+        )
+        kept = {price.explicit: price.saved_bytes[-1] for price in costs.costs if price.model == name}
+        if np.isfinite(more := (kept.get(True, np.nan) - kept.get(False, np.nan)) / 1e6):
+            sentence += f"; measured are {more:,.0f} MB more than without them"
+        formulas.append(
+            (
+                f"{sentence}.",
+                rf"\frac{{T}}{{n}} \cdot n^2 \cdot L\, h \cdot 4\;\text{{bytes}} = {each:.3g}\, n\;\text{{MB}}",
+            )
+        )
+        weights, both = 4 * m.width**2 + 2 * m.width * m.hidden, 2 * m.width + m.hidden
+        formulas.append(
+            (
+                f"For each token a block multiplies with its own weights (d = {m.width} wide, m = {m.hidden} hidden "
+                f"units), and to attend; the second is as much work as the first in rows of {both:,} tokens:",
+                rf"\underbrace{{4 d^2 + 2 d m}}_{{{_thousands(weights)}}} = "
+                rf"\underbrace{{2\, n\, d}}_{{{2 * m.width}\, n}} \;\Rightarrow\; n = 2 d + m = {_thousands(both)}",
+            )
+        )
+    return formulas
+
+
+def _thousands(count: int) -> str:
+    return f"{count:,}".replace(",", "{,}")
+
+
+def _end_values(lines: Sequence[Line], digits: int) -> str:
+    return "; ".join(
+        f"{line.name} {there[0]:.{digits}f} to {there[-1]:.{digits}f}"
+        for line in lines
+        if len(there := line.y[np.isfinite(line.y)])
+    )

@@ -1,0 +1,374 @@
+"""Dynamic evaluation: models that keep learning on the held-out text, beside the same models without learning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.figures import dynamic_evaluation as figures
+from explorer.figures.dynamic_evaluation import RunningMean
+from explorer.figures.style import format_signed
+from explorer.jobs.estimate import format_duration
+from explorer.run_store.store import StoredRun
+from explorer.tasks.text.config import TextConfig
+from explorer.training.record import Record
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.deferred_sections import show_all_when_ready
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import capitalize, join_words
+
+if TYPE_CHECKING:
+    from explorer.inspection.language.dynamic_evaluation import DynamicEvaluation, RunningLoss
+
+LEARNING_RATES: Final = (0.003, 0.01, 0.03, 0.1, 0.3)
+DEFAULT_RATE: Final = 0.1
+# Nats a character saved over 20,000 characters by rates 0.003 to 0.3: GRU .006 .015 .028 .037 .007, GRU with its state
+# carried .008 .017 .029 .036 .004, RNN likewise .013 .030 .052 .061 -.007, Transformer .010 .023 .037 .034 -.045.
+_RATE_HELP: Final = (
+    "Of the rates here it was also the best one, or nearly, for a GRU, an RNN and a Transformer that had learned the "
+    "first 81 % of Tiny Shakespeare and read on in the next 9 %. The last tenth was left alone."
+)
+_SESSION_KEY = "lineage.online"
+_NEGLIGIBLE = 0.005  # bits a character that two digits do not show
+_HEIGHT = 620  # of what the button brings
+PAPERS = (
+    (
+        "The dynamic model",
+        "Mikolov, Karafiát, Burget, Černocký and Khudanpur 2010, Recurrent neural network based language model",
+        "https://www.isca-archive.org/interspeech_2010/mikolov10_interspeech.html",
+    ),
+    (
+        "Dynamic evaluation",
+        "Krause, Kahembwe, Murray and Renals 2018, Dynamic evaluation of neural sequence models",
+        "https://arxiv.org/abs/1709.07432",
+    ),
+)
+ReadingKey = tuple[Hashable, ...]  # what names one reading: a view's stamp and a rate
+
+
+@dataclass(frozen=True)
+class DynamicEvaluationState:
+    """What a visitor has chosen in this section."""
+
+    models: tuple[str, ...] = ()  # none: the best one
+    rate: float = DEFAULT_RATE
+    requested: frozenset[ReadingKey] = frozenset()  # the readings that were asked for in this window
+
+
+@dataclass(frozen=True)
+class FinalBits:
+    """The final losses of one model with and without learning, in bits a character."""
+
+    title: str
+    static: float
+    dynamic: float  # NaN: its steps were so long that its losses are no numbers any more
+
+    @property
+    def no_numbers(self) -> bool:
+        """Whether even the losses without learning are no numbers: then there is nothing to draw."""
+        return not math.isfinite(self.static)
+
+    @property
+    def saved(self) -> float:
+        return self.static - self.dynamic
+
+
+def dynamic_evaluation_section(views: Mapping[str, RunView]) -> None:
+    """Draw the section, from the question to the papers."""
+    st.header("What if it goes on learning while it reads?", anchor=False)
+    explanation(
+        "So far every model stood still while it was examined. But nothing forbids it to learn from what it has "
+        "already been asked: each piece of the held-out text is **scored first**, then the model takes **one step** "
+        "on it, and goes on to the next."
+    )
+    neural_views = {name: view for name, view in views.items() if name != "ngram" and view.loaded_run}
+    if not neural_views:
+        empty_panel("No neural model is trained here yet. Train one above; then it can read on.", 160)
+        return
+    session: PageSession[DynamicEvaluationState] = st.session_state.setdefault(
+        _SESSION_KEY, PageSession(DynamicEvaluationState())
+    )
+    chosen = _selected_models(session.state, neural_views)
+    _controls(session, neural_views, chosen)
+    requested = [
+        name for name in chosen if _reading_key(neural_views[name], session.state.rate) in session.state.requested
+    ]
+    if requested:
+        _show_readings({name: neural_views[name] for name in requested}, session.state.rate, views.get("ngram"))
+    for name, paper, link in PAPERS:
+        st.markdown(f"**{name}** · [{paper}]({link})")
+
+
+def _selected_models(state: DynamicEvaluationState, readers: Mapping[str, RunView]) -> list[str]:
+    """Return the chosen models; by default the best one."""
+    return [name for name in readers if name in state.models] or [
+        min(readers, key=lambda name: _final_bits_per_character(readers[name]))
+    ]
+
+
+def _final_bits_per_character(view: RunView) -> float:
+    """Return the final loss of a training in bits a character; infinity if unknown."""
+    if view.result is None or not len(view.result.evaluated):
+        return math.inf
+    bits = float(np.mean(view.result.last("bits_per_char")))
+    return bits if math.isfinite(bits) else math.inf
+
+
+def _reading_key(view: RunView, rate: float) -> ReadingKey:
+    return (*view.cache_key, rate)
+
+
+def _controls(
+    session: PageSession[DynamicEvaluationState], readers: Mapping[str, RunView], chosen: Sequence[str]
+) -> None:
+    """Draw the choice of the models and the learning rate, and the button that starts the evaluation."""
+
+    def start() -> None:
+        keys = {_reading_key(readers[name], session.state.rate) for name in chosen}
+        session.change(lambda state: replace(state, requested=state.requested | keys))
+
+    with st.container(horizontal=True, vertical_alignment="top"):
+        ties = bind_widget(session, "online.models", list(chosen), lambda state, new: replace(state, models=tuple(new)))
+        st.pills(
+            "Who reads on",
+            list(readers),
+            selection_mode="multi",
+            format_func=lambda name: readers[name].row.title,
+            **ties,
+        )
+        ties = bind_widget(session, "online.rate", session.state.rate, lambda state, new: replace(state, rate=new))
+        st.select_slider(
+            "Learning rate while it reads",
+            LEARNING_RATES,
+            format_func=lambda rate: f"{rate:g}",
+            width=300,
+            help=f"Plain gradient descent. Mikolov and others took 0.1. {_RATE_HELP}",
+            **ties,
+        )
+    missing = [
+        name for name in chosen if _reading_key(readers[name], session.state.rate) not in session.state.requested
+    ]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Read on and learn",
+            icon=":material/auto_stories:",
+            key="online.start",
+            on_click=start,
+            disabled=not missing,
+        )
+        if missing:
+            who = capitalize(join_words([_noun_phrase(readers[name].row.title) for name in missing]))
+            st.caption(f"{who} read{'s' * (len(missing) == 1)} the held-out text twice; that takes a few seconds.")
+
+
+def _show_readings(readers: Mapping[str, RunView], rate: float, ngram: RunView | None) -> None:
+    """Draw the requested evaluations once all of them are there."""
+    tasks: dict[str, tuple[ReadingKey, Callable[[], Any]]] = {}
+    for name, view in readers.items():
+        task = view.config.task_as(TextConfig)
+        assert view.loaded_run  # it is a reader
+        tasks[name] = (
+            ("online", task.text, *_reading_key(view, rate)),
+            partial(_evaluate_dynamically, view.loaded_run, task, rate),
+        )
+        if ngram and ngram.loaded_run and _same_held_out_text(ngram.config.task_as(TextConfig), task):
+            tasks[f"{name}/ngram"] = (
+                ("still", task.text, *ngram.cache_key, task),
+                partial(_evaluate_statically, ngram.loaded_run, task),
+            )
+    who = join_words([_noun_phrase(view.row.title) for view in readers.values()])
+
+    def draw(made: Mapping[str, Any]) -> None:
+        _draw({name: (view, made[name], made.get(f"{name}/ngram")) for name, view in readers.items() if name in made})
+
+    meanwhile = f"{capitalize(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
+    show_all_when_ready("text-online", tasks, draw, meanwhile, _HEIGHT)
+
+
+def _evaluate_dynamically(run: StoredRun | Record, task: TextConfig, rate: float) -> DynamicEvaluation:
+    from explorer.inspection.language.dynamic_evaluation import (
+        evaluate_dynamically,  # here: the page must not wait for torch
+    )
+    from explorer.inspection.load_model import load_model
+
+    return evaluate_dynamically(load_model(run).single_replica(0), task, rate)
+
+
+def _evaluate_statically(run: StoredRun | Record, task: TextConfig) -> RunningLoss:
+    from explorer.inspection.language.dynamic_evaluation import evaluate_statically
+    from explorer.inspection.load_model import load_model
+
+    return evaluate_statically(load_model(run).single_replica(0), task)
+
+
+def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
+    """Return whether two tasks hold out the same tokens."""
+    alike = replace(one, batches=other.batches)
+    return (replace(alike, context=other.context) if one.split == "end" else alike) == other
+
+
+def _draw(readings: Mapping[str, tuple[RunView, DynamicEvaluation, RunningLoss | None]]) -> None:
+    """Draw the finding, a panel for each model, how it was measured, and the formula with its numbers."""
+    if not readings:
+        return
+    final_bits = {name: _final_bits(view, each) for name, (view, each, _) in readings.items()}
+    st.subheader(escape_markdown(dynamic_evaluation_finding(list(final_bits.values()))), anchor=False)
+    readings = {name: those for name, those in readings.items() if not final_bits[name].no_numbers}
+    if not readings:
+        return
+    ends = [final_bits[name] for name in readings]
+    to_bits = {name: 1 / each.characters_per_token / math.log(2) for name, (_, each, _) in readings.items()}
+    courses = {
+        name: {
+            which: RunningMean(progress.tokens, progress.losses * to_bits[name])
+            for which, progress in (("learning", each.dynamic), ("still", each.static), ("ngram", counts))
+            if progress is not None
+        }
+        for name, (_, each, counts) in readings.items()
+    }
+    y_range = figures.shared_y_range(
+        [course for those in courses.values() for which, course in those.items() if which != "ngram"],
+        [those["ngram"] for those in courses.values() if "ngram" in those],
+    )
+    view = next(iter(readings.values()))[0]
+    unit = "characters" if view.config.task_as(TextConfig).tokenizer == "char" else "tokens"
+    panels = [
+        _panel(view, end, courses[name], y_range, unit)
+        for (name, (view, _, _)), end in zip(readings.items(), ends, strict=True)
+    ]
+    draw_plot_frame(panels, key="text-online", height=300, narrow_height=240, columns=min(len(panels), 3))
+    replicas = max(view.config.replicas for view, _, _ in readings.values())
+    reads = {view.row.title: each for view, each, _ in readings.values()}
+    with_ngram = any(counts is not None for _, _, counts in readings.values())
+    st.caption(escape_markdown(method_caption(reads, view.config.task_as(TextConfig), unit, replicas, with_ngram)))
+    st.latex(r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}")
+    st.latex(r"g_s = \nabla_{\theta} \, \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})")
+    explanation("\n\n".join(escape_markdown(steps_sentence(title, each, unit)) for title, each in reads.items()))
+
+
+def _final_bits(view: RunView, read: DynamicEvaluation) -> FinalBits:
+    bits = 1 / read.characters_per_token / math.log(2)
+    learning = math.nan if read.diverged else float(read.dynamic.losses[-1])
+    # Without a first loss there is no course of it, whatever the weights that stand still come to later.
+    still = float(read.static.losses[-1]) if len(read.dynamic.losses) else math.nan
+    return FinalBits(view.row.title, still * bits, learning * bits)
+
+
+def _panel(
+    view: RunView, end: FinalBits, courses: Mapping[str, RunningMean], y_range: tuple[float, float], unit: str
+) -> Panel:
+    row, ngram, still = view.row, MODELS["ngram"], courses.get("ngram")
+    counts = (still, ngram.colour, ngram.dash) if still else None
+    tracks: list[dict[str, object]] = [
+        {"trace": figures.ADAPTING, "title": "learning on", "colour": row.colour},
+        {"trace": figures.STATIC, "title": "standing still", "colour": row.colour},
+    ]
+    if still:
+        tracks.append({"trace": figures.NGRAM, "title": "n-gram, standing still", "colour": ngram.colour})
+    value = "no number" if math.isnan(end.dynamic) else f"{format_signed(-end.saved, 3)} bits a character"
+    return Panel(
+        f"online-{row.name}",
+        figures.dynamic_evaluation_figure(
+            courses["learning"],
+            courses["still"],
+            row.colour,
+            y_range,
+            f"{unit} read",
+            "bits a character so far",
+            counts,
+        ),
+        alt=f"{row.title}: mean bits a character so far over the {unit} read. {dynamic_evaluation_finding([end])}",
+        title=row.title,
+        colour=row.colour,
+        value=value,
+        tracks=tracks,
+    )
+
+
+def _noun_phrase(title: str) -> str:
+    """Return the title of a model with an article."""
+    return "the feedforward net" if title == "Feedforward" else f"the {title}"
+
+
+def dynamic_evaluation_finding(ends: Sequence[FinalBits]) -> str:
+    """Return which models dynamic evaluation helps or harms."""
+    no_numbers = [end for end in ends if end.no_numbers]
+    broken = [end for end in ends if math.isnan(end.dynamic) and not end.no_numbers]
+    finite = [end for end in ends if not end.no_numbers and not math.isnan(end.dynamic)]
+    if len(ends) == 1 and finite:
+        (end,) = finite
+        numbers = f"{end.dynamic:.2f} bits a character instead of {end.static:.2f}"
+        if end.saved >= _NEGLIGIBLE:
+            return f"Learning on, {_noun_phrase(end.title)} needs {numbers}."
+        if end.saved <= -_NEGLIGIBLE:
+            return f"Learning on does {_noun_phrase(end.title)} harm: {numbers}."
+        return f"Learning on changes next to nothing for {_noun_phrase(end.title)}: {end.static:.2f} bits a character."
+    parts = []
+    if helped := [end for end in finite if end.saved >= _NEGLIGIBLE]:
+        parts.append(f"saves {_amounts(helped)} bits a character.")
+    if harmed := [end for end in finite if end.saved <= -_NEGLIGIBLE]:
+        parts.append(f"costs {_amounts(harmed)}{'' if helped else ' bits a character'}.")
+    if same := [end for end in finite if abs(end.saved) < _NEGLIGIBLE]:
+        parts.append(f"changes next to nothing for {join_words([_noun_phrase(end.title) for end in same])}.")
+    parts = [f"{'It' if i else 'Learning on'} {part}" for i, part in enumerate(parts)]
+    if broken:
+        parts.append(
+            f"At this rate the losses of {join_words([_noun_phrase(end.title) for end in broken])} are soon no numbers."
+        )
+    if no_numbers:
+        names = join_words([_noun_phrase(end.title) for end in no_numbers])
+        parts.append(f"The losses of {names} are no numbers, even standing still.")
+    return " ".join(parts)
+
+
+def _amounts(ends: Sequence[FinalBits]) -> str:
+    ordered = sorted(ends, key=lambda end: -abs(end.saved))
+    return join_words([f"{_noun_phrase(end.title)} {abs(end.saved):.2f}" for end in ordered])
+
+
+def method_caption(
+    reads: Mapping[str, DynamicEvaluation], task: TextConfig, unit: str, seeds: int, counts: bool
+) -> str:
+    """Return how the losses were measured."""
+    longest = max(reads.values(), key=lambda each: each.tokens)
+    most = "at most " if any(each.tokens < longest.tokens for each in reads.values()) else ""
+    piece = f"pieces of {task.context}" if task.rows == "blocks" else "pieces of a few lines"
+    carried = [_noun_phrase(title) for title, each in reads.items() if each.carries_state]
+    if not carried:
+        state = "each from a cold start"
+    elif len(carried) == len(reads):
+        state = "the state carried on from piece to piece"
+    else:
+        state = f"by {join_words(carried)} with the state carried on, otherwise each from a cold start"
+    parts = [
+        f"Mean so far over {most}the first {longest.tokens:,} of {longest.held_out:,} held-out {unit}, read in order "
+        f"in {piece}, {state}. Every piece is scored before the step that learns from it. Solid: learning on. "
+        "Dashed: the same weights, standing still.",
+        "The n-gram reads likewise, and its counts stand still; counting on is not tried here." if counts else "",
+        f"The first of {seeds} seeds." if seeds > 1 else "",
+        "The steps change a copy; the model of all other pictures stays as it is. Read twice in "
+        f"{format_duration(sum(each.seconds for each in reads.values()))} on this server.",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def steps_sentence(title: str, read: DynamicEvaluation, unit: str) -> str:
+    """Return the numbers of the formula for one model."""
+    cut = int((read.gradient_norms > 1).sum())
+    length = f"{np.median(read.gradient_norms):.2f}" if len(read.gradient_norms) else "–"
+    moved = f"{read.relative_change:.1%}" if math.isfinite(read.relative_change) else "more than can be said"
+    return (
+        f"{capitalize(_noun_phrase(title))} took {len(read.gradient_norms):,} steps of η = {read.rate:g}, each on "
+        f"n = {read.tokens / max(1, len(read.static.tokens)):.0f} {unit}; the gradient was longer than 1, and cut, "
+        f"before {cut:,} of them (median length {length}). All steps together moved its {read.parameters:,} weights "
+        f"by {moved} of their length."
+    )

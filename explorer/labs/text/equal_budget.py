@@ -1,0 +1,84 @@
+"""Equal budgets: the same training time, or the same number of parameters, for every trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.labs.text.state import TextLab
+from explorer.training.config import RunConfig
+from explorer.ui import deferred_sections
+from explorer.ui.state.session import ExperimentSession
+
+_SECONDS_KEY = "lineage.text.fit"  # seconds for which the steps of every model are being measured
+_PARAMETERS_KEY = "lineage.text.match"  # parameters to which the sizes of every model are being set
+
+
+def budget_form(session: ExperimentSession[TextLab]) -> None:
+    """Draw the form for equal time or equal parameters."""
+    st.markdown(
+        "**The same time.** A few steps of every model are timed on this server now; then each gets as many as fit."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        seconds = st.number_input("Seconds each", 1, 3_600, 20, key="text.seconds", width=130)
+        if st.button("Fit the steps", icon=":material/timer:"):
+            st.session_state[_SECONDS_KEY] = float(seconds)
+            st.rerun()
+    st.markdown(
+        "**The same size.** Hidden units, and the width of the Transformer, are set so that every model has "
+        "about so many parameters. An n-gram has what its text gives."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        count = st.number_input("Parameters each", 1_000, 5_000_000, 200_000, step=50_000, key="text.match", width=150)
+        if st.button("Match the parameters", icon=":material/straighten:"):
+            st.session_state[_PARAMETERS_KEY] = int(count)
+            st.rerun()
+
+
+def apply_budget(session: ExperimentSession[TextLab]) -> None:
+    """Compute the requested budget in the background, then take over its settings."""
+    lab = session.experiment
+    configs = {model: lab.config(model) for model in lab.trained_models}
+    for name, look, what in (
+        (_SECONDS_KEY, _fit_steps, "steps for {:g} seconds"),
+        (_PARAMETERS_KEY, _match_parameters, "sizes for {:,} parameters"),
+    ):
+        wanted = st.session_state.get(name)
+        if wanted is None:
+            continue
+
+        def take(runs: Mapping[str, RunConfig], name: str = name) -> None:
+            st.session_state.pop(name, None)
+            session.change(lambda lab: lab.with_runs(runs))
+            st.rerun()
+
+        def refuse(error: LineageError, name: str = name) -> None:
+            st.session_state.pop(name, None)
+            session.problems = (str(error),)
+            st.rerun()
+
+        deferred_sections.show_when_ready(
+            f"budget-{name}",
+            ("budget", name, wanted, getattr(lab.task, "text", ""), *configs.values()),
+            partial(look, configs, wanted),
+            take,
+            f"Looking for {what.format(wanted)} …",
+            60,
+            refuse,
+            pool="timing" if name == _SECONDS_KEY else "usual",
+        )
+
+
+def _fit_steps(configs: Mapping[str, RunConfig], seconds: float) -> dict[str, RunConfig]:
+    from explorer.jobs.time_budget import fit_to_seconds
+
+    return {model: fit_to_seconds(config, seconds, min_evaluations=10) for model, config in configs.items()}
+
+
+def _match_parameters(configs: Mapping[str, RunConfig], wanted: int) -> dict[str, RunConfig]:
+    from explorer.experiments.parameter_matching import match_parameters
+
+    return {model: match_parameters(config, wanted) for model, config in configs.items()}

@@ -1,0 +1,323 @@
+"""Outcomes of a paper experiment, and sentences made from them; they hold also where the claim is false."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.experiments.paper_experiments import (
+    CLAIMED_WINDOW,
+    UNIFORM_BITS,
+    Condition,
+    Experiment,
+    ExperimentPanel,
+    Trial,
+)
+from explorer.inspection.compare import MeanDifference, is_paired, mean_difference
+from explorer.training.record import Curves
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+Verdict = Literal["lower", "higher", "luck", "same", "unknown"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one run ended, over its seeds."""
+
+    trial: Trial
+    bits: Float[ndarray, " replicas"]  # a character of all held-out text; NaN where the run ended without numbers
+    recorded_divergences: int  # seeds that guessed better than blind and then, in some batch, worse
+    worst_batch: float  # bits a character of the dearest such batch
+    longest_gradient: float  # the longest gradient
+
+    @property
+    def is_finite(self) -> bool:
+        return bool(np.isfinite(self.bits).all())
+
+    @property
+    def diverged_seeds(self) -> int:
+        """Seeds that diverged; all of them where the losses are no numbers: nobody can tell which seed it was."""
+        return self.recorded_divergences if self.is_finite else self.trial.config.replicas
+
+    @property
+    def worse_than_blind(self) -> bool:
+        """Whether every seed ends with a loss above that of blind guessing."""
+        return bool((~(self.bits < UNIFORM_BITS)).all())
+
+    @property
+    def mean(self) -> float:
+        return float(self.bits.mean())
+
+
+def compute_outcome(trial: Trial, curves: Curves, diverged: bool) -> Outcome | None:
+    """Return the outcome of a run; None before it has ended."""
+    if curves.step < trial.config.steps and not diverged:
+        return None
+    bits = np.full(trial.config.replicas, np.nan)
+    if not diverged:
+        bits = np.asarray(curves.last("bits_per_char"), float)
+    lost = [_worst_batch_after_learning(losses / math.log(2)) for losses in curves.losses.T]
+    norms = curves.signals.get("gradient_norm", np.zeros((0, 1)))
+    return Outcome(
+        trial,
+        bits,
+        sum(worst > UNIFORM_BITS for worst in lost),
+        max(lost, default=0.0),
+        float(np.nanmax(norms)) if norms.size else math.nan,
+    )
+
+
+def _worst_batch_after_learning(losses: Float[ndarray, " steps"]) -> float:
+    """Return the largest batch loss after the first below blind guessing; 0 if there is none."""
+    below = np.flatnonzero(losses < UNIFORM_BITS)
+    return float(np.nanmax(losses[below[0] :])) if len(below) else 0.0
+
+
+@dataclass(frozen=True)
+class OutcomeComparison:
+    """Two runs that differ in one setting."""
+
+    value: int | float
+    first: Outcome
+    second: Outcome
+    difference: MeanDifference | None  # how far the second ends above the first
+
+    @property
+    def verdict(self) -> Verdict:
+        if (
+            self.first.worse_than_blind != self.second.worse_than_blind
+        ):  # by how much is then a matter of chance, that it does is not
+            return "lower" if self.first.worse_than_blind else "higher"
+        if self.difference is None:
+            return "unknown"
+        if np.array_equal(self.first.bits, self.second.bits):
+            return "same"
+        return "luck" if self.difference.within_noise else "lower" if self.difference.mean < 0 else "higher"
+
+
+def _compare_outcomes(value: int | float, first: Outcome, second: Outcome) -> OutcomeComparison:
+    same_data = is_paired(first.trial.config, second.trial.config)
+    found = mean_difference(first.bits, second.bits, same_data) if first.is_finite and second.is_finite else None
+    return OutcomeComparison(value, first, second, found)
+
+
+def compare_conditions(
+    experiment: Experiment, panel: ExperimentPanel, outcomes: Mapping[str, Outcome]
+) -> list[OutcomeComparison]:
+    """Compare the two conditions at every value of the setting that has both."""
+    without, with_it = (outcomes_by_value(experiment, panel, line, outcomes) for line in experiment.conditions[:2])
+    return [
+        _compare_outcomes(value, without[value], with_it[value])
+        for value in panel.values
+        if value in without and value in with_it
+    ]
+
+
+def compare_consecutive(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> list[OutcomeComparison]:
+    """Compare each value of the setting with the one before."""
+    ends = list(outcomes_by_value(experiment, experiment.panels[0], experiment.conditions[0], outcomes).items())
+    return [_compare_outcomes(value, before, now) for (_, before), (value, now) in pairwise(ends)]
+
+
+def outcomes_by_value(
+    experiment: Experiment, panel: ExperimentPanel, condition: Condition, outcomes: Mapping[str, Outcome]
+) -> dict[int | float, Outcome]:
+    """Return the outcomes of one condition by the value of the setting."""
+    trials = (trial for trial in experiment.trials if (trial.panel, trial.condition) == (panel, condition))
+    return {trial.value: outcomes[trial.name] for trial in trials if trial.name in outcomes}
+
+
+# ---- sentences
+
+
+def experiment_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
+    """Return the headline of an experiment."""
+    missing = len(experiment.trials) - len(outcomes)
+    if not outcomes:
+        return "Nobody has asked this here yet."
+    if missing:
+        return f"{len(outcomes)} of {len(experiment.trials)} runs are there. What they say comes with the last."
+    if len(experiment.conditions) == 1:
+        return window_finding(compare_consecutive(experiment, outcomes))
+    if experiment.claims_divergence:
+        return f"{divergence_finding(experiment, outcomes)} {claim_finding(experiment, outcomes)}"
+    return " ".join(
+        [
+            difference_finding(experiment, outcomes),
+            spread_finding(experiment, outcomes),
+            claim_finding(experiment, outcomes),
+        ]
+    )
+
+
+def window_finding(steps: Sequence[OutcomeComparison]) -> str:
+    """Return what each wider window brought, and whether the claimed one brings nothing."""
+    parts = []
+    for index, step in enumerate(steps):
+        unit = (" character" if step.value == 1 else " characters") if not index else ""
+        pair = f"{step.value:g}{unit} instead of {step.first.trial.value:g}"
+        by = f"{abs(step.difference.mean):.3f}" if step.difference else ""
+        bits = f"{by} bits a character" if not index else by
+        parts.append(
+            {
+                "lower": f"{pair} saves {bits}",
+                "higher": f"{pair} costs {bits}",
+                "luck": f"{pair} could be luck",
+                "same": f"{pair} changes nothing",
+                "unknown": f"of {pair} one seed says nothing",
+            }[step.verdict]
+        )
+    first = f"A window of {join_words(parts)}."
+    claimed = next((step for step in steps if step.value == CLAIMED_WINDOW), None)
+    if claimed is None or claimed.verdict == "unknown":
+        return first
+    if claimed.verdict == "lower":
+        return f"{first} So {CLAIMED_WINDOW} characters do help here."
+    return f"{first} So with {CLAIMED_WINDOW} there is no improvement here either."
+
+
+_UNDECIDED: dict[Verdict, str] = {
+    "luck": "the difference could be luck",
+    "same": "nothing changes",
+    "unknown": "there are no numbers to compare",
+}
+
+
+def difference_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
+    """Return at which values the second condition ends lower or higher than the first."""
+    words = capitalize(experiment.conditions[1].words)
+    every = [(part, each) for part in experiment.panels for each in compare_conditions(experiment, part, outcomes)]
+    parts = []
+    for verdict in ("lower", "higher"):
+        places = [
+            f"{_setting_words(part, each.value)} ({_difference_words(each)})"
+            for part, each in every
+            if each.verdict == verdict
+        ]
+        if places:
+            parts.append(f"{verdict} at {join_words(places)}")
+    undecided = {
+        meaning: places
+        for verdict, meaning in _UNDECIDED.items()
+        if (places := [_setting_words(part, each.value) for part, each in every if each.verdict == verdict])
+    }
+    if not parts and all(each.verdict == "luck" for _, each in every):
+        count = number_word(len(every))
+        return f"{words} no end is lower or higher than luck could make it, at any of {count} learning rates."
+    first = f"{words} it ends {', '.join(parts) if parts else 'lower or higher at no learning rate'}"
+    if not undecided:
+        return f"{first}."
+    rest = "the other " if parts and len(undecided) == 1 else ""
+    where = [
+        f"at {join_words(places) if len(places) <= 3 else f'{rest}{number_word(len(places))}'} {meaning}"
+        for meaning, places in undecided.items()
+    ]
+    return f"{first}; {', '.join(where)}."
+
+
+def _setting_words(panel: ExperimentPanel, value: int | float) -> str:
+    return f"{value:g} with {panel.words}" if panel.words else f"{value:g}"
+
+
+def _difference_words(comparison: OutcomeComparison) -> str:
+    if comparison.difference is None or comparison.first.worse_than_blind != comparison.second.worse_than_blind:
+        return f"{'it' if comparison.second.worse_than_blind else 'the other'} ends worse than blind guessing"
+    return f"by {abs(comparison.difference.mean):.3f} bits a character"
+
+
+def spread_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
+    """Return the largest range over the seeds for both conditions."""
+    widest = []
+    for line in experiment.conditions[:2]:
+        ends = [each for each in outcomes.values() if each.trial.condition == line]
+        lost = any(not each.is_finite for each in ends)
+        widest.append(math.inf if lost else max(float(np.ptp(each.bits)) for each in ends))
+    if any(math.isinf(each) for each in widest):
+        return ""
+    without, with_it = widest
+    return f"The seeds end at most {without:.2f} bits apart {experiment.conditions[0].words}, {with_it:.2f} with."
+
+
+def divergence_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
+    """Return in which runs a model diverged after it had learned something."""
+    without, with_it = (_diverged_settings(experiment, line, outcomes) for line in experiment.conditions[:2])
+    words = [capitalize(line.words) for line in experiment.conditions[:2]]
+    if not without and not with_it:
+        return f"{words[0]} nothing diverges: no batch comes to cost more than blind guessing."
+    if not without:
+        return f"{words[0]} nothing diverges; {words[1][0].lower()}{words[1][1:]} it does: {join_words(with_it)}."
+    worst = max(each.worst_batch for each in outcomes.values() if each.trial.condition == experiment.conditions[0])
+    blind = f"blind guessing costs {UNIFORM_BITS:.0f}"
+    cost = f"batches come to cost up to {format_short(worst)} bits a character, where {blind}"
+    first = f"{words[0]} {cost}: at {join_words(without)}."
+    return f"{first} {words[1]} that happens {f'at {join_words(with_it)}' if with_it else 'at none of them'}."
+
+
+def _diverged_settings(experiment: Experiment, condition: Condition, outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Return the settings with diverged seeds, and how many seeds."""
+    settings = []
+    for part in experiment.panels:
+        for value, each in outcomes_by_value(experiment, part, condition, outcomes).items():
+            count, replicas = each.diverged_seeds, each.trial.config.replicas
+            if count:
+                share = "all" if count == replicas else f"{number_word(count)} of"
+                settings.append(f"{_setting_words(part, value)} ({share} {count_seeds(replicas)})")
+    return settings
+
+
+def claim_finding(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> str:
+    """Return at how many values of the setting the claim holds."""
+    if experiment.claims_divergence:
+        ends = [each for each in outcomes.values() if each.trial.condition == experiment.conditions[0]]
+        true, all_of = sum(each.diverged_seeds > 0 for each in ends), len(ends)
+    else:
+        every = [each for part in experiment.panels for each in compare_conditions(experiment, part, outcomes)]
+        true, all_of = sum(each.verdict == "lower" for each in every), len(every)
+    count = "none" if not true else "all" if true == all_of else number_word(true)
+    return f"So the sentence holds here at {count} of {number_word(all_of)} learning rates."
+
+
+def describe_outcome(outcome: Outcome | None) -> str:
+    """Return mean and range of one run."""
+    if outcome is None:
+        return "–"
+    if not outcome.is_finite:
+        return "no numbers any more"
+    return f"{outcome.mean:.3f} ({outcome.bits.min():.3f} to {outcome.bits.max():.3f})"
+
+
+def describe_difference(comparison: OutcomeComparison) -> str:
+    """Return a difference with its confidence interval, and whether it is within seed noise."""
+    if comparison.verdict == "same":
+        return "none, bit for bit"
+    if comparison.first.worse_than_blind != comparison.second.worse_than_blind:
+        return f"the {'first' if comparison.first.worse_than_blind else 'second'} is worse than blind guessing"
+    if comparison.difference is None:
+        return "–"
+    mean, low, high = (
+        _signed(value) for value in (comparison.difference.mean, comparison.difference.low, comparison.difference.high)
+    )
+    return f"{mean} ({low} to {high})" + (", could be luck" if comparison.difference.within_noise else "")
+
+
+def format_short(value: float) -> str:
+    """Return a gradient norm in a few characters: 1.3, or 1.3·10⁸."""
+    if not math.isfinite(value):
+        return "endless"
+    if value < 10_000:
+        return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
+    power = math.floor(math.log10(value))
+    return f"{value / 10**power:.1f}·10{str(power).translate(_RAISED)}"
+
+
+def _signed(value: float) -> str:
+    text = f"{value:+.3f}"
+    return text.replace("-", "−") if float(text) else "0.000"

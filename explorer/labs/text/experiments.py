@@ -1,0 +1,192 @@
+"""Paper experiments measured again: their runs, controls, findings and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
+from explorer.jobs import estimate
+from explorer.jobs.estimate import format_duration
+from explorer.labs.text import experiment_findings as findings
+from explorer.labs.text.experiment_charts import MEASURES, curve_panels, end_panels, results_table
+from explorer.labs.text.experiment_findings import Outcome
+from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Playback, draw_plot_frame
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.wording import count_seeds
+from explorer.web import warmup
+
+
+def experiments_section(selected: str, select: Callable[[str], None]) -> None:
+    """Draw the section. `selected` is the name of an experiment; `select` is called with another one."""
+    experiment = EXPERIMENTS.get(selected) or next(iter(EXPERIMENTS.values()))
+    request = TrainRequest.for_section("experiments")
+    st.header("What the papers found, measured again", anchor=False)
+    explanation(
+        "Sentences that one reads about these models, each asked of small models on characters of Tiny Shakespeare, "
+        "with three seeds a run. They stand here as they were measured, whether they hold or not."
+    )
+    _experiment_picker(experiment, request, select)
+    views = run_view.run_views(experiment_configs(experiment), request.requested_runs)
+    outcomes = load_outcomes(experiment, views)
+    st.subheader(experiment.question, anchor=False)
+    st.markdown(f"Often said: “{escape_markdown(experiment.claim)}”")
+    st.subheader(escape_markdown(findings.experiment_finding(experiment, outcomes)), anchor=False)
+    _controls(experiment, views, request)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _final_values(experiment, outcomes)
+    with right:
+        st.markdown(experiment.description)
+        st.latex(experiment.formula)
+        st.markdown(f"[{escape_markdown(experiment.paper)}]({experiment.link})")
+    _curves(experiment, views, request)
+    results_table(experiment, outcomes)
+
+
+def experiment_configs(experiment: Experiment) -> dict[str, RunConfig]:
+    """Return the configurations of all runs by the name of the trial."""
+    return {trial.name: trial.config for trial in experiment.trials}
+
+
+def load_outcomes(experiment: Experiment, views: Mapping[str, RunView]) -> dict[str, Outcome]:
+    """Return the outcome of every run that has ended, by the name of its trial."""
+    outcomes = {}
+    for trial in experiment.trials:
+        view = views[trial.name]
+        if view.result is not None and (made := _outcome(view.result, trial, _diverged(view))):
+            outcomes[trial.name] = made
+    return outcomes
+
+
+@lru_cache(maxsize=256)
+def _outcome(curves: Curves, trial: Trial, diverged: bool) -> Outcome | None:
+    return findings.compute_outcome(trial, curves, diverged)
+
+
+def _diverged(view: RunView) -> bool:
+    """Return whether a run ended because it diverged."""
+    if view.job and view.job.done:
+        return view.job.state == "diverged"
+    return bool(not view.stored and view.stopped and view.stopped.card.state == "diverged")
+
+
+# ---- what can be pressed
+
+
+def _experiment_picker(experiment: Experiment, request: TrainRequest, select: Callable[[str], None]) -> None:
+    name = "text.experiment"
+    st.session_state[name] = experiment.name
+
+    def changed() -> None:
+        request.problems = ()
+        select(st.session_state[name] or experiment.name)
+
+    st.pills(
+        "Experiment",
+        list(EXPERIMENTS),
+        format_func=lambda each: EXPERIMENTS[each].title,
+        key=name,
+        on_change=changed,
+        label_visibility="collapsed",
+        wrap=True,
+    )
+
+
+def _controls(experiment: Experiment, views: Mapping[str, RunView], request: TrainRequest) -> None:
+    """Draw the Train or Stop button, the cost, and links to the Compare page."""
+    show_problems(request.problems)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        train_controls.draw_run_button(request, experiment_configs(experiment).values(), views, "experiment")
+        st.caption(_cost(experiment, views))
+        for part in experiment.panels:
+            _compare_link(part, [trial for trial in experiment.trials if trial.panel == part], views)
+
+
+def _cost(experiment: Experiment, views: Mapping[str, RunView]) -> str:
+    """Return how many trainings these are, and how long they take."""
+    text = f"{len(views)} trainings of {count_seeds(experiment.trials[0].config.replicas)}"
+    seconds = 0.0
+    for view in views.values():
+        stored = view.stored or view.stopped
+        if stored:
+            seconds += stored.card.seconds
+        elif warmup.is_ready():
+            with suppress(LineageError):  # without the text nobody knows how many tokens it has
+                seconds += estimate.estimate_seconds(view.config)
+    return f"{text}, about {format_duration(seconds)}." if seconds >= 0.1 else f"{text}."
+
+
+def _compare_link(part: ExperimentPanel, trials: list[Trial], views: Mapping[str, RunView]) -> None:
+    keys = [key(trial.config) for trial in trials if views[trial.name].curves or views[trial.name].stored]
+    st.page_link(
+        "compare.py",
+        label=f"Compare: {part.title}" if part.title else "Compare these runs",
+        query_params={"runs": ",".join(keys), "y": "val_loss_part"},
+        icon=":material/stacked_line_chart:",
+        disabled=not keys,
+    )
+
+
+# ---- what is seen
+
+
+def _final_values(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> None:
+    """Draw the final loss of every run over the values of the setting."""
+    draw_plot_frame(end_panels(experiment, outcomes), key="experiment-ends", height=300, columns=len(experiment.panels))
+    many = experiment.trials[0].config.replicas
+    st.caption(
+        f"Bits a character on all held-out text at the end; lower is better. A dot for each of "
+        f"{count_seeds(many)}, the "
+        "line through their means."
+    )
+
+
+def _curves(experiment: Experiment, views: Mapping[str, RunView], request: TrainRequest) -> None:
+    """Draw the curves of every run; during training the browser polls for new ones."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.markdown("##### Step by step")
+        look = st.segmented_control(
+            "What is drawn",
+            list(MEASURES),
+            default="bits",
+            format_func=MEASURES.__getitem__,
+            key="experiment.look",
+            label_visibility="collapsed",
+        )
+    measure, races = look or "bits", request.train_count
+    train_controls.draw_live_frame(
+        "experiment-curves",
+        experiment_configs(experiment),
+        request.requested_runs,
+        views,
+        lambda now: (curve_panels(experiment, now, measure), _playback(experiment, now, races)),
+        height=210 if len(experiment.conditions) > 1 else 320,
+        narrow_height=170 if len(experiment.conditions) > 1 else 260,
+        columns=None if len(experiment.panels) == 1 else 3,
+    )
+    size = experiment.trials[0].config.evaluation_size
+    what = (
+        f"Bits a character on {size:,} characters of the held-out text."
+        if measure == "bits"
+        else "Length of the gradient over all weights, before anything is shortened; the scale is logarithmic."
+    )
+    st.caption(
+        f"{train_controls.describe_outcome(views)} {what} Line: mean of the seeds. Band: lowest to highest.".strip()
+    )
+
+
+def _playback(experiment: Experiment, views: Mapping[str, RunView], races: int) -> Playback:
+    steps = max(view.config.steps for view in views.values())
+    reached = max((view.curves.step for view in views.values() if view.curves), default=0)
+    by = float(max(steps // 50, 1))
+    return train_controls.playback(views, races, experiment.name, steps, reached, unit="step", step=by)

@@ -1,0 +1,53 @@
+"""What the loss of a language model means, with the numbers of this page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from explorer.catalogue import MODELS
+from explorer.labs.text.current_standings import characters_per_token
+from explorer.labs.text.standings import Standing
+from explorer.labs.text.state import TextLab
+from explorer.ui.page_sections import explanation
+from explorer.ui.training.run_view import RunView
+
+
+def loss_section(lab: TextLab, views: Mapping[str, RunView], standings: Mapping[str, Standing]) -> None:
+    """Draw the formulas of the loss and of Kneser–Ney smoothing, with the numbers of the best model."""
+    st.header("What these numbers are", anchor=False)
+    explanation(
+        "A language model says at every place how likely each token is to come next. Its loss is how surprised it is "
+        "by the token that does come, on average; perplexity says among how many equally likely tokens it might as "
+        "well be guessing; bits a character forget how the text was cut into tokens."
+    )
+    st.latex(
+        r"L = -\frac{1}{N} \sum_{t=1}^{N} \ln p(x_t \mid x_{<t}), \qquad \text{perplexity} = e^{L}, \qquad "
+        r"\text{bits a character} = \frac{L}{\ln 2 \cdot \text{characters a token}}"
+    )
+    losses = {model: float(np.mean(each.held_out)) for model, each in standings.items()}
+    trained = [model for model, loss in losses.items() if model != "ngram" and np.isfinite(loss)]
+    characters = characters_per_token(views, lab.task)
+    if trained and characters:
+        best = min(trained, key=losses.__getitem__)
+        title, loss = MODELS[best].title, losses[best]
+        st.latex(
+            rf"\text{{{title}}}: \quad L = {loss:.3f}, \qquad e^{{{loss:.3f}}} = {np.exp(loss):.2f}, \qquad "
+            rf"\frac{{{loss:.3f}}}{{0.693 \cdot {characters:.2f}}} = {loss / 0.693147 / characters:.3f}"
+        )
+    ngram_is_best = trained and "ngram" in losses and losses["ngram"] <= min(losses[model] for model in trained)
+    explanation(
+        (
+            "Why counting is so strong: a text this short holds few surprises that the tokens just before do not "
+            "foretell, and Kneser–Ney smoothing"
+            if ngram_is_best
+            else "What the counts do: Kneser–Ney smoothing"
+        )
+        + " is never certain of what was seen once. It asks in how many different places a token stood, not how often:"
+    )
+    st.latex(
+        r"p(w \mid h) = \frac{\max(c(hw) - D, 0)}{c(h)} + \frac{D \cdot N_{1+}(h\,\cdot)}{c(h)} \, p(w \mid h'), "
+        r"\qquad h' = h \text{ without its first token}"
+    )

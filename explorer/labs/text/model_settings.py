@@ -1,0 +1,123 @@
+"""The models of the page and their settings."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.catalogue import MODELS, models_of
+from explorer.experiments.presets import PRESETS
+from explorer.labs.text import equal_budget
+from explorer.labs.text.state import TextLab
+from explorer.ui.page_sections import escape_markdown
+from explorer.ui.state.experiment_state import setting_value
+from explorer.ui.state.session import ExperimentSession, bind_widget, setting_widget
+
+_LABELS = {
+    "n": "Tokens of the longest n-gram",
+    "width": "Width of the embeddings",
+    "hidden": "Hidden units",
+    "window": "Window, in tokens",
+    "heads": "Heads",
+    "layers": "Layers",
+    "batch_norm": "Batch normalisation",
+    "dropout": "Dropout",
+    "start": "Initialisation",
+    "positions": "Positions",
+    "norm": "Norm",
+    "norm_place": "Norm before or after",
+    "activation": "Activation",
+    "biases": "Biases",
+    "iterations": "Steps",
+    "batch_size": "Rows in a batch",
+    "method": "Optimiser",
+    "learning_rate": "Learning rate",
+    "matrix_rate": "Learning rate of the matrices",
+    "rest_decay": "Weight decay of the rest",
+    "schedule": "Schedule",
+    "warmup": "Warm-up steps",
+    "end": "End of the schedule, as a share",
+    "clip": "Longest gradient",
+    "weight_decay": "Weight decay",
+    "momentum": "Momentum",
+    "beta2": "Decay of the mean square",
+    "average": "Decay of the averaged weights",
+    "batches": "Batches",
+    "evaluate_every": "Steps between evaluations",
+    "evaluation_size": "Tokens of an evaluation",
+    "snapshots": "How often weights are kept",
+}
+
+
+def models_row(session: ExperimentSession[TextLab]) -> None:
+    """Draw the choice of the models, seeds, steps and settings."""
+    titles = {model: MODELS[model].title for model in models_of("text")}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        ties = bind_widget(
+            session, "text.models", list(session.experiment.models), lambda lab, models: lab.with_models(models)
+        )
+        st.pills("Who races", list(titles), format_func=titles.__getitem__, selection_mode="multi", wrap=True, **ties)
+        setting_widget(session, "replicas", "Seeds", section="row", width=110)
+        _steps_input(session)
+        with st.popover("Same budget", icon=":material/balance:"):
+            equal_budget.budget_form(session)
+        with st.popover("Settings", icon=":material/tune:"):
+            _settings(session)
+
+
+def _steps_input(session: ExperimentSession[TextLab]) -> None:
+    """Draw the number of steps; its help names the models that have other numbers."""
+    lab = session.experiment
+    steps = {model: lab.value("iterations", model) for model in models_of("text") if model != "ngram"}
+    most_steps = max(steps.values())
+    different = {MODELS[model].title: count for model, count in steps.items() if count != most_steps}
+    help_text = "Steps of every model." + "".join(f" {title}: {count:,}." for title, count in different.items())
+
+    def with_steps(lab: TextLab, count: int) -> TextLab:
+        every = lab.value("evaluate_every", "transformer")
+        every = max(1, min(every, count // 10)) if every else 0
+        return lab.with_every_trained(iterations=count, evaluate_every=every)
+
+    ties = bind_widget(session, "text.steps", most_steps, with_steps)
+    st.number_input(
+        "Steps" + (" at most" if different else ""), 1, 1_000_000, step=100, width=130, help=help_text, **ties
+    )
+
+
+def _settings(session: ExperimentSession[TextLab]) -> None:
+    """Draw the presets, early stopping, and all settings of one model."""
+
+    def with_selected_preset(lab: TextLab, name: str | None) -> TextLab:
+        return lab.with_preset(name) if name else lab
+
+    ties = bind_widget(session, "text.preset", None, with_selected_preset)
+    st.selectbox(
+        "Take a preset",
+        list(PRESETS),
+        index=None,
+        format_func=lambda name: f"{MODELS[PRESETS[name].model].title}: {PRESETS[name].title}",
+        placeholder="As in a paper, as in the assignment, the best we know",
+        **ties,
+    )
+    for name, about in PRESETS.items():
+        if _matches_preset(session.experiment, name):
+            st.caption(escape_markdown(about.about))
+    with st.container(horizontal=True):
+        setting_widget(session, "seed", "First seed", section="race", width=150)
+        setting_widget(session, "stop_at", "Stop at a loss of", section="race", width=150)
+        setting_widget(session, "patience", "Patience", section="race", width=150)
+        setting_widget(session, "sample", "Tokens written", section="race", width=150)
+    titles = {model: MODELS[model].title for model in models_of("text")}
+    model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="text.settings-of")
+    left, right = st.columns(2)
+    for i, name in enumerate(TextLab.own_settings(model)):
+        with (left, right)[i % 2]:
+            setting_widget(session, name, _LABELS[name], model=model, section="race")
+    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda lab: lab.reset()))
+
+
+def _matches_preset(lab: TextLab, name: str) -> bool:
+    """Return whether a model has the settings of a preset."""
+    chosen = PRESETS[name]
+    names = (*lab.own_settings(chosen.model), *(lab.SHARED if chosen.chooses_text else ()))
+    now, then = lab.config(chosen.model), chosen.config()
+    return chosen.model in lab.models and all(setting_value(now, n) == setting_value(then, n) for n in names)

@@ -1,0 +1,73 @@
+"""Texts that the models generated at each evaluation, under one slider."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from explorer.catalogue import ModelRow
+from explorer.training.record import Curves
+from explorer.ui.components.base import register
+
+_samples = register("text_samples")
+CAPTION = (
+    "Each text begins after a line break, or, where that is no token, after the first token there is, such as “!”. It "
+    "is drawn token by token from what the model predicts, with the same dice at every evaluation; of several seeds "
+    "the first one writes. The loss is of the held-out text, in nats a token."
+)
+
+
+@dataclass(frozen=True)
+class SampleTexts:
+    """The generated texts of one model, from the first of its seeds."""
+
+    name: str
+    title: str
+    colour: str  # a variable of base.css
+    steps: Sequence[int]  # of its evaluations, ascending
+    losses: Sequence[float]  # held out, nats a token; NaN where it was not asked
+    texts: Sequence[str]
+    counted: bool = False  # nothing is trained step by step: what it wrote stands from the start
+
+    @staticmethod
+    def from_curves(row: ModelRow, curves: Curves | None) -> SampleTexts:
+        """Return the texts of a finished or running training; empty without curves."""
+        if curves is None or not curves.metrics:
+            return SampleTexts(row.name, row.title, row.colour, (), (), ())
+        losses = [
+            float(part[0] if math.isnan(whole[0]) else whole[0])
+            for whole, part in zip(curves.metrics["val_loss"], curves.metrics["val_loss_part"], strict=True)
+        ]
+        texts = [texts[0] for texts in curves.samples]
+        count = min(len(texts), len(losses))
+        steps = curves.evaluated[:count].tolist()
+        return SampleTexts(row.name, row.title, row.colour, steps, losses[:count], texts[:count], row.name == "ngram")
+
+
+def draw_samples(rows: Sequence[SampleTexts], key: str, live: Mapping[str, object] | None = None) -> None:
+    """Draw the texts of all models, a row each. `live` tells the browser where to poll; see `polling.offer`."""
+    data = {**_models_data(rows), "caption": CAPTION, "file": key, "live": live}
+    _samples(data=data, key=key, on_over_change=lambda: None)
+
+
+def samples_data(rows: Sequence[SampleTexts]) -> dict[str, object]:
+    """Return the data that changes during training, as the browser polls it."""
+    return {"samples": _models_data(rows)}
+
+
+def _models_data(rows: Sequence[SampleTexts]) -> dict[str, object]:
+    return {
+        "models": [
+            {
+                "name": row.name,
+                "title": row.title,
+                "colour": row.colour,
+                "steps": list(row.steps),
+                "losses": [round(float(loss), 4) if math.isfinite(loss) else None for loss in row.losses],
+                "texts": list(row.texts),
+                "counted": row.counted,
+            }
+            for row in rows
+        ]
+    }

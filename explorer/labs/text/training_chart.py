@@ -1,0 +1,333 @@
+"""Learning curves of the language models: held-out loss by step, token and second, and generated samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import _lru_cache_wrapper, lru_cache
+from typing import TypeVar
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import model_row
+from explorer.figures.comparison import Line, comparison_figure
+from explorer.figures.text import gradient_norms, train_and_held_out_loss
+from explorer.inspection.compare import downsample, mean_and_range
+from explorer.labs.text.current_standings import characters_per_token
+from explorer.labs.text.samples import SampleTexts, draw_samples, samples_data
+from explorer.labs.text.standings import compute_standing, convert_loss, gradient_norm, training_steps
+from explorer.labs.text.state import ALONG, UNITS, Along, TextLab, Unit
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, frame_data
+from explorer.ui.state.session import ExperimentSession, bind_widget
+from explorer.ui.state.visitor import current_visitor
+from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import count_seeds, join_words
+from explorer.web.polling import register_poll
+
+_AXIS_TITLES: dict[Along, str] = {
+    "step": "optimiser steps",
+    "tokens": "tokens read by one seed",
+    "seconds": "seconds of training, all seeds together",
+}
+Result = TypeVar("Result")
+_CACHE_SIZE = 64  # drawings that are kept, and the curves that they were made from
+_AXIS_UNITS: dict[Along, str] = {"step": "step", "tokens": "token", "seconds": "second"}
+
+
+def training_section(session: ExperimentSession[TextLab]) -> None:
+    """Draw the learning curves with the choice of their axes, and the Train button."""
+    lab = session.experiment
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header("The race", anchor=False)
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            ties = bind_widget(session, "text.along", lab.along, lambda s, a: s.with_view_fields(along=a or s.along))
+            st.segmented_control(
+                "Along", list(ALONG), format_func=ALONG.__getitem__, label_visibility="collapsed", **ties
+            )
+            ties = bind_widget(session, "text.unit", lab.unit, lambda s, u: s.with_view_fields(unit=u or s.unit))
+            st.segmented_control(
+                "Unit", list(UNITS), format_func=UNITS.__getitem__, label_visibility="collapsed", **ties
+            )
+            train_controls.draw_train_button(session)
+    _draw_training(session)
+
+
+def _draw_training(session: ExperimentSession[TextLab]) -> None:
+    """Draw all curves and samples; during training the browser polls for new ones."""
+    lab, raced, train_count, me = (
+        session.experiment,
+        frozenset(session.requested_runs),
+        session.train_count,
+        current_visitor().id,
+    )
+    views = run_view.run_views(lab.configs, raced, me)
+    live = any(view.live for view in views.values())
+
+    def current_views() -> dict[str, RunView] | None:
+        """Return the current views; None when nothing trains any more. Safe to call from any thread."""
+        found = run_view.run_views(lab.configs, raced, me)
+        return found if any(view.live for view in found.values()) else None
+
+    def loss_frame() -> dict[str, object] | None:
+        found = current_views()
+        return frame_data(*loss_panel(lab, found, train_count)) if found else None
+
+    def model_frames() -> dict[str, object] | None:
+        found = current_views()
+        return frame_data(model_panels(lab, found), None) if found else None
+
+    def sample_texts() -> dict[str, object] | None:
+        found = current_views()
+        return samples_data(text_samples(found)) if found else None
+
+    crowd = train_controls.polling_slowdown()
+    panels, playback = loss_panel(lab, views, train_count)
+    draw_plot_frame(
+        panels,
+        key="text-race",
+        height=400,
+        narrow_height=320,
+        columns=1,
+        playback=playback,
+        live=register_poll("text-race", loss_frame, 0.5 * crowd) if live else None,
+    )
+    st.caption(curves_caption(lab, views))
+    draw_plot_frame(
+        model_panels(lab, views),
+        key="text-each",
+        height=190,
+        narrow_height=170,
+        columns=3,
+        live=register_poll("text-each", model_frames, 1.5 * crowd) if live else None,
+    )
+    st.caption(
+        "Solid: held-out text. Thin: a part of the training text. Where the two part, the model has begun to learn its "
+        "text by heart. Below each: the best step so far, and tokens read in a second."
+    )
+    st.header("What they write", anchor=False)
+    draw_samples(
+        text_samples(views),
+        key="text-samples",
+        live=register_poll("text-samples", sample_texts, 1.5 * crowd) if live else None,
+    )
+
+
+def text_samples(views: Mapping[str, RunView]) -> list[SampleTexts]:
+    """Return the generated texts of every model."""
+    return [SampleTexts.from_curves(view.row, view.curves) for view in views.values()]
+
+
+def loss_panel(lab: TextLab, views: Mapping[str, RunView], train_count: int) -> tuple[list[Panel], Playback]:
+    """Return the held-out loss of every model on one axis, with the n-gram as a reference line."""
+    characters = characters_per_token(views, lab.task)
+    unit: Unit = "loss" if lab.unit == "bits" and characters is None else lab.unit
+    lines = {model: loss_line(view, lab.along, unit, characters) for model, view in views.items() if model != "ngram"}
+    mark = ngram_reference(views, unit, characters)
+    longest = max((training_steps(view.config) for view in views.values()), default=1)
+    reached = max((float(each.x[-1]) for each in lines.values() if len(each.x)), default=0.0)
+    end = float(longest) if lab.along == "step" else max(reached, 1.0) * 1.02
+    span = _axis_range([each.mean for each in lines.values()], mark[0] if mark else None, unit)
+    tracks = [
+        {"trace": 3 * i + 2, "low": 3 * i, "high": 3 * i + 1, "title": each.title, "colour": view.row.colour}
+        for i, (each, view) in enumerate(zip(lines.values(), (views[model] for model in lines), strict=True))
+    ]
+    figure = comparison_figure(
+        list(lines.values()), _AXIS_TITLES[lab.along], span, x_end=max(end, 1.0), reference=mark, right_margin=104
+    )
+    titles = join_words([line.title for line in lines.values()])
+    panel = Panel(
+        f"held-out-{unit}-{lab.along}",
+        figure,
+        alt=f"{UNITS[unit]} on held-out text, {_AXIS_TITLES[lab.along]}: {titles}.",
+        tracks=tracks,
+    )
+    playback = train_controls.playback(
+        views,
+        train_count,
+        f"{'.'.join(key(view.config) for view in views.values())}/{lab.along}",
+        round(end) or 1,
+        round(reached),
+        unit=_AXIS_UNITS[lab.along],
+        step=float(max(round(end) // 50, 1)),
+    )
+    return [panel], playback
+
+
+def loss_line(view: RunView, along: Along, unit: Unit, characters: float | None) -> Line:
+    """Return the loss of a model on a fixed part of the held-out text."""
+    none, row = np.zeros(0), view.row
+    if view.curves is None or not len(view.curves.evaluated):
+        return Line(row.title, row.title, row.colour, row.dash, none, none, none, none)
+    return _uncached_if_private(_loss_line, view)(view.curves, view.config, along, unit, characters)
+
+
+def _uncached_if_private(cached: _lru_cache_wrapper[Result], view: RunView) -> Callable[..., Result]:
+    """Return the cached function, or the plain one for a private text, of which nothing may be kept."""
+    return cached.__wrapped__ if view.config.task_as(TextConfig).corpus == "own" else cached
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _loss_line(curves: Curves, config: RunConfig, along: Along, unit: Unit, characters: float | None) -> Line:
+    values = convert_loss(curves.metrics["val_loss_part"], unit, characters)
+    values = np.where(np.isfinite(values), values, np.nan)
+    x = curves.axis_values(along, curves.evaluated, 0)
+    spread = mean_and_range(values)
+    kept = downsample(spread)
+    row = model_row(config.model)
+    return Line(
+        row.title, row.title, row.colour, row.dash, x[kept] - (x[0] if along == "seconds" else 0), *spread[kept].T
+    )
+
+
+def ngram_reference(
+    views: Mapping[str, RunView], unit: Unit, characters: float | None
+) -> tuple[float, str, str] | None:
+    """Return the loss of the n-gram, its label and its colour; None before it is counted."""
+    view = views.get("ngram")
+    if view is None or view.curves is None or not len(view.curves.evaluated):
+        return None
+    value = float(convert_loss(view.curves.last("val_loss_part"), unit, characters)[0])
+    order = getattr(view.config.model, "n", 0)
+    return value, f"{order}-gram counts {value:.3f}", view.row.colour
+
+
+def _axis_range(lines: Sequence[ndarray], mark: float | None, unit: Unit) -> tuple[float, float]:
+    """Return the range of the loss axis.
+
+    It ends near the loss after the first steps: the initial loss would flatten the rest.
+    """
+    ends = [float(np.nanmin(values)) for values in lines if len(values) and not np.isnan(values).all()]
+    lowest = min([*ends, *([mark] if mark is not None else [])], default=1.0)
+    starts = [float(values[0]) for values in lines if len(values) and np.isfinite(values[0])]
+    highest = max(starts, default=lowest * 2.5)
+    spread = {"loss": 0.75, "bits": 0.75, "perplexity": 2.0}[unit] * lowest
+    top = min(highest, max(lowest + spread, *(min(e, highest) for e in ends))) if ends else highest
+    return max(lowest * 0.93, 0.0), max(top * 1.02, lowest * 1.1, 1e-3)
+
+
+def model_panels(lab: TextLab, views: Mapping[str, RunView]) -> list[Panel]:
+    """Return a panel for each model with training and held-out loss, and one with all gradient norms."""
+    trained = {model: view for model, view in views.items() if model != "ngram"}
+    characters = characters_per_token(views, lab.task)
+    unit: Unit = "loss" if lab.unit == "bits" and characters is None else lab.unit
+    both = []
+    for view in trained.values():
+        if view.curves is not None:
+            both += [
+                mean_and_range(convert_loss(view.curves.metrics[name], unit, characters))[:, 0]
+                for name in ("val_loss_part", "train_loss")
+            ]
+    span = _axis_range(both, None, unit)
+    last = max((training_steps(view.config) for view in trained.values()), default=1)
+    panels = []
+    for view in trained.values():
+        panels.append(
+            _uncached_if_private(_model_panel, view)(view.curves, view.config, unit, characters, last, span, view.live)
+        )
+    norms = {
+        view.row.title: (view.row.colour, view.row.dash, _uncached_if_private(_binned_gradient_norm, view)(view.curves))
+        for view in trained.values()
+        if view.curves is not None and len(gradient_norm(view.curves))
+    }
+    if norms:
+        ends = [f"{title} {means[0]:.2f} to {means[-1]:.2f}" for title, (_, _, (_, means)) in norms.items()]
+        panels.append(
+            Panel(
+                "gradient-norm",
+                gradient_norms(norms, last),
+                alt=f"Length of the gradient from the first steps to the last: {join_words(ends)}.",
+                title="Length of the gradient",
+                caption="Before it is clipped; mean of the seeds.",
+            )
+        )
+    return panels
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _model_panel(
+    curves: Curves | None,
+    config: RunConfig,
+    unit: Unit,
+    characters: float | None,
+    last: int,
+    span: tuple[float, float],
+    live: bool,
+) -> Panel:
+    """Return the panel of one model."""
+    row = model_row(config.model)
+    none = np.zeros(0)
+    steps, held_out, trained, value, best = none, none, none, "–", None
+    caption = "waiting for its turn" if live else "not trained yet"
+    if curves is not None and len(curves.evaluated):
+        steps = curves.evaluated.astype(float)
+        held_out, trained = (
+            mean_and_range(convert_loss(curves.metrics[name], unit, characters))[:, 0]
+            for name in ("val_loss_part", "train_loss")
+        )
+        value = f"{held_out[-1]:.3f}"
+        current = compute_standing(curves, config)
+        if current:
+            best = float(current.best_step)
+            progress = f"step {curves.step:,} of {config.steps:,}; best at {current.best_step:,}"
+            caption = f"{progress}; {current.tokens_per_second:,.0f} tokens/s"
+    return Panel(
+        f"{row.name}-losses",
+        train_and_held_out_loss(steps, held_out, trained, row.title, row.colour, last, span, best),
+        alt=f"{row.title}: {UNITS[unit]} of held-out and of training text by step, at the end {value}.",
+        title=row.title,
+        colour=row.colour,
+        value=value,
+        caption=caption,
+        track=(0, 0, 0) if len(steps) else None,
+    )
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _binned_gradient_norm(curves: Curves) -> tuple[Float[ndarray, " points"], Float[ndarray, " points"]]:
+    """Return steps and the mean gradient norm in about a hundred bins."""
+    norms = mean_and_range(gradient_norm(curves))[:, 0]
+    long = max(1, len(norms) // 100)
+    kept = norms[: len(norms) // long * long].reshape(-1, long)
+    return (np.arange(len(kept)) + 0.5) * long + curves.first, np.nanmean(kept, axis=1)
+
+
+def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
+    """Return how the curves were measured and how the trainings ended."""
+    many = lab.value("replicas")
+    band = f"Line: mean of {count_seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
+    carried = [view.row.title for view in views.values() if getattr(view.config.task, "batches", "") == "contiguous"]
+    row = {"blocks": f"block of {lab.task.context} tokens", "sentences": "line", "prefixes": "prefix"}[lab.task.rows]
+    cold = f"Each {row} is read from a cold start"
+    cold += f"; {join_words(carried)} read on from block to block, as they were trained. " if carried else ". "
+    size = max(view.config.evaluation_size for view in views.values())
+    part = (
+        _evaluated_part(size, [found for view in views.values() if (found := view.curves or view.result)])
+        if size
+        else ""
+    )
+    instead = (
+        "Bits a character come with the first finished run. "
+        if lab.unit == "bits" and characters_per_token(views, lab.task) is None
+        else ""
+    )
+    return f"{train_controls.describe_outcome(views)} {band}{cold}{part}{instead}".strip()
+
+
+def _evaluated_part(size: int, every: Sequence[Curves]) -> str:
+    """Return how much of the held-out text was evaluated; `size` is the requested number of tokens."""
+    every = [each for each in every if len(each.evaluated)]
+    if not every:
+        return ""
+    ends = [(each.last("val_loss_part"), each.last("val_loss")) for each in every]
+    ends = [(part, whole) for part, whole in ends if np.isfinite(whole).all()]
+    if not ends:  # all of it is asked for at the end only; it may be less than the part could be
+        return f"Curves: at most {size:,} tokens of the held-out text. "
+    if all(np.allclose(part, whole, rtol=1e-6, atol=0.0) for part, whole in ends):
+        return "Curves and the table below: all of the held-out text. "
+    return f"Curves: {size:,} tokens of the held-out text; the table below: all of it. "

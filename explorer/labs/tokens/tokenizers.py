@@ -1,0 +1,267 @@
+"""The four tokenizers: a text in tokens, their comparison, vocabulary sizes, and the formula of BPE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from explorer.errors import LineageError, shorten
+from explorer.figures import tokens as figures
+from explorer.figures.tokens import TokenizerLine
+from explorer.inspection.language.tokenizers import (
+    EXCERPT_LENGTH,
+    Kind,
+    TrainedTokenizer,
+    initial_symbols,
+    merge_ids,
+    tokenize,
+    truncate_all,
+)
+from explorer.labs.tokens import findings
+from explorer.labs.tokens.findings import TITLES, ratio
+from explorer.labs.tokens.state import TokensState, truncate_typed
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.ui import visitor_text
+from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.components.table import draw_table
+from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.wording import percentage
+
+# The fragments that depend on the typed text: only these are redrawn when it changes.
+_REDRAW = ("tokens-text", "tokens-four")
+_DASHES = {"char": "solid", "word": "1px,3px", "bpe": "solid", "bytes": "8px,3px"}
+_ASSIGNMENT = 500  # tokens of the assignment's vocabulary
+_tokens = register("tokenizer")  # see `static/components/tokenizer/view.js`
+
+
+def tokenizer_section(
+    session: PageSession[TokensState], config: TextConfig, tokenizers: Mapping[Kind, TrainedTokenizer]
+) -> None:
+    """Draw the typed text in tokens, with a slider for the size of the vocabulary."""
+    state, text = session.state, corpora.load_text(config)
+    with st.container(horizontal=True, vertical_alignment="top"):
+        ties = bind_widget(
+            session, "tokens.say", state.typed_text(text), lambda d, say: replace(d, say=say), redraw=_REDRAW
+        )
+        st.text_area("Type a text", height=76, width=620, **ties)
+        ties = bind_widget(
+            session, "tokens.kind", state.tokenizer, lambda d, kind: replace(d, tokenizer=kind or d.tokenizer)
+        )
+        st.segmented_control("Tokens", list(TITLES), format_func=TITLES.__getitem__, **ties)
+    shown, warning = truncate_typed(state.typed_text(text))
+    show_problems([warning] if warning else [])
+    try:
+        moved = _vocabulary_slider(
+            tokenizers[state.tokenizer], shown, state.vocabulary, _corpus_name(config), key="tokens"
+        )
+    except LineageError as error:
+        show_problems([str(error)])
+        return
+    if moved is not None and moved != tokenizers[state.tokenizer].nearest_vocabulary(state.vocabulary):
+        session.change(lambda d: replace(d, vocabulary=moved))
+        st.rerun()
+
+
+def _corpus_name(config: TextConfig) -> str:
+    return "your text" if config.corpus == "own" else visitor_text.CORPUS_NAMES[config.corpus]
+
+
+def comparison_section(
+    session: PageSession[TokensState], config: TextConfig, tokenizers: Mapping[Kind, TrainedTokenizer]
+) -> None:
+    """Draw the table of all four tokenizers, with the finding above it."""
+    state, text = session.state, corpora.load_text(config)
+    heading = st.empty()
+    try:
+        shown, _ = truncate_typed(state.typed_text(text))
+        finding = _comparison_table(tokenizers, state.vocabulary, _corpus_name(config), text, shown)
+    except LineageError as error:
+        show_problems([str(error)])
+        return
+    heading.subheader(escape_markdown(finding), anchor=False)
+
+
+def merges_section(session: PageSession[TokensState], tokenizers: Mapping[Kind, TrainedTokenizer]) -> None:
+    """Draw the formula of the merges, and why losses per token cannot be compared across tokenizers."""
+    state = session.state
+    kind = state.tokenizer if state.tokenizer in ("bpe", "bytes") else "bpe"
+    each = tokenizers[kind]
+    st.header("Why merging works, and what it hides", anchor=False)
+    st.latex(
+        r"(a, b)^\star = \operatorname*{arg\,max}_{(a, b)} \; \mathrm{count}(a\,b), "
+        r"\qquad ab \rightarrow \text{new token}"
+    )
+    explanation(escape_markdown(findings.merges_finding(each, state.vocabulary)))
+    size = each.nearest_vocabulary(state.vocabulary)
+    characters = float(each.characters_per_token[size - each.min_vocabulary])
+    explanation(
+        "A larger vocabulary makes the text shorter, but each guess harder: there is more to choose from. A loss in "
+        "nats a token therefore says nothing across tokenizers. Bits a character do:"
+    )
+    st.latex(
+        r"\text{bits a character} = \frac{\text{nats a token}}{\ln 2 \cdot \text{characters a token}} = "
+        rf"\frac{{\text{{nats a token}}}}{{0.693 \cdot {characters:.2f}}}"
+    )
+    explanation(
+        f"So with {escape_markdown(TITLES[kind])} at {size:,} tokens, one nat a token is worth "
+        f"{1 / 0.693147 / characters:.2f} bits a character; with characters it is worth 1.44."
+    )
+
+
+def _vocabulary_slider(trained: TrainedTokenizer, text: str, vocabulary: int, corpus: str, key: str) -> int | None:
+    """Draw a text in tokens under a slider for the vocabulary size; return the size where it was just released.
+
+    Raises TextError.
+    """
+    tokenizer, kind = trained.tokenizer, trained.kind
+    unknown = kind == "word"
+    measure = trained.unknown_rates if unknown else trained.characters_per_token
+    merges = merge_ids(tokenizer)
+    data = {
+        "kind": kind,
+        "text": text,
+        "words": [[list(symbol) for symbol in word] for word in initial_symbols(tokenizer, text)],
+        "merges": [id for merge in merges for id in merge],
+        "uses": trained.merge_uses.tolist(),
+        "tokens": list(tokenizer.tokens),
+        "counts": trained.counts.tolist(),
+        "unknown": tokenizer.unknown,
+        "least": trained.min_vocabulary,
+        "most": trained.max_vocabulary,
+        "vocabulary": trained.nearest_vocabulary(vocabulary),
+        "course": [round(float(value), 4) for value in np.nan_to_num(measure)],
+        "measure": "unknown" if unknown else "characters",
+        "corpus": corpus,
+        "marks": _slider_marks(trained),
+        "file": key,
+    }
+    released = pop_event(key, "vocabulary")
+    _tokens(data=data, key=key, **event_callbacks(key, "vocabulary"))
+    return (
+        int(released)
+        if isinstance(released, int | float) and trained.min_vocabulary <= released <= trained.max_vocabulary
+        else None
+    )
+
+
+def _slider_marks(trained: TrainedTokenizer) -> list[list[object]]:
+    """Return the labelled vocabulary sizes of the slider."""
+    if trained.min_vocabulary == trained.max_vocabulary:
+        return []
+    special = sum(id is not None for id in (trained.tokenizer.unknown, trained.tokenizer.padding))
+    characters = trained.min_vocabulary - special
+    letters = f"{characters:,} character{'s' * (characters != 1)}"
+    first = {"bytes": "256 bytes", "word": "one word"}.get(trained.kind, letters)
+    marks: list[list[object]] = [[trained.min_vocabulary, first]]
+    if trained.min_vocabulary + 100 < _ASSIGNMENT < 0.8 * trained.max_vocabulary:
+        marks.append([_ASSIGNMENT, f"{_ASSIGNMENT}, the assignment"])
+    return [*marks, [trained.max_vocabulary, f"{trained.max_vocabulary:,}"]]
+
+
+def _comparison_table(
+    trained: Mapping[Kind, TrainedTokenizer], vocabulary: int, corpus: str, beginning: str, typed: str
+) -> str:
+    """Draw the table of the four tokenizers; return the finding. Raises TextError."""
+    truncated = truncate_all(trained, vocabulary)
+    excerpt = {kind: tokenize(tokenizer, beginning[:EXCERPT_LENGTH]) for kind, tokenizer in truncated.items()}
+    tokenized = {kind: tokenize(tokenizer, typed) for kind, tokenizer in truncated.items()}
+    per_token, unknown = {}, {}
+    for kind, each in trained.items():
+        column = each.nearest_vocabulary(vocabulary) - each.min_vocabulary
+        per_token[kind] = float(each.characters_per_token[column])
+        unknown[kind] = float(each.unknown_rates[column])
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "", "kind": "text"},
+        {"key": "size", "label": "tokens", "kind": "number", "align": "right"},
+        {"key": "corpus", "label": "characters per token", "kind": "number", "align": "right"},
+        {"key": "unknown", "label": "unknown", "kind": "number", "align": "right"},
+        {"key": "back", "label": "comes back", "kind": "text"},
+        {"key": "typed", "label": "your text: tokens", "kind": "number", "align": "right"},
+        {"key": "each", "label": "characters per token", "kind": "number", "align": "right"},
+        {"key": "lost", "label": "unknown", "kind": "number", "align": "right"},
+        {"key": "typed_back", "label": "comes back", "kind": "text"},
+    ]
+    round_trips = {kind: findings.round_trip(each) for kind, each in tokenized.items()}
+    rows = [
+        {
+            "cells": {
+                "name": {"text": TITLES[kind]},
+                "size": {"text": f"{len(truncated[kind].tokens):,}"},
+                "corpus": {"text": ratio(per_token[kind])},
+                "unknown": {"text": percentage(unknown[kind])},
+                "back": {"text": findings.round_trip(excerpt[kind])},
+                "typed": {"text": f"{len(tokenized[kind].ids):,}"},
+                "each": {"text": ratio(tokenized[kind].characters_per_token)},
+                "lost": {"text": percentage(tokenized[kind].unknown)},
+                "typed_back": {"text": round_trips[kind]},
+            }
+        }
+        for kind in trained
+    ]
+    draw_table(
+        columns,
+        rows,
+        key="tokens-four",
+        label="Four tokenizers on the corpus and on the typed text",
+        caption=f"Left: all of {corpus}; whether it comes back is asked of its first {EXCERPT_LENGTH:,} characters. "
+        "Right: the text in the box above.",
+    )
+    changed = {kind: each.round_trip for kind, each in tokenized.items() if not each.round_trip.exact}
+    if changed:
+        draw_table(
+            [
+                {"key": "name", "label": "", "kind": "text"},
+                {"key": "text", "label": "your text, as it comes back", "kind": "mono"},
+                {"key": "lost", "label": "what changed", "kind": "text"},
+            ],
+            [
+                {
+                    "cells": {
+                        "name": {"text": TITLES[kind]},
+                        "text": {"text": shorten(back.text.replace("\n", "↵"), 72)},
+                        "lost": {"text": back.differences},
+                    }
+                }
+                for kind, back in changed.items()
+            ],
+            key="tokens-lost",
+            label="What the tokenizers make of the typed text, and what they lose",
+        )
+    return findings.tokenizers_finding(
+        corpus, per_token, unknown, [kind for kind in trained if excerpt[kind].round_trip.exact]
+    )
+
+
+def vocabulary_size_section(trained: Mapping[Kind, TrainedTokenizer], vocabulary: int) -> None:
+    """Draw characters per token and unknown words for every vocabulary size."""
+    characters, unknown = [], []
+    for kind, each in trained.items():
+        sizes = np.arange(each.min_vocabulary, each.max_vocabulary + 1)
+        characters.append(TokenizerLine(TITLES[kind], _DASHES[kind], sizes, each.characters_per_token))
+        if kind == "word":
+            unknown.append(TokenizerLine(TITLES[kind], _DASHES[kind], sizes, each.unknown_rates))
+    draw_plot_frame(
+        [
+            Panel(
+                "characters-per-token",
+                figures.measure_by_vocabulary(characters, vocabulary, "characters per token"),
+                "Characters per token of the four tokenizers over the size of their vocabulary.",
+                title="How much one token holds",
+            ),
+            Panel(
+                "unknown-words",
+                figures.measure_by_vocabulary(unknown, vocabulary, "unknown", digits=1, percent=True),
+                "Share of words outside the vocabulary, over its size.",
+                title="What words alone do not know",
+            ),
+        ],
+        key="tokens-sizes",
+        height=280,
+        columns=2,
+    )

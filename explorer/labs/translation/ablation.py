@@ -1,0 +1,90 @@
+"""Ablation: exact match with uniform or frozen attention, a shuffled source, or a cut between encoder and decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.figures.translation import exact_match_by_ablation
+from explorer.labs.translation import findings
+from explorer.labs.translation.state import TranslationState
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.deferred_sections import show_all_when_ready
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.training import run_view
+from explorer.ui.training.run_view import RunView
+from explorer.ui.wording import count_seeds, join_words
+
+ABLATIONS = {
+    "none": "as it is",
+    "uniform": "looks evenly",
+    "frozen": "looks where it looked first",
+    "shuffled": "source shuffled",
+    "cut": "bridge cut",
+}
+SOURCES = 25  # fresh sources of each length, or in each way of writing
+_ROW = 42  # px
+
+
+def section(state: TranslationState, views: Mapping[str, RunView]) -> None:
+    """Draw the exact match of every model under every ablation."""
+    st.header("Touch it", anchor=False)
+    explanation(
+        "The trained models, asked again while something in them is held: attention that spreads evenly, or stays "
+        "where it looked first; a source whose tokens are read in another order; nothing let through from the half "
+        "that reads to the half that writes. Nothing is trained for it."
+    )
+    pending = {
+        name: (("translation-touch", *view.cache_key), partial(_exact_by_ablation, view))
+        for name, view in views.items()
+        if view.stored
+    }
+    if not pending:
+        return
+
+    def draw(results: Mapping[str, Float[ndarray, "touches replicas"]]) -> None:
+        _draw_tiles(state, {name: each for name, each in results.items() if name in state.variants})
+
+    height = 60 + _ROW * len(ABLATIONS)
+    show_all_when_ready(
+        "translation-touch", pending, draw, "Every model is touched and asked again …", height, "patient"
+    )
+
+
+def _exact_by_ablation(view: RunView) -> Float[ndarray, "touches replicas"]:
+    """Return the exact match over the trained lengths or formats; NaN where an ablation is impossible."""
+    from explorer.inspection.attention.alignment import exact_match_by_intervention
+
+    assert view.stored is not None
+    model = run_view.load_run_model(view.stored).stack
+    return exact_match_by_intervention(model, view.config.task, list(ABLATIONS), SOURCES)  # type: ignore[arg-type]  # a translator and its task
+
+
+def _draw_tiles(state: TranslationState, results: Mapping[str, Float[ndarray, "touches replicas"]]) -> None:
+    named = {name: state.variants[name] for name in results}
+    means = {name: dict(zip(ABLATIONS, values.mean(axis=-1), strict=True)) for name, values in results.items()}
+    finding = findings.ablation_finding({named[name].words: each for name, each in means.items()})
+    if finding:
+        st.subheader(escape_markdown(finding), anchor=False)
+    alt_parts = [
+        f"{named[name].words}: {join_words([f'{ABLATIONS[t]} {v:.2f}' for t, v in each.items() if np.isfinite(v)])}"
+        for name, each in means.items()
+    ]
+    panel = Panel(
+        f"touch-{state.task}",
+        exact_match_by_ablation(
+            np.stack(list(results.values()), axis=1), list(ABLATIONS.values()), [each.label for each in named.values()]
+        ),
+        alt=f"Exact match under every touch. {'. '.join(alt_parts)}.",
+    )
+    draw_plot_frame([panel], key="translation-touch", height=60 + _ROW * len(ABLATIONS), columns=1)
+    what = "in each way of writing" if state.task == "dates" else "of each trained length"
+    st.caption(
+        f"Exact match over {SOURCES} fresh sources {what}: mean of {count_seeds(state.seeds)}, in brackets lowest to "
+        "highest. No tile: nothing there to touch."
+    )

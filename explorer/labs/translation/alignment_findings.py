@@ -1,0 +1,232 @@
+"""What the alignment viewer says in words and formulas: where a model looks while it writes, from its own numbers.
+
+Weights of a look have the axes (target, source); row i belongs to the token written at step i, counted from 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.tasks.seq2seq import dates
+from explorer.tasks.seq2seq.config import EOS, TranslationConfig
+from explorer.tasks.seq2seq.dates import DatesConfig
+from explorer.tasks.seq2seq.digits import ReverseConfig
+from explorer.ui.wording import capitalize, visible_whitespace
+
+YEAR_TOKENS = 4  # tokens of a target that write the year: ISO 8601 begins with it
+_MAX_TERMS = 3  # of the context that a formula writes out: more do not fit on a phone
+
+
+def target_positions(task: TranslationConfig, source: int, target: Sequence[str]) -> list[int]:
+    """Return for each decoding step the source position of the digit that is right there, for reverse and copy.
+
+    It does not depend on the digits that the model generates.
+    """
+    steps = min(source, sum(token != EOS for token in target))
+    return [source - 1 - i if isinstance(task, ReverseConfig) else i for i in range(steps)]
+
+
+def find_year(text: str) -> range | None:
+    """Return the characters of the year in a date; None for a text that is no date. A year of two digits comes last."""
+    text = " ".join(text.lower().split())
+    if dates.parse_date(text).day is None:
+        return None
+    found = re.search(r"\d{4}", text)  # in no way of writing do four digits mean anything else
+    return range(*found.span()) if found else range(len(text) - 2, len(text))
+
+
+def count_hits(weights: Float[ndarray, "*batch target source"], positions: Sequence[int]) -> ndarray:
+    """Return in how many steps the largest weight is at the right position; `*batch` are layers and heads."""
+    found: ndarray = (weights[..., : len(positions), :].argmax(axis=-1) == np.asarray(positions, dtype=int)).sum(
+        axis=-1
+    )
+    return found
+
+
+def mean_weight_on(weights: Float[ndarray, "*batch target source"], steps: int, part: range) -> ndarray:
+    """Return the mean weight on a part of the source during the first steps."""
+    found: ndarray = weights[..., :steps, part.start : part.stop].sum(axis=-1).mean(axis=-1)
+    return found
+
+
+def best_head(
+    task: TranslationConfig, text: str, target: Sequence[str], weights: Float[ndarray, "layers heads target source"]
+) -> tuple[int, int]:
+    """Return layer and head with the most hits, for dates with the most weight on the year; else the first."""
+    if isinstance(task, DatesConfig):
+        year = find_year(text)
+        found = None if year is None else mean_weight_on(weights, YEAR_TOKENS, year)
+    else:
+        found = count_hits(weights, target_positions(task, weights.shape[-1], target))
+    at = 0 if found is None else int(found.argmax())
+    return at // weights.shape[1], at % weights.shape[1]
+
+
+def attention_finding(
+    task: TranslationConfig,
+    words: str,
+    text: str,
+    target: Sequence[str],
+    weights: Float[ndarray, "layers heads target source"],
+    selected_head: tuple[int, int],
+) -> str:
+    """Return where a model with attention attends while it decodes.
+
+    task: its configuration.
+    words: the model in words.
+    text: the source.
+    target: the generated tokens.
+    weights: the attention over the source.
+    selected_head: layer and head that are shown.
+    """
+    if isinstance(task, DatesConfig):
+        return _date_finding(task, words, text, target, weights, selected_head)
+    positions = target_positions(task, weights.shape[-1], target)
+    if not positions:
+        return f"{capitalize(words)} writes nothing here, so it has nothing to look for."
+    found, of = count_hits(weights, positions), f"of {_format_steps(len(positions))}"
+    if found.size == 1:
+        return f"In {found.max()} {of} {words} looks most at the digit it has to write."
+    here, most = found[selected_head], found.max()
+    shown = head_name(*selected_head)
+    sentence = f"In {here} {of} {shown} of {words}, in its look at the source, is strongest at the digit to write"
+    if here == most:
+        return f"{sentence}; none of its {found.size} heads is more often."
+    other = head_name(*best_head(task, text, target, weights))
+    return f"{sentence}; {other}, the best of its {found.size}, in {most}."
+
+
+def _date_finding(
+    task: TranslationConfig,
+    words: str,
+    text: str,
+    target: Sequence[str],
+    weights: Float[ndarray, "layers heads target source"],
+    selected_head: tuple[int, int],
+) -> str:
+    year = find_year(text)
+    written = "".join(token for token in target if token != EOS)
+    if year is None:
+        return f"{dates.parse_date(text).error} {capitalize(words)} writes “{written}” all the same."
+    if len(written) < YEAR_TOKENS:
+        return f"{capitalize(words)} writes “{written}”, and so not even a year."
+    found, even = mean_weight_on(weights, YEAR_TOKENS, year), len(year) / weights.shape[-1]
+    typed = " ".join(text.lower().split())[year.start : year.stop]
+    evenly = f"evenly spread it would be {even:.2f}"
+    if found.size == 1:
+        return f"While {words} writes the year, {found.max():.2f} of its weight is on “{typed}”; {evenly}."
+    most = best_head(task, text, target, weights)
+    shown = f"{head_name(*selected_head)} of its look at the source has {found[selected_head]:.2f}"
+    sentence = f"While {words} writes the year, {shown} of its "
+    if most == selected_head:
+        return f"{sentence}weight on “{typed}”, the most of {found.size} heads; {evenly}."
+    return f"{sentence}weight on “{typed}”; {head_name(*most)}, the one with most, {found[most]:.2f}; {evenly}."
+
+
+def vector_finding(words: str, tokens: int, width: int) -> str:
+    """Return the finding about a model with a single vector."""
+    return f"There is nothing to look back at: {words} writes all {tokens} tokens from the same {width} numbers."
+
+
+def sensitivity_finding(source: Sequence[str], moved: Float[ndarray, " source"]) -> str:
+    """Return at which position another symbol changes the vector most, and least."""
+    most, least = int(moved.argmax()), int(moved.argmin())
+    if most == least:
+        return (
+            f"Another symbol instead of “{visible_whitespace(source[0])}” moves the vector by "
+            f"{moved[0]:.2f} on average."
+        )
+    return (
+        f"Another symbol at place {most + 1}, instead of “{visible_whitespace(source[most])}”, moves the vector "
+        "most: by "
+        f"{moved[most]:.2f}, on average over the others. At place {least + 1}, instead of "
+        f"“{visible_whitespace(source[least])}”, "
+        f"by {moved[least]:.2f}, the least."
+    )
+
+
+def output_finding(target: Sequence[str], right: Sequence[str] | None) -> str:
+    """Return the generated target compared with the right one; both with <EOS>."""
+    written = "".join(token for token in target if token != EOS)
+    sentence = f"It writes “{written}”" if written else "It writes nothing"
+    if EOS not in target:
+        sentence += ", without an end"
+    if right is None:
+        return f"{sentence}. There is no right answer to compare."
+    count = sum(a == b for a, b in zip(target, right, strict=False))
+    if tuple(target) == tuple(right):
+        return f"{sentence}, which is right."
+    answer = "".join(token for token in right if token != EOS)
+    return f"{sentence}: {count} of {len(right)} tokens are right, counting {EOS}. The right answer is “{answer}”."
+
+
+def additive_formula() -> str:
+    """Return additive attention as LaTeX (Bahdanau et al. 2015, equations 5 and 6)."""
+    return (
+        r"\begin{aligned} e_{ij} &= v^\top \tanh(W s_{i-1} + U h_j) \\ "
+        r"\alpha_{ij} &= \frac{\exp e_{ij}}{\sum_k \exp e_{ik}} \\ c_i &= \sum_j \alpha_{ij} h_j \end{aligned}"
+    )
+
+
+def additive_example(step: int, energies: Float[ndarray, " source"], weights: Float[ndarray, " source"]) -> str:
+    """Return additive attention with the numbers of one step, for its largest weight, as LaTeX."""
+    i, j = step + 1, int(weights.argmax())
+    order = np.argsort(-weights, kind="stable")[:_MAX_TERMS]
+    terms = " + ".join(rf"{weights[k]:.2f}\, h_{{{k + 1}}}" for k in order)
+    more = r" + \dots" if len(weights) > _MAX_TERMS else ""
+    return (
+        rf"\begin{{aligned}} e_{{{i},{j + 1}}} &= {energies[j]:.2f} \\ {_softmax(i, j, energies, weights)} \\ "
+        rf"c_{{{i}}} &= {terms}{more} \end{{aligned}}"
+    )
+
+
+def scaled_formula() -> str:
+    """Return scaled dot-product attention as LaTeX (Vaswani et al. 2017, equation 1)."""
+    return r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V"
+
+
+def scaled_example(
+    row: int, width: int, scores: Float[ndarray, " answers"], weights: Float[ndarray, " answers"]
+) -> str:
+    """Return scaled dot-product attention with the numbers of one row, for its largest weight, as LaTeX.
+
+    `width` is d_k; masked keys are not given.
+    """
+    i, j = row + 1, int(weights.argmax())
+    return (
+        rf"\begin{{aligned}} e_{{{i},{j + 1}}} &= \frac{{q_{{{i}}} \cdot k_{{{j + 1}}}}}{{\sqrt{{d_k}}}} = "
+        rf"\frac{{{scores[j] * width**0.5:.2f}}}{{\sqrt{{{width}}}}} = {scores[j]:.2f} \\ "
+        rf"{_softmax(i, j, scores, weights)} \end{{aligned}}"
+    )
+
+
+def _softmax(i: int, j: int, scores: ndarray, weights: ndarray) -> str:
+    """Return one weight from differences of scores, so that no number overflows."""
+    rest = float(np.exp(np.delete(scores, j).astype(float) - float(scores[j])).sum())
+    name = rf"\alpha_{{{i},{j + 1}}}"
+    return (
+        rf"{name} &= \frac{{1}}{{1 + \sum_{{k \ne {j + 1}}} \exp(e_{{{i}k}} - e_{{{i},{j + 1}}})}} \\ "
+        rf"&= \frac{{1}}{{1 + {rest:.3f}}} = {weights[j]:.2f}"
+    )
+
+
+def vector_formula() -> str:
+    """Return the encoder-decoder with one vector as LaTeX (Cho et al. 2014, appendix A.1)."""
+    return (
+        r"\begin{aligned} c &= \tanh(V h_S) \\ s_i &= \mathrm{GRU}([y_{i-1};\, c],\, s_{i-1}) \\ "
+        r"\text{logits}_i &= O\,[s_i;\, y_{i-1};\, c] \end{aligned}"
+    )
+
+
+def head_name(layer: int, number: int) -> str:
+    """Return layer and head in words, counted from 1."""
+    return f"layer {layer + 1}, head {number + 1}"
+
+
+def _format_steps(count: int) -> str:
+    return f"{count} step{'' if count == 1 else 's'}"

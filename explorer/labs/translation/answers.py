@@ -1,0 +1,245 @@
+"""Answers of every model to the source, token by token with their probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.errors import InvalidSetting
+from explorer.experiments.translation import TranslationVariant
+from explorer.labs.translation import answer_findings as findings
+from explorer.labs.translation.model_picker import loaded_views, seed_picker, show_missing_runs
+from explorer.labs.translation.state import TranslationState
+from explorer.run_store.store import StoredRun
+from explorer.tasks.seq2seq import dates
+from explorer.tasks.seq2seq.config import (
+    EOS,
+    TranslationConfig,
+    source_ids,
+    source_text,
+    target_ids,
+    target_text,
+    target_vocabulary,
+)
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
+from explorer.ui.components.base import register
+from explorer.ui.deferred_sections import show_latest
+from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
+from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.training import run_view
+from explorer.ui.training.model_input import TRANSLATION_EXAMPLES
+from explorer.ui.training.run_view import RunView
+
+if TYPE_CHECKING:
+    from explorer.inspection.load_model import LoadedModel
+    from explorer.inspection.seq2seq.decoding import GreedyTranslation
+
+_ROW = 62  # pixels of a model
+_WAITING = "The models read the source …"
+_answers = register("translation_answers")
+
+
+@dataclass(frozen=True)
+class SeedAnswers:
+    """The answers of every seed of a model to one source."""
+
+    task: TranslationConfig
+    source: tuple[int, ...]
+    answers: tuple[GreedyTranslation, ...]
+
+
+def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
+    """Draw the source and the answers of every model.
+
+    `views` are the run views of the page, by name of their variant.
+    """
+    st.header("What they answer", anchor=False)
+    explanation(
+        "Give a source of your own. Every model reads it as a whole, then writes the likeliest token at each step, "
+        "until it writes its end."
+    )
+    state = session.state
+    loaded = loaded_views(views, state.variants)
+    _draw_controls(session, loaded)
+    show_missing_runs(views, state.variants)
+    try:
+        source = source_ids(state.task_config, state.source)
+    except InvalidSetting as error:
+        show_problems([str(error)])
+        empty_panel("Correct the source above: it is answered at once.", _ROW * max(1, len(loaded)))
+        return
+    if not loaded:
+        empty_panel("No model with a run to ask: choose some above and train them.", _ROW)
+        return
+    names = {f"{state.task} {name}": name for name in loaded}  # of another task nothing may stay meanwhile
+    pending = {
+        key: (
+            ("translation-answers", *loaded[name].cache_key, source),
+            partial(compute_answers, loaded[name], state.task_config, source),
+        )
+        for key, name in names.items()
+    }
+
+    def draw(results: Mapping[str, SeedAnswers], outdated: frozenset[str]) -> None:
+        by_variant = {names[key]: each for key, each in results.items() if key in names}
+        current = {name: each for name, each in by_variant.items() if each.source == source}
+        if shown := current or _with_first_source(by_variant):
+            _show_answers(state, shown)
+        if outdated or not shown:
+            st.caption(_WAITING)
+
+    height = 130 + _ROW * len(loaded)
+    show_latest("translation-answers", lambda: pending, draw, _WAITING, height, pool="quick")
+
+
+def _with_first_source(answers: Mapping[str, SeedAnswers]) -> dict[str, SeedAnswers]:
+    """Return the answers to the same source as the first of them."""
+    sources = [each.source for each in answers.values()]
+    return {name: each for name, each in answers.items() if each.source == sources[0]}
+
+
+def load_view_model(view: RunView) -> LoadedModel:
+    """Return the model of a run view that has weights. Raises DamagedRun."""
+    from explorer.inspection.load_model import load_model
+
+    assert view.loaded_run is not None
+    return (
+        run_view.load_run_model(view.loaded_run)
+        if isinstance(view.loaded_run, StoredRun)
+        else load_model(view.loaded_run)
+    )
+
+
+def compute_answers(view: RunView, task: TranslationConfig, source: tuple[int, ...]) -> SeedAnswers:
+    """Let every seed answer a source. Raises DamagedRun."""
+    from explorer.inspection.seq2seq.decoding import greedy_translations, require_translator
+
+    return SeedAnswers(task, source, greedy_translations(require_translator(load_view_model(view).stack), task, source))
+
+
+@lru_cache(maxsize=1)
+def _longest_date() -> int:
+    """Return the number of letters of the longest date in any format."""
+    return max(len(dates.format_date(date(1997, 9, day), way)) for day in range(1, 31) for way in DATE_FORMATS)
+
+
+def longest_trained(task: TranslationConfig) -> int:
+    """Return the number of tokens of the longest source in training."""
+    return _longest_date() if isinstance(task, DatesConfig) else task.longest
+
+
+def _draw_controls(session: PageSession[TranslationState], loaded: Mapping[str, RunView]) -> None:
+    """Draw the controls for the source and the seed."""
+    state, examples = session.state, TRANSLATION_EXAMPLES[session.state.task]
+    with st.container(horizontal=True, vertical_alignment="top"):
+        st.text_input(
+            "A date" if state.task == "dates" else "Digits",
+            placeholder=examples[0],
+            max_chars=200,
+            width=330,
+            **bind_widget(session, "translation.say", state.say, lambda s, new: s.with_source((new or "").strip())),
+        )
+        if loaded:
+            seed_picker(session, next(iter(loaded.values())), "translation.answers")
+    picked = state.source if state.source in examples else None
+    st.pills(
+        "Take a source",
+        examples,
+        format_func=escape_markdown,
+        label_visibility="collapsed",
+        wrap=True,
+        width="content",
+        **bind_widget(session, "translation.pick", picked, lambda s, new: s.with_source(new) if new else s),
+    )
+
+
+def _show_answers(state: TranslationState, shown: Mapping[str, SeedAnswers]) -> None:
+    """Draw the finding and a row for each model."""
+    task, source = next((each.task, each.source) for each in shown.values())
+    text, right = source_text(task, source), target_ids(task, source)
+    expected = None if right is None else target_text(task, right)
+    selected = {name: each.answers[min(state.replica, len(each.answers) - 1)] for name, each in shown.items()}
+    seed_answers = [
+        findings.SeedAnswer(state.variants[name].words, target_text(task, one.ids), _has_end(task, one))
+        for name, one in selected.items()
+    ]
+    error = dates.parse_date(text).error if isinstance(task, DatesConfig) else ""
+    headline = findings.answers_finding(state.task, text, seed_answers, expected)
+    st.subheader(escape_markdown(f"{error} {headline}".strip()), anchor=False)
+    unit = "letters" if isinstance(task, DatesConfig) else "digits"
+    _answers(
+        data={
+            "head": [
+                {"title": "source", "tokens": list(text)},
+                *([{"title": "right answer", "tokens": list(expected)}] if expected is not None else []),
+            ],
+            "rows": [_row(state.variants[name], each, selected[name], expected) for name, each in shown.items()],
+            "caption": " ".join(
+                [
+                    findings.length_caption(len(source), longest_trained(task), unit),
+                    "Shade: the probability of a token, after those before it. The number behind the verdict is the "
+                    "probability of the whole answer. "
+                    + ("Framed: another token would be right there." if expected is not None else ""),
+                ]
+            ).strip(),
+            "file": f"{state.task}-answers",
+            "label": f"What {len(shown)} models write about {text}",
+        },
+        key="translation-answers-rows",
+    )
+
+
+def _has_end(task: TranslationConfig, one: GreedyTranslation) -> bool:
+    return bool(one.ids) and one.ids[-1] == len(target_vocabulary(task)) - 1
+
+
+def _row(
+    variant: TranslationVariant, each: SeedAnswers, one: GreedyTranslation, expected: str | None
+) -> dict[str, object]:
+    texts = [_text_with_end(each.task, other) for other in each.answers]
+    shown = _text_with_end(each.task, one)
+    return {
+        "title": variant.title,
+        "colour": variant.colour,
+        "detail": "writes nothing",
+        "tokens": _tokens(each.task, one, expected),
+        "sure": format_probability(math.exp(one.log_probability)),
+        "right": None if expected is None else shown == expected + EOS,
+        "note": findings.seed_agreement(texts, None if expected is None else expected + EOS, shown),
+    }
+
+
+def _text_with_end(task: TranslationConfig, one: GreedyTranslation) -> str:
+    """Return an answer with its end token, so that an answer without one differs."""
+    return target_text(task, one.ids) + (EOS if _has_end(task, one) else "")
+
+
+def _tokens(task: TranslationConfig, one: GreedyTranslation, expected: str | None) -> list[dict[str, object]]:
+    """Return each token with its probability, and the right token where it is wrong."""
+    vocabulary = target_vocabulary(task)
+    written = ["end" if vocabulary[i] == EOS else vocabulary[i] for i in one.ids]
+    right: Sequence[str] = [] if expected is None else [*expected, "end"]
+    return [
+        {
+            "text": text,
+            "p": round(p, 4),
+            "wanted": None if expected is None or text == _token_at(right, i) else _token_at(right, i),
+        }
+        for i, (text, p) in enumerate(zip(written, one.probabilities, strict=True))
+    ]
+
+
+def _token_at(tokens: Sequence[str], position: int) -> str:
+    """Return the token at a position; empty beyond the end."""
+    return tokens[position] if position < len(tokens) else ""
+
+
+def format_probability(p: float) -> str:
+    """Return a probability with two digits, never as 0 or 1."""
+    return "<0.01" if p < 0.005 else ">0.99" if p >= 0.995 else f"{p:.2f}"

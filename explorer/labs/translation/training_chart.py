@@ -1,0 +1,187 @@
+"""Results on reverse, copy and dates: exact match by step and by length, and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.experiments.translation import TranslationVariant
+from explorer.figures.comparison import Line
+from explorer.figures.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
+from explorer.inspection.compare import mean_and_range, metric_over_seeds
+from explorer.jobs.estimate import format_duration
+from explorer.labs.translation import findings
+from explorer.labs.translation.findings import TranslationResult
+from explorer.labs.translation.state import TranslationState
+from explorer.tasks.seq2seq.config import TranslationConfig
+from explorer.tasks.seq2seq.dates import DATE_FORMATS
+from explorer.training.record import Curves
+from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.components.table import draw_table
+from explorer.ui.training import train_controls
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.step_playback import last_step, playback
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.wording import count_seeds, join_words
+
+_NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "trained in"}
+
+
+def translation_results(state: TranslationState, views: Mapping[str, RunView]) -> dict[str, TranslationResult]:
+    """Return the results of the runs that are finished."""
+    results = {}
+    for name, view in views.items():
+        if (
+            train_controls.is_finished(view)
+            and view.result
+            and (result := _translation_result(state.variants[name], state.task_config, view.result))
+        ):
+            results[name] = result
+    return results
+
+
+@lru_cache(maxsize=256)
+def _translation_result(
+    variant: TranslationVariant, task: TranslationConfig, curves: Curves
+) -> TranslationResult | None:
+    return findings.translation_result(variant, task, curves)
+
+
+def exact_match_chart(state: TranslationState, results: Mapping[str, TranslationResult]) -> None:
+    """Draw the exact match by length, or by date format."""
+    complete = [each for each in results.values() if each.is_complete]
+    if not complete:
+        return
+    if state.task == "dates":
+        shares = np.stack([each.parts.mean(axis=0) for each in complete], axis=-1)
+        panel = Panel(
+            "dates-ways",
+            exact_match_by_format(shares, tuple(DATE_FORMATS), [each.variant.label for each in complete]),
+            alt=f"Exact match by the way of writing, lowest {shares.min():.2f}, of {_model_names(complete)}.",
+        )
+        draw_plot_frame([panel], key="translation-exact", height=40 + 26 * len(DATE_FORMATS), columns=1)
+        sources = "25 fresh dates in each way of writing"
+    else:
+        lengths = [int(name) for name in complete[0].names]
+        lines = [_line(each, np.array(lengths, float), mean_and_range(each.parts.T)) for each in complete]
+        parts = [
+            f"{e.variant.words} {float(e.exact_at(state.longest).mean()):.2f} at {state.longest}" for e in complete
+        ]
+        panel = Panel(
+            f"{state.task}-lengths",
+            exact_match_by_length(lines, state.longest, max(lengths)),
+            alt=f"Exact match by the length of the source: {join_words(parts)}.",
+            tracks=_value_tracks([each.variant for each in complete]),
+            rest=float(state.longest),
+        )
+        draw_plot_frame([panel], key="translation-exact", height=400, narrow_height=320, columns=1)
+        sources = "100 fresh sources of each length"
+    st.caption(
+        f"Exact match: the share of {sources} that come out without one wrong token, written greedily to the end. "
+        f"Mean of {count_seeds(state.seeds)}{'' if state.task == 'dates' else '; band: lowest to highest'}."
+    )
+
+
+def _model_names(complete: list[TranslationResult]) -> str:
+    return join_words([each.variant.words for each in complete])
+
+
+def _line(each: TranslationResult, x: Float[ndarray, " points"], values: Float[ndarray, "points 3"]) -> Line:
+    variant = each.variant
+    return Line(variant.label, variant.words, variant.colour, variant.dash, x, *values.T)
+
+
+def _value_tracks(curves_by_variant: Iterable[TranslationVariant]) -> list[dict[str, object]]:
+    return value_tracks([(each.title, each.colour) for each in curves_by_variant])
+
+
+def results_table(
+    state: TranslationState, results: Mapping[str, TranslationResult], views: Mapping[str, RunView]
+) -> None:
+    """Draw all numbers, a row for each variant."""
+    if not results:
+        return
+    n = state.longest
+    lengths = [] if state.task == "dates" else [k for k in dict.fromkeys((5, 8, 11, 14, n, n + 2, n + 5)) if k]
+    numbers = {**{str(k): f"at {k}" for k in lengths}, **_NUMBERS}
+    columns: list[dict[str, object]] = [
+        {"key": "name", "label": "model", "kind": "model", "align": "left"},
+        {"key": "exact", "label": "exact match", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
+    ]
+    columns += [{"key": key, "label": label, "kind": "number", "align": "right"} for key, label in numbers.items()]
+    rows = []
+    for name, each in results.items():
+        view, mean = views[name], float(each.exact.mean())
+        cells: dict[str, object] = {
+            "name": {"text": each.variant.title, "colour": each.variant.colour},
+            "exact": {"text": f"{mean:.3f}", "values": [round(float(v), 4) for v in each.exact]},
+            "parameters": {"text": f"{view.parameters:,}" if view.parameters else "–"},
+            "steps": {"text": f"{view.curves.step:,}" if view.curves else "–"},
+            "seconds": {"text": format_duration(view.seconds or 0.0)},
+        }
+        complete = set(each.names)
+        cells |= {
+            str(k): {
+                "text": f"{float(each.exact_at(k).mean()):.2f}" if each.is_complete and str(k) in complete else "–"
+            }
+            for k in lengths
+        }
+        rows.append({"cells": cells})
+    draw_table(
+        columns,
+        rows,
+        key="translation-results",
+        label="Results, a row a model",
+        caption="Exact match over all that was trained, a dot for each seed. "
+        + ("At single lengths: mean of the seeds. " if lengths else "")
+        + "Trained in: all seeds together.",
+    )
+
+
+# ---- while they learn
+
+
+def learning_chart(state: TranslationState, views: Mapping[str, RunView], request: TrainRequest) -> None:
+    """Draw the exact match by step; the browser polls while any trains."""
+    races = request.train_count
+    train_controls.draw_live_frame(
+        "translation-race",
+        state.configs,
+        request.requested_runs,
+        views,
+        lambda now: _learning_panels(state, now, races),
+        height=320,
+        narrow_height=260,
+        columns=1,
+    )
+    outcome = train_controls.describe_outcome(views)
+    what = "sources of every trained length" if state.task != "dates" else "dates in every way of writing"
+    st.caption(f"{outcome} Exact match on a few fresh {what}, asked every 50 steps.".strip())
+
+
+def _learning_panels(state: TranslationState, views: Mapping[str, RunView], races: int) -> tuple[list[Panel], Playback]:
+    last = last_step(views)
+    curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
+    return [_learning_panel(state.task, curves_by_variant, last)], playback(views, races, f"translation-{state.task}")
+
+
+@lru_cache(maxsize=64)
+def _learning_panel(
+    task: str, curves_by_variant: tuple[tuple[TranslationVariant, Curves | None], ...], last: int
+) -> Panel:
+    """Return the panel; it is cached for all visitors of the same runs."""
+    lines = []
+    for each, curves in curves_by_variant:
+        lines.append(Line(each.label, each.words, each.colour, each.dash, *metric_over_seeds(curves, "exact")))
+    variants = [each for each, _ in curves_by_variant]
+    return Panel(
+        f"learning-{task}",
+        exact_match_by_step(lines, last),
+        alt=f"Exact match on fresh sources by step: {join_words([each.words for each in variants])}.",
+        tracks=_value_tracks(variants),
+    )

@@ -1,0 +1,31 @@
+"""Names that a package exports without importing the modules that define them, so that no import loads torch early."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def export_lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package, for use in its `__init__.py`.
+
+    The exported names are those that the file imports under `if TYPE_CHECKING:`, where type checkers see them.
+    A name is imported when it is first used. An exported name must not be the name of a submodule.
+    """
+    blocks = [node for node in ast.parse(Path(file).read_text()).body if isinstance(node, ast.If)]
+    imports = [node for block in blocks for node in block.body if isinstance(node, ast.ImportFrom)]
+    module_of = {alias.name: node.module for node in imports for alias in node.names if node.module}
+
+    def get_attribute(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(module_of[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    names = sorted(module_of)
+    return get_attribute, lambda: sorted({*vars(sys.modules[package]), *names}), names

@@ -1,0 +1,358 @@
+"""The functions that compute the measures of lessons: one number, or one label, for each seed.
+
+They use shipped runs, or random draws from a fixed seed, so the results are the same everywhere. `measures.py` names
+the measures and checks their settings without torch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import torch
+
+from explorer.experiments.recall import SOLVED
+from explorer.generation.decoding import make_decoder
+from explorer.generation.generate import TextGenerator, generate_with_logits, prompt_ids
+from explorer.generation.sampling import Sampling, truncate_logits
+from explorer.generation.text_statistics import compute_statistics_by_temperature
+from explorer.inspection.attention import alignment, attend, head_scores
+from explorer.inspection.load_model import LoadedModel, load_model
+from explorer.inspection.recurrent import gates, input_gradients, per_step_gradients
+from explorer.inspection.seq2seq import decoding
+from explorer.inspection.transformer import positions, softmax_scaling
+from explorer.inspection.words.negation_sentences import sustain_probabilities
+from explorer.lessons.measures import evaluated_lengths
+from explorer.run_store import store
+from explorer.tasks.negation import VOCABULARY
+from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary
+from explorer.tasks.seq2seq.digits import ReverseConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.tokenization.text import Tokenizer, from_json
+
+Settings: TypeAlias = Mapping[str, Any]
+Values: TypeAlias = "list[float] | list[str]"
+SAMPLES = 8  # generated texts of each measurement, with different sampling noise
+HEAD_IMPORTANCE = Path(__file__).with_name("head_importance.json")
+PER_LENGTH = 50  # fresh sources for each length, as on the page
+
+_FUNCTIONS: dict[str, Callable[[Settings], Values]] = {}
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _measures(name: str) -> Callable[[_Function], _Function]:
+    """Register a function as the measure of this name, which stands in lesson files."""
+
+    def register(function: _Function) -> _Function:
+        _FUNCTIONS[name] = function
+        return function
+
+    return register
+
+
+@lru_cache(maxsize=8)
+def _loaded_model(run: str, step: int | None = None) -> LoadedModel:
+    return load_model(store.find(run), step)
+
+
+def _step(settings: Settings) -> int | None:
+    """Return the training step whose weights are used; None is the last."""
+    step = settings.get("step", -1)
+    return None if step < 0 else step
+
+
+def _floats(values: Any) -> list[float]:
+    return [float(value) for value in np.asarray(values).ravel()]
+
+
+# ---- from the card and the curves
+
+
+@_measures("score")
+def final_metric(settings: Settings) -> list[float]:
+    """Return a metric at the end of a run, from its card; NaN where a seed has none."""
+    values = store.find(settings["run"]).card.metrics[settings["metric"]].values
+    return [float("nan") if value is None else float(value) for value in values]
+
+
+@_measures("fall")
+def metric_difference(settings: Settings) -> list[float]:
+    """Return by how much a metric of this run lies below that of the run `other`."""
+    pairs = zip(final_metric({**settings, "run": settings["other"]}), final_metric(settings), strict=True)
+    return [other - one for other, one in pairs]
+
+
+@_measures("at_length")
+def accuracy_at_length(settings: Settings) -> list[float]:
+    """Return the share of right answers at a length that the run was evaluated at."""
+    run = store.find(settings["run"])
+    place = evaluated_lengths(run.config).index(settings["length"])
+    return _floats(run.curves.answers["by_length"][-1][:, place])
+
+
+@_measures("solved")
+def solved_seeds(settings: Settings) -> list[float]:
+    """Return how many seeds reach the accuracy that counts as solved."""
+    return [float(sum(value >= SOLVED for value in final_metric({**settings, "metric": "accuracy"})))]
+
+
+@_measures("reached")
+def seeds_above(settings: Settings) -> list[float]:
+    """Return how many seeds have at least `least` of a metric at the end."""
+    return [float(sum(value >= settings["least"] for value in final_metric(settings)))]
+
+
+# ---- negation
+
+
+@_measures("sustain")
+def sustain_probability(settings: Settings, sentence: str = "sentence") -> list[float]:
+    """Return P(sustain) of a sentence."""
+    return _floats(sustain_probabilities(_loaded_model(settings["run"]), VOCABULARY.split(settings[sentence])))
+
+
+@_measures("says")
+def predicted_class(settings: Settings) -> list[str]:
+    """Return the class that each seed predicts for a sentence."""
+    return ["sustain" if share > 0.5 else "collapse" for share in sustain_probability(settings)]
+
+
+@_measures("apart")
+def probability_distance(settings: Settings) -> list[float]:
+    """Return the distance between P(sustain) of two sentences."""
+    pairs = zip(sustain_probability(settings), sustain_probability(settings, "other"), strict=True)
+    return [abs(one - other) for one, other in pairs]
+
+
+# ---- memory
+
+
+@_measures("gradient")
+def gradient_ratio(settings: Settings) -> list[float]:
+    """Return the norm of the gradient at the first symbol divided by that at the last."""
+    along = input_gradients.input_gradient_norms(_loaded_model(settings["run"], _step(settings)))
+    return _floats(along[:, 0] / along[:, -1])
+
+
+@_measures("terms")
+def gradient_terms(settings: Settings) -> list[float]:
+    """Return how many of the last time steps make `share` of the gradient of the recurrent matrix."""
+    share = per_step_gradients.step_gradients(_loaded_model(settings["run"], _step(settings))).projection
+    from_the_end = share[:, ::-1].cumsum(axis=1)
+    return _floats((from_the_end >= settings["share"]).argmax(axis=1) + 1)
+
+
+@_measures("left")
+def content_left(settings: Settings) -> list[float]:
+    """Return the share of a cell's content that is left after `steps` steps with a constant gate."""
+    return [float(settings["gate"] ** (settings["steps"] - 1))]
+
+
+@_measures("kept")
+def content_kept(settings: Settings) -> list[float]:
+    """Return the share that a gated cell keeps in one step, of the unit that keeps most."""
+    return _floats(gates.mean_keep_rates(_loaded_model(settings["run"])).max(axis=-1))
+
+
+# ---- translation
+
+
+@_measures("mirror")
+def reversed_attention(settings: Settings) -> list[float]:
+    """Return the mean attention weight on the digit that has to be written next."""
+    loaded, found = _loaded_model(settings["run"]), list[float]()
+    config = loaded.config.task_as(ReverseConfig)
+    source = [source_vocabulary(config).index(digit) for digit in settings["digits"]]
+    for replica in range(loaded.config.replicas):
+        model = decoding.require_translator(loaded.single_replica(replica))
+        seen = alignment.align(model, config, source, source[::-1]).weights
+        assert seen is not None, "the registry lets only runs with attention through"
+        shares = seen.mean(axis=(0, 1))[: len(source), : len(source)]
+        found.append(float(np.fliplr(shares).diagonal().mean()))
+    return found
+
+
+@_measures("touched")
+def accuracy_with_intervention(settings: Settings) -> list[float]:
+    """Return the share of right answers at a length with the attention changed."""
+    loaded = _loaded_model(settings["run"])
+    config: TranslationConfig = loaded.config.task  # type: ignore[assignment]  # the registry lets nothing else through
+    model = decoding.require_translator(loaded.stack)
+    return _floats(
+        alignment.exact_match_under(model, config, settings["touch"], PER_LENGTH, lengths=[settings["length"]])
+    )
+
+
+# ---- attention
+
+_softmaxes = lru_cache(maxsize=1)(softmax_scaling.measure_softmax)
+
+
+@_measures("strongest")
+def largest_softmax_weight(settings: Settings) -> list[float]:
+    """Return the median over all draws of the largest softmax weight at a width."""
+    largest = _softmaxes().largest[int(settings["divided"] == "yes")]
+    return [float(np.median(largest[softmax_scaling.WIDTHS.index(settings["width"])]))]
+
+
+@_measures("order")
+def order_distance(settings: Settings) -> list[float]:
+    """Return the distance between the vectors of two sentences in an untrained Transformer, relative to their
+    length.
+    """
+    found = _order_distances(settings["sentence"], settings["other"])
+    return _floats(found[settings["positions"], settings["sees"] == "past"])
+
+
+@lru_cache(maxsize=8)
+def _order_distances(one: str, other: str) -> dict[tuple[str, bool], Any]:
+    every = positions.word_order_distances(one.lower().split(), other.lower().split())
+    return {(each.positions, each.causal): each.sentence_distance for each in every}
+
+
+def _load_and_tokenize(settings: Settings) -> tuple[LoadedModel, attend.TokenizedInput]:
+    loaded = _loaded_model(settings["run"], _step(settings))
+    return loaded, attend.tokenize_input(loaded.config, _tokenizer(settings["run"]), settings["text"])
+
+
+@lru_cache(maxsize=8)
+def _tokenizer(run: str) -> Tokenizer:
+    return from_json(store.find(run).tokenizer)
+
+
+@_measures("habit")
+def head_score(settings: Settings) -> list[float]:
+    """Return one of the scores of a head over a text (see `score_heads`)."""
+    loaded, read = _load_and_tokenize(settings)
+    found = []
+    for replica in range(loaded.config.replicas):
+        seen = attend.attend(loaded.single_replica(replica), read.ids)
+        shares = getattr(head_scores.score_heads(seen.weights, read.ids), settings["habit"])
+        found.append(float(shares[settings["layer"], settings["head"]]))
+    return found
+
+
+@_measures("visible")
+def visible_tokens(settings: Settings) -> list[float]:
+    """Return how many tokens the token at a position (counted from 1) may attend to."""
+    loaded, read = _load_and_tokenize(settings)
+    row = attend.attend(loaded.single_replica(0), read.ids).weights[
+        settings["layer"], settings["head"], settings["place"] - 1
+    ]
+    return [float((~np.isnan(row)).sum())]
+
+
+@lru_cache
+def included_head_importance() -> dict[str, list[list[list[float]]]]:
+    """Return the head importance that is included: by the key of a run, then by replica, layer and head, in nats.
+
+    Lessons need these numbers where Tiny Shakespeare is not on the machine.
+    """
+    found: dict[str, list[list[list[float]]]] = json.loads(HEAD_IMPORTANCE.read_text())
+    return found
+
+
+@_measures("head_off")
+def head_importance(settings: Settings) -> list[float]:
+    """Return by how many nats the loss rises without one head."""
+    run = store.find(settings["run"])
+    if included := included_head_importance().get(run.key):
+        return [replica[settings["layer"]][settings["head"]] for replica in included]
+    found = []
+    for replica in range(run.config.replicas):
+        worth = head_scores.head_importance(run, replica)
+        found.append(float(worth.importance[settings["layer"], settings["head"]]))
+    return found
+
+
+# ---- generation
+
+
+def _logits(settings: Settings) -> list[torch.Tensor]:
+    """Return the logits of the next token after the prompt, one tensor (vocabulary,) for each seed."""
+    loaded, tokenizer = _loaded_model(settings["run"]), _tokenizer(settings["run"])
+    ids, _ = prompt_ids(tokenizer, settings["prompt"])
+    found = []
+    for replica in range(loaded.config.replicas):
+        text_generator = TextGenerator.for_task(
+            loaded.single_replica(replica), loaded.config.task_as(TextConfig), tokenizer
+        )
+        reader = make_decoder(text_generator.model, text_generator.context or len(ids), 1, text_generator.padding)
+        with torch.inference_mode():
+            found.append(reader.read(ids[None])[0])
+    return found
+
+
+def _probabilities(logits: torch.Tensor, temperature: float, top_p: float = 1.0) -> torch.Tensor:
+    """Return the probabilities at a temperature after top-p; at temperature 0 the likeliest token has all."""
+    if temperature == 0:
+        return torch.nn.functional.one_hot(logits.argmax(), len(logits)).double()
+    left = truncate_logits(logits[None], Sampling(temperature=temperature, top_p=top_p))[0]
+    return (left.double() / temperature).softmax(dim=-1)
+
+
+@_measures("likeliest")
+def largest_probability(settings: Settings) -> list[float]:
+    """Return the probability of the likeliest next token at a temperature."""
+    return [float(_probabilities(each, settings["temperature"]).max()) for each in _logits(settings)]
+
+
+@_measures("grows")
+def probability_ratio(settings: Settings) -> list[float]:
+    """Return the largest probability at `temperature` divided by that at the temperature `other`."""
+    pairs = zip(
+        largest_probability(settings), largest_probability({**settings, "temperature": settings["other"]}), strict=True
+    )
+    return [here / there for here, there in pairs]
+
+
+@_measures("choices_left")
+def tokens_after_top_p(settings: Settings) -> list[float]:
+    """Return how many tokens top-p leaves."""
+    return [
+        float((_probabilities(each, settings["temperature"], settings["top_p"]) > 0).sum())
+        for each in _logits(settings)
+    ]
+
+
+def _generator_and_prompt(settings: Settings) -> tuple[TextGenerator, torch.Tensor]:
+    loaded, tokenizer = _loaded_model(settings["run"]), _tokenizer(settings["run"])
+    ids, _ = prompt_ids(tokenizer, settings["prompt"])
+    return TextGenerator.for_task(loaded.single_replica(0), loaded.config.task_as(TextConfig), tokenizer), ids
+
+
+@_measures("repeats")
+def repeated_8grams(settings: Settings) -> list[float]:
+    """Return the share of 8-grams in generated texts that occurred before, for each sample."""
+    text_generator, ids = _generator_and_prompt(settings)
+    found = compute_statistics_by_temperature(
+        text_generator, ids, settings["tokens"], Sampling(), [settings["temperature"]], SAMPLES
+    )
+    return _floats(found.repetition8[0])
+
+
+@_measures("in_common")
+def common_prefix(settings: Settings) -> list[float]:
+    """Return how many tokens the texts at two temperatures share at the beginning, for each sample."""
+    text_generator, ids = _generator_and_prompt(settings)
+    both = torch.tensor([settings["temperature"], settings["other"]], dtype=torch.float64)
+    with torch.inference_mode():
+        steps = [
+            ids
+            for _, _, ids in generate_with_logits(text_generator, ids, settings["tokens"], Sampling(), SAMPLES, both)
+        ]
+    one, other = torch.stack(steps, dim=1).view(2, SAMPLES, -1)
+    same = (one == other).long().cumprod(dim=-1).sum(dim=-1)
+    return _floats(same)
+
+
+def measure(name: str, settings: Settings) -> Values:
+    """Return one number or label for each seed, or for each generated sample. Raises LineageError.
+
+    `name` is the name of a measure and `settings` its settings, as `Measure.parse_settings` returns them.
+    """
+    return _FUNCTIONS[name](settings)

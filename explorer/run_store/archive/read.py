@@ -1,0 +1,442 @@
+"""Imports a run from an untrusted zip file; `write.py` makes such files.
+
+`zip_reader.py` reads the files. This module checks everything in them against the configuration, then writes the run
+with the store's own writer. Nothing is unpickled: safetensors is the only accepted format of weights.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import math
+import re
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import safetensors.numpy
+from numpy import ndarray
+from safetensors import SafetensorError
+
+from explorer.environment import environment
+from explorer.errors import LineageError, RunError, StoreError, shorten
+from explorer.models.configs import NgramTextConfig
+from explorer.run_store import operations, store
+from explorer.run_store.archive.parquet_limits import unpacked_bytes
+from explorer.run_store.archive.zip_reader import (
+    MAX_HEADER_BYTES,
+    NOTHING_IMPORTED,
+    STEP_FILE,
+    Readable,
+    read_files,
+    refusal,
+    refuse_size,
+)
+from explorer.run_store.curves_table import from_table
+from explorer.run_store.store import Card, StoredRun
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig, key, parse_config
+from explorer.training.objective import RecordLayout
+from explorer.training.record import Curves, Record, Snapshot
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Shapes: TypeAlias = dict[str, tuple[tuple[int, ...], str]]  # shape and dtype of tensors by name
+
+
+def import_zip(content: bytes | Path | Readable, owner: str, check_limits: Callable[[RunConfig], object]) -> StoredRun:
+    """Import the run of a zip file. It never replaces a run that is already stored.
+
+    `check_limits` raises InvalidSetting if this server does not allow a configuration of this size.
+    Raises DamagedRun for an invalid zip, and StoreError if there is no space or the run is already stored.
+    """
+    home = environment().home  # on the same disk as the runs, so that a rename moves it there
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=home, prefix=".importing-") as work:
+            folder = unpack(content, Path(work) / "run", owner, check_limits)
+            run = store.load(folder).key
+            if run in store.pretrained() or (environment().runs / run).exists():
+                raise StoreError(f"{NOTHING_IMPORTED}run {run} is already stored.")
+            return operations.add_run(folder)
+    except OSError as error:
+        raise StoreError(f"{NOTHING_IMPORTED}the disk reports an error ({error.strerror}).") from error
+
+
+def unpack(
+    content: bytes | Path | Readable, place: Path, owner: str, check_limits: Callable[[RunConfig], object]
+) -> Path:
+    """Check a zip file and write its run to `place`, a folder that must not exist yet.
+
+    After an error nothing is left there. Raises DamagedRun for an invalid zip, and StoreError if writing fails.
+    """
+    if place.exists():
+        raise FileExistsError(place)
+    record, said = _validated_run(read_files(content), check_limits)
+    try:
+        store.write_run(record, place, owner)
+        here: dict[str, Any] = {"owner": owner, "pinned": False, "imported": True}
+        run = store.update_card(store.load(place), **said.model_dump() | here)
+        _check_written(run, record, said.model_copy(update=here))
+    except BaseException as error:
+        shutil.rmtree(place, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise StoreError(f"{NOTHING_IMPORTED}the run cannot be written ({error.strerror}).") from error
+        if isinstance(error, RunError) and not str(error).startswith(NOTHING_IMPORTED):
+            raise refusal(error) from error
+        raise
+    return place
+
+
+def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig], object]) -> tuple[Record, Card]:
+    """Return the run in the files, and its card. Raises DamagedRun."""
+    config = _config(files["config.json"], check_limits)
+    card = _card(files["card.json"], config)
+    tokenizer = _tokenizer(files)
+    fits = _expected_contents(config, tokenizer)
+    if card.parameters != fits.parameters:
+        raise refusal(f"its card counts {card.parameters:,} parameters; its model has {fits.parameters:,}.")
+    curves = _curves(files["events.parquet"], config, card, fits)
+    snapshots = {
+        step: Snapshot(
+            _tensors(files, "snapshots", step, fits.weights, card.state == "diverged", fits.exact_weights),
+            _tensors(files, "optimiser", step, fits.optimiser, card.state == "diverged", optional=fits.optional_state)
+            if _step_file("optimiser", step) in files
+            else None,
+        )
+        for step in _steps(files, config, card)
+    }
+    about = (card.state, card.problem, tokenizer)
+    return Record(config, card.parameters, card.seconds, curves, snapshots, *about), card
+
+
+def _tokenizer(files: Mapping[str, bytes]) -> str:
+    """Return the tokenizer as JSON, empty if there is none. Raises DamagedRun."""
+    if "tokenizer.json" not in files:
+        return ""
+    from explorer.tokenization.text import from_json
+
+    try:
+        return from_json(files["tokenizer.json"].decode()).to_json()
+    except (LineageError, UnicodeDecodeError) as error:
+        raise refusal("its tokenizer.json cannot be read.") from error
+
+
+def _config(content: bytes, check_limits: Callable[[RunConfig], object]) -> RunConfig:
+    try:
+        config = parse_config(json.loads(content))
+        check_limits(config)
+        return config
+    except LineageError as error:
+        raise refusal(error) from error
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+        raise refusal("its config.json cannot be read.") from error
+
+
+def _card(content: bytes, config: RunConfig) -> Card:
+    """Return the card. Raises DamagedRun if it cannot belong to a run of this configuration."""
+    try:
+        card = Card.model_validate_json(content)
+    except ValueError as error:
+        raise refusal("its card.json cannot be read.") from error
+    if card.format != store.FORMAT:
+        raise refusal(f"it has format {shorten(card.format)}; this program reads format {store.FORMAT}.")
+    if card.key != key(config):
+        raise refusal(f"its card is that of run {shorten(card.key)}, its configuration that of run {key(config)}.")
+    early = config.stop_at or config.patience  # early stopping ends a run before its last step
+    if not config.first_step <= card.step <= config.steps or (
+        card.finished and card.step != config.steps and not early
+    ):
+        raise refusal(f"its card says {card.state} at step {shorten(card.step)} of {config.steps:,}.")
+    numbers = [card.seconds, *(v for m in card.metrics.values() for v in (m.mean, *m.values) if v is not None)]
+    if not all(map(math.isfinite, numbers)) or card.seconds < 0:
+        raise refusal("its card contains impossible numbers.")
+    try:
+        if datetime.datetime.fromisoformat(card.created).tzinfo is None or len(card.created) > 40:
+            raise ValueError(card.created)
+    except ValueError as error:
+        raise refusal(f"its card has no valid creation date, but {shorten(repr(card.created))}.") from error
+    if not re.fullmatch(r"[\w.+-]{1,40}", card.torch, re.ASCII):
+        raise refusal(f"its card has no valid torch version, but {shorten(repr(card.torch))}.")
+    _check_text(card)
+    return card.model_copy(update={"state": "stopped"}) if card.state == "running" else card
+
+
+def _check_text(card: Card) -> None:
+    """Raise DamagedRun if a text on the card exceeds the limits for text that users enter."""
+    most = environment().most_text
+    if len(card.tags) > operations.MAX_TAGS:
+        raise refusal(f"its card has {len(card.tags)} tags; {operations.MAX_TAGS} are possible.")
+    for what, text, length, lines in (
+        ("name", card.name, operations.MAX_NAME_LENGTH, False),
+        *(("tag", tag, operations.MAX_TAG_LENGTH, False) for tag in card.tags),
+        ("note", card.note, most, True),
+        ("problem", card.problem, most, True),
+    ):
+        if len(text) > length:
+            raise refusal(f"its card has a {what} of {len(text):,} characters; {length:,} are possible.")
+        plain = re.sub(r"[\n\r\t\u2028\u2029]", "", text) if lines else text
+        if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in plain):
+            raise refusal(f"the {what} on its card contains control characters.")
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """The contents that a configuration requires of the other files."""
+
+    parameters: int
+    weights: Shapes
+    optimiser: Shapes
+    layout: RecordLayout
+    optional_state: tuple[
+        Shapes, ...
+    ] = ()  # groups of tensors that may be in the optimizer file, each completely or not at all
+    exact_weights: Mapping[str, ndarray] | None = None  # the weights themselves, if they follow from the data
+
+
+def _expected_contents(config: RunConfig, tokenizer: str) -> _Expected:
+    from explorer.tokenization.text import from_json  # local imports: the export needs no torch
+    from explorer.training.early_stopping import EarlyStopping
+    from explorer.training.model_factory import build_model
+    from explorer.training.objective import objective_class
+    from explorer.training.optimisers import ReplicaOptimizer
+
+    if bool(tokenizer) != isinstance(config.task, TextConfig):
+        raise refusal(
+            "the zip has a tokenizer, but its task needs none." if tokenizer else "the zip has no tokenizer.json."
+        )
+    if isinstance(config.model, NgramTextConfig):
+        return _expected_counts(config, tokenizer)
+    vocabulary = len(from_json(tokenizer).tokens) if tokenizer else None
+    model = build_model(config, vocabulary)  # layers draw their initialization, so the meta device is not possible
+    parameters = sum(p.numel() for p in model.parameters()) // config.replicas
+    own = (1,) if config.replicas == 1 else ()  # a single model has no replica axis, but its file does
+    teach = objective_class(config.task)
+    return _Expected(
+        parameters,
+        _shapes(model.state_dict(), own),
+        _shapes(ReplicaOptimizer(model, config.optimiser, config.replicas, config.average).state()),
+        teach.layout(config),
+        tuple(map(_shapes, (teach.state_template(config, model), *EarlyStopping(config).state_templates()))),
+    )
+
+
+def _shapes(tensors: Mapping[str, Tensor], leading: tuple[int, ...] = ()) -> Shapes:
+    return {name: ((*leading, *v.shape), str(v.dtype).removeprefix("torch.")) for name, v in tensors.items()}
+
+
+def _expected_counts(config: RunConfig, tokenizer: str) -> _Expected:
+    """Return the contents for an n-gram: its tables follow from its text, so they are counted again."""
+    from explorer.training.objective import objective_class
+    from explorer.training.recorder import record_run
+
+    try:
+        again = record_run(config)
+    except LineageError as error:
+        raise refusal(
+            f"an n-gram can be imported only on a machine that has its text, to count it again. {error}"
+        ) from error
+    if again.tokenizer != tokenizer:
+        raise refusal("its tokenizer is not the tokenizer of its text.")
+    tables = again.snapshots[1].weights
+    fits = {name: (value.shape, str(value.dtype)) for name, value in tables.items()}
+    return _Expected(again.parameters, fits, {}, objective_class(config.task).layout(config), exact_weights=tables)
+
+
+def _step_file(what: str, step: int) -> str:
+    return f"{what}/{step:08d}.safetensors"
+
+
+def _steps(files: Mapping[str, bytes], config: RunConfig, card: Card) -> list[int]:
+    """Return the steps that have weights. Raises DamagedRun."""
+    found: dict[str, set[int]] = {"snapshots": set(), "optimiser": set()}
+    for name in files:
+        if match := STEP_FILE.fullmatch(name):
+            found[match[1]].add(int(match[2]))
+    for step in sorted(found["snapshots"]):
+        if not config.first_step <= step <= card.step:
+            raise refusal(f"it has weights of step {step:,}; the run went from {config.first_step:,} to {card.step:,}.")
+    if card.step not in found["snapshots"]:
+        raise refusal(f"the zip has no {_step_file('snapshots', card.step)}, the weights of its last step.")
+    for step in sorted(found["optimiser"] - found["snapshots"]):
+        raise refusal(f"the zip has {_step_file('optimiser', step)}, but no weights of this step.")
+    return sorted(found["snapshots"])
+
+
+def _tensors(
+    files: Mapping[str, bytes],
+    what: str,
+    step: int,
+    expected: Shapes,
+    diverged: bool,
+    exact_weights: Mapping[str, ndarray] | None = None,
+    optional: tuple[Shapes, ...] = (),
+) -> dict[str, ndarray]:
+    """Return one file of weights or optimizer state. Raises DamagedRun unless it has exactly the expected tensors.
+
+    what: "snapshots" or "optimiser"
+    expected: shapes and types of all tensors
+    diverged: whether infinite and undefined numbers are accepted
+    exact_weights: values that the tensors must have
+    optional: groups of further tensors, each complete or absent
+    """
+    name = _step_file(what, step)
+    content = files[name]
+    if int.from_bytes(content[:8], "little") > min(
+        len(content), MAX_HEADER_BYTES
+    ):  # the length of the safetensors header
+        raise refusal(f"“{name}” is not a safetensors file.")
+    try:
+        tensors: dict[str, ndarray] = safetensors.numpy.load(content)
+    except (SafetensorError, ValueError, TypeError, LookupError) as error:
+        raise refusal(f"“{name}” is not a safetensors file.") from error
+    for more in optional:
+        if not tensors.keys().isdisjoint(more):
+            expected = expected | more
+    if {n: (value.shape, str(value.dtype)) for n, value in tensors.items()} != expected:
+        raise refusal(
+            f"“{name}” does not contain the tensors of this run's model: {_first_difference(tensors, expected)}."
+        )
+    if not diverged and not all(np.isfinite(value).all() for value in tensors.values()):
+        raise refusal(f"“{name}” contains numbers that are not finite.")
+    if exact_weights and not all(np.array_equal(tensors[n], value) for n, value in exact_weights.items()):
+        raise refusal(f"“{name}” does not contain the counts of its text.")
+    return tensors
+
+
+def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
+    """Describe the first tensor that differs from the expected ones."""
+    for name in expected:
+        if name not in tensors:
+            return f"{name} is missing"
+    for name, value in tensors.items():
+        if name not in expected:
+            return f"{shorten(name)} is unknown"
+        if (value.shape, str(value.dtype)) != expected[name]:
+            return f"{name} is {value.dtype} {list(value.shape)}, not {expected[name][1]} {list(expected[name][0])}"
+    return ""
+
+
+def _curves(content: bytes, config: RunConfig, card: Card, expected: _Expected) -> Curves:
+    """Return the curves up to the card's step, with every column checked. Raises DamagedRun."""
+    if set(card.metrics) != set(expected.layout.metrics) or any(
+        len(m.values) != config.replicas for m in card.metrics.values()
+    ):
+        raise refusal("the metrics on its card are not those of this task and these seeds.")
+    try:
+        table = _table(content, config, expected)
+    except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
+        raise refusal("its events.parquet cannot be read.") from error
+    columns = {name: table[name].to_numpy() for name in table.column_names}
+    moments = len(table) // config.replicas
+    if moments <= card.step - config.first_step:
+        raise refusal(f"its events do not reach step {card.step:,}.")
+
+    def per_moment(name: str) -> ndarray:
+        """Return a column whose values must be equal for all replicas, one value per step."""
+        values: ndarray = columns[name].reshape(moments, config.replicas)
+        if not (values == values[:, :1]).all():
+            raise refusal(f"the {name} of its events differ between the seeds of one step.")
+        return values[:, 0]
+
+    steps = config.first_step + np.arange(moments)
+    if not np.array_equal(per_moment("step"), steps) or not np.array_equal(
+        columns["replica"], np.tile(np.arange(config.replicas), moments)
+    ):
+        raise refusal("the steps of its events are not consecutive.")
+    for name in ("tokens", "seconds"):
+        values = per_moment(name)
+        if not np.isfinite(values).all() or (values < 0).any() or (np.diff(values) < 0).any():
+            raise refusal(f"the {name} of its events do not increase from zero.")
+    if not per_moment("evaluated")[: card.step - config.first_step + 1].any():
+        raise refusal("its events contain no evaluation.")
+    curves = from_table(table, config).up_to(card.step)
+    if card.state != "diverged" and not np.isfinite(curves.losses).all():
+        raise refusal("its events contain losses that are not finite.")
+    if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
+        raise refusal("its events contain metrics that are not finite.")
+    missing_allowed = expected.layout.answers_at_end_only  # then earlier evaluations have no answers
+    highest = expected.layout.answer_max
+    if not all(((v >= 0) & (v <= highest) | missing_allowed & np.isnan(v)).all() for v in curves.answers.values()):
+        raise refusal(f"its events contain impossible {'probabilities' if highest == 1 else 'answers'}.")
+    _check_summary(card, curves)
+    return curves
+
+
+def _table(content: bytes, config: RunConfig, expected: _Expected) -> pa.Table:
+    """Read the events. Raises DamagedRun if there are more, or other columns, than the configuration allows."""
+    layout = expected.layout
+    parts = [f"{name}.{i}" for name, count in layout.answers.items() for i in range(count)]
+    types = {"step": pa.int32(), "replica": pa.int16(), "loss": pa.float32(), "tokens": pa.float64()}
+    types |= {"seconds": pa.float64(), "evaluated": pa.bool_()}
+    numbers = [*(f"signal.{name}" for name in layout.signals), *(f"metric.{name}" for name in layout.metrics), *parts]
+    types |= {name: pa.float32() for name in numbers}
+    if layout.samples:
+        types["sample"] = pa.string()
+    with pq.ParquetFile(io.BytesIO(content)) as parquet:
+        schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
+        groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
+        names = [n for n in schema.names if n in parts]
+        if len(schema) != len(types) or dict(zip(schema.names, schema.types, strict=True)) != types or names != parts:
+            raise refusal("the columns of its events are not those of this task.")
+        if rows != sum(group.num_rows for group in groups) or rows % config.replicas or rows < 0:
+            raise refusal("its events do not have one row for each step and seed.")
+        if rows > (config.steps - config.first_step + 1) * config.replicas:
+            raise refusal(f"its events have {rows:,} rows, more than its configuration allows.")
+        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+        if sum(unpacked_bytes(content, column) for column in columns) > environment().most_upload:
+            raise refuse_size()
+        table = parquet.read()
+    if len(table) != rows or any(column.null_count for column in table.columns):
+        raise refusal("its events do not have one row for each step and seed.")
+    return table
+
+
+def _check_summary(card: Card, curves: Curves) -> None:
+    """Raise DamagedRun unless the card has the metrics of the last evaluation (curves have single precision)."""
+    for name, metric in card.metrics.items():
+        with np.errstate(over="ignore"):
+            values = np.array([math.nan if v is None else v for v in metric.values]).astype(np.float32)
+        known = [v for v in metric.values if v is not None]
+        mean = sum(known) / len(known) if known else None
+        if not np.array_equal(values, curves.last(name), equal_nan=True) or (
+            (metric.mean is None) != (mean is None)
+            or (metric.mean is not None and mean is not None and not math.isclose(metric.mean, mean, abs_tol=1e-9))
+        ):
+            raise refusal(f"the {name} on its card differs from its events.")
+
+
+def _check_written(run: StoredRun, record: Record, card: Card) -> None:
+    """Raise DamagedRun unless the written run equals the checked one."""
+    one, other = run.curves, record.curves
+    pairs: list[tuple[Any, Any]] = [(getattr(one, n), getattr(other, n)) for n in _ARRAYS]
+    pairs += [(one.metrics[name], values) for name, values in other.metrics.items()]
+    pairs += [(one.answers[name], values) for name, values in other.answers.items()]
+    pairs += [(one.signals[name], values) for name, values in other.signals.items()]
+    for step, kept in record.snapshots.items():
+        weights = run.weights(step)
+        pairs += [(weights[name], value) for name, value in kept.weights.items()]
+        if kept.optimiser:
+            averages = run.checkpoint(step).optimiser or {}
+            pairs += [(averages[name], value) for name, value in kept.optimiser.items()]
+    same = (
+        run.config == record.config
+        and run.tokenizer == record.tokenizer
+        and one.samples == other.samples
+        and run.card == card
+        and run.snapshot_steps() == list(record.snapshots)
+    )
+    if not same or not all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
+        raise refusal("the written run differs from the content of the zip.")
+
+
+_ARRAYS = ("losses", "tokens", "seconds", "evaluated")

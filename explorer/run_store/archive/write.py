@@ -1,0 +1,211 @@
+"""Exports a run as one zip file.
+
+It contains the files of the run folder, and two for readers: `metrics.csv` and `MODEL_CARD.md`. Unzipped into
+`LINEAGE_HOME/runs/KEY` it is a run; `read.py` imports it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import zipfile
+from collections.abc import Iterable
+
+from explorer.catalogue import model_for_task, model_row, task_row
+from explorer.errors import DamagedRun
+from explorer.run_store.store import Card, StoredRun
+from explorer.tasks.recall import RecallConfig
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
+from explorer.tasks.seq2seq.digits import DigitsConfig
+from explorer.tasks.sequence_labelling.config import LabellingConfig
+from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
+from explorer.tasks.string import StringConfig
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig, default_config, to_json
+
+
+def pack(run: StoredRun) -> bytes:
+    """Return a run as a zip file, deterministically. Raises DamagedRun."""
+    steps = [("snapshots", step) for step in run.snapshot_steps()]
+    steps += [("optimiser", step) for step in run.checkpoint_steps()]
+    card = run.card.model_copy(update={"owner": "", "pinned": False, "imported": False})  # these belong to this server
+    try:
+        names = ["config.json", "events.parquet", *(["tokenizer.json"] if run.tokenizer else [])]
+        files = {name: (run.folder / name).read_bytes() for name in names}
+        for what, step in steps:
+            name = f"{what}/{step:08d}.safetensors"
+            files[name] = (run.folder / name).read_bytes()
+    except OSError as error:
+        raise DamagedRun(f"Run {run.key} cannot be exported: its files have changed meanwhile. Try again.") from error
+    files["card.json"] = (json.dumps(card.model_dump(), indent=2, ensure_ascii=False) + "\n").encode()
+    files["metrics.csv"] = metrics_csv(run).encode()
+    files["MODEL_CARD.md"] = model_card(run, zipped=True).encode()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            info.create_system, info.external_attr = 3, 0o644 << 16
+            archive.writestr(info, files[name], zipfile.ZIP_DEFLATED, 6)
+    return out.getvalue()
+
+
+def metrics_csv(run: StoredRun) -> str:
+    """Return the metrics as CSV: a row for each evaluation and seed, in full precision; NaN is an empty cell."""
+    curves, config = run.curves, run.config
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    epochs = ["epoch"] if config.steps_per_epoch else []
+    table.writerow(["step", *epochs, "tokens", "seconds", "seed", *curves.metrics])
+    for row, step in enumerate(curves.evaluated.tolist()):
+        moment = step - curves.first
+        passed = [step / config.steps_per_epoch] if epochs else []
+        when = [step, *passed, float(curves.tokens[moment]), float(curves.seconds[moment])]
+        for replica, seed in enumerate(config.seeds):
+            values = [float(each[row, replica]) for each in curves.metrics.values()]
+            table.writerow([*when, seed, *("" if math.isnan(v) else v for v in values)])
+    return out.getvalue()
+
+
+def model_card(run: StoredRun, zipped: bool = False) -> str:
+    """Return the model card of a run as Markdown. Texts of users are put in code blocks, so they cannot be markup.
+
+    `zipped`: the card is written into a zip, not into the folder of a shipped run.
+    """
+    config, card = run.config, run.card
+    ships = run.shipped and not zipped
+    model, task = model_row(config.model), task_row(config.task)
+    version = model_for_task(config.model).version
+    data = to_json(config)
+    data["optimiser"]["method"] = data["optimiser"]["name"]
+    settings = [f"{part}.{k} = {_format_value(v)}" for part in _PARTS for k, v in data[part].items() if k not in _NAMES]
+    settings += [f"{k} = {_format_value(v)}" for k, v in data.items() if not isinstance(v, dict)]
+    said = [f"{what}: {text}" for what, text in (("name", card.name), ("tags", ", ".join(card.tags))) if text]
+    sections = [
+        f"# {model.title} on {task.title}",
+        f"Run `{card.key}` of Lineage, {card.state} at step {card.step:,} of {config.steps:,}: "
+        f"{card.parameters:,} parameters, {config.replicas} seed(s) trained side by side in {card.seconds:.2f} s.",
+        *(["What ended it:", _code_block([card.problem])] if card.problem else []),
+        *(
+            ["## What people say of it", _code_block([*said, *([""] if said else []), card.note])]
+            if said or card.note
+            else []
+        ),
+        "## What it was trained on",
+        f"The {task.name} task (version {task.version}), by these settings:",
+        _code_block(settings),
+        "## What came out",
+        _metrics_table(card),
+        f"Each value, and those before the end, are in `{'events.parquet' if ships else 'metrics.csv'}`.",
+        "## What it cannot do",
+        " ".join(known_limits(config)),
+        "## Train it again",
+        _retraining_instructions(config),
+        f"Or make this folder again:\n\n    python -m explorer pretrain {run.folder.name}"
+        if ships
+        else f"Or take this very run into another Lineage:\n\n    python -m explorer import {card.key}.zip",
+        "## The model",
+        f"{model.paper}: <{model.link}>",
+        "## Versions",
+        _code_block(
+            [
+                f"{model.name} {version}, {task.name} {task.version}, format of the run {card.format}",
+                f"torch {card.torch}",
+                f"made {card.created}",
+            ]
+        ),
+    ]
+    return "\n\n".join(sections) + "\n"
+
+
+def known_limits(config: RunConfig) -> list[str]:
+    """Return sentences about the limits of a model that was trained like this."""
+    task = config.task
+    if isinstance(task, DatesConfig):
+        return [
+            f"It knows {len(DATE_FORMATS)} ways of writing a date, letter by letter, from 1950 to 2049, and "
+            f"nothing else."
+        ]
+    if isinstance(task, DigitsConfig):
+        return [f"It was taught sources of up to {task.longest} digits; its events say how it does beyond them."]
+    if isinstance(task, StringConfig):
+        return ["It knows one string and nothing else; what comes after the string's end it was never taught."]
+    if isinstance(task, RecallConfig):
+        told = (
+            f"It saw the same {task.sequences:,} sequences again and again, and may know them by heart and no others."
+            if task.sequences
+            else "At other lengths it may be right, wrong, or right by turns; its events say which."
+        )
+        return [f"It was taught one thing, to name the first of {task.length:,} random symbols.", told]
+    if isinstance(task, RandomSymbolsConfig):
+        return ["It was taught symbols drawn at random: what it says of any is a guess, or a leak."]
+    if isinstance(task, LabellingConfig):
+        return [f"It knows {len(task.vocabulary) - 1} tokens, in rows as its task draws them, and nothing else."]
+    if not isinstance(task, TextConfig):
+        return [
+            "It knows the few words of one small grammar, and was never asked anything else.",
+            "Its accuracy is over the sentences of that grammar, which are also those it was trained on, unless a pair "
+            "was held out.",
+        ]
+    leaks = {
+        "windows": "The held-out windows overlap trained ones: its loss flatters it.",
+        "pairs": "Held-out targets stand in lines whose other targets were trained: its loss flatters it a little.",
+    }
+    carried = " It carries its state on from block to block." if task.batches == "contiguous" else ""
+    return [
+        "It has read one text, and no other; of any other text nothing was measured.",
+        f"It was trained on rows of {task.context} tokens.{carried} What lies further back it has not learned to use.",
+        *([leaks[task.split]] if task.split in leaks else []),
+        "It writes in the manner of its text and knows nothing: words that do not exist, sentences without sense. It "
+        "is for looking at, not for use.",
+    ]
+
+
+def train_command(config: RunConfig) -> str:
+    """Return the command that trains a configuration; a branch additionally needs its parent run."""
+    whole = to_json(config)
+    task, model = whole["task"]["name"], whole["model"]["name"]
+    usual = to_json(default_config(task, model))
+    words = [f"python -m explorer train --task {task} --model {model}"]
+    words += [f"--{name} {whole[name]}" for name in ("seed", "replicas") if whole[name] != usual[name]]
+    for name, value in whole.items():
+        if name in _PARTS:
+            if value["name"] != usual[name]["name"]:
+                words.append(f"--set method={value['name']}")
+            words += [f"--set {name}.{k}={_format_value(v)}" for k, v in value.items() if v != usual[name][k]]
+        elif name not in ("seed", "replicas", "branch") and value != usual[name]:
+            words.append(f"--set {name}={_format_value(value)}")
+    return " ".join(words)
+
+
+def _retraining_instructions(config: RunConfig) -> str:
+    if config.branch is None:
+        return _code_block([train_command(config)])
+    return (
+        f"It is a branch: it goes on from step {config.branch.step:,} of run `{config.branch.parent}`, which has to be "
+        "there first. Branch off from that run at this step, with the settings above."
+    )
+
+
+def _metrics_table(card: Card) -> str:
+    lines = ["| metric | mean | lowest seed | highest seed |", "|---|---|---|---|"]
+    for name, metric in card.metrics.items():
+        known = [v for v in metric.values if v is not None]
+        shown = [f"{v:.4f}" for v in (metric.mean, min(known), max(known)) if v is not None] if known else ["none"] * 3
+        lines.append(f"| {name.replace('_', ' ')} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _format_value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _code_block(texts: Iterable[str]) -> str:
+    """Return lines as an indented Markdown code block, in which nothing is markup."""
+    lines = [line for text in texts for line in text.splitlines() or [""]]
+    return "\n".join("    " + "".join(c if c.isprintable() else " " for c in line) for line in lines).rstrip()
+
+
+_PARTS = ("task", "model", "optimiser")
+_NAMES = ("name", "version")

@@ -1,0 +1,256 @@
+"""The database that holds the index of runs: SQLite in LINEAGE_HOME, or the one of LINEAGE_DATABASE_URL.
+
+The first access migrates it to the schema of this version. A damaged SQLite file in LINEAGE_HOME is moved aside and
+created again. Every function may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fcntl
+import logging
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from alembic import command
+from alembic.config import Config
+from alembic.util import CommandError
+from sqlalchemy import (
+    JSON,
+    URL,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    NullPool,
+    Text,
+    TypeDecorator,
+    create_engine,
+    event,
+    make_url,
+)
+from sqlalchemy.exc import ArgumentError, ProgrammingError, SQLAlchemyError
+from sqlalchemy.orm import DeclarativeBase, Session
+
+from explorer.environment import environment
+from explorer.errors import InvalidSetting, StoreError, shorten
+
+log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+_LOCK_TIMEOUT = 2.0  # seconds to wait for another transaction
+_WRITE_LOCK_ID = 0x11EA6E  # advisory lock that serializes writers to a PostgreSQL database
+_UNREACHABLE = (
+    "The list of runs cannot be read now: the database does not answer. "
+    "The runs themselves are safe; try again in a moment."
+)
+_INCOMPATIBLE = (
+    "The database of LINEAGE_DATABASE_URL is damaged, or a newer version of this program made it. "
+    "The runs themselves are safe: give an empty database, and the list is built again."
+)
+
+
+def to_utc(moment: datetime.datetime) -> datetime.datetime:
+    """Return a time in UTC; one without a time zone is taken as UTC."""
+    return moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment.astimezone(datetime.UTC)
+
+
+class UtcDateTime(TypeDecorator[datetime.datetime]):
+    """A time in UTC on every database: SQLite does not store the time zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+        return value and to_utc(value)
+
+    def process_result_value(self, value: datetime.datetime | None, dialect: Dialect) -> datetime.datetime | None:
+        return value and to_utc(value)
+
+
+class Base(DeclarativeBase):
+    type_annotation_map = {  # noqa: RUF012  # the name is SQLAlchemy's
+        str: Text().with_variant(Text(collation="C"), "postgresql"),  # sorted as SQLite does
+        datetime.datetime: UtcDateTime,
+        dict[str, Any]: JSON,
+        dict[str, dict[str, Any]]: JSON,
+    }
+
+
+@dataclass
+class Database:
+    """An open database, and what this process remembers about it."""
+
+    engine: Engine
+    refreshed_at: float = -math.inf
+    skipped_folders: dict[tuple[bool, str], int] = field(
+        default_factory=dict
+    )  # unreadable folders, with the time of their card
+
+
+class _DamagedDatabase(Exception):
+    """The database file is damaged."""
+
+
+lock = threading.RLock()
+
+
+def run_transaction(work: Callable[[Session], _T], write: bool = False) -> _T:
+    """Run a function in one transaction and return its result. Raises StoreError.
+
+    `write` takes the write lock at the beginning.
+    """
+    try:
+        return _attempt_transaction(work, write)
+    except SQLAlchemyError as error:
+        if not _is_damage(error):
+            raise StoreError(_UNREACHABLE) from error
+    close_database()  # opening it again repairs it
+    try:
+        return _attempt_transaction(work, write)
+    except SQLAlchemyError as error:
+        raise StoreError(_UNREACHABLE) from error
+
+
+def _attempt_transaction(work: Callable[[Session], _T], write: bool) -> _T:
+    with Session(database().engine, expire_on_commit=False) as session, session.begin():
+        session.connection(execution_options={"writes": write})
+        return work(session)
+
+
+def close_database() -> None:
+    """Close the database; the next access opens it again."""
+    with lock:
+        database().engine.dispose()
+        _open_database.cache_clear()
+
+
+def database() -> Database:
+    """Return the open database of the current environment. Raises StoreError or InvalidSetting."""
+    settings = environment()
+    with lock:
+        return _open_database(settings.database_url, settings.home)
+
+
+@lru_cache(maxsize=8)
+def _open_database(given: str, home: Path) -> Database:
+    """Open a database and migrate it to this version. Raises StoreError or InvalidSetting."""
+    file = home / "index.db"
+    url = _validated_url(given) if given else URL.create("sqlite", database=str(file))
+    engine = _engine(url)
+    try:
+        if not given:
+            home.mkdir(parents=True, exist_ok=True)
+        try:
+            _prepare(engine)
+        except (SQLAlchemyError, CommandError, _DamagedDatabase) as error:
+            if not _is_damage(error):
+                raise
+            if given:
+                engine.dispose()
+                raise StoreError(_INCOMPATIBLE) from error
+            _replace_file(engine, file)
+    except (SQLAlchemyError, CommandError, _DamagedDatabase, OSError) as error:
+        engine.dispose()
+        raise StoreError(_UNREACHABLE) from error
+    return Database(engine)
+
+
+def _validated_url(given: str) -> URL:
+    """Parse the database URL of an operator; messages never repeat its password. Raises InvalidSetting."""
+    possible = "Give postgresql+psycopg://USER:PASSWORD@HOST/NAME or sqlite:////PATH/TO/FILE, or unset it."
+    try:
+        url = make_url(given)
+    except (ArgumentError, ValueError):
+        raise InvalidSetting(f"LINEAGE_DATABASE_URL is not the URL of a database. {possible}") from None
+    shown = shorten(url.set(query={}).render_as_string(hide_password=True), 100)
+    in_memory = url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:")
+    if url.get_backend_name() not in ("sqlite", "postgresql") or in_memory:
+        raise InvalidSetting(f"LINEAGE_DATABASE_URL = {shown} is not possible. {possible}")
+    try:
+        url.get_dialect().import_dbapi()
+    except (ArgumentError, ImportError):
+        raise InvalidSetting(
+            f"LINEAGE_DATABASE_URL = {shown} needs a database driver that is not installed. {possible}"
+        ) from None
+    return url
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, poolclass=NullPool)  # opening a file is quick, and the file may be replaced
+
+        @event.listens_for(engine, "connect")
+        def connected(connection: Any, _: object) -> None:
+            connection.isolation_level = None  # the listener below begins transactions, not the driver
+            connection.execute(f"PRAGMA busy_timeout = {round(_LOCK_TIMEOUT * 1000)}")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+
+        @event.listens_for(engine, "begin")
+        def begin_transaction(connection: Connection) -> None:
+            writes = connection.get_execution_options().get("writes")
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    else:
+        engine = create_engine(url.update_query_dict({"connect_timeout": "5"} | dict(url.query)), pool_pre_ping=True)
+
+        @event.listens_for(engine, "begin")
+        def begin_transaction(connection: Connection) -> None:
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = {round(_LOCK_TIMEOUT * 1000)}")
+            if connection.get_execution_options().get("writes"):
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK_ID})")
+
+    return engine
+
+
+def _prepare(engine: Engine) -> None:
+    """Migrate a database to this version. A second process waits and then finds nothing to do."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    with engine.connect().execution_options(writes=True) as connection, connection.begin():
+        sqlite = engine.dialect.name == "sqlite"
+        if sqlite and connection.exec_driver_sql("PRAGMA quick_check(1)").scalar() != "ok":
+            raise _DamagedDatabase
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        for table in Base.metadata.sorted_tables:
+            connection.execute(table.select().limit(1))  # raises if a column is missing
+
+
+def _is_damage(error: Exception) -> bool:
+    """Return whether an error means a damaged database, not a locked or unreachable one."""
+    if isinstance(error, (_DamagedDatabase, CommandError)):  # alembic: an unknown revision
+        return True
+    code = getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF
+    return isinstance(error, ProgrammingError) or code in (1, 11, 26)  # SQLITE_ERROR, _CORRUPT, _NOTADB
+
+
+def _replace_file(engine: Engine, file: Path) -> None:
+    """Move a damaged SQLite file aside and create an empty one; the next refresh fills it."""
+    with _file_lock(file.with_name("index.lock")):
+        try:
+            _prepare(engine)  # another process may have done it while this one waited
+        except (SQLAlchemyError, CommandError, _DamagedDatabase) as error:
+            if not _is_damage(error):
+                raise
+            aside = f"{file.name}.damaged-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S%f}"
+            log.error("%s is damaged or of a newer version; it is renamed to %s, and a new one is created", file, aside)
+            for end in ("-wal", "-shm", ""):
+                if (part := file.with_name(file.name + end)).exists():
+                    part.rename(file.with_name(aside + end))
+            _prepare(engine)
+
+
+@contextmanager
+def _file_lock(file: Path) -> Iterator[None]:
+    """Hold an exclusive lock on a file: one process at a time."""
+    with file.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

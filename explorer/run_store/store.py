@@ -1,0 +1,408 @@
+"""The format of a run folder, and functions that read and write it. Needs no torch.
+
+    config.json                       the whole configuration
+    events.parquet                    a row for each (step, replica): batch loss, tokens read, seconds, and the
+                                      results of evaluations
+    snapshots/STEP.safetensors        weights, each with a leading replica axis
+    optimiser/STEP.safetensors        the state of the optimizer, to resume from that step
+    tokenizer.json                    the tokenizer, if the task has text
+    card.json                         results (parameters, seconds, metrics, versions) and what users entered (name,
+                                      tags, note)
+
+`pretrained/NAME` (without optimiser/), `LINEAGE_HOME/runs/KEY` and the checkpoint of a running training,
+`LINEAGE_HOME/jobs/KEY`, have this format. The card is written last and names the step up to which the other files
+are valid. Every file is written under a temporary name, synced, then renamed, so a folder is readable after a crash
+at any moment.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import json
+import logging
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Container, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pydantic
+from numpy import ndarray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from explorer.environment import environment
+from explorer.errors import DamagedRun, LineageError, UnknownRun, shorten
+from explorer.run_store.curves_table import from_table, read_table, to_table
+from explorer.training.config import KEY, RunConfig, key, parse_config, to_json
+from explorer.training.record import Curves, Record, RunState, Snapshot
+
+log = logging.getLogger(__name__)
+PRETRAINED = Path(__file__).parents[2] / "pretrained"
+TORCH = version("torch")  # read once: concurrent calls from two threads can fail
+FORMAT = 2
+
+
+class Metric(pydantic.BaseModel, frozen=True):
+    """One metric of a run: the mean over the seeds, and the value of each seed."""
+
+    mean: float | None  # None if no seed has a value
+    values: list[float | None]
+
+
+class Card(pydantic.BaseModel, frozen=True):
+    """The summary of a run, which is read without its curves."""
+
+    format: int = FORMAT
+    key: str
+    parameters: int
+    seconds: float
+    state: RunState
+    step: int  # the last valid step
+    problem: str = ""
+    metrics: dict[str, Metric]
+    created: str
+    torch: str
+    # Entered by users:
+    name: str = ""
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    pinned: bool = False
+    owner: str = ""  # empty: the operator
+    imported: bool = False  # from a zip file: it was not trained on this machine
+
+    @property
+    def finished(self) -> bool:
+        return self.state == "finished"
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A loaded run folder; weights are read from disk on request."""
+
+    folder: Path
+    config: RunConfig
+    card: Card
+    curves: Curves
+    tokenizer: str = ""  # as JSON
+
+    @property
+    def key(self) -> str:
+        return self.card.key
+
+    @property
+    def cache_key(self) -> tuple[str, str]:
+        """A key for caches: folder and time of creation, so a retrained run has another one."""
+        return str(self.folder), self.card.created
+
+    @property
+    def shipped(self) -> bool:
+        """Whether the run is included with the program, and therefore read-only."""
+        return self.folder.parent == PRETRAINED
+
+    def snapshot_steps(self) -> list[int]:
+        """Return the steps whose weights are stored."""
+        return _steps_in(self.folder / "snapshots", self.card.step)
+
+    def checkpoint_steps(self) -> list[int]:
+        """Return the steps from which training can resume."""
+        return _steps_in(self.folder / "optimiser", self.card.step)
+
+    def weights(self, step: int | None = None) -> dict[str, ndarray]:
+        """Return the weights after a step (default: the last), each (replicas, ...). Raises DamagedRun."""
+        chosen_step = self.card.step if step is None else step
+        if chosen_step not in self.snapshot_steps():
+            raise DamagedRun(f"Run {self.key} has no weights of step {chosen_step:,}. Train it again.")
+        # Some shipped runs store intermediate steps in half precision.
+        tensors = self._tensors("snapshots", chosen_step)
+        return {name: v.astype(np.float32) if v.dtype == np.float16 else v for name, v in tensors.items()}
+
+    def checkpoint(self, step: int) -> Snapshot:
+        """Return weights and optimizer state to resume from a step. Raises DamagedRun."""
+        if step not in self.checkpoint_steps():
+            raise DamagedRun(
+                f"Run {self.key} stores no optimizer state for step {step:,}. Train it on this machine first."
+            )
+        return Snapshot(self.weights(step), self._tensors("optimiser", step))
+
+    def record(self) -> Record:
+        """Return the run as a record from which training can resume. Raises DamagedRun."""
+        card = self.card
+        snapshots = {step: self.checkpoint(step) for step in self.checkpoint_steps()}
+        about = (card.state, card.problem, self.tokenizer)
+        return Record(self.config, card.parameters, card.seconds, self.curves, snapshots, *about)
+
+    def _tensors(self, what: str, step: int) -> dict[str, ndarray]:
+        try:
+            return dict(load_file(self.folder / what / _step_file(step)))
+        except (OSError, SafetensorError) as error:
+            raise DamagedRun(f"The weights of run {self.key} cannot be read. Train it again.") from error
+
+
+def summarize_metrics(metrics: Mapping[str, ndarray]) -> dict[str, Metric]:
+    """Return mean and values over the replicas, with None instead of NaN, which JSON does not have."""
+    found = {}
+    for name, values in metrics.items():
+        each = [None if np.isnan(v) else float(v) for v in values]
+        known = [v for v in each if v is not None]
+        found[name] = Metric(mean=sum(known) / len(known) if known else None, values=each)
+    return found
+
+
+def write_run(record: Record, folder: Path, owner: str = "") -> None:
+    """Write a record into a run folder. Files that are there and still valid are not written again."""
+    card = Card(
+        key=key(record.config),
+        parameters=record.parameters,
+        seconds=round(record.seconds, 3),
+        state=record.state,
+        step=record.curves.step,
+        problem=record.problem,
+        metrics=summarize_metrics({name: values[-1] for name, values in record.curves.metrics.items()}),
+        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds"),
+        torch=TORCH,
+        owner=owner,
+    )
+    for step, kept in record.snapshots.items():
+        _write_once(folder / "snapshots" / _step_file(step), partial(save, dict(kept.weights)))
+        if kept.optimiser:
+            _write_once(folder / "optimiser" / _step_file(step), partial(save, dict(kept.optimiser)))
+    _write_once(folder / "config.json", lambda: json_bytes(to_json(record.config)))
+    if record.tokenizer:
+        _write_once(folder / "tokenizer.json", record.tokenizer.encode)
+    table = io.BytesIO()
+    pq.write_table(to_table(record.curves), table, compression="zstd")
+    write_file(folder / "events.parquet", table.getvalue())
+    write_file(folder / "card.json", json_bytes(card.model_dump()))
+    for what in ("optimiser", "snapshots"):  # in this order: optimizer state is useless without its weights
+        for file in (folder / what).glob("*.safetensors"):
+            if file.stem.isdecimal() and int(file.stem) not in record.snapshots:
+                file.unlink()  # a checkpoint replaced by a later one
+
+
+def install_run(folder: Path, place: Path) -> StoredRun:
+    """Move a complete run folder to its place. It replaces an older run there, but keeps what users entered on its
+    card.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if (place / "card.json").is_file():
+        try:
+            before, new = _read_card(place), _read_card(folder)
+            said = {name: getattr(before, name) for name in ("name", "tags", "note", "pinned", "owner")}
+            write_file(folder / "card.json", json_bytes(new.model_copy(update=said).model_dump()))
+        except LineageError:
+            log.warning("the card of %s could not be read; its name, tags and note are lost", place)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".old-") as old:
+        before_it = Path(old) / "run"
+        if place.exists():
+            place.rename(before_it)
+        try:
+            folder.rename(place)
+        except OSError:
+            if before_it.exists():
+                before_it.rename(place)
+            raise
+    _sync_folder(place.parent)
+    return load(place)
+
+
+def recover_after_crash() -> None:
+    """Clean up after a crash between two renames: move a replaced run back if the new one is missing, delete the rest.
+
+    Leftovers younger than an hour are kept, because a process may still be writing them.
+    """
+    runs, past = environment().runs, time.time() - 3_600
+    for left in [*runs.glob(".old-*"), *runs.glob(".writing-*"), *environment().home.glob(".importing-*")]:
+        try:
+            if left.stat().st_mtime > past:
+                continue
+            if left.name.startswith(".old-") and (left / "run" / "card.json").is_file():
+                place = runs / _read_card(left / "run").key
+                if not place.exists():
+                    (left / "run").rename(place)
+            shutil.rmtree(left)
+        except (OSError, LineageError):
+            log.exception("%s was left by a crash and cannot be cleaned up", left)
+
+
+def save_run(record: Record, place: Path, owner: str = "") -> StoredRun:
+    """Write a complete run to a temporary folder, then move it to its place."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".writing-") as work:
+        write_run(record, Path(work) / "run", owner)
+        return install_run(Path(work) / "run", place)
+
+
+def update_card(run: StoredRun, **words: Any) -> StoredRun:
+    """Change what users entered on the card of a run (name, tags, note, pinned) and return the run."""
+    card = Card.model_validate(run.card.model_dump() | words)
+    write_file(run.folder / "card.json", json_bytes(card.model_dump()))
+    return load(run.folder)
+
+
+def load(folder: Path) -> StoredRun:
+    """Load a run folder and check its content. Raises UnknownRun or DamagedRun."""
+    try:
+        card = (folder / "card.json").stat()
+        changed = card.st_mtime_ns, card.st_ino  # every card is a new file; the clock alone may be too coarse
+    except OSError:
+        changed = None
+    if not changed and not (folder / "config.json").is_file():
+        raise UnknownRun(f"There is no run in {folder}.")
+    return _load(folder, changed)
+
+
+@lru_cache(maxsize=256)  # more than the shipped runs, which some pages list in full
+def _load(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
+    damaged = f"The run in {folder.name} cannot be read"
+    try:
+        config = parse_config(json.loads((folder / "config.json").read_text()))
+        card = _read_card(folder)
+        curves = from_table(read_table(folder / "events.parquet", config), config).up_to(card.step)
+        tokenizer = folder / "tokenizer.json"
+        cut = tokenizer.read_text() if tokenizer.is_file() else ""
+        within = config.first_step <= card.step <= config.steps
+        if not within or (curves.first, curves.step) != (config.first_step, card.step):
+            raise DamagedRun(f"its curves do not reach step {card.step:,}. Train it again.")
+    except LineageError as error:
+        raise DamagedRun(f"{damaged}: {error}") from error
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
+        raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
+    if card.key != key(config):
+        raise DamagedRun(f"{damaged}: its card has the key of another run. Train it again.")
+    return StoredRun(folder, config, card, curves, cut)
+
+
+def _read_card(folder: Path) -> Card:
+    try:
+        return Card.model_validate_json((folder / "card.json").read_text())
+    except (OSError, ValueError) as error:
+        raise DamagedRun(f"The card of the run in {folder.name} cannot be read. Train it again.") from error
+
+
+@lru_cache
+def pretrained() -> dict[str, str]:
+    """Return the names of the shipped runs by key. Damaged ones are logged and left out."""
+    found = {}
+    for file in sorted(PRETRAINED.glob("*/config.json")):
+        try:
+            found[load(file.parent).key] = file.parent.name
+        except DamagedRun:
+            log.exception("the shipped run %s cannot be read", file.parent.name)
+    return found
+
+
+def reset(shipped: bool = False) -> None:
+    """Forget every loaded run, and with `shipped` also the list of the included runs. For tests."""
+    _load.cache_clear()
+    if shipped:
+        pretrained.cache_clear()
+
+
+def run_folder(config: RunConfig) -> Path:
+    """Return the folder in which this machine stores the run of a configuration."""
+    return environment().runs / key(config)
+
+
+def find(name: str) -> StoredRun:
+    """Return the run with this key, or the shipped run with this name. Raises UnknownRun or DamagedRun."""
+    shipped = pretrained()
+    if name in shipped.values():
+        return load(PRETRAINED / name)
+    if KEY.fullmatch(name) and (environment().runs / name / "config.json").is_file():
+        return load(environment().runs / name)
+    if name in shipped:
+        return load(PRETRAINED / shipped[name])
+    raise UnknownRun(f"There is no run “{shorten(name)}” on this machine; a run's key has twelve letters and digits.")
+
+
+def find_by_config(
+    config: RunConfig, excluded: Container[tuple[str, str]] = (), unfinished: bool = False, visitor: str = ""
+) -> StoredRun | None:
+    """Return the stored run of exactly this configuration, or None. This machine's own run precedes a shipped one.
+
+    Damaged folders are ignored.
+
+    excluded: cache keys of runs to ignore, because their weights are known to be damaged
+    unfinished: accept a run that was stopped or diverged
+    visitor: imported runs are found only by the visitor who imported them, since others cannot trust them
+    """
+    for folder in (run_folder(config), PRETRAINED / pretrained().get(key(config), "-")):
+        try:
+            run = load(folder)
+        except LineageError:
+            continue
+        foreign = run.card.imported and run.card.owner != visitor
+        if run.config == config and run.cache_key not in excluded and not foreign and (run.card.finished or unfinished):
+            return run
+    return None
+
+
+def run_folders() -> Iterable[Path]:
+    """Return every run folder of this machine and of the program, including damaged ones."""
+    for place in (environment().runs, PRETRAINED):
+        yield from sorted(file.parent for file in place.glob("*/config.json"))
+
+
+def folder_size(folder: Path) -> int:
+    """Return the bytes that a run takes on disk."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def remove_folder(folder: Path) -> None:
+    """Delete a folder; it is renamed first, so it is never visible half deleted."""
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".old-") as old:
+        folder.rename(Path(old) / "run")
+
+
+def _step_file(step: int) -> str:
+    return f"{step:08d}.safetensors"
+
+
+def _steps_in(folder: Path, last: int) -> list[int]:
+    steps = (int(file.stem) for file in folder.glob("*.safetensors") if file.stem.isdecimal())
+    return sorted(step for step in steps if step <= last)
+
+
+def json_bytes(data: Any) -> bytes:
+    return (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _write_once(file: Path, make: Callable[[], bytes]) -> None:
+    """Write a file with constant content if it does not exist yet."""
+    if not file.is_file():
+        write_file(file, make())
+
+
+def write_file(file: Path, content: bytes) -> None:
+    """Write a file atomically: temporary file, fsync, rename."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_name(f".{file.name}.new")
+    try:
+        with new.open("wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+    _sync_folder(file.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Flush the directory entry of a folder to disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,264 @@
+/* Draw the alignment viewer as SVG with its colours written in, for the screen and for saved files.
+
+   `look` = { colour(name, alpha), tint: the model's variable, signed: scores instead of weights, span: their scale,
+   given: marks of the target tokens, written: whether the rows are target tokens } */
+import { VISIBLE_WEIGHT, strongest, LABELLED_WEIGHT } from "./math.js";
+import { mixColours, formatNumber, scalePosition } from "../../shared/charts/value_scale.js";
+import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { svgNode } from "../../shared/runtime/dom.js";
+
+const MONO = '"Source Code", monospace';
+const VALUES = 12; // values beside the names of a drawing of lines
+
+const text = (words, attributes) => {
+  const made = svgNode("text", { "dominant-baseline": "central", ...attributes });
+  made.textContent = words;
+  return made;
+};
+const stops = (look, name) =>
+  Array.from({ length: 7 }, (_, i) =>
+    look
+      .colour(`--${name}-${i}`)
+      .match(/[\d.]+/g)
+      .slice(0, 3)
+      .map(Number),
+  );
+const rgb = (channels) => `rgb(${channels.join(",")})`;
+
+/** The name of a row, and behind it what is right where it is not. */
+function rowName(look, view, row, x, y) {
+  const { right, wanted } = look.written ? look.given[row] : { right: null };
+  const name = text(tokenLabel(view.asks[row]), {
+    x,
+    y,
+    "font-size": 14,
+    "font-family": MONO,
+    fill: look.colour("--ink"),
+  });
+  if (right !== false) return [name];
+  const after = x + 8.4 * [...tokenLabel(view.asks[row])].length + 3;
+  return [
+    name,
+    text(`≠${wanted === null ? "" : tokenLabel(wanted === "<EOS>" ? "∎" : wanted)}`, {
+      x: after,
+      y,
+      "font-size": 13,
+      "font-weight": 600,
+      "font-family": MONO,
+      fill: look.colour("--ink"),
+    }),
+  ];
+}
+
+/** Every cell with its colour; one that is masked has no tile. */
+export function heat(view, box, look) {
+  const scale = stops(look, look.signed ? "sign" : "amount"),
+    shapes = [],
+    soft = look.colour("--soft");
+  const size = { width: Math.max(1, box.cell - box.gap), height: Math.max(1, box.high - box.gap) };
+  for (let row = 0; row < view.rows; row++) {
+    const y = box.top + (row + 0.5) * box.high;
+    shapes.push(...rowName(look, view, row, 6, y));
+    for (let column = 0; column < view.reach(row); column++) {
+      const at = row * view.columns + column,
+        value = look.signed ? view.scores[at] : view.weights[at];
+      const part = scalePosition(value, look.signed ? look.span : null),
+        x = box.left + column * box.cell;
+      shapes.push(
+        svgNode("rect", {
+          x: x.toFixed(2),
+          y: (y - box.high / 2).toFixed(2),
+          ...size,
+          fill: rgb(mixColours(scale, part)),
+        }),
+      );
+      if (!box.values || (!look.signed && value < LABELLED_WEIGHT)) continue;
+      const strong = look.signed ? Math.abs(part - 0.5) > 0.3 : part > 0.6;
+      shapes.push(
+        text(look.signed ? value.toFixed(1).replace("-", "−") : value.toFixed(2), {
+          x: x + size.width / 2,
+          y: y - box.gap / 2,
+          "font-size": 12,
+          "text-anchor": "middle",
+          fill: look.colour(strong ? "--page" : "--ink"),
+        }),
+      );
+    }
+  }
+  view.answers.forEach((token, column) => {
+    if (column % box.every) return;
+    const x = box.left + (column + 0.5) * box.cell - box.gap / 2,
+      name = tokenLabel(token);
+    const place =
+      box.turned && [...name].length > 1
+        ? { x: 0, y: 0, transform: `translate(${x} ${box.top - 6}) rotate(-90)` }
+        : { x, y: box.top - 11, "text-anchor": "middle" };
+    shapes.push(
+      text(name, { ...place, "font-size": Math.min(14, Math.max(11, box.cell + 1)), "font-family": MONO, fill: soft }),
+    );
+  });
+  return shapes;
+}
+
+/** What follows the pointer on the heat map. */
+export function heatMark(view, box, look, { row, column }, kept) {
+  const frame = { fill: "none", stroke: look.colour("--ink") };
+  const wide = box.cell * view.reach(row) - box.gap + 3;
+  const shapes = [
+    svgNode("rect", {
+      ...frame,
+      x: box.left - 1.5,
+      y: box.top + row * box.high - 1.5,
+      width: wide,
+      height: box.high - box.gap + 3,
+      rx: 2,
+      "stroke-width": kept ? 2.5 : 1.5,
+    }),
+  ];
+  if (column !== null)
+    shapes.push(
+      svgNode("rect", {
+        ...frame,
+        x: box.left + column * box.cell - 1,
+        y: box.top - 1,
+        width: box.cell - box.gap + 2,
+        height: box.high * view.rows - box.gap + 2,
+        "stroke-width": 1,
+        "stroke-opacity": 0.5,
+      }),
+    );
+  return shapes;
+}
+
+const path = (box, from, to) => {
+  const bend = 0.42 * (box.right - box.left),
+    [a, b] = [(from + 0.5) * box.high, (to + 0.5) * box.step].map((y) => box.top + y);
+  return `M${box.left} ${a}C${box.left + bend} ${a} ${box.right - bend} ${b} ${box.right} ${b}`;
+};
+const width = (weight, high) => 0.6 + weight * Math.min(6, high * 0.3);
+
+/** Lines from what asks, left, to what answers, right. */
+export function lines(view, box, look) {
+  const soft = look.colour("--soft"),
+    shapes = [];
+  for (let row = 0; row < view.rows; row++) {
+    for (const { column, weight } of strongest(view, row, view.columns, VISIBLE_WEIGHT)) {
+      shapes.push(
+        svgNode("path", {
+          d: path(box, row, column),
+          fill: "none",
+          stroke: soft,
+          "stroke-opacity": (0.1 + 0.42 * weight).toFixed(3),
+          "stroke-width": width(weight, box.high).toFixed(2),
+        }),
+      );
+    }
+  }
+  const name = (token, x, y, anchor) =>
+    text(tokenLabel(token), {
+      x,
+      y: box.top + y,
+      "text-anchor": anchor,
+      "font-size": 14,
+      "font-family": MONO,
+      fill: look.colour("--ink"),
+    });
+  view.asks.forEach((token, row) => shapes.push(name(token, box.left - 6, (row + 0.5) * box.high, "end")));
+  view.answers.forEach((token, column) => shapes.push(name(token, box.right + 6, (column + 0.5) * box.step, "start")));
+  return shapes;
+}
+
+/** The lines of one row, with their values where they end. */
+export function lineMark(view, box, look, { row }) {
+  const tint = look.colour(look.tint),
+    seen = strongest(view, row, view.columns, VISIBLE_WEIGHT),
+    shapes = [],
+    told = [];
+  for (const { column, weight } of seen) {
+    shapes.push(
+      svgNode("path", {
+        d: path(box, row, column),
+        fill: "none",
+        stroke: tint,
+        "stroke-opacity": Math.min(1, 0.35 + 0.75 * weight),
+        "stroke-width": width(weight, box.high) + 0.6,
+      }),
+    );
+    if (told.length < VALUES && weight >= 0.045) told.push({ column, weight });
+  }
+  for (const { column, weight } of told) {
+    shapes.push(
+      text(formatNumber(weight), {
+        x: box.width - 2,
+        y: box.top + (column + 0.5) * box.step,
+        "text-anchor": "end",
+        "font-size": 13,
+        "font-weight": 600,
+        fill: look.colour("--ink"),
+      }),
+    );
+  }
+  return shapes;
+}
+
+/** Numbers from −1 to 1 side by side. */
+export function strip(values, wide, high, look) {
+  const scale = stops(look, "sign"),
+    cell = wide / values.length,
+    gap = cell >= 5 ? 1 : 0;
+  return Array.from(values, (value, i) =>
+    svgNode("rect", {
+      x: (i * cell).toFixed(2),
+      y: 0,
+      width: Math.max(0.5, cell - gap).toFixed(2),
+      height: high,
+      fill: rgb(mixColours(scale, scalePosition(value, 1))),
+    }),
+  );
+}
+
+/** How far the vector moves, a bar for each token of the source. */
+export function bars(tokens, moved, wide, high, look, pointed) {
+  const cell = wide / tokens.length,
+    most = Math.max(...moved),
+    every = Math.ceil(11 / cell),
+    below = 26,
+    above = 22;
+  const told = cell >= 34,
+    best = moved.indexOf(most);
+  return tokens.flatMap((token, i) => {
+    const tall = most > 0 ? ((high - below - above) * moved[i]) / most : 0,
+      x = (i + 0.5) * cell,
+      here = i === pointed;
+    return [
+      svgNode("rect", {
+        x: x - Math.min(20, 0.35 * cell),
+        y: high - below - tall,
+        width: Math.min(40, 0.7 * cell),
+        height: Math.max(1, tall),
+        fill: look.colour(look.tint),
+        "fill-opacity": pointed === null || here ? 1 : 0.55,
+      }),
+      told || here || (pointed === null && i === best)
+        ? text(moved[i].toFixed(2), {
+            x,
+            y: high - below - tall - 11,
+            "text-anchor": "middle",
+            "font-size": 13,
+            fill: look.colour("--ink"),
+          })
+        : null,
+      i % every && !here
+        ? null
+        : text(tokenLabel(token), {
+            x,
+            y: high - 12,
+            "text-anchor": "middle",
+            "font-size": 14,
+            "font-family": MONO,
+            "font-weight": here ? 600 : 400,
+            fill: look.colour("--ink"),
+          }),
+    ].filter(Boolean);
+  });
+}

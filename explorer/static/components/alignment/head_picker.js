@@ -1,0 +1,78 @@
+/* Draw small heat maps of all heads in their layers, to select one of them. */
+import { mixColours } from "../../shared/charts/value_scale.js";
+import { headName } from "../../shared/runtime/format.js";
+import { node } from "../../shared/runtime/dom.js";
+
+/** `open(layer, head)` is told who was chosen. */
+export function headPicker(open) {
+  const root = node("div", { class: "heads", role: "group", "aria-label": "All heads" });
+  let tiles = [],
+    drawn = "",
+    heads = 0;
+
+  function make(layers) {
+    tiles = Array.from({ length: layers * heads }, (_, i) => {
+      const layer = Math.floor(i / heads),
+        head = i % heads,
+        canvas = node("canvas");
+      const button = node("button", { type: "button", "aria-label": headName(layer, head) }, canvas);
+      button.onclick = () => open(layer, head);
+      return { layer, head, canvas, button };
+    });
+    root.style.setProperty("--heads", heads);
+    const names = Array.from({ length: heads }, (_, head) =>
+      node("span", { "aria-hidden": "true" }, `head ${head + 1}`),
+    );
+    root.replaceChildren(
+      node("span"),
+      ...names,
+      ...Array.from({ length: layers }, (_, layer) => [
+        node("span", { class: "layer", "aria-hidden": "true" }, `layer ${layer + 1}`),
+        ...tiles.filter((tile) => tile.layer === layer).map(({ button }) => button),
+      ]).flat(),
+    );
+  }
+  root.onkeydown = (event) => {
+    const at = tiles.findIndex(({ button }) => button === event.target);
+    const to = at + ({ ArrowLeft: -1, ArrowRight: 1, ArrowUp: -heads, ArrowDown: heads }[event.key] ?? NaN);
+    if (!tiles[to]) return;
+    event.preventDefault();
+    tiles[to].button.focus();
+    open(tiles[to].layer, tiles[to].head);
+  };
+
+  return {
+    root,
+    /** `weights` has the axes (layers, heads, rows, columns); causal: what is behind the diagonal is masked. */
+    show(weights, { layer, head }, colour, causal) {
+      root.hidden = !weights || weights.shape[0] * weights.shape[1] < 2;
+      if (root.hidden) return;
+      const [layers, count, rows, columns] = weights.shape;
+      heads = count;
+      if (drawn !== `${layers} ${heads}`) make(layers);
+      drawn = `${layers} ${heads}`;
+      const stops = Array.from({ length: 7 }, (_, i) =>
+        colour(`--amount-${i}`)
+          .match(/[\d.]+/g)
+          .slice(0, 3)
+          .map(Number),
+      );
+      tiles.forEach((tile, i) => {
+        const chosen = tile.layer === layer && tile.head === head,
+          image = new ImageData(columns, rows);
+        Object.assign(tile.canvas, { width: columns, height: rows });
+        for (let r = 0; r < rows; r++) {
+          const reach = causal ? r + 1 : columns;
+          for (let c = 0; c < reach; c++)
+            image.data.set(
+              [...mixColours(stops, weights.data[(i * rows + r) * columns + c]), 255],
+              4 * (r * columns + c),
+            );
+        }
+        tile.canvas.getContext("2d").putImageData(image, 0, 0);
+        tile.button.setAttribute("aria-pressed", chosen);
+        tile.button.tabIndex = chosen ? 0 : -1;
+      });
+    },
+  };
+}

@@ -1,0 +1,494 @@
+/**
+ * Draw where a translator attends while it generates, as a heat map and as lines: rows are target tokens, columns
+ * source tokens. Hover shows, a click keeps, arrow keys move, Esc releases. Events: "look", "open", "at".
+ *
+ * @typedef {object} AlignmentData
+ * @property {"additive" | "transformer" | "vector"} kind
+ * @property {string[]} source tokens
+ * @property {string[]} target tokens, with <EOS>
+ * @property {string[] | null} right the correct target
+ * @property {string[]} vocabulary target tokens
+ * @property {"source" | "encoder" | "decoder"} look which attention is shown
+ * @property {number[]} open [layer, head]
+ * @property {number} at the selected row or -1
+ * @property {string} address F32 "probabilities" (target vocabulary); for each look NAME "NAME" and "NAME_scores"
+ *    (layers heads rows columns); "contexts" (target annotation); "vector" (hidden), "moved" (source)
+ * @property {string} title
+ * @property {string} colour CSS variable
+ * @property {string} file
+ */
+import {
+  gapBetween,
+  candidates,
+  cellAt,
+  cellWords,
+  attentionKinds,
+  marks,
+  matrix,
+  nearest,
+  probability,
+  scoreLimit,
+  rowWords,
+  sizes,
+  stepWords,
+  stripWords,
+} from "./math.js";
+import { bars, heat, heatMark, lineMark, lines, strip } from "./export.js";
+import { headPicker } from "./head_picker.js";
+import { moveCell as shifted, formatNumber } from "../../shared/charts/value_scale.js";
+import { setText, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { pointerPosition } from "../../shared/runtime/pointer.js";
+import { svgFile } from "../../shared/runtime/svg_file.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { Theme } from "../../shared/runtime/theme.js";
+
+const STRIP = 30,
+  BARS = 170,
+  SEND_DELAY = 300; // px; ms that the arrow keys rest before the page hears of it
+const TITLES = {
+  source: "The writing looks at the source",
+  encoder: "The source looks at itself",
+  decoder: "The writing looks at itself",
+};
+const SCORES = { additive: "energy", transformer: "score" };
+
+export default defineComponent((place) => {
+  const heads = headPicker((layer, head) => sendEvent("open", [layer, head]));
+  const tabs = choice("What looks at what", (look) => {
+    sendEvent("look", look);
+    keep(-1);
+  });
+  const raws = choice("What the cells show", (value) => {
+    raw = value === "scores";
+    paint();
+  });
+  const bar = node("div", { class: "bar" }, tabs.root, raws.root);
+  const written = node("div", { class: "written", "aria-hidden": "true" });
+  const figure = () => {
+    const base = svgNode("g"),
+      mark = svgNode("g");
+    return { base, mark, root: svgNode("svg", { "aria-hidden": "true" }, base, mark) };
+  };
+  const map = figure(),
+    web = figure(),
+    own = figure(),
+    change = figure();
+  const both = node("div", { class: "both" }, map.root, web.root);
+  const words = node("p", { class: "words", role: "status" }),
+    likely = node("div", { class: "likely" });
+  const stripTitle = node("h4"),
+    changeTitle = node("h4", {}, "How far the vector moves if this token were another");
+  const strips = node("div", { class: "strips" }, stripTitle, own.root, changeTitle, change.root);
+  const legend = node("div", { class: "legend" });
+  const group = node("div", { class: "parts", tabindex: 0, role: "group" }, written, both, strips);
+  const below = node("div", { class: "below" }, node("div", {}, words, legend), likely);
+  place.replaceChildren(bar, heads.root, group, below);
+  const theme = new Theme(place, () => paint());
+  const watch = new ResizeObserver(() => {
+    if (place.clientWidth !== seen) paint();
+  });
+  watch.observe(place);
+
+  const syncedValues = { look: new SyncedValue(), open: new SyncedValue(), at: new SyncedValue() };
+  /** @type {AlignmentData | null} */
+  let data = null,
+    found = null,
+    given = [],
+    raw = false,
+    /** @type {(...args: any[]) => void} */
+    trigger = () => {},
+    timer = 0,
+    seen = 0;
+  let hover = null,
+    column = null,
+    view = null,
+    boxes = null,
+    look = null; // what the pointer is on; the column that is kept
+
+  const attends = () => data.kind !== "vector";
+  const currentView = () => {
+    const looks = attentionKinds(data.kind),
+      kind = looks.includes(syncedValues.look.value) ? syncedValues.look.value : (looks[0] ?? null);
+    const [layers, count] = kind ? found[kind].shape : [1, 1],
+      [layer, head] = syncedValues.open.value ?? [0, 0];
+    return { look: kind, layer: Math.min(layer, layers - 1), head: Math.min(head, count - 1) };
+  };
+  const rows = () => (view ? view.rows : data.target.length);
+  const columns = () => (view ? view.columns : data.source.length);
+  const kept = () => (syncedValues.at.value >= 0 && syncedValues.at.value < rows() ? syncedValues.at.value : null);
+  /** The row that is shown: under the pointer, else the kept one, else the first. */
+  const currentCell = () => hover ?? { row: kept() ?? 0, column: kept() === null && attends() ? null : column };
+  /** The step of the writing that it belongs to; the encoder writes nothing. */
+  const step = () => (currentView().look === "encoder" ? null : currentCell().row);
+
+  function sendEvent(name, value) {
+    syncedValues[name].set(value);
+    trigger(name, value);
+    if (name !== "at") paint();
+  }
+  function keep(row, at = null) {
+    column = at;
+    if (row !== syncedValues.at.value) {
+      syncedValues.at.value = row;
+      clearTimeout(timer);
+      timer = setTimeout(() => sendEvent("at", syncedValues.at.value), SEND_DELAY);
+    }
+    show();
+  }
+
+  function choice(label, chosen) {
+    const root = node("div", { class: "choice", role: "group", "aria-label": label });
+    return {
+      root,
+      fill(options, value) {
+        root.hidden = options.length < 2;
+        if (
+          root.children.length !== options.length ||
+          [...root.children].some((one, i) => one.value !== options[i][0] || one.textContent !== options[i][1])
+        ) {
+          root.replaceChildren(
+            ...options.map(([name, words]) => {
+              const one = node("button", { type: "button", value: name }, words);
+              one.onclick = () => chosen(name);
+              return one;
+            }),
+          );
+        }
+        for (const one of root.children) one.setAttribute("aria-pressed", one.value === value);
+      },
+    };
+  }
+
+  /* ---- gestures ---- */
+
+  const onHover = (figure, find) => {
+    const found = (event) => {
+      const { x, y } = pointerPosition(event, figure.root);
+      return find(x, y);
+    };
+    figure.root.onpointermove = (event) => {
+      hover = found(event);
+      show();
+    };
+    figure.root.onclick = (event) => {
+      const at = found(event),
+        same = at.row === kept() && (at.column === column || !attends());
+      hover = null;
+      if (same) keep(-1);
+      else keep(at.row, at.column);
+    };
+  };
+  onHover(map, (x, y) => cellAt(boxes.map, view, x, y));
+  onHover(web, (x, y) => ({ row: nearest(boxes.web, view, x, y), column: null }));
+  change.root.onpointermove = (event) => {
+    const box = change.root.getBoundingClientRect(),
+      at = Math.floor(((event.clientX - box.left) / box.width) * data.source.length);
+    hover = { row: kept() ?? 0, column: Math.max(0, Math.min(data.source.length - 1, at)) };
+    show();
+  };
+  change.root.onclick = () => {
+    column = column === hover?.column ? null : (hover?.column ?? null);
+    show();
+  };
+  own.root.onpointermove = (event) => {
+    const box = own.root.getBoundingClientRect(),
+      values = numbers();
+    const i = Math.max(
+      0,
+      Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)),
+    );
+    setText(words, `Number ${i + 1} of ${values.length}: ${formatNumber(values[i])}.`);
+  };
+  own.root.onpointerleave = () => show();
+  group.onpointerleave = () => {
+    hover = null;
+    show();
+  };
+  written.onpointerover = written.onclick = (event) => {
+    const chip = event.target.closest(".chip"),
+      row = chip ? [...written.children].indexOf(chip) : -1;
+    if (row < 0 || currentView().look === "encoder") return;
+    hover = event.type === "click" ? null : { row, column: attends() ? null : column };
+    if (event.type === "click") keep(row === kept() ? -1 : row, attends() ? null : column);
+    else show();
+  };
+  group.onkeydown = (event) => {
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    const at = currentCell();
+    hover = null;
+    if (event.key === "Escape") keep(-1);
+    else if (event.key === "Enter" || event.key === " ") keep(kept() === null ? at.row : -1, at.column);
+    else {
+      const next = found && shifted({ row: at.row, time: at.column ?? 0 }, event.key, rows(), columns());
+      if (!next) return;
+      const across =
+        next.time !== (at.column ?? 0) || at.column !== null || ["ArrowLeft", "ArrowRight"].includes(event.key);
+      keep(next.row, across ? next.time : null);
+    }
+    event.preventDefault();
+  };
+
+  /* ---- drawing ---- */
+
+  const numbers = () => {
+    if (!attends()) return found.vector.data;
+    const width = found.contexts.shape[1],
+      row = currentCell().row;
+    return found.contexts.data.subarray(row * width, (row + 1) * width);
+  };
+  const setSize = ({ root }, width, height) => {
+    for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+      root.setAttribute(name, value);
+  };
+
+  /** All that does not follow the pointer. */
+  function paint() {
+    if (!found || !place.clientWidth) return;
+    seen = place.clientWidth;
+    const at = currentView();
+    view = at.look ? matrix(data, found, at) : null;
+    look = {
+      colour: theme.colour,
+      tint: data.colour,
+      signed: raw && attends(),
+      span: view ? scoreLimit(view) : 1,
+      given,
+      written: at.look !== "encoder",
+    };
+    tabs.fill(
+      attentionKinds(data.kind).map((name) => [name, TITLES[name]]),
+      at.look,
+    );
+    raws.fill(
+      attends()
+        ? [
+            ["weights", "weights"],
+            ["scores", data.kind === "additive" ? "energies before the softmax" : "scores before the softmax"],
+          ]
+        : [],
+      raw ? "scores" : "weights",
+    );
+    heads.show(at.look ? found[at.look] : null, at, theme.colour, at.look === "decoder");
+    both.hidden = !view;
+    strips.hidden = !(found.contexts || found.vector);
+    changeTitle.hidden = attends();
+    change.root.toggleAttribute("hidden", attends());
+    written.replaceChildren(
+      ...given.map(({ token, right, wanted }) =>
+        node(
+          "span",
+          { class: `chip${right === false ? " wrong" : ""}` },
+          node("b", {}, tokenLabel(token)),
+          right === null ? null : icon(right ? "check" : "close"),
+          right === false ? node("small", {}, wanted === null ? "nothing" : tokenLabel(wanted)) : null,
+        ),
+      ),
+    );
+    if (view) {
+      const twice = place.clientWidth >= 760,
+        room = twice ? (place.clientWidth - 32) / 2 : place.clientWidth - 8;
+      const box = sizes(room, view, look.written && given.some(({ right }) => right === false));
+      boxes = { map: box, web: gapBetween(Math.min(room, 620), view, box) };
+      setSize(map, box.left + box.cell * view.columns + 2, box.bottom + 4);
+      setSize(web, boxes.web.width, boxes.web.bottom + 4);
+      map.base.replaceChildren(...heat(view, box, look));
+      web.base.replaceChildren(...lines(view, boxes.web, look));
+    }
+    const ramp = (name, low, high) => node("span", {}, low, node("i", { class: `ramp ${name}` }), high);
+    legend.replaceChildren(
+      view
+        ? look.signed
+          ? ramp("sign", `${SCORES[data.kind]} −${look.span}`, look.span)
+          : ramp("amount", "weight 0", "1")
+        : "",
+      strips.hidden ? "" : ramp("sign", "numbers −1", "1"),
+    );
+    show();
+  }
+
+  /** All that follows the pointer. */
+  function show() {
+    if (!found || !look) return;
+    const at = currentCell(),
+      { look: kind, layer, head } = currentView(),
+      i = step(),
+      held = kept() !== null && !hover;
+    if (view) {
+      map.mark.replaceChildren(...heatMark(view, boxes.map, look, at, held));
+      web.mark.replaceChildren(...lineMark(view, boxes.web, look, at));
+      web.base.setAttribute("opacity", 0.75);
+    }
+    [...written.children].forEach((chip, row) => chip.classList.toggle("here", row === i));
+    if (!strips.hidden) {
+      const wide = group.clientWidth - 8;
+      setSize(own, wide, STRIP);
+      own.base.replaceChildren(...strip(numbers(), wide, STRIP, look));
+      setText(stripTitle, stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", numbers()));
+      if (!view) {
+        setSize(change, wide, BARS);
+        change.base.replaceChildren(...bars(data.source, found.moved.data, wide, BARS, look, at.column));
+      }
+    }
+    if (i === null)
+      likely.replaceChildren(
+        node("p", { class: "right" }, "The encoder reads and writes nothing: no candidates here."),
+      );
+    else candidatesOf(i);
+    const rest =
+      kept() === null && !hover
+        ? " Point at it, or use the arrow keys; a click keeps it."
+        : held
+          ? " Esc or a second click lets go."
+          : "";
+    const text = view
+      ? rowWords(view, kind, at, given) + cellWords(view, at, SCORES[data.kind])
+      : `${stepWords(given, at.row)}.${movedWords(at.column)}`;
+    setText(words, text + rest);
+    group.ariaLabel = `${data.title}${kind && data.kind === "transformer" ? `, ${TITLES[kind].toLowerCase()}, layer ${layer + 1}, head ${head + 1}` : ""}: ${text} Arrow keys move, Escape lets go.`;
+  }
+  const movedWords = (at) =>
+    at === null
+      ? ""
+      : ` Another symbol instead of “${tokenLabel(data.source[at])}” at place ${at + 1} moves the vector by ${found.moved.data[at].toFixed(2)} on average.`;
+
+  function candidatesOf(i) {
+    const title = node("h4", {}, `What could stand at step ${i + 1}`),
+      best = candidates(found.probabilities, data.vocabulary, i),
+      { wanted } = given[i];
+    likely.replaceChildren(
+      title,
+      ...best.map(({ token, p }) => {
+        const fill = node("i");
+        fill.style.width = `${100 * p}%`;
+        return node(
+          "div",
+          { class: "candidate" },
+          node("b", {}, tokenLabel(token)),
+          node("span", { class: "track" }, fill),
+          node("span", { class: "value" }, probability(p)),
+          node("span", { class: "right" }, token === wanted ? "right" : ""),
+        );
+      }),
+    );
+  }
+
+  /* ---- saving ---- */
+
+  function drawPicture() {
+    const edge = 16,
+      { look: kind, layer, head } = currentView(),
+      groups = [];
+    const heading = (words, y) => {
+      const made = svgNode("text", { x: 0, y, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") });
+      made.textContent = words;
+      return made;
+    };
+    const copy = (figure, x, y) =>
+      svgNode("g", { transform: `translate(${x} ${y})` }, figure.base.cloneNode(true), figure.mark.cloneNode(true));
+    let y = 16,
+      wide = 320;
+    groups.push(
+      heading(
+        `${data.title}${view ? `: ${TITLES[kind].toLowerCase()}${data.kind === "transformer" ? `, layer ${layer + 1}, head ${head + 1}` : ""}; ${raw ? `${SCORES[data.kind]} from −${look.span} to ${look.span}` : "weights from 0 to 1"}` : ": the vector, numbers from −1 to 1"}`,
+        y,
+      ),
+    );
+    y += 16;
+    if (view) {
+      groups.push(copy(map, 0, y), copy(web, Number(map.root.getAttribute("width")) + 24, y));
+      wide = Number(map.root.getAttribute("width")) + 24 + boxes.web.width;
+      y += Math.max(boxes.map.bottom, boxes.web.bottom) + 12;
+    }
+    for (const [title, one, shown] of [
+      [stripTitle, own, !strips.hidden],
+      [changeTitle, change, !view],
+    ]) {
+      if (!shown) continue;
+      groups.push(heading(title.textContent, y + 14), copy(one, 0, y + 24));
+      wide = Math.max(wide, Number(one.root.getAttribute("width")));
+      y += 24 + Number(one.root.getAttribute("height")) + 12;
+    }
+    return svgFile(
+      wide + 2 * edge,
+      y + edge,
+      theme.colour("--page"),
+      svgNode("g", { transform: `translate(${edge} ${edge})` }, ...groups),
+    );
+  }
+  function table() {
+    const digits = (value) => Number(value.toPrecision(6)),
+      { look: kind, layer, head } = currentView(),
+      out = [];
+    if (view) {
+      view.asks.forEach((asks, r) =>
+        view.answers.slice(0, view.reach(r)).forEach((answers, c) => {
+          const at = r * view.columns + c;
+          out.push([
+            `${kind}, layer ${layer + 1}, head ${head + 1}`,
+            r + 1,
+            asks,
+            c + 1,
+            answers,
+            digits(view.weights[at]),
+            digits(view.scores[at]),
+          ]);
+        }),
+      );
+    }
+    given.forEach(({ token }, i) =>
+      data.vocabulary.forEach((name, id) =>
+        out.push([
+          "probability",
+          i + 1,
+          token,
+          id + 1,
+          name,
+          digits(found.probabilities.data[i * data.vocabulary.length + id]),
+          null,
+        ]),
+      ),
+    );
+    if (found.contexts)
+      given.forEach(({ token }, i) => {
+        const {
+          shape: [, size],
+          data: all,
+        } = found.contexts;
+        for (let k = 0; k < size; k++) out.push(["context", i + 1, token, k + 1, "", digits(all[i * size + k]), null]);
+      });
+    found.vector?.data.forEach((value, k) => out.push(["vector", null, "", k + 1, "", digits(value), null]));
+    found.moved?.data.forEach((value, i) => out.push(["moved", null, "", i + 1, data.source[i], digits(value), null]));
+    return toCsv(["part", "row", "row token", "column", "column token", "value", "before softmax"], out);
+  }
+
+  return {
+    show(/** @type {AlignmentData} */ arrived, component) {
+      const same = data?.address === arrived.address;
+      data = arrived;
+      trigger = component.setTriggerValue;
+      for (const name of Object.keys(syncedValues)) syncedValues[name].receive(data[name]);
+      tint(place, data.colour);
+      if (!same) [hover, column] = [null, null];
+      given = marks(data.target, data.right);
+      saveMenu(place, { svg: drawPicture, csv: table, file: data.file });
+      if (same && found) return paint();
+      loadArrays(data.address).then(
+        (all) => {
+          if (data.address !== arrived.address) return;
+          found = all;
+          paint();
+        },
+        () => setText(words, "The numbers of this source did not arrive. Reload the page to try again."),
+      );
+    },
+    close() {
+      watch.disconnect();
+      clearTimeout(timer);
+    },
+  };
+});

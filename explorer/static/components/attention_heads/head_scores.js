@@ -1,0 +1,133 @@
+/* Show the scores of one head in numbers and words, and the buttons for interventions on it. */
+import {
+  SCORES,
+  includesHead,
+  distanceProfile,
+  describeHead,
+  formatSigned,
+  describeInterventions,
+  describeImportance,
+} from "./math.js";
+import { setText, icon, svgNode, node } from "../../shared/runtime/dom.js";
+
+export const FAR = 15; // bars of the profile
+
+export const scoreTitles = (unit) => ({
+  previous: `on the ${unit} before`,
+  itself: "on itself",
+  first: `on the first ${unit}`,
+  same: `on the same ${unit} earlier`,
+  after_same: `on what followed the same ${unit}`,
+  spread: `${unit}s it spreads over`,
+  worth: "loss without it",
+});
+
+/** The number of a head by which the grid is sorted, as it is written. */
+export const scoreFormat = (sort) =>
+  sort === "worth"
+    ? (value) => formatSigned(value, 3)
+    : sort === "spread"
+      ? (value) => value.toFixed(1)
+      : (value) => value.toFixed(2);
+
+export const formatDistance = (back) => (back ? `${Math.abs(back)} ${back < 0 ? "ahead" : "back"}` : "itself");
+
+/** `does` = { flip(), flatten() }. */
+export function headScoresPanel(does) {
+  const title = node("h3", {}, "What this head does"),
+    note = node("p", { class: "under" }, "share of its attention, this text");
+  const rows = Object.fromEntries(
+    [...SCORES, "spread"].map((name) => {
+      const words = node("span", { class: "habit-name" }),
+        value = node("b"),
+        bar = node("div", { class: "rail" });
+      return [name, { words, value, bar, root: node("div", { class: "habit" }, words, value, bar) }];
+    }),
+  );
+  const columns = svgNode("path", { class: "columns" }),
+    own = svgNode("path", { class: "own" });
+  const bars = svgNode(
+    "svg",
+    { class: "profile", role: "img", viewBox: "0 0 100 100", preserveAspectRatio: "none" },
+    columns,
+    own,
+  );
+  const farTitle = node("h4"),
+    most = node("span", { class: "most" }),
+    beyond = node("p", { class: "beyond" });
+  const near = node("span"),
+    middle = node("span"),
+    far = node("span");
+  const said = node("p", { class: "said" }),
+    worth = node("p", { class: "worth" });
+  const button = (press) => {
+    const made = node("button", { type: "button", class: "lineage-button" });
+    made.onclick = press;
+    return made;
+  };
+  const off = button(does.flip),
+    flat = button(does.flatten);
+  const figure = node(
+    "div",
+    { class: "habits-figure" },
+    title,
+    note,
+    ...Object.values(rows).map(({ root }) => root),
+    node("div", { class: "profile-head" }, farTitle, most),
+    bars,
+    node("div", { class: "profile-ends" }, near, middle, far),
+    beyond,
+  );
+  const root = node("div", { class: "habits" }, figure, said, node("div", { class: "buttons" }, off, flat), worth);
+  return {
+    root,
+    figure,
+    show({ found, unit, keys, label }) {
+      const words = scoreTitles(unit);
+      for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
+        const number = found[name],
+          spread = name === "spread";
+        setText(place, spread ? `${words.spread}, of ${keys}` : words[name]);
+        setText(value, Number.isNaN(number) ? "–" : spread ? number.toFixed(1) : number.toFixed(2));
+        const why = Number.isNaN(number) ? `no ${unit} of this text could` : "";
+        if (value.title !== why) value.title = why;
+        bar.style.backgroundSize = `${Number.isNaN(number) ? 0 : 100 * (spread ? number / Math.max(1, keys) : number)}% 100%`;
+      }
+      const { shown, farther } = distanceProfile(found, FAR),
+        top = Math.max(...shown.map(({ share }) => share), 1e-9);
+      const wide = 100 / Math.max(8, shown.length);
+      const column = ({ share }, i) =>
+        `M${(i * wide).toFixed(2)} 100V${(100 - 100 * Math.max(0.012, share / top)).toFixed(2)}H${((i + 1) * wide - 0.7).toFixed(2)}V100Z`;
+      const middleOf = shown[0].back < 0 ? shown.findIndex(({ back }) => back === 0) : -1;
+      columns.setAttribute("d", shown.map((one, i) => (i === middleOf ? "" : column(one, i))).join(""));
+      own.setAttribute("d", middleOf < 0 ? "" : column(shown[middleOf], middleOf));
+      const [{ back: first }, { back: last }] = [shown[0], shown.at(-1)];
+      setText(farTitle, first < 0 ? "How far it looks" : "How far back it looks");
+      setText(most, `highest shown ${top.toFixed(2)}`);
+      setText(near, formatDistance(first));
+      setText(middle, first < 0 ? "itself" : "");
+      setText(far, shown.length > 1 ? formatDistance(last) : "");
+      setText(
+        beyond,
+        farther === null ? "" : `Farther off: ${farther < 0.01 ? "below 0.01" : `at most ${farther.toFixed(2)}`}.`,
+      );
+      bars.ariaLabel = `How far ${label} looks: ${shown.map(({ share, back }) => `${formatDistance(back)} ${share.toFixed(2)}`).join(", ")}.`;
+      setText(said, describeHead(found, unit));
+    },
+    touch({ touch, open: [layer, head], rise, error, unit, where, ended }) {
+      const isOff = includesHead(touch.off, layer, head),
+        isFlat = includesHead(touch.flat, layer, head);
+      const setButton = (made, symbol, text) => {
+        if (made.textContent !== symbol + text) made.replaceChildren(icon(symbol), node("span", {}, text));
+      };
+      setButton(off, isOff ? "toggle_on" : "toggle_off", isOff ? "Switch on" : "Switch off");
+      setButton(flat, "drag_handle", isFlat ? "As it was" : "Make uniform");
+      worth.hidden = rise == null;
+      if (rise != null)
+        setText(
+          worth,
+          `${describeImportance(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}${describeInterventions(touch) ? " Measured with nothing touched." : ""}`,
+        );
+    },
+  };
+}

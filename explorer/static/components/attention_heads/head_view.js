@@ -1,0 +1,425 @@
+/* Draw one head enlarged: lines from query tokens (left) to key tokens (right), or its matrix. There are two canvases: the
+   lower one changes with the head, the upper one follows the pointer. */
+import { describeQuery, strongest } from "./math.js";
+import { fullColourWeight, paintHead } from "../../shared/charts/heatmap.js";
+import { setText, node } from "../../shared/runtime/dom.js";
+import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { pointerPosition } from "../../shared/runtime/pointer.js";
+import { limitHeight } from "../../shared/runtime/component.js";
+
+export const TALLEST = 768,
+  VISIBLE_WEIGHT = 0.02; // px of a long text; the weakest line that is drawn
+/** Of a long text the weakest lines would be a haze. */
+export const smallestVisible = (count) => (count > 32 ? 2 * VISIBLE_WEIGHT : VISIBLE_WEIGHT);
+const VALUES = 12,
+  NAMED = 0.045; // values written beside the tokens: the strongest, and none below
+const BUCKETS = 24; // widths of lines
+
+/** Sizes of a drawing of `count` tokens. */
+export function rows(count) {
+  const high = Math.max(6, Math.min(count > 12 ? 24 : 34, limitHeight(TALLEST) / count));
+  const line = high >= 12 ? Math.floor(high) : high;
+  return {
+    high: line,
+    font: Math.max(11, Math.min(count > 12 ? 16 : 18, Math.round(line * 0.8))),
+    every: Math.ceil(11.5 / line),
+  };
+}
+
+/** Width of a token in px: its letters are all of one width. */
+export const lineWidth = (text, font) => Math.ceil([...tokenLabel(text)].length * font * 0.6 + 9);
+
+/** How strong and how wide a line is. */
+export const stroke = (share, high) => ({ width: 0.6 + share * Math.min(7.5, high * 0.5), alpha: 0.1 + 0.42 * share });
+
+/** The way of a line, level at both ends. */
+export function curve(pen, x0, y0, x1, y1) {
+  const bend = (x1 - x0) * 0.42;
+  pen.moveTo(x0, y0);
+  pen.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
+}
+
+/** `does` = { keep(query) }. */
+export function headView(does) {
+  const below = node("canvas", { class: "below", role: "img" }),
+    above = node("canvas", { class: "above", "aria-hidden": "true" });
+  const asks = node("div", { class: "asks", role: "group", "aria-label": "Tokens that ask" }),
+    answers = node("div", { class: "answers", "aria-hidden": "true" });
+  const stage = node("div", { class: "stage" }, below, above, asks, answers);
+  const cellsOf = document.createElement("canvas"); // the matrix alone
+  const veil = node("i", { class: "veil" });
+  const reading = node("p", { class: "reading" });
+  const root = node("div", { class: "gaze" }, stage, reading);
+  let state = null; // { view, layer, head, tokens, kinds: keys, look, view kind, asked, unit }
+  let size = { width: 0, height: 0 },
+    built = "",
+    hover = null,
+    lefts = [],
+    rights = [],
+    box = null,
+    frame = 0,
+    lit = [];
+
+  const query = () => (hover?.side === "right" ? null : (hover?.at ?? state.asked));
+  const namer = (tokens) => (at) => `“${tokenLabel(tokens[at])}”`;
+
+  function build() {
+    const { tokens, keys, kind, view } = state,
+      { high, font, every } = rows(Math.max(tokens.length, keys.length));
+    const now = JSON.stringify([kind, tokens, keys, size.width, [...view.hidden]]);
+    if (now === built) return;
+    const focus = lefts.indexOf(root.getRootNode().activeElement);
+    built = now;
+    lit = [];
+    root.classList.toggle("matrix", kind === "matrix");
+    const widest = (texts) => Math.min(size.width * 0.28, Math.max(16, ...texts.map((text) => lineWidth(text, font))));
+    if (kind === "matrix") {
+      const left = Math.ceil(widest(tokens)) + 8,
+        tall = keys.every((text) => [...text].length <= 1) ? 20 : Math.min(96, Math.ceil(widest(keys)) + 8);
+      const room = Math.min(size.width - left - 2, 720),
+        cell = room / keys.length;
+      const side = cell >= 4 ? Math.min(64, Math.floor(cell)) : cell;
+      const right = left + side * keys.length,
+        bottom = tall + side * tokens.length;
+      box = {
+        left,
+        top: tall,
+        cell: side,
+        font: Math.max(10, Math.min(15, side * 0.75)),
+        every: Math.ceil(11 / side),
+        right,
+        bottom,
+      };
+      size.height = Math.ceil(box.bottom) + 2;
+    } else {
+      const wide = Math.ceil(Math.max(widest(tokens), widest(keys))) + 8;
+      box = { left: wide, right: size.width - wide - 42, top: 0, cell: high, font, every };
+      size.height = Math.ceil(high * Math.max(tokens.length, keys.length));
+    }
+    stage.style.height = `${size.height}px`;
+    stage.style.setProperty("--high", `${box.cell}px`);
+    stage.style.setProperty("--font", `${box.font}px`);
+    stage.style.setProperty("--left", `${box.left}px`);
+    stage.style.setProperty("--answers", `${box.right}px`);
+    for (const canvas of [below, above]) {
+      const ratio = devicePixelRatio || 1;
+      canvas.width = Math.round(size.width * ratio);
+      canvas.height = Math.round(size.height * ratio);
+      canvas.style.width = `${size.width}px`;
+      canvas.style.height = `${size.height}px`;
+    }
+    const place = (one, i, thin) => {
+      one.style.top = `${box.top + i * box.cell}px`;
+      if (i % box.every) one.classList.add("thin");
+      if (thin) one.classList.add("never");
+      return one;
+    };
+    lefts = tokens.map((text, i) =>
+      place(node("button", { type: "button", tabindex: -1 }, node("span", {}, tokenLabel(text))), i, view.silent[i]),
+    );
+    rights =
+      kind === "matrix"
+        ? []
+        : keys.map((text, i) => place(node("span", {}, node("span", {}, tokenLabel(text))), i, view.hidden[i]));
+    asks.replaceChildren(...lefts);
+    answers.replaceChildren(...rights, veil);
+    if (focus >= 0) lefts[Math.min(focus, lefts.length - 1)]?.focus();
+  }
+
+  /** The one that is kept is the one that Tab reaches. */
+  let pressed = null; // what the buttons show: the query token and the buttons that were there
+  function press() {
+    if (pressed?.asked === state.asked && pressed.lefts === lefts) return;
+    pressed = { asked: state.asked, lefts };
+    lefts.forEach((one, i) => {
+      one.tabIndex = i === state.asked ? 0 : -1;
+      one.setAttribute("aria-pressed", i === state.asked);
+    });
+  }
+
+  const mid = (i) => box.top + (i + 0.5) * box.cell;
+  function pen(canvas) {
+    const ratio = devicePixelRatio || 1,
+      context = canvas.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    return context;
+  }
+
+  /** The lower canvas: the head as it is. */
+  function base() {
+    const { view, layer, head, kind, look } = state,
+      context = pen(below);
+    below.ariaLabel = `${kind === "matrix" ? "The matrix" : "The lines"} of layer ${layer + 1}, head ${head + 1}`;
+    if (kind === "matrix") return matrix(context);
+    const least = smallestVisible(view.queries),
+      buckets = Array.from({ length: BUCKETS }, () => []);
+    for (let asking = 0; asking < view.queries; asking++) {
+      const row = view.row(layer, head, asking),
+        reach = view.reach(asking),
+        full = fullColourWeight(view, layer, head, asking, look.scale);
+      for (let key = 0; key < reach; key++) {
+        const share = view.data[row + key] / full;
+        if (share >= least && !view.hidden[key])
+          buckets[Math.min(BUCKETS - 1, Math.floor(share * BUCKETS))].push(asking, key);
+      }
+    }
+    context.strokeStyle = look.soft;
+    context.lineCap = "round";
+    buckets.forEach((pairs, i) => {
+      if (!pairs.length) return;
+      const { width, alpha } = stroke((i + 0.5) / BUCKETS, box.cell);
+      context.globalAlpha = alpha;
+      context.lineWidth = width;
+      context.beginPath();
+      for (let p = 0; p < pairs.length; p += 2) curve(context, box.left, mid(pairs[p]), box.right, mid(pairs[p + 1]));
+      context.stroke();
+    });
+    context.globalAlpha = 1;
+  }
+
+  function matrix(context) {
+    const { view, layer, head, keys, look } = state,
+      ratio = devicePixelRatio || 1;
+    const [wide, tall] = [view.keys, view.queries].map((count) => Math.max(1, Math.round(count * box.cell * ratio)));
+    if (cellsOf.width !== wide || cellsOf.height !== tall) Object.assign(cellsOf, { width: wide, height: tall });
+    paintHead(cellsOf, view, layer, head, {
+      ...look,
+      gap: box.cell >= 14 ? Math.round(2 * ratio) : box.cell >= 6 ? Math.round(ratio) : 0,
+    });
+    context.imageSmoothingEnabled = false;
+    context.drawImage(cellsOf, box.left, box.top, wide / ratio, tall / ratio);
+    context.font = `${box.font}px "Source Code", monospace`;
+    context.fillStyle = look.soft;
+    context.textBaseline = "middle";
+    keys.forEach((text, i) => {
+      if (i % box.every) return;
+      const x = box.left + (i + 0.5) * box.cell;
+      context.globalAlpha = view.hidden[i] ? 0.45 : 1;
+      if (box.top <= 20) {
+        context.textAlign = "center";
+        return context.fillText(tokenLabel(text), x, box.top - 9);
+      }
+      context.save();
+      context.translate(x, box.top - 5);
+      context.rotate(-Math.PI / 2);
+      context.textAlign = "left";
+      context.fillText(tokenLabel(text), 0, 0, box.top - 6);
+      context.restore();
+    });
+    context.globalAlpha = 1;
+    if (box.cell < 32) return;
+    context.textAlign = "center";
+    context.font = `${box.cell >= 44 ? 15 : 12}px "Source Sans", sans-serif`;
+    for (let asking = 0; asking < view.queries; asking++) {
+      const full = fullColourWeight(view, layer, head, asking, look.scale) / 65535;
+      for (let key = 0; key < view.reach(asking); key++) {
+        const weight = view.at(layer, head, asking, key);
+        if (!(weight >= 0.005)) continue;
+        context.fillStyle = weight / full > 0.6 ? look.page : look.ink;
+        context.fillText(weight.toFixed(2), box.left + (key + 0.5) * box.cell - 1, mid(asking));
+      }
+    }
+  }
+
+  /** The upper canvas and the tokens: what the pointer or the focus is on, else what was kept. */
+  function follow() {
+    const { view, layer, head, look, kind } = state,
+      context = pen(above),
+      asking = query();
+    stage.classList.toggle("dim", kind !== "matrix");
+    if (kind === "matrix") {
+      if (asking >= 0) {
+        context.strokeStyle = look.ink;
+        context.lineWidth = 1.5;
+        context.strokeRect(
+          box.left - 2,
+          box.top + asking * box.cell - 1.5,
+          box.cell * view.reach(asking) + 2.5,
+          box.cell + 1.5,
+        );
+        if (hover?.key >= 0 && hover.key < view.keys) {
+          context.globalAlpha = 0.55;
+          context.lineWidth = 1;
+          const top = view.causal ? hover.key : 0;
+          context.strokeRect(
+            box.left + hover.key * box.cell - 1,
+            box.top + top * box.cell - 1,
+            box.cell,
+            (view.queries - top) * box.cell + 0.5,
+          );
+          context.globalAlpha = 1;
+        }
+      }
+      light([[asking, ""]], []);
+      return describe(asking);
+    }
+    const lines = [];
+    if (hover?.side === "right") {
+      for (let from = 0; from < view.queries; from++) {
+        const weight = view.at(layer, head, from, hover.at);
+        if (weight >= VISIBLE_WEIGHT)
+          lines.push([
+            from,
+            hover.at,
+            weight,
+            weight / (fullColourWeight(view, layer, head, from, look.scale) / 65535),
+          ]);
+      }
+    } else if (asking >= 0) {
+      const full = fullColourWeight(view, layer, head, asking, look.scale) / 65535;
+      for (const [key, weight] of strongest(view, layer, head, asking, view.keys, 0.004))
+        lines.push([asking, key, weight, weight / full]);
+    }
+    context.strokeStyle = look.colour;
+    context.lineCap = "round";
+    for (const [from, to, , share] of lines) {
+      const { width } = stroke(share, box.cell);
+      context.globalAlpha = Math.min(1, 0.35 + 0.75 * share);
+      context.lineWidth = width + 0.4;
+      context.beginPath();
+      curve(context, box.left, mid(from), box.right, mid(to));
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+    const strong = [],
+      end = hover?.side === "right" ? 0 : 1; // the end of a line at which its value stands, if there is room
+    for (const line of lines.filter(([, , weight]) => weight >= NAMED).sort((a, b) => b[2] - a[2])) {
+      if (strong.length < VALUES && strong.every((other) => Math.abs(other[end] - line[end]) * box.cell >= 11))
+        strong.push(line);
+    }
+    if (hover?.side === "right")
+      light(
+        strong.map(([from, , weight]) => [from, weight.toFixed(2)]),
+        [[hover.at, ""]],
+      );
+    else
+      light(
+        [[asking, ""]],
+        strong.map(([, to, weight]) => [to, weight.toFixed(2)]),
+      );
+    const blocked = hover?.side === "right" ? view.keys : view.reach(asking);
+    veil.style.transform = `translateY(${box.cell * blocked}px)`; // over those that it cannot look at
+    describe(asking);
+  }
+
+  /** Marks tokens and writes their values; only those that change are touched. */
+  function light(left, right) {
+    const now = [...left.map(([i, text]) => [lefts[i], text]), ...right.map(([i, text]) => [rights[i], text])].filter(
+      ([one]) => one,
+    );
+    for (const [one] of lit)
+      if (!now.some(([other]) => other === one)) {
+        one.classList.remove("lit", "pivot");
+        one.dataset.value = "";
+      }
+    for (const [one, text] of now) {
+      one.classList.add("lit");
+      one.classList.toggle("pivot", !text);
+      if (one.dataset.value !== text) one.dataset.value = text;
+    }
+    lit = now;
+  }
+
+  function describe(asking) {
+    const { view, layer, head, tokens, keys } = state;
+    let text;
+    if (hover?.side === "right") {
+      const all = Array.from({ length: view.queries }, (_, i) => [i, view.at(layer, head, i, hover.at)]);
+      const from = all
+        .filter(([, weight]) => weight >= NAMED)
+        .sort((a, b) => b[1] - a[1])
+        .slice(0, 3);
+      const name = namer(keys)(hover.at);
+      text = view.hidden[hover.at]
+        ? `Nobody may look at ${name}.`
+        : from.length
+          ? `${name} is looked at by ${from.map(([i, weight]) => `${namer(tokens)(i)} ${weight.toFixed(2)}`).join(", ")}.`
+          : `Nobody looks at ${name} with more than 0.04.`;
+    } else if (hover?.key >= 0 && state.kind === "matrix") {
+      const weight = view.at(layer, head, asking, hover.key),
+        pair = `${namer(tokens)(asking)} ${Number.isNaN(weight) ? "cannot look" : "looks"} at ${namer(keys)(hover.key)}`;
+      text = Number.isNaN(weight) ? `${pair}: empty, not zero.` : `${pair} with ${weight.toFixed(4)}.`;
+    } else text = asking >= 0 ? describeQuery(view, layer, head, asking, namer(keys), namer(tokens)) : "";
+    setText(reading, text);
+  }
+
+  const draw = () => {
+    frame = 0;
+    if (state && size.width) follow();
+  };
+  const soon = () => {
+    frame ||= requestAnimationFrame(draw);
+  };
+  function point(event) {
+    if (!state || !box) return;
+    const { x, y } = pointerPosition(event, stage);
+    const at = Math.floor((y - box.top) / box.cell);
+    let next = null;
+    if (state.kind === "matrix") {
+      const key = Math.floor((x - box.left) / box.cell);
+      if (at >= 0 && at < state.tokens.length && key < state.keys.length) next = { side: "left", at, key };
+    } else {
+      const side = x > (box.left + box.right) / 2 ? "right" : "left",
+        count = side === "right" ? state.keys.length : state.tokens.length;
+      if (at >= 0 && at < count) next = { side, at };
+    }
+    if (next?.side === hover?.side && next?.at === hover?.at && next?.key === hover?.key) return;
+    hover = next;
+    soon();
+  }
+  stage.addEventListener("pointermove", point);
+  stage.addEventListener("pointerdown", point);
+  stage.addEventListener("pointerleave", () => {
+    hover = null;
+    soon();
+  });
+  stage.addEventListener("click", (event) => {
+    const pressed = lefts.findIndex((one) => one.contains(event.target));
+    const at = pressed >= 0 ? pressed : hover?.side === "left" ? hover.at : -1;
+    if (at >= 0) does.keep(at);
+  });
+  asks.addEventListener("focusin", (event) => {
+    const at = lefts.findIndex((one) => one.contains(event.target));
+    if (at < 0 || !event.target.matches(":focus-visible")) return;
+    hover = { side: "left", at };
+    lefts[at].ariaLabel =
+      `Token ${at + 1}: ${describeQuery(state.view, state.layer, state.head, at, namer(state.keys), namer(state.tokens))}`;
+    soon();
+  });
+  asks.addEventListener("focusout", () => {
+    hover = null;
+    soon();
+  });
+  asks.addEventListener("keydown", (event) => {
+    const at = lefts.indexOf(event.target);
+    const to = {
+      ArrowUp: at - 1,
+      ArrowDown: at + 1,
+      PageUp: Math.max(0, at - 10),
+      PageDown: Math.min(lefts.length - 1, at + 10),
+      Home: 0,
+      End: lefts.length - 1,
+    }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    lefts[to]?.focus();
+  });
+
+  return {
+    root,
+    /** The head and everything about it. */
+    show(given, width) {
+      state = given;
+      if (width) size.width = width;
+      if (!size.width) return;
+      if (hover && hover.at >= (hover.side === "right" ? state.keys : state.tokens).length) hover = null;
+      build();
+      press();
+      base();
+      follow();
+    },
+    close: () => cancelAnimationFrame(frame),
+  };
+}

@@ -1,0 +1,266 @@
+/* The arithmetic of attention maps: read the packed weights of a head, compute its scores, write the sentence about it.
+   No DOM; tests/static/attention_heads.test.mjs tests it.
+
+   Rows are query tokens, columns are key tokens. A weight is an unsigned 16-bit number, 65535 = 1. A causal model sends
+   the lower triangle row by row, any other model all cells; no query attends to the keys in `masked`. */
+import { FULL } from "../../shared/charts/heatmap.js";
+
+/** The measured scores, in the order in which they are shown. */
+export const SCORES = ["previous", "itself", "first", "same", "after_same"];
+
+/** How many numbers one head takes. */
+export const weightCount = ({ causal, queries, keys = queries }) =>
+  causal ? (queries * (queries + 1)) / 2 : queries * keys;
+
+/**
+ * A way into the packed `data`; `from` is where its first head begins (a snapshot lies behind the others). Where tokens look
+ * at one another, those that nobody may attend to do not look either: they are padding.
+ */
+export function indexWeights(data, { layers, heads, causal, queries, keys = queries, masked = [], from = 0 }) {
+  const size = weightCount({ causal, queries, keys });
+  const hidden = new Uint8Array(keys),
+    silent = new Uint8Array(queries);
+  for (const key of masked) hidden[key] = 1;
+  if (keys === queries) silent.set(hidden);
+  const row = (layer, head, query) =>
+    from + (layer * heads + head) * size + (causal ? (query * (query + 1)) / 2 : query * keys);
+  const reach = (query) => (silent[query] ? 0 : causal ? query + 1 : keys);
+  return {
+    data,
+    from,
+    layers,
+    heads,
+    causal,
+    queries,
+    keys,
+    hidden,
+    silent,
+    row, // where the row of a query begins in `data`
+    reach, // so many keys from there on may be its own: those that are not hidden
+    at: (layer, head, query, key) =>
+      key < reach(query) && !hidden[key] ? data[row(layer, head, query) + key] / FULL : NaN,
+  };
+}
+
+/**
+ * The weights that a page sent, as view.js takes them: `array` = { shape, data }. Snapshots, of which `snapshot` is one, are
+ * of the unchanged model: its mask, if it has one to lift, is on in them, whatever became of it at the step that is touched.
+ */
+export function readWeights(array, { layers, heads, causal, can, tokens, keys = tokens, masked }, snapshot = null) {
+  const shape = { layers, heads, queries: tokens.length, keys: keys.length, masked };
+  const triangle =
+    Boolean(snapshot === null ? causal : causal || can?.mask) &&
+    array.shape.at(-1) === weightCount({ ...shape, causal: true });
+  return indexWeights(array.data, {
+    ...shape,
+    causal: triangle,
+    from: (snapshot ?? 0) * layers * heads * weightCount({ ...shape, causal: triangle }),
+  });
+}
+
+/** The keys a query attends to, the strongest first: [key, weight]. */
+export function strongest(view, layer, head, query, most, least = 0) {
+  const found = [];
+  for (let key = 0; key < view.reach(query); key++) {
+    const weight = view.at(layer, head, query, key);
+    if (weight >= least) found.push([key, weight]);
+  }
+  return found.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, most);
+}
+
+/**
+ * What a head does with this text, as explorer/inspection/attention/head_scores.py measures it: mean shares of the attention of those queries
+ * that could do it (NaN where nobody could), the mean entropy in nats, and the mean share at every distance (tokens back;
+ * negative: ahead). `room` is the entropy of one who looks everywhere alike, as a number of tokens.
+ */
+export function headScores(view, layer, head, ids) {
+  const { data, hidden, queries, keys } = view;
+  const sum = Object.fromEntries(SCORES.map((name) => [name, 0])),
+    could = { ...sum };
+  const ahead = view.causal ? 0 : keys - 1,
+    total = new Float64Array(ahead + queries),
+    reached = new Float64Array(ahead + queries);
+  let entropy = 0,
+    room = 0,
+    asking = 0,
+    looksAhead = false;
+  for (let query = 0; query < queries; query++) {
+    const row = view.row(layer, head, query),
+      reach = view.reach(query);
+    const own = { previous: NaN, itself: NaN, first: NaN, same: NaN, after_same: NaN };
+    const add = (name, weight) => {
+      own[name] = (own[name] || 0) + weight;
+    };
+    let seen = 0;
+    for (let key = 0; key < reach; key++) {
+      if (hidden[key]) continue;
+      const weight = data[row + key] / FULL;
+      seen++;
+      if (weight > 0) entropy -= weight * Math.log(weight);
+      total[ahead + query - key] += weight;
+      reached[ahead + query - key]++;
+      if (key > query) looksAhead = true;
+      if (key === query - 1) add("previous", weight);
+      if (key === query) add("itself", weight);
+      if (key === 0) add("first", weight);
+      if (key < query && ids[key] === ids[query]) add("same", weight);
+      if (key > 0 && key <= query && ids[key - 1] === ids[query]) add("after_same", weight);
+    }
+    if (!seen) continue;
+    asking++;
+    room += Math.log(seen);
+    for (const name of SCORES) {
+      if (Number.isNaN(own[name])) continue;
+      sum[name] += own[name];
+      could[name]++;
+    }
+  }
+  const mean = (whole, count) => (count ? whole / count : NaN);
+  const from = looksAhead ? 0 : ahead;
+  return {
+    ...Object.fromEntries(SCORES.map((name) => [name, mean(sum[name], could[name])])),
+    entropy: mean(entropy, asking),
+    spread: Math.exp(mean(entropy, asking)),
+    room: Math.exp(mean(room, asking)),
+    distances: Array.from(total.subarray(from), (_, i) => i + from - ahead),
+    distance: Array.from(total.subarray(from), (whole, i) => mean(whole, reached[from + i])),
+  };
+}
+
+/** The middle of the profile, in at most `most` bars: { shown: [{ back, share }], farther: the highest share left out | null }. */
+export function distanceProfile({ distances, distance }, most) {
+  const all = distances.map((back, i) => ({ back, share: distance[i] })).filter(({ share }) => !Number.isNaN(share));
+  const both = all.some(({ back }) => back < 0),
+    [least, last] = both ? [-Math.floor((most - 1) / 2), Math.floor((most - 1) / 2)] : [0, most - 1];
+  const inside = ({ back }) => back >= least && back <= last,
+    left = all.filter((one) => !inside(one));
+  return { shown: all.filter(inside), farther: left.length ? Math.max(...left.map(({ share }) => share)) : null };
+}
+
+const PLACES = {
+  previous: (unit) => `the ${unit} before`,
+  itself: () => "itself",
+  first: (unit) => `the first ${unit}`,
+  same: (unit) => `the same ${unit} earlier`,
+  after_same: (unit) => `what followed the same ${unit}`,
+};
+const WORDS = {
+  previous: (unit) => `It watches the ${unit} before`,
+  itself: () => "It keeps to itself",
+  first: (unit) => `It rests on the first ${unit}`,
+  same: (unit) => `It looks back at the same ${unit}`,
+  after_same: (unit) => `It finds the same ${unit} earlier and reads what followed`,
+};
+
+/** The head in words that its numbers bear out. `unit` is "letter", "token" or "word". */
+export function describeHead(found, unit) {
+  if (found.room < 1.001) return `One ${unit}: there is nowhere else to look.`;
+  const several = (number) => `${number.toFixed(1)} ${unit}s`,
+    amount = (share) => share.toFixed(2);
+  if (found.spread >= 0.95 * found.room)
+    return `It looks everywhere alike: over ${several(found.spread)} on average, of ${found.room.toFixed(1)} that it could.`;
+  const shares = SCORES.filter((name) => found[name] >= 0.3).sort((a, b) => found[b] - found[a]),
+    [name, second] = shares;
+  if (!name) return `No single habit: it spreads over ${several(found.spread)} on average.`;
+  const pair = [name, second].every((one) => one === "previous" || one === "itself"),
+    where = name.endsWith("same") ? ", where there was one" : "";
+  if (pair)
+    return `It divides its attention between ${PLACES[name](unit)}, ${amount(found[name])}, and ${PLACES[second](unit)}, ${amount(found[second])}.`;
+  const start = found[name] >= 0.5 ? WORDS[name](unit) : `It leans to ${PLACES[name](unit)}`;
+  return `${start}: ${amount(found[name])} of its attention goes there${where}.`;
+}
+
+/** What one token attends to, in words. */
+export function describeQuery(view, layer, head, query, named, asking = named) {
+  const seen = strongest(view, layer, head, query, 3, 0.05);
+  const [first] = strongest(view, layer, head, query, 1);
+  if (!first) return `${asking(query)} may look at nothing.`;
+  const told = (seen.length ? seen : [first]).map(([key, weight]) => `${named(key)} ${weight.toFixed(2)}`);
+  return `${asking(query)} looks at ${told.length > 1 ? `${told.slice(0, -1).join(", ")} and ${told.at(-1)}` : told[0]}.`;
+}
+
+export const CHANCE = 2.5; // standard errors that chance hardly ever makes, as attention_findings.py has it
+const TRIFLE = 1e-4; // of a loss: three digits do not show it
+
+/** A number with its sign, and a true minus. */
+export const formatSigned = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
+
+/** What a head is worth, in words: the loss with it off less the loss with it on. */
+export function describeImportance(rise, error, unit, where = "held-out text") {
+  const amount = `${Math.abs(rise).toFixed(3)}\u00a0${unit}`.trim(),
+    about = error ? ` (±\u00a0${error.toFixed(3)})` : "";
+  if (Math.abs(rise) <= Math.max(CHANCE * (error || 0), TRIFLE))
+    return `Without it the loss on ${where} hardly changes: ${formatSigned(rise, 3)} ${unit}${about}.`;
+  return `Without it the loss on ${where} ${rise < 0 ? "falls" : "rises"} by ${amount}${about}.`;
+}
+
+/** The weights of one head as rows of a table; layers, heads and tokens are counted from 1, a masked cell is empty. */
+export const COLUMNS = ["layer", "head", "query", "query_token", "key", "key_token", "weight"];
+export function weightRows(view, tokens, keys, layer, head) {
+  const exact = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
+  const row = (from) =>
+    keys.map((key, to) => [
+      layer + 1,
+      head + 1,
+      from + 1,
+      tokens[from],
+      to + 1,
+      key,
+      exact(view.at(layer, head, from, to)),
+    ]);
+  return tokens.flatMap((_, from) => row(from));
+}
+
+/** Places of the heads, [layer, head], in the order in which they stand. What cannot be measured comes last. */
+export function sortHeads(layers, heads, value) {
+  const all = Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
+  if (!value) return all;
+  const worth = new Map(all.map((place) => [place, value(...place)]));
+  const number = (place) => (Number.isNaN(worth.get(place)) ? -Infinity : worth.get(place));
+  return all.sort((a, b) => number(b) - number(a) || 0);
+}
+
+/** Where a step lies on an axis on which the snapshots are evenly, 0 to 1: early steps have as much room as late ones. */
+export function snapshotPosition(steps, step) {
+  if (steps.length < 2) return 0;
+  if (step <= steps[0]) return 0;
+  for (let i = 1; i < steps.length; i++) {
+    if (step <= steps[i]) return (i - 1 + (step - steps[i - 1]) / (steps[i] - steps[i - 1])) / (steps.length - 1);
+  }
+  return 1;
+}
+
+/** The height of the curve at a step, on the straight way between two points; at its ends the end. */
+export function height({ steps, losses }, step) {
+  if (!steps.length) return NaN;
+  if (step <= steps[0]) return losses[0];
+  for (let i = 1; i < steps.length; i++) {
+    if (step > steps[i]) continue;
+    return losses[i - 1] + ((losses[i] - losses[i - 1]) * (step - steps[i - 1])) / (steps[i] - steps[i - 1]);
+  }
+  return losses.at(-1);
+}
+
+/** A head in or out of a list of [layer, head]. */
+export const includesHead = (list, layer, head) => list.some(([l, h]) => l === layer && h === head);
+export const toggleHead = (list, layer, head) =>
+  includesHead(list, layer, head) ? list.filter(([l, h]) => l !== layer || h !== head) : [...list, [layer, head]];
+
+/** All heads of a layer off, or, if they are, on again. */
+export function toggleLayer(list, layer, heads) {
+  const all = Array.from({ length: heads }, (_, head) => [layer, head]);
+  const others = list.filter(([l]) => l !== layer);
+  return all.every(([l, h]) => includesHead(list, l, h)) ? others : [...others, ...all];
+}
+
+/** What is touched, in words; "" if nothing is. */
+export function describeInterventions({ off, flat, unmasked, unplaced }) {
+  const count = (list, words) => (list.length ? [`${list.length} head${list.length > 1 ? "s" : ""} ${words}`] : []);
+  const said = [
+    ...count(off, "off"),
+    ...count(flat, "uniform"),
+    ...(unmasked ? ["mask lifted"] : []),
+    ...(unplaced ? ["no positions"] : []),
+  ];
+  return said.length ? `Touched: ${said.join(", ")}.` : "";
+}

@@ -1,0 +1,163 @@
+/* Draw the slider over the snapshots of a training run with the loss curve above it. The snapshots are evenly spaced
+   whatever their steps: the curve is drawn on the slider's own axis. */
+import { snapshotPosition, height } from "./math.js";
+import { setText, icon, svgNode, node } from "../../shared/runtime/dom.js";
+
+export const TALL = 64,
+  EDGE = 8; // px of the curve; half a thumb, by which the slider's stops are inside its ends
+const PACE = 170; // ms a snapshot while it plays
+
+const number = (step) => step.toLocaleString("en");
+
+/** The curve as a path in a box, and its scale: the highest and the lowest loss. */
+export function shape({ steps, losses }, stops, width, tall) {
+  const points = [...new Set([...steps, ...stops])]
+    .filter((step) => step >= stops[0] && step <= stops.at(-1))
+    .sort((a, b) => a - b);
+  const seen = points.map((step) => height({ steps, losses }, step)),
+    low = Math.min(...seen),
+    high = Math.max(...seen);
+  const x = (step) => EDGE + snapshotPosition(stops, step) * (width - 2 * EDGE),
+    y = (loss) => 6 + ((high - loss) / (high - low || 1)) * (tall - 12);
+  return {
+    x,
+    y,
+    low,
+    high,
+    path: `M${points.map((step, i) => `${x(step).toFixed(1)} ${y(seen[i]).toFixed(1)}`).join("L")}`,
+  };
+}
+
+/** Steps that are written below: the first, the last, and others that leave room. */
+export function ticks(steps, x, least) {
+  const last = steps.length - 1,
+    kept = [0];
+  for (let i = 1; i < last; i++)
+    if (x(steps[i]) - x(steps[kept.at(-1)]) >= least && x(steps[last]) - x(steps[i]) >= least * 1.15) kept.push(i);
+  return last ? [...kept, last] : kept;
+}
+
+/** `does` = { move(index), settle(index), reach() }. */
+export function trainingSlider(does) {
+  const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, "aria-label": "Training step" });
+  const line = svgNode("path", { class: "loss" }),
+    cursor = node("i", { class: "cursor" }),
+    dot = node("i", { class: "dot" });
+  const picture = svgNode("svg", { class: "curve", height: TALL, role: "img" }, line);
+  const marks = node("div", { class: "ticks", "aria-hidden": "true" });
+  const play = node("button", { type: "button", class: "lineage-button play" });
+  const where = node("output", { class: "where" });
+  const root = node(
+    "div",
+    { class: "training" },
+    node("div", { class: "training-head" }, play, where),
+    node("div", { class: "track" }, picture, cursor, dot, slider, marks),
+  );
+  const listening = new AbortController();
+  let given = null,
+    at = 0,
+    timer = null,
+    made = null,
+    drawn = "",
+    waiting = false,
+    held = false;
+
+  function pause(settle = true) {
+    if (!timer) return;
+    clearInterval(timer);
+    timer = null;
+    updateButton();
+    if (settle) does.settle(at);
+  }
+  function start() {
+    does.reach();
+    const last = given.steps.length - 1;
+    if (at >= last) does.move(0);
+    timer = setInterval(() => {
+      if (waiting) return;
+      if (at >= last) return pause();
+      does.move(at + 1);
+    }, PACE);
+    updateButton();
+  }
+  function updateButton() {
+    play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play the training"));
+  }
+  play.onclick = () => (timer ? pause() : start());
+  function release() {
+    if (!held) return;
+    held = false;
+    does.settle(Number(slider.value));
+  }
+  slider.oninput = () => {
+    pause(false);
+    held = true;
+    does.move(Number(slider.value));
+  };
+  slider.onchange = release;
+  // A slider that is back at its value when it is let go tells of no change.
+  for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, release, { signal: listening.signal });
+  slider.onpointerdown = slider.onpointerenter = slider.onfocus = () => does.reach();
+  updateButton();
+
+  return {
+    root,
+    show(training, width) {
+      given = training;
+      const state = JSON.stringify([training.steps, training.curve, width]);
+      if (state === drawn || !width) return;
+      drawn = state;
+      slider.max = Math.max(0, training.steps.length - 1);
+      slider.disabled = play.disabled = training.steps.length < 2;
+      picture.setAttribute("width", width);
+      picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
+      made = training.curve?.steps.length ? shape(training.curve, training.steps, width, TALL) : null;
+      picture.style.display = cursor.style.display = dot.style.display = made ? "" : "none";
+      if (made) line.setAttribute("d", made.path);
+      const x = (step) => EDGE + snapshotPosition(training.steps, step) * (width - 2 * EDGE);
+      marks.replaceChildren(
+        ...ticks(training.steps, x, 46).map((i) => {
+          const mark = node("span", {}, number(training.steps[i]));
+          mark.style.left = `${x(training.steps[i])}px`;
+          return mark;
+        }),
+      );
+    },
+    /** The cursor, and nothing that would make the page find its places again. */
+    set(index, loading) {
+      at = index;
+      waiting = loading;
+      const step = given.steps[index],
+        share = given.steps.length < 2 ? 0 : index / (given.steps.length - 1);
+      if (Number(slider.value) !== index) slider.value = index;
+      slider.style.setProperty("--at", `calc(${EDGE}px + ${share} * (100% - ${2 * EDGE}px))`);
+      const loss = given.curve?.steps.length ? height(given.curve, step) : NaN;
+      const words = `step ${number(step)} of ${number(given.steps.at(-1))}`;
+      const text = loading
+        ? `${words}, on its way…`
+        : Number.isNaN(loss)
+          ? words
+          : `${words}, loss ${loss.toFixed(2)} ${given.unit ?? ""}`.trim();
+      setText(where, text);
+      slider.setAttribute("aria-valuetext", text);
+      if (!made) return;
+      const x = made.x(step).toFixed(1),
+        y = made.y(loss).toFixed(1);
+      cursor.style.transform = `translateX(${x}px)`;
+      dot.style.transform = `translate(${x}px, ${y}px)`;
+      picture.setAttribute(
+        "aria-label",
+        `The loss of the training falls from ${made.high.toFixed(2)} to ${made.low.toFixed(2)} at its lowest; here ${text}.`,
+      );
+    },
+    /** There is no training to show any more. */
+    stop() {
+      pause(false);
+      held = false;
+    },
+    close() {
+      clearInterval(timer);
+      listening.abort();
+    },
+  };
+}

@@ -1,0 +1,373 @@
+/* Compute one head of attention for one query token, step by step: its numbers, and each step in words and as a formula
+   with these numbers filled in. No DOM; tested in tests/static/attention_walkthrough.test.mjs.
+
+   The steps are those of Attention(Q, K, V) = softmax(Q K^T / sqrt(d) + mask) V (Vaswani et al. 2017, eq. 1). All numbers
+   are the model's own; only products, exponentials and spans are computed here. A masked key has the weight NaN.
+
+   A formula is a list of parts: texts, { v } a letter of the formula, { sub }, { sup }, { over: [above, below] }, { root },
+   { result } the number it equals. What they hold are parts again. */
+
+import { tokenLabel } from "../../shared/runtime/visible_text.js";
+
+export const STEPS = ["Query", "Keys", "Scores", "Scale", "Mask", "Softmax", "Values"];
+export const [QUERY, KEYS, SCORES, SCALE, MASK, SOFTMAX, VALUES] = STEPS.keys();
+const MINUS = "−",
+  INFINITE = "∞",
+  FEW = 3; // terms that are written out before the dots
+const LONG = 16; // characters of a token in a sentence
+const UNIFORM = 1e-4; // how far shares may be from those of the softmax before they are another's
+
+/** A token in a sentence. */
+export function quoteToken(text) {
+  const letters = [...tokenLabel(text)];
+  return `“${letters.length > LONG ? `${letters.slice(0, LONG - 1).join("")}…` : letters.join("")}”`;
+}
+
+// Numbers.
+
+export function formatFixed(value, digits = 2) {
+  if (Number.isNaN(value)) return "–";
+  if (!Number.isFinite(value)) return value < 0 ? MINUS + INFINITE : INFINITE;
+  const text = Math.abs(value).toFixed(digits);
+  return value < 0 && Number(text) !== 0 ? MINUS + text : text;
+}
+
+/** Digits after the point with which numbers up to `largest` are written. */
+export const digitsOf = (largest) =>
+  largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 0.1 || largest === 0 ? 2 : largest >= 0.01 ? 3 : 4;
+
+/** A share of one in three digits, and never 0 or 1 for what is neither. */
+export function formatWeight(weight) {
+  if (Number.isNaN(weight)) return "–";
+  if (weight > 0 && weight < 0.0005) return "<0.001";
+  return weight < 1 && weight >= 0.9995 ? ">0.999" : weight.toFixed(3);
+}
+
+/** A positive number of any size in three digits, as parts. */
+export function significant(value) {
+  if (value === 0) return ["0"];
+  if (value >= 1e6 || value < 1e-3) {
+    const [digits, power] = value.toExponential(1).split("e");
+    return [`${digits} · 10`, { sup: [formatFixed(Number(power), 0)] }];
+  }
+  return [
+    value >= 1000
+      ? Math.round(value).toLocaleString("en")
+      : value >= 100
+        ? value.toFixed(0)
+        : value >= 1
+          ? value.toPrecision(3)
+          : value.toFixed(3),
+  ];
+}
+
+const largest = (values) => values.reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
+const ends = (values) => [Math.min(...values), Math.max(...values)];
+
+// The prefix of the query token.
+
+/** The largest number among the queries and keys, and among the values: the ends of the scales of colour. */
+export const scales = ({ queries, keys, values }) => ({
+  asking: Math.max(largest(queries.data), largest(keys.data)) || 1,
+  telling: largest(values.data) || 1,
+});
+
+/** The walk of the token `asked` through the arrays of one head, see explorer/inspection/attention/logit_lens.py. */
+export function walkOf(arrays, asked) {
+  const { queries, keys, values, raw, scaled, weights, mixed } = arrays,
+    [count, width] = keys.shape;
+  const at = Math.max(0, Math.min(asked, queries.shape[0] - 1));
+  const row = ({ data, shape }, i) => data.subarray(i * shape[1], (i + 1) * shape[1]);
+  const shares = row(weights, at),
+    scores = row(scaled, at),
+    sum = row(mixed, at);
+  const seen = Array.from(shares.keys()).filter((key) => !Number.isNaN(shares[key]));
+  const hidden = Array.from(shares.keys()).filter((key) => Number.isNaN(shares[key]));
+  const most = seen.reduce((top, key) => Math.max(top, scores[key]), -Infinity);
+  const total = seen.reduce((all, key) => all + Math.exp(scores[key] - most), 0);
+  const uniform = seen.some((key) => Math.abs(Math.exp(scores[key] - most) / total - shares[key]) > UNIFORM);
+  const off = seen.length > 0 && mixed.data.every((value) => value === 0) && largest(values.data) > 0;
+  return {
+    asked: at,
+    count,
+    width,
+    seen,
+    hidden,
+    uniform,
+    off,
+    query: row(queries, at),
+    key: (i) => row(keys, i),
+    value: (i) => row(values, i),
+    raw: row(raw, at),
+    scaled: scores,
+    weights: shares,
+    mixed: sum,
+    top: most,
+    total, // the highest score that it sees, and the sum of exp(score - top)
+  };
+}
+
+/** Keys, the strongest first: by their score, from the mask on by their share. */
+export function strongest(walk, step, most = walk.count) {
+  const by = step >= SOFTMAX ? walk.weights : walk.scaled;
+  const keys = step >= MASK ? walk.seen : Array.from(by.keys());
+  return [...keys].sort((a, b) => by[b] - by[a] || a - b).slice(0, most);
+}
+
+/** Return the key with the largest weight; the query's own key if all are masked. */
+export const largestKey = (walk) =>
+  walk.seen.reduce((best, key) => (walk.weights[key] > walk.weights[best] ? key : best), walk.seen[0] ?? walk.asked);
+
+/** Number by number: query times key. Their sum is the raw score. */
+export const products = (walk, key) => walk.query.map((value, i) => value * walk.key(key)[i]);
+
+/** A value by its share. Their sum over all keys is what the head answers, unless it is off. */
+export const weightedValue = (walk, key) =>
+  walk.value(key).map((value) => (Number.isNaN(walk.weights[key]) ? NaN : value * walk.weights[key]));
+
+/** What a step compares the keys by, and the axis on which it is drawn: { values, low, high, ghost: the values before }. */
+export function barScale(walk, step) {
+  const axis = (values, among) => {
+    const [low, high] = among.length ? ends(among.map((key) => values[key])) : [0, 1];
+    return { values, low: Math.min(0, low), high: Math.max(0, high) || (low < 0 ? 0 : 1) };
+  };
+  const all = Array.from(walk.raw.keys());
+  if (step === SCORES) return axis(walk.raw, all);
+  if (step === SCALE) return { ...axis(walk.raw, all), values: walk.scaled, ghost: walk.raw };
+  if (step === MASK)
+    return axis(
+      walk.scaled.map((score, key) => (Number.isNaN(walk.weights[key]) ? NaN : score)),
+      walk.seen,
+    );
+  const top = Math.max(0, ...walk.seen.map((key) => walk.weights[key]));
+  return { values: walk.weights, low: 0, high: [0.1, 0.2, 0.5].find((end) => top <= end) ?? 1 };
+}
+
+/** The number of the answer that its formula takes: the largest. */
+export const largestComponent = (walk) =>
+  walk.mixed.reduce((best, value, i) => (Math.abs(value) > Math.abs(walk.mixed[best]) ? i : best), 0);
+
+// In words.
+
+/** What happens in a step, in one sentence. `tokens` by place; `unit` is "letter", "token" or "word". */
+export function sentence(walk, step, key, { tokens, unit, layer, head }) {
+  const { count, width, seen, hidden } = walk,
+    name = quoteToken(tokens[walk.asked]),
+    other = quoteToken(tokens[key]);
+  const units = (n) => `${n.toLocaleString("en")} ${unit}${n === 1 ? "" : "s"}`;
+  const numbers = `${width} number${width === 1 ? "" : "s"}`;
+  if (step === QUERY) return `Layer ${layer + 1}, head ${head + 1} turns ${name} into a query: ${numbers} that ask.`;
+  if (step === KEYS)
+    return count === 1
+      ? `The only ${unit} holds out a key: ${numbers} that answer.`
+      : `Every ${unit} holds out a key: ${count} times ${numbers} that answer.`;
+  if (step === SCORES)
+    return `Query times key, number by number, all added up: ${other} scores ${formatFixed(walk.raw[key])}.`;
+  if (step === SCALE) {
+    const by = `divided by √${width} = ${formatRoot(width)}`;
+    if (count === 1)
+      return `The score is ${by}: ${formatFixed(walk.raw[key])} becomes ${formatFixed(walk.scaled[key])}.`;
+    const span = (values) => {
+      const [low, high] = ends(Array.from(values));
+      return formatFixed(high - low, 1);
+    };
+    return `Every score is ${by}: they lay ${span(walk.raw)} apart, now ${span(walk.scaled)}.`;
+  }
+  if (!seen.length) return `${name} may look at nothing: here its walk ends. Choose another ${unit} above.`;
+  if (step === MASK) {
+    if (!hidden.length)
+      return count === 1
+        ? `Nothing is hidden: there is only ${name} itself.`
+        : `Nothing is hidden here: ${name} may look at all ${units(count)}.`;
+    const becomes = `${hidden.length} of ${count} scores become${hidden.length === 1 ? "s" : ""} ${MINUS}${INFINITE}`;
+    if (hidden.every((i) => i > walk.asked) && hidden.length === count - 1 - walk.asked)
+      return `${name} may not look ahead: ${becomes}.`;
+    const kinds = [...new Set(hidden.map((i) => quoteToken(tokens[i])))];
+    return `${kinds.slice(0, 2).join(", ")}${kinds.length > 2 ? " and others" : ""} ${hidden.length === 1 ? "is" : "are"} hidden from ${name}: ${becomes}.`;
+  }
+  if (step === SOFTMAX) {
+    if (walk.uniform)
+      return `This head was made uniform: whatever the scores, each of ${units(seen.length)} gets ${formatWeight(walk.weights[seen[0]])}.`;
+    if (seen.length === 1) return `One ${unit} to look at: it gets all of the attention.`;
+    const first = largestKey(walk);
+    return `Scores become shares that sum to 1: ${name} looks at ${first === walk.asked ? "itself" : quoteToken(tokens[first])} most, with ${formatWeight(walk.weights[first])}.`;
+  }
+  if (walk.off) return `The head is switched off: instead of this sum, ${width} zeros go on from ${name}.`;
+  return `Each value times its share, all added up: ${numbers} go on from ${name}.`;
+}
+
+/** What the picture beside the keys shows. */
+export function caption(walk, step, key, { tokens }) {
+  const name = quoteToken(tokens[walk.asked]),
+    other = quoteToken(tokens[key]);
+  const pair = key === walk.asked ? `${name} asks itself` : `${name} asks, ${other} answers`;
+  return [
+    `The query of ${name}`,
+    pair,
+    pair,
+    "Every score before and after",
+    "Rows ask, columns answer",
+    "From score to share",
+    `From ${other} to ${key === walk.asked ? "itself" : name}, and the sum`,
+  ][step];
+}
+
+// As a formula.
+
+const q = { v: "q" },
+  of = (letter, key) => [{ v: letter }, { sub: [String(key + 1)] }];
+const formatBracketed = (value, digits) =>
+  Number(value.toFixed(digits)) < 0 ? `(${formatFixed(value, digits)})` : formatFixed(value, digits);
+const formatRoot = (width) =>
+  Number.isInteger(Math.sqrt(width)) ? String(Math.sqrt(width)) : Math.sqrt(width).toFixed(2);
+
+/** The first terms, dots, and what they come to. */
+function sumOfTerms(terms, all) {
+  const shown = terms.length > FEW + 1 ? terms.slice(0, FEW) : terms;
+  return [...shown.flatMap((term, i) => [...(i ? [" + "] : []), ...term]), ...(shown.length < all ? [" + …"] : [])];
+}
+
+const vector = (values, digits) => {
+  const list = Array.from(values, (value) => formatFixed(value, digits));
+  return [`(${(list.length > FEW + 2 ? [...list.slice(0, FEW), "…", list.at(-1)] : list).join(", ")})`];
+};
+
+/** The step as it is written in general. `turned`: whether places turn queries and keys (rotary); undefined: not known. */
+export function generalFormula(walk, step, { turned = undefined } = {}) {
+  const { width } = walk,
+    made = (letter, place) =>
+      turned === undefined
+        ? [" ∈ ℝ", { sup: [String(width)] }]
+        : [" = ", ...(turned ? [{ v: "R" }, { sub: place }, " "] : []), { v: "W" }, { sub: [letter] }, " ", { v: "x" }];
+  const term = (place) => [q, { sub: [String(place)] }, { v: "k" }, { sub: [{ v: "j" }, String(place)] }];
+  const [j, s, w] = [{ sub: [{ v: "j" }] }, { v: "s" }, { v: "w" }];
+  return [
+    [q, ...made("Q", [String(walk.asked + 1)])],
+    [{ v: "k" }, j, ...made("K", [{ v: "j" }]), ...(turned === undefined ? [] : [{ sub: [{ v: "j" }] }])],
+    [q, " · ", { v: "k" }, j, " = ", ...term(1), ...(width > 1 ? [" + … + ", ...term(width)] : [])],
+    [s, j, " = ", q, " · ", { v: "k" }, j, " / ", { root: [{ v: "d" }] }],
+    [s, j, " + ", { v: "m" }, j, ",  ", { v: "m" }, j, ` = 0 or ${MINUS}${INFINITE}`],
+    walk.uniform ? [w, j, " = 1 / ", { v: "n" }] : [w, j, " = exp ", s, j, " / ∑ exp ", s],
+    [{ v: "o" }, " = ∑ ", w, j, " ", { v: "v" }, j],
+  ][step];
+}
+
+/** The same with the numbers of this head: of the key looked at, and of number `place` of the answer. */
+export function filledFormula(walk, step, key, place) {
+  const { query, raw, scaled, weights, width, seen } = walk,
+    keys = walk.key(key),
+    number = formatFixed(raw[key]);
+  const digits = digitsOf(Math.max(largest(query), largest(keys)));
+  const result = (text) => ({ result: [text].flat() });
+  if (step === QUERY) return [q, " = ", ...vector(query, digits)];
+  if (step === KEYS) return [...of("k", key), " = ", ...vector(keys, digits)];
+  if (step === SCORES) {
+    const terms = Array.from(query, (value, i) => [
+      `${formatBracketed(value, digits)} · ${formatBracketed(keys[i], digits)}`,
+    ]);
+    return [q, " · ", ...of("k", key), " = ", ...sumOfTerms(terms, width), " = ", result(number)];
+  }
+  if (step === SCALE) {
+    const by = (below) => ({ over: [[number], [below]] });
+    return [
+      ...of("s", key),
+      " = ",
+      by({ root: [String(width)] }),
+      " = ",
+      by(formatRoot(width)),
+      " = ",
+      result(formatFixed(scaled[key])),
+    ];
+  }
+  const hidden = Number.isNaN(weights[key]);
+  if (step === MASK) {
+    const added = hidden ? `(${MINUS}${INFINITE})` : "0";
+    return [
+      ...of("s", key),
+      ` + ${added} = ${formatFixed(scaled[key])} + ${added} = `,
+      result(hidden ? MINUS + INFINITE : formatFixed(scaled[key])),
+    ];
+  }
+  if (!seen.length) return ["nothing to weigh"];
+  if (step === SOFTMAX) {
+    const left = [...of("w", key), " = "];
+    if (hidden) return [...left, "exp(", MINUS + INFINITE, ") / … = ", result("0"), ": hidden"];
+    if (walk.uniform)
+      return [...left, { over: [["1"], [String(seen.length)]] }, " = ", result(formatWeight(weights[key]))];
+    // Beyond these e^score is a number nobody reads; less the highest score the shares are the same.
+    const less = walk.top > 7 || walk.top < -3 ? walk.top : 0,
+      power = (i) => ["e", { sup: [formatFixed(scaled[i] - less)] }];
+    const sum = walk.total * Math.exp(walk.top - less),
+      own = Math.exp(scaled[key] - less);
+    return [
+      ...left,
+      { over: [power(key), sumOfTerms(strongest(walk, SOFTMAX, FEW + 2).map(power), seen.length)] },
+      " = ",
+      { over: [significant(own), significant(sum)] },
+      " = ",
+      result(formatWeight(weights[key])),
+    ];
+  }
+  const first = [...new Set([...(hidden ? [] : [key]), ...strongest(walk, VALUES, FEW + 2)])];
+  const values = first.map((i) => walk.value(i)[place]),
+    fine = digitsOf(largest(values));
+  const terms = first.map((i, at) => [`${formatWeight(weights[i])} · ${formatBracketed(values[at], fine)}`]);
+  const answer = seen.reduce((all, i) => all + weights[i] * walk.value(i)[place], 0);
+  const end = walk.off
+    ? [formatFixed(answer, fine), ", switched off: ", result("0")]
+    : [result(formatFixed(walk.mixed[place], fine))];
+  return [{ v: "o" }, { sub: [String(place + 1)] }, " = ", ...sumOfTerms(terms, seen.length), " = ", ...end];
+}
+
+/** What is less known about a step, or "" where its formula says all. */
+export function stepNote(walk, step, { turned = undefined } = {}) {
+  if (step === QUERY)
+    return turned
+      ? "x is what this layer reads here; R turns it by its place."
+      : turned === false
+        ? "x is what this layer reads here."
+        : "";
+  if (step === SOFTMAX && walk.seen.length && !walk.uniform && (walk.top > 7 || walk.top < -3)) {
+    return `The highest score, ${formatFixed(walk.top)}, is taken off every one first: the shares stay the same, the powers stay small.`;
+  }
+  return "";
+}
+
+/** A formula as one line of text. */
+export function formulaText(parts) {
+  const inner = (list) => {
+    const text = formulaText(list);
+    return /^√?[\p{L}\d.,−∞<>–]+$/u.test(text) ? text : `(${text})`;
+  };
+  return parts
+    .map((part) => {
+      if (typeof part === "string") return part;
+      if (part.v) return part.v;
+      if (part.result) return formulaText(part.result);
+      if (part.sub) return `_${inner(part.sub)}`;
+      if (part.sup) return `^${inner(part.sup)}`;
+      if (part.root) return `√${inner(part.root)}`;
+      return part.over.map(inner).join(" / ");
+    })
+    .join("");
+}
+
+/** All numbers of the walk as rows of a table: COLUMNS, then one column for each number of a vector. */
+export const COLUMNS = ["what", "place", "token", "raw score", "scaled score", "share"];
+export function table(walk, tokens) {
+  const all = Array.from({ length: walk.count }, (_, i) => i);
+  const tableRow = (what, i, vector, ...scores) => [
+    what,
+    i + 1,
+    tokens[i],
+    ...scores,
+    ...Array(3 - scores.length).fill(null),
+    ...vector,
+  ];
+  return [
+    tableRow("query", walk.asked, walk.query),
+    ...all.map((i) => tableRow("key", i, walk.key(i), walk.raw[i], walk.scaled[i], walk.weights[i])),
+    ...all.map((i) => tableRow("value", i, walk.value(i))),
+    tableRow("sum", walk.asked, walk.mixed),
+  ];
+}

@@ -1,0 +1,442 @@
+/**
+ * Show the computation of one head in seven steps, from the query of one token to the weighted sum, with the head's
+ * own numbers. Pointing at a key or at a number of a vector shows it, a click keeps it; the page is not told. Events:
+ * "asked": index of the token that was pressed; "step": the step that was selected.
+ *
+ * @typedef {object} WalkthroughData
+ * @property {string[]} tokens
+ * @property {number} asked index of the query token
+ * @property {number} layer
+ * @property {number} head
+ * @property {number} width of the head
+ * @property {string} address F32 queries, keys, values "time width", raw, scaled, weights "query key" (NaN where
+ *    masked), mixed "query width"; see explorer/inspection/attention/logit_lens.py
+ * @property {number} step 0 to 6
+ * @property {"letter" | "token" | "word"} unit
+ * @property {string} colour CSS variable
+ * @property {string} file
+ * @property {boolean} [turned] whether queries and keys are rotated (rotary positions); without it the formulas leave
+ *    it open
+ */
+import {
+  COLUMNS,
+  MASK,
+  QUERY,
+  SCALE,
+  SOFTMAX,
+  STEPS,
+  VALUES,
+  caption,
+  largestKey,
+  filledFormula,
+  generalFormula,
+  largestComponent,
+  formulaText,
+  quoteToken,
+  stepNote,
+  scales,
+  sentence,
+  table,
+  walkOf,
+} from "./math.js";
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { icon, node, tint } from "../../shared/runtime/dom.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { pointerPosition as inside } from "../../shared/runtime/pointer.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { Theme } from "../../shared/runtime/theme.js";
+import { drawing } from "./export.js";
+import { Keys } from "./key_rows.js";
+import { grid, paint, palette, picture, placeAt, pictureCaption } from "./pictures.js";
+
+const NARROW = 860,
+  BETWEEN = 40; // px from which on the keys are beside the picture, and how far from it
+const SIGHT = 24,
+  SIGHT_BELOW = 14; // keys in sight at once: beside the picture, and below it
+const [TALL, LOW, TALLEST, TALLEST_ABOVE] = [370, 280, 620, 420]; // px of the picture: at least beside the keys and above them, at most
+const [PLACE, VALUE, LETTER] = [34, 78, 9.7]; // px of a row before its token and after its bar, and of a letter of the token
+const TROUBLE = "The numbers of this head did not arrive. Reload the page to ask for them again.";
+const rowHigh = (count) => (count <= 6 ? 56 : count <= 8 ? 44 : count <= 12 ? 34 : count <= 16 ? 28 : 22);
+
+function setText(place, text) {
+  if (place.textContent !== text) place.textContent = text;
+}
+
+/** A formula as elements. */
+function shown(parts) {
+  return parts.map((part) => {
+    if (typeof part === "string") return part;
+    if (part.v) return node("i", {}, part.v);
+    if (part.sub) return node("sub", {}, ...shown(part.sub));
+    if (part.sup) return node("sup", {}, ...shown(part.sup));
+    if (part.root) return node("span", { class: "root" }, "√", node("span", {}, ...shown(part.root)));
+    if (part.result) return node("b", {}, ...shown(part.result));
+    return node("span", { class: "over" }, ...part.over.map((line) => node("span", {}, ...shown(line))));
+  });
+}
+
+/** A line that holds a formula, made again only where it says something else. */
+class Formula {
+  constructor(name) {
+    this.root = node("div", { class: name });
+  }
+
+  write(parts) {
+    const text = formulaText(parts);
+    if (text !== this.text) this.root.replaceChildren(...shown(parts));
+    return (this.text = text);
+  }
+}
+
+export default defineComponent((place) => {
+  const chips = node("div", { class: "chips", role: "group", "aria-label": "Who asks" });
+  const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Who asks"), chips);
+  const steps = STEPS.map((name, i) => {
+    const made = node(
+      "button",
+      { type: "button", class: "step" },
+      node("span", { class: "number" }, String(i + 1)),
+      node("span", { class: "name" }, name),
+    );
+    made.onclick = () => go(i);
+    return made;
+  });
+  const [back, next] = [
+    { label: "Back", name: "arrow_back", by: -1 },
+    { label: "Next", name: "arrow_forward", by: 1 },
+  ].map(({ label, name, by }) => {
+    const made = node(
+      "button",
+      { type: "button", class: "lineage-button" },
+      ...(by < 0 ? [icon(name), label] : [label, icon(name)]),
+    );
+    made.onclick = () => go(step() + by);
+    return made;
+  });
+  const rail = node(
+    "div",
+    { class: "rail" },
+    node("div", { class: "steps", role: "group", "aria-label": "The seven steps" }, ...steps),
+    node("div", { class: "turns" }, back, next),
+  );
+  const heading = node("h3", { class: "finding", "aria-live": "polite" }),
+    note = node("p", { class: "note" });
+  const rule = new Formula("rule"),
+    sum = new Formula("sum");
+  const title = node("h4", { class: "title" }),
+    canvas = node("canvas", { class: "picture", role: "img" }),
+    words = node("p", { class: "reading" });
+  const lens = node("div", { class: "lens" }, title, node("div", { class: "frame" }, canvas), words);
+  const keys = new Keys({ keep: (at) => walk && keep(at), point: (at) => walk && step() !== QUERY && point(at) });
+  const trouble = node("p", { class: "trouble", role: "status" });
+  place.replaceChildren(
+    askers,
+    rail,
+    heading,
+    node("div", { class: "formula" }, rule.root, sum.root),
+    note,
+    node("div", { class: "stage" }, lens, keys.root),
+    trouble,
+  );
+
+  const asked = new SyncedValue(),
+    walked = new SyncedValue();
+  const theme = new Theme(place, () => {
+    look = null;
+    drawn = "";
+    soon();
+  });
+  /** @type {WalkthroughData | null} */
+  let data = null,
+    found = null,
+    trigger,
+    walk = null,
+    scale = null,
+    look = null,
+    size = null;
+  let buttons = [],
+    built = "",
+    fitted = "",
+    drawn = "",
+    turned = -1,
+    waiting = 0,
+    turn = 0; // what was made for which text, room, step; frames and requests
+  let kept = null,
+    hovered = null,
+    keptPlace = null,
+    hoveredPlace = null; // keys, and numbers of their vectors
+
+  const step = () => Math.max(0, Math.min(STEPS.length - 1, walked.value ?? 0));
+  const asking = () => Math.max(0, Math.min(data.tokens.length - 1, asked.value ?? 0));
+  const selectedKey = () => kept ?? walk.favourite;
+  const soon = () => {
+    waiting ||= requestAnimationFrame(show);
+  };
+  const forget = () => {
+    [kept, hovered, keptPlace, hoveredPlace] = [null, null, null, null];
+  };
+
+  function go(to) {
+    if (to < 0 || to >= STEPS.length || to === step()) return;
+    walked.set(to);
+    trigger("step", to);
+    soon();
+  }
+
+  function setQuery(at) {
+    if (at === asking()) return;
+    asked.set(at);
+    trigger("asked", at);
+    forget();
+    soon();
+  }
+
+  function keep(at) {
+    if (step() === QUERY) return setQuery(at);
+    kept = at;
+    soon();
+  }
+
+  function point(at) {
+    if (at === hovered) return;
+    hovered = at;
+    soon();
+  }
+
+  /** Buttons of the tokens, made once for a text. */
+  function build() {
+    const { tokens, unit } = data,
+      now = JSON.stringify([tokens, unit]);
+    if (now === built) return;
+    built = now;
+    drawn = "";
+    buttons = tokens.map((token, i) => {
+      const made = node("button", { type: "button", class: "chip", tabindex: -1 }, tokenLabel(token));
+      made.ariaLabel = `${quoteToken(token)}, ${unit} ${i + 1}, asks`;
+      return made;
+    });
+    chips.replaceChildren(...buttons);
+    keys.build(tokens);
+  }
+
+  /** Sizes that depend on the text and the room alone: no step moves what is below. */
+  function fitIn() {
+    const wide = place.clientWidth,
+      { tokens, width } = data,
+      now = JSON.stringify([wide, built, width]);
+    if (now === fitted || !wide) return;
+    fitted = now;
+    drawn = "";
+    const stacked = wide < NARROW,
+      count = tokens.length,
+      row = rowHigh(count),
+      inSight = Math.min(count, stacked ? SIGHT_BELOW : SIGHT);
+    const list = Math.max(row * inSight, stacked ? 0 : 240),
+      room = stacked ? LOW : Math.max(TALL, list);
+    const lensWide = stacked ? wide : Math.floor((wide - BETWEEN) * 0.54),
+      keysWide = stacked ? wide : wide - BETWEEN - lensWide;
+    const tiles = grid(width, lensWide, room).high,
+      high = Math.min(stacked ? TALLEST_ABOVE : TALLEST, Math.max(tiles, room) + 8);
+    const token = Math.min(
+      wide < 500 ? 84 : 120,
+      Math.max(24, ...tokens.map((text) => Math.ceil(LETTER * [...tokenLabel(text)].length) + 4)),
+    );
+    const left = PLACE + token + 8,
+      track = Math.max(60, keysWide - left - VALUE);
+    size = { lens: lensWide, room, high, tiles, row, count, left, track };
+    for (const [name, value] of Object.entries({ row, left, track, token, lens: lensWide, high, list }))
+      place.style.setProperty(`--${name}`, `${value}px`);
+    place.classList.toggle("few", count <= SIGHT);
+  }
+
+  function show() {
+    waiting = 0;
+    if (!data) return;
+    const at = step();
+    build();
+    fitIn();
+    if (at !== turned) turnTo(at);
+    if (!found || !size) return;
+    if (walk?.arrays !== found.arrays || walk.wanted !== asking()) {
+      walk = Object.assign(walkOf(found.arrays, asking()), { arrays: found.arrays, wanted: asking() });
+      walk.favourite = largestKey(walk);
+      scale = scales(found.arrays);
+      drawn = "";
+    }
+    look ??= palette(theme.colour, data.colour);
+    const state = `${at} ${walk.asked}`,
+      other = state !== drawn;
+    drawn = state;
+    if (other) showTokens(at);
+    follow(at);
+    if (other) keys.reveal(at === QUERY ? walk.asked : selectedKey());
+  }
+
+  function turnTo(at) {
+    turned = at;
+    steps.forEach((one, i) => {
+      if (i === at) one.setAttribute("aria-current", "step");
+      else one.removeAttribute("aria-current");
+      one.classList.toggle("done", i < at);
+    });
+    back.setAttribute("aria-disabled", at === 0); // not disabled: that would take the focus away, and with it the arrow keys
+    next.setAttribute("aria-disabled", at === STEPS.length - 1);
+  }
+
+  const scene = (at) => ({ given: data, arrays: found.arrays, walk, step: at, scale, look, size });
+
+  /** What the step and the one who asks decide. */
+  function showTokens(at) {
+    place.dataset.step = STEPS[at].toLowerCase();
+    buttons.forEach((chip, i) => {
+      chip.setAttribute("aria-pressed", i === walk.asked);
+      chip.tabIndex = i === walk.asked ? 0 : -1;
+      chip.classList.toggle("hidden", at >= MASK && Number.isNaN(walk.weights[i]));
+    });
+    revealChip(buttons[walk.asked]);
+    keys.show(scene(at));
+    const numbers = Array.from({ length: walk.width }, (_, i) => i + 1);
+    saveMenu(place, {
+      svg: () =>
+        drawing(
+          { ...scene(at), key: selectedKey(), place: keptPlace ?? (at === VALUES ? largestComponent(walk) : -1) },
+          tall(at),
+        ),
+      csv: () => toCsv([...COLUMNS, ...numbers], table(walk, data.tokens)),
+      file: `${data.file}-${STEPS[at].toLowerCase()}`,
+    });
+  }
+
+  function revealChip(chip) {
+    const from = chip.offsetLeft - buttons[0].offsetLeft,
+      { scrollLeft, clientWidth } = chips;
+    if (from < scrollLeft || from + chip.offsetWidth > scrollLeft + clientWidth)
+      chips.scrollLeft = from - (clientWidth - chip.offsetWidth) / 2;
+  }
+
+  /** A vector of many numbers may be higher than its frame, which then scrolls. */
+  const tall = (at) => (at < SCALE || at === VALUES ? Math.max(size.high, size.tiles) : size.high);
+
+  /** What the pointer or the focus is on, else what was kept. */
+  function follow(at) {
+    const on = hovered ?? selectedKey(),
+      spot = hoveredPlace ?? keptPlace,
+      framed = spot ?? (at === VALUES ? largestComponent(walk) : -1);
+    const seen = { ...scene(at), key: on, place: framed };
+    setText(heading, sentence(walk, at, on, data));
+    rule.write(generalFormula(walk, at, data));
+    const text = sum.write(filledFormula(walk, at, on, Math.max(0, framed)));
+    setText(note, stepNote(walk, at, data));
+    setText(title, at >= SOFTMAX && !walk.seen.length ? "" : caption(walk, at, on, data));
+    paint(canvas, picture(seen, size.lens, size.high), look, size.lens, tall(at));
+    const label = `${title.textContent}: ${text}`;
+    if (canvas.ariaLabel !== label) canvas.ariaLabel = label;
+    setText(words, pictureCaption({ ...seen, place: spot ?? -1 }));
+    keys.mark(at === QUERY ? -1 : on, at === QUERY ? walk.asked : selectedKey());
+  }
+
+  // The pointer and the keyboard.
+
+  const chipAt = (event) => buttons.findIndex((one) => one.contains(event.target));
+  chips.addEventListener("click", (event) => {
+    const at = chipAt(event);
+    if (walk && at >= 0) setQuery(at);
+  });
+
+  function keyAt(event) {
+    const at = step();
+    if (!walk || at === SCALE || at === MASK || at === SOFTMAX) return null;
+    const { x, y } = inside(event, canvas),
+      place = placeAt(grid(walk.width, size.lens, size.room), walk.width, x, y);
+    return place < 0 ? null : place;
+  }
+  function spot(at) {
+    canvas.style.cursor = at === null ? "" : "pointer";
+    if (at === hoveredPlace) return;
+    hoveredPlace = at;
+    soon();
+  }
+  canvas.addEventListener("pointermove", (event) => spot(keyAt(event)));
+  canvas.addEventListener("pointerleave", () => spot(null));
+  canvas.addEventListener("click", (event) => {
+    const at = keyAt(event);
+    keptPlace = at === keptPlace ? null : at;
+    soon();
+  });
+
+  place.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || !walk) return;
+    const sideways = { ArrowLeft: -1, ArrowRight: 1 }[event.key],
+      ends = { Home: -Infinity, End: Infinity }[event.key];
+    const upright = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? ends,
+      clamp = (at) => Math.max(0, Math.min(buttons.length - 1, at));
+    if (chips.contains(event.target) && (sideways ?? ends)) {
+      const at = clamp(chipAt(event) + (sideways ?? ends));
+      setQuery(at);
+      buttons[at].focus();
+    } else if (keys.list.contains(event.target) && upright) {
+      const at = clamp(keys.at(event) + upright);
+      keep(at);
+      keys.rows[at].root.focus();
+    } else if (sideways) go(step() + sideways);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  const sized = new ResizeObserver(soon);
+  sized.observe(place);
+  const redraw = () => {
+    drawn = "";
+    soon();
+  }; // with the fonts that were not there yet
+  document.fonts?.addEventListener("loadingdone", redraw);
+
+  function receive(given) {
+    asked.receive(given.asked);
+    walked.receive(given.step);
+  }
+
+  /** What was there stays until the numbers of the new are here. */
+  async function loadData(given) {
+    const mine = ++turn;
+    try {
+      const numbers = await loadArrays(given.address);
+      if (mine !== turn) return;
+      if (found) receive(given);
+      if (numbers !== found?.arrays) forget();
+      if (given.colour !== data.colour) look = null;
+      data = given;
+      found = { arrays: numbers };
+      drawn = "";
+      setText(trouble, "");
+    } catch {
+      if (mine === turn) setText(trouble, TROUBLE);
+    }
+    place.classList.toggle("waiting", !found);
+    soon();
+  }
+
+  return {
+    show(/** @type {WalkthroughData} */ given, { setTriggerValue }) {
+      trigger = setTriggerValue;
+      if (!found) {
+        receive(given);
+        data = given; // its room is kept before its numbers are here
+      }
+      tint(place, given.colour);
+      place.classList.toggle("waiting", !found);
+      loadData(given);
+      soon();
+    },
+    close() {
+      turn++;
+      cancelAnimationFrame(waiting);
+      sized.disconnect();
+      document.fonts?.removeEventListener("loadingdone", redraw);
+    },
+  };
+});

@@ -1,0 +1,97 @@
+/* The arithmetic of the beam-search tree. No DOM; tested in tests/static/beam_search.test.mjs.
+   A node = {step, parent, token, kept, ended, log, score}; `parent` and every other index count within one width. */
+
+const WHOLE = 14; // tokens up to which a sequence is written out in a sentence
+
+/** The nodes of one width from the arrays of all. */
+export function readNodes({ nodes, logs }, [from, to]) {
+  return Array.from({ length: to - from }, (_, i) => {
+    const [step, parent, token, kept, ended] = nodes.data.subarray(5 * (from + i), 5 * (from + i) + 5);
+    const [log, score] = logs.data.subarray(2 * (from + i), 2 * (from + i) + 2);
+    return { step, parent, token, kept: kept === 1, ended: ended === 1, log, score };
+  });
+}
+
+/** For each step its nodes, the likeliest sequence first: sequences are sorted by score. */
+export function columns(nodes) {
+  const found = [];
+  nodes.forEach(({ step }, at) => (found[step - 1] ??= []).push(at));
+  return found.map((places) => [...places].sort((a, b) => nodes[b].score - nodes[a].score || a - b));
+}
+
+/** The places from the first token to this one. */
+export function path(nodes, at) {
+  const found = [];
+  for (let place = at; place >= 0; place = nodes[place].parent) found.unshift(place);
+  return found;
+}
+
+/** What is written up to a node, without its end. */
+export const sequence = (nodes, at, tokens) =>
+  path(nodes, at)
+    .filter((place) => !nodes[place].ended)
+    .map((place) => tokens[nodes[place].token])
+    .join("");
+
+/** What there is at the end: what was kept, the likeliest first, then what had ended and was pushed out later. */
+export function finalNodes(nodes, best, most = 8) {
+  const out = nodes
+    .map((_, at) => at)
+    .filter((at) => nodes[at].kept && nodes[at].ended && !best.includes(at))
+    .sort((a, b) => nodes[b].score - nodes[a].score);
+  return [...best.map((at) => ({ at, pushed: false })), ...out.map((at) => ({ at, pushed: true }))].slice(0, most);
+}
+
+/** Where an arrow leads: left to what a node goes on from, right to the best that goes on from it, up and down its step. */
+export function moveNode(at, key, nodes, steps) {
+  if (at === null)
+    return key.startsWith("Arrow") || key === "Home" ? steps[0][0] : key === "End" ? steps.at(-1)[0] : null;
+  const { step, parent } = nodes[at],
+    column = steps[step - 1],
+    row = column.indexOf(at);
+  if (key === "ArrowUp") return column[Math.max(0, row - 1)];
+  if (key === "ArrowDown") return column[Math.min(column.length - 1, row + 1)];
+  if (key === "ArrowLeft") return parent < 0 ? at : parent;
+  if (key === "ArrowRight") return (steps[step] ?? []).find((next) => nodes[next].parent === at) ?? at;
+  if (key === "Home") return steps[0][0];
+  if (key === "End") return steps.at(-1)[0];
+  return null;
+}
+
+/** A log-probability with a true minus: two digits, three where it is near 0. */
+export function formatLog(value) {
+  if (value > -0.0005) return "0";
+  return value.toFixed(value > -0.095 ? 3 : 2).replace("-", "−");
+}
+
+const verdictOf = (text, right) => (right === null ? "" : text === right ? "right" : "wrong");
+
+/** What this width brings. `found` = {text, score} of the best; `greedy` that of width 1; `right` a text or null. */
+export function headingText(width, found, greedy, right) {
+  const said = [...found.text].length > WHOLE ? "" : ` ${found.text || "nothing"}`,
+    verdict = verdictOf(found.text, right),
+    at = formatLog(found.score);
+  const is = (word) => (word ? `, which is ${word}` : "");
+  if (width === 1)
+    return `Greedy decoding${said ? ` writes${said}` : ""} ${said ? "at" : "ends at"} log-probability ${at}${is(verdict)}.`;
+  if (found.text === greedy.text)
+    return `With width ${width} beam search ends with what greedy decoding writes${said && `:${said}`}, at log-probability ${at}${is(verdict)}.`;
+  const less = found.score < greedy.score,
+    before = verdictOf(greedy.text, right);
+  const both =
+    verdict && (verdict === before ? ` Both are ${verdict}.` : ` It is ${verdict}; the greedy one is ${before}.`);
+  return `With width ${width} beam search ends with a ${less ? "less likely" : "likelier"} sequence than greedy decoding${said && `,${said}`}: log-probability ${at} against ${formatLog(greedy.score)}.${both}`;
+}
+
+/** Everything about one node, in words. */
+export function describeNode(nodes, at, tokens, column) {
+  const { step, parent, token, kept, ended, log, score } = nodes[at],
+    before = parent < 0 ? "" : sequence(nodes, parent, tokens);
+  const what = ended ? "the end" : `“${tokens[token]}”`,
+    after = before ? ` after “${before}”` : "";
+  const share = Math.exp(log),
+    p = share < 0.005 ? "<0.01" : share >= 0.995 ? ">0.99" : share.toFixed(2);
+  const rank = column.indexOf(at) + 1,
+    fate = kept ? "kept" : "dropped";
+  return `Step ${step}, rank ${rank}: ${what}${after} has probability ${p}. Log-probability ${formatLog(log)}, of the whole sequence ${formatLog(score)}; ${fate}.`;
+}

@@ -1,0 +1,348 @@
+/**
+ * Draw beam search as a tree, step by step, for every width from 1 (greedy decoding) to 8; the slider works without
+ * the server. Hover shows the path of a node, a click keeps it, arrow keys move, Esc releases. Event "width": where
+ * the slider was released.
+ *
+ * @typedef {object} BeamSearchData
+ * @property {string} title
+ * @property {string} colour CSS variable
+ * @property {string} source
+ * @property {string | null} right the correct target
+ * @property {string[]} tokens
+ * @property {number} width
+ * @property {number[]} starts where each width begins in the arrays, and the end
+ * @property {number[][]} best for each width the nodes that were kept to the end
+ * @property {string} address "nodes" (I32 "nodes 5") and "logs" (F32 "nodes 2")
+ * @property {string} file
+ */
+import {
+  describeNode,
+  columns,
+  finalNodes,
+  headingText,
+  formatLog,
+  moveNode,
+  path,
+  sequence,
+  readNodes,
+} from "./math.js";
+import { branchWidth } from "../../shared/charts/value_scale.js";
+import { setText, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const [BOX, GAP, ROW, HIGH, TOP] = [100, 30, 34, 28, 26]; // px: a node and what is between two, a row, a node's height, the head
+const left = ({ step }) => 2 + (step - 1) * (BOX + GAP);
+
+/** The branch between two nodes, from the right of one to the left of the other. */
+const branch = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + GAP / 2} ${to} ${x + GAP} ${to}`;
+
+export default defineComponent((place) => {
+  const title = node("span", { class: "name" }),
+    source = node("span", { class: "source" });
+  const slider = node("input", {
+    type: "range",
+    class: "slider",
+    min: 1,
+    max: 8,
+    step: 1,
+    "aria-label": "Width of the beam",
+  });
+  const meter = node("output", { class: "meter" });
+  const control = node("label", { class: "control" }, node("span", {}, "Width of the beam"), slider, meter);
+  const said = node("h3", { class: "finding", "aria-live": "polite" });
+  const tree = svgNode("svg", { class: "tree" });
+  const scroller = node("div", { class: "scroller", role: "application", tabindex: 0 }, tree);
+  const words = node("p", { class: "words", role: "status" });
+  const ends = node("div", { class: "ends" });
+  const widths = node("div", { class: "widths" });
+  const head = node("div", { class: "head" }, node("span", { class: "dot" }), title, source);
+  const caption = node(
+    "p",
+    { class: "lineage-caption" },
+    "From above: the likeliest sequences of each step, of those that had not ended before. Box: a token and the log-probability of the sequence that ends there, at width 1 the token’s probability; bar: the token’s probability. Dashed: dropped, the best of them only. Round: ended. Bold: the way to the best.",
+  );
+  place.replaceChildren(head, control, said, scroller, words, node("div", { class: "lists" }, ends, widths), caption);
+
+  const width = new SyncedValue();
+  /** @type {BeamSearchData | null} */
+  let data = null,
+    trigger,
+    all = null,
+    nodes = [],
+    steps = [],
+    best = [],
+    at = null,
+    kept = false;
+
+  slider.oninput = () => {
+    width.set(Number(slider.value));
+    present();
+  };
+  slider.onchange = () => trigger("width", Number(slider.value));
+  const nodeAt = (event) => {
+    const found = event.target.closest?.("[data-at]");
+    return found ? Number(found.dataset.at) : null;
+  };
+  for (const area of [scroller, ends]) {
+    area.addEventListener("pointerover", (event) => {
+      if (!kept) point(nodeAt(event));
+    });
+    area.addEventListener("pointerleave", () => {
+      if (!kept) point(null);
+    });
+    area.addEventListener("click", (event) => {
+      const here = nodeAt(event);
+      kept = here !== null && !(kept && here === at);
+      point(kept || area === scroller ? here : null);
+      if (kept && area === ends) scrollTo(here);
+    });
+  }
+  place.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    if (event.key === "Escape") {
+      kept = false;
+      return point(null);
+    }
+    if (event.target !== scroller || !nodes.length || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") kept = at !== null && !kept;
+    else {
+      const next = moveNode(at, event.key, nodes, steps);
+      if (next === null) return;
+      kept = true;
+      point(next);
+      scrollTo(next);
+    }
+    event.preventDefault();
+    point(at);
+  });
+
+  /** Into sight, and not a px further. */
+  function scrollTo(one) {
+    const x = left(nodes[one]),
+      { scrollLeft, clientWidth } = scroller;
+    if (x - GAP < scrollLeft) scroller.scrollLeft = x - GAP;
+    else if (x + BOX + GAP > scrollLeft + clientWidth) scroller.scrollLeft = x + BOX + GAP - clientWidth;
+  }
+
+  /** Of one width: its best as {at, text, score}. */
+  function bestOf(one) {
+    const own = readNodes(all, [data.starts[one - 1], data.starts[one]]),
+      first = data.best[one - 1][0];
+    return { text: sequence(own, first, data.tokens), score: own[first].score };
+  }
+
+  function present() {
+    const here = width.value,
+      greedy = bestOf(1);
+    slider.value = here;
+    slider.style.setProperty("--at", (here - 1) / 7);
+    setText(meter, here === 1 ? "1, greedy" : String(here));
+    nodes = readNodes(all, [data.starts[here - 1], data.starts[here]]);
+    steps = columns(nodes);
+    best = data.best[here - 1];
+    setText(said, headingText(here, bestOf(here), greedy, data.right));
+    paint();
+    list();
+    [at, kept] = [null, false];
+    point(null);
+    saveMenu(place, { svg: () => svgOf(tree), csv: table, file: `${data.file}-width-${here}` });
+  }
+
+  function paint() {
+    const rows = Math.max(...Array.from({ length: 8 }, (_, i) => most(i))),
+      way = new Set(path(nodes, best[0]));
+    const wide = 4 + steps.length * (BOX + GAP) - GAP,
+      high = TOP + rows * ROW + 2;
+    tree.setAttribute("width", wide);
+    tree.setAttribute("height", high);
+    const y = new Map(steps.flatMap((column) => column.map((one, row) => [one, TOP + row * ROW + ROW / 2])));
+    const state = (one) =>
+      `${nodes[one].kept ? "kept" : "dropped"}${way.has(one) ? " best" : ""}${nodes[one].ended ? " ended" : ""}`;
+    const order = nodes.map((_, one) => one).sort((a, b) => Number(way.has(a)) - Number(way.has(b))); // the way to the best lies on top
+    tree.replaceChildren(
+      ...steps.map((_, i) =>
+        text({ x: left({ step: i + 1 }) + BOX / 2, y: 14, "text-anchor": "middle", class: "step" }, i + 1),
+      ),
+      ...order
+        .filter((one) => nodes[one].parent >= 0)
+        .map((one) =>
+          svgNode("path", {
+            d: branch(left(nodes[one]) - GAP, y.get(nodes[one].parent), y.get(one)),
+            class: `branch ${state(one)}`,
+            "data-to": one,
+            "stroke-width": nodes[one].kept ? branchWidth(Math.exp(nodes[one].log)) : 1,
+          }),
+        ),
+      ...order.map((one) => box(one, y.get(one), state(one))),
+    );
+    tree.setAttribute("aria-hidden", "true");
+    scroller.ariaLabel = `${data.title}, ${data.source}: the tree of beam search with width ${width.value}. Arrow keys move, Escape lets go.`;
+  }
+
+  /** The most nodes at a step of this width: the tree keeps its height whatever the width. */
+  function most(one) {
+    const counts = [];
+    for (let i = data.starts[one]; i < data.starts[one + 1]; i++)
+      counts[all.nodes.data[5 * i]] = (counts[all.nodes.data[5 * i]] ?? 0) + 1;
+    return Math.max(0, ...counts.filter(Boolean));
+  }
+
+  const text = (attributes, content) => svgNode("text", attributes, String(content));
+
+  function box(one, middle, state) {
+    const { token, ended, log, score } = nodes[one],
+      x = left(nodes[one]),
+      p = Math.exp(log),
+      top = middle - HIGH / 2;
+    return svgNode(
+      "g",
+      { class: `node ${state}`, "data-at": one },
+      svgNode("rect", { class: "box", x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
+      svgNode("rect", { class: "bar", x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
+      text(
+        { x: x + 9, y: middle + 3, class: data.tokens[token].length > 1 ? "token long" : "token" },
+        data.tokens[token],
+      ),
+      text(
+        { x: x + BOX - 9, y: middle + 3, "text-anchor": "end", class: "log" },
+        width.value === 1 ? share(p) : formatLog(score),
+      ),
+    );
+  }
+
+  /** Everything that follows the pointer. */
+  function point(one) {
+    at = one;
+    const way = new Set(one === null ? [] : path(nodes, one));
+    tree.classList.toggle("pointing", one !== null);
+    for (const element of tree.querySelectorAll(".node"))
+      element.classList.toggle("lit", way.has(Number(element.dataset.at)));
+    for (const element of tree.querySelectorAll(".branch"))
+      element.classList.toggle("lit", way.has(Number(element.dataset.to)));
+    for (const element of ends.querySelectorAll("[data-at]"))
+      element.classList.toggle("lit", Number(element.dataset.at) === one);
+    const hint = kept ? " Esc or a click lets go." : " A click keeps it.";
+    setText(
+      words,
+      one === null
+        ? "Point at a token, or use the arrow keys."
+        : describeNode(nodes, one, data.tokens, steps[nodes[one].step - 1]) + hint,
+    );
+  }
+
+  const verdict = (written) => (data.right === null ? "" : written === data.right ? "✓ right" : "✗ wrong");
+
+  function list() {
+    const row = (cells, attributes = {}) =>
+      node(
+        "tr",
+        attributes,
+        ...cells.map((cell, i) => node("td", { class: ["rank", "written", "number", "verdict"][i] }, cell)),
+      );
+    ends.replaceChildren(
+      node(
+        "table",
+        {},
+        node("caption", {}, "At the end, by log-probability"),
+        node(
+          "tbody",
+          {},
+          ...finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
+            const written = sequence(nodes, one, data.tokens),
+              open = nodes[one].ended ? "" : " …";
+            return row(
+              [
+                i ? String(i + 1) : "best",
+                `${written || "nothing"}${open}`,
+                formatLog(nodes[one].score),
+                `${verdict(written)}${pushed ? ", pushed out" : ""}`.replace(/^, /, ""),
+              ],
+              { "data-at": one, class: i ? null : "best" },
+            );
+          }),
+        ),
+      ),
+    );
+    widths.replaceChildren(
+      node(
+        "table",
+        {},
+        node("caption", {}, "The best of every width"),
+        node(
+          "tbody",
+          {},
+          ...data.best.map((_, i) => {
+            const found = bestOf(i + 1);
+            return row(
+              [i ? String(i + 1) : "greedy", found.text || "nothing", formatLog(found.score), verdict(found.text)],
+              { class: i + 1 === width.value ? "best" : null },
+            );
+          }),
+        ),
+      ),
+    );
+  }
+
+  function table() {
+    const rows = data.best.flatMap((_, i) => {
+      const own = readNodes(all, [data.starts[i], data.starts[i + 1]]),
+        way = new Set(path(own, data.best[i][0]));
+      return own.map((one, here) => [
+        i + 1,
+        one.step,
+        sequence(own, here, data.tokens),
+        data.tokens[one.token],
+        Number(Math.exp(one.log).toPrecision(5)),
+        Number(one.log.toPrecision(6)),
+        Number(one.score.toPrecision(6)),
+        Number(one.kept),
+        Number(one.ended),
+        Number(way.has(here)),
+      ]);
+    });
+    return toCsv(
+      [
+        "width",
+        "step",
+        "sequence",
+        "token",
+        "probability",
+        "log-probability",
+        "of the sequence",
+        "kept",
+        "ended",
+        "on the way to the best",
+      ],
+      rows,
+    );
+  }
+
+  return {
+    show(/** @type {BeamSearchData} */ given, { setTriggerValue }) {
+      trigger = setTriggerValue;
+      const same = data?.address === given.address && data?.title === given.title,
+        before = width.value;
+      width.receive(given.width);
+      data = given;
+      tint(place, data.colour);
+      setText(title, data.title);
+      setText(source, `reads ${data.source}`);
+      if (same && all) return width.value === before ? undefined : present();
+      loadArrays(data.address).then(
+        (arrived) => {
+          if (data !== given) return;
+          all = arrived;
+          present();
+          scroller.scrollLeft = 0;
+        },
+        () => setText(words, "The tree did not arrive. Reload the page to try again."),
+      );
+    },
+  };
+});
+
+const share = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));

@@ -1,0 +1,78 @@
+/* Place the boxes and arrows of the block as in figure 1 of Vaswani et al. 2017, in one column or two. No DOM.
+
+   boxes: [{name, column, row, kind}], rows counted from 1 at the bottom; arrows: [{flow, start, end, way}]. */
+
+const PITCH = 60,
+  BOX = 36,
+  ROUND = 24; // px from row to row; heights of a box and of the circle of a sum
+const FOOT = 74,
+  TOP = 44,
+  EDGE = 4; // px below the first row and above the last, and at the sides
+
+/** {width, height, boxes: {name: {x, y, w, h}}, arrows: [{d, x, y, anchor}]}: paths from bottom to top, and where their shape is written. */
+export function layOut(boxes, arrows, width) {
+  const columns = 1 + Math.max(...boxes.map(({ column }) => column)),
+    rows = Math.max(...boxes.map(({ row }) => row));
+  const each = width / columns,
+    side = columns > 1 && each < 200 ? 16 : 24,
+    gap = columns > 1 ? side : 0,
+    w = each - 2 * EDGE - side - gap;
+  const height = FOOT + TOP + (rows - 1) * PITCH + BOX,
+    found = {};
+  for (const { name, column, row, kind } of boxes) {
+    const x = column === 0 ? EDGE + side + w / 2 : width - EDGE - side - w / 2;
+    const round = kind === "sum";
+    found[name] = {
+      x,
+      y: height - FOOT - BOX / 2 - (row - 1) * PITCH,
+      w: round ? ROUND : w,
+      h: round ? ROUND : BOX,
+      column,
+    };
+  }
+  const ways = arrows.map(({ start, end, way }) => route(found[start], found[end], way, side, w, width));
+  return { width, height, boxes: found, arrows: ways };
+}
+
+function route(from, to, way, side, w, width) {
+  if (way === "residual") {
+    const out = to.column === 0 ? -1 : 1,
+      x = to.x + out * (w / 2 + side - 6),
+      leave = from.y - from.h / 2 - 9;
+    return {
+      d: `M${from.x} ${leave}H${x}V${to.y}H${to.x + out * (to.w / 2)}`,
+      x: x - out * 4,
+      y: (leave + to.y) / 2,
+      anchor: null,
+    };
+  }
+  if (way === "cross") {
+    const top = from.y - from.h / 2,
+      middle = width / 2;
+    return {
+      d: `M${from.x} ${top}V${top - 18}H${middle}V${to.y}H${to.x - to.w / 2}`,
+      x: middle,
+      y: to.y,
+      anchor: null,
+    };
+  }
+  const x = (from ?? to).x,
+    low = from ? from.y - from.h / 2 : to.y + to.h / 2 + 30,
+    high = to ? to.y + to.h / 2 : from.y - from.h / 2 - 30;
+  const left = (from ?? to).column === 1;
+  return { d: `M${x} ${low}V${high}`, x: x + (left ? -9 : 9), y: (low + high) / 2, anchor: left ? "end" : "start" };
+}
+
+/** What follows in the order of the keys: boxes and arrows from the bottom to the top, column by column. */
+export function focusOrder(layout, boxes, arrows) {
+  const places = [
+    ...boxes.map((box, i) => ({ kind: "box", i, column: box.column, y: layout.boxes[box.name].y })),
+    ...arrows.map((arrow, i) => ({
+      kind: "arrow",
+      i,
+      column: layout.boxes[arrow.end || arrow.start].column,
+      y: layout.arrows[i].y + (arrow.way === "up" ? 0 : 1),
+    })),
+  ];
+  return places.sort((a, b) => a.column - b.column || b.y - a.y);
+}

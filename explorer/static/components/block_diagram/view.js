@@ -1,0 +1,255 @@
+/**
+ * Draw a Transformer block as a diagram; every box and every arrow can be opened, and a panel shows its tensor. Event
+ * "set": {open, token, unit, head}; everything else happens in the browser.
+ *
+ * @typedef {object} BlockDiagramData
+ * @property {any[]} boxes {name, title, column, row, kind, flows, parameters, count}
+ * @property {any[]} arrows {flow, start, end, way}
+ * @property {Record<string, any>} flows by name {title, made, ins, parameters, tap, rows, columns, offset, same}
+ * @property {Record<string, number[]>} parameters shape by name
+ * @property {Record<string, string[]>} names {text: tokens}
+ * @property {number} total
+ * @property {string} address arrays "flow:NAME" and "weight:NAME"
+ * @property {any} chosen {open, token, unit, head}
+ * @property {any} usual the default of `chosen`
+ * @property {string} title
+ * @property {string} file
+ */
+import { shapeWords } from "./math.js";
+import { layOut, focusOrder } from "./layout.js";
+import { Panel } from "./tensor_panel.js";
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { svgNode, node } from "../../shared/runtime/dom.js";
+import { fit } from "../../shared/runtime/text_metrics.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { Theme } from "../../shared/runtime/theme.js";
+
+const LETTERS = { small: 13, usual: 15 }; // px of letters
+let count = 0;
+
+export default defineComponent((place) => {
+  const id = ++count,
+    shared = new SyncedValue(),
+    figure = svgNode("svg", { class: "diagram", role: "group" });
+  const diagram = node("div", { class: "tower" }, figure),
+    stage = node("div", { class: "stage" }, diagram);
+  place.replaceChildren(stage);
+  const theme = new Theme(place, () => paint()),
+    panel = new Panel(theme);
+  const trouble = node("p", { class: "trouble", role: "status" });
+  stage.append(panel.root);
+  place.append(trouble);
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+  const watch = new ResizeObserver(() => paint());
+  watch.observe(diagram);
+  /** @type {BlockDiagramData | null} */
+  let data = null,
+    model = null,
+    tell = null,
+    handles = [],
+    stop = null;
+
+  panel.onset = (part) => set(part);
+  const currentChoice = () => ({
+    ...shared.value,
+    open: model.flows[shared.value.open] ? shared.value.open : data.usual,
+  });
+  function set(part) {
+    const now = { ...currentChoice(), ...part };
+    shared.set(now);
+    show();
+    tell?.("set", now);
+  }
+  const boxOf = (flow) =>
+    model.boxes.find(({ flows }) => flows.includes(flow) || flows.includes(model.flows[flow]?.same));
+
+  function present(arrived) {
+    const flows = Object.fromEntries(
+      Object.entries(data.flows).map(([name, about]) => [name, { ...about, ...arrived[`flow:${name}`] }]),
+    );
+    const parameters = Object.fromEntries(
+      Object.entries(data.parameters).map(([name, shape]) => [name, arrived[`weight:${name}`] ?? { shape }]),
+    );
+    model = { flows, parameters, names: data.names, boxes: data.boxes, total: data.total };
+    figure.ariaLabel = `${data.title}: ${data.boxes.length} boxes and ${data.arrows.length} arrows. Arrow keys move, Enter opens.`;
+    paint();
+    saveMenu(diagram, { svg: () => svgOf(figure), file: `${data.file}-diagram` });
+    saveMenu(panel.root, { svg: () => panel.svg(), csv: () => panel.csv(), file: data.file });
+  }
+
+  /* ---- the diagram ---- */
+
+  function paint() {
+    const width = diagram.clientWidth;
+    if (!model || !width) return;
+    const layout = layOut(data.boxes, data.arrows, width),
+      mine = figure.contains(document.activeElement),
+      head = `block-head-${id}`;
+    figure.setAttribute("viewBox", `0 0 ${width} ${layout.height}`);
+    figure.setAttribute("height", layout.height);
+    figure.setAttribute("width", width);
+    const marker = svgNode(
+      "marker",
+      { id: head, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+      svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
+    );
+    const made = focusOrder(layout, data.boxes, data.arrows).map(({ kind, i }) =>
+      kind === "box" ? drawBox(data.boxes[i], layout) : drawArrow(data.arrows[i], layout.arrows[i], head),
+    );
+    handles = made;
+    const arrows = made.filter(({ arrow }) => arrow),
+      boxes = made.filter(({ box }) => box);
+    figure.replaceChildren(
+      svgNode("defs", {}, marker),
+      ...arrows.map(({ shape }) => shape),
+      ...boxes.map(({ shape }) => shape),
+      ...drawInputs(layout),
+    );
+    handles.forEach((one) => {
+      one.shape.setAttribute("tabindex", "-1");
+      one.shape.addEventListener("click", () => {
+        stop = one.key;
+        open(one);
+      });
+      one.shape.addEventListener("keydown", (event) => key(event, one));
+    });
+    show();
+    if (mine) handles.find(({ key }) => key === stop)?.shape.focus({ preventScroll: true });
+  }
+
+  function drawBox(box, layout) {
+    const { x, y, w, h } = layout.boxes[box.name],
+      round = box.kind === "sum",
+      size = w < 118 ? LETTERS.small : LETTERS.usual;
+    const words = round ? "+" : fit(box.title, w - 10, size, 600),
+      part = box.count && !round ? `, ${box.count.toLocaleString("en")} parameters` : "";
+    const shape = svgNode(
+      "g",
+      { class: `box ${box.kind}`, role: "button", "aria-label": `${round ? "+, " : ""}${box.title}${part}` },
+      svgNode("rect", { x: x - w / 2, y: y - h / 2, width: w, height: h, rx: round ? h / 2 : 6 }),
+      svgNode(
+        "text",
+        { x, y, "font-size": round ? 18 : size, "text-anchor": "middle", "dominant-baseline": "central" },
+        words,
+      ),
+    );
+    return {
+      box,
+      shape,
+      key: `box ${box.name}`,
+      opens: box.flows.find((flow) => data.flows[flow].made === "weights") ?? box.flows.at(-1),
+    };
+  }
+
+  function drawArrow(arrow, route, head) {
+    const flow = model.flows[arrow.flow],
+      label = flow.shape.join("×"),
+      title = { up: flow.title, residual: `Residual: ${flow.title}`, cross: `From the encoder: ${flow.title}` }[
+        arrow.way
+      ];
+    const shape = svgNode(
+      "g",
+      {
+        class: `arrow ${arrow.way}`,
+        role: "button",
+        "aria-label": `${label}, an arrow. ${title}: ${shapeWords(flow)}`,
+      },
+      svgNode("path", { class: "touch", d: route.d }),
+      svgNode("path", { class: "line", d: route.d, "marker-end": `url(#${head})` }),
+      route.anchor
+        ? svgNode(
+            "text",
+            {
+              x: route.x,
+              y: route.y,
+              "font-size": LETTERS.small,
+              "text-anchor": route.anchor,
+              "dominant-baseline": "central",
+            },
+            label,
+          )
+        : null,
+    );
+    return { arrow, shape, key: `arrow ${arrow.flow} ${arrow.end} ${arrow.way}`, opens: arrow.flow };
+  }
+
+  /** What goes in at the bottom. */
+  function drawInputs(layout) {
+    return data.arrows
+      .filter(({ start }) => !start)
+      .map(({ flow, end }) => {
+        const { x, y, w } = layout.boxes[end],
+          names = model.names[model.flows[flow].rows];
+        return svgNode(
+          "text",
+          { class: "given", x, y: y + 62, "font-size": LETTERS.small, "text-anchor": "middle" },
+          fit(names.join(names.every((name) => name.length === 1) ? "" : " "), w + 20, LETTERS.small),
+        );
+      });
+  }
+
+  function open(one) {
+    set({ open: one.opens });
+  }
+  function key(event, one) {
+    const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
+    if (by) focus(handles[Math.max(0, Math.min(handles.length - 1, handles.indexOf(one) + by))]);
+    else if (event.key === "Home" || event.key === "End") focus(handles.at(event.key === "Home" ? 0 : -1));
+    else if (event.key === "Enter" || event.key === " ") {
+      stop = one.key;
+      open(one);
+    } else return;
+    event.preventDefault();
+  }
+  function focus(one) {
+    stop = one.key;
+    tabs();
+    one.shape.focus();
+  }
+  function tabs() {
+    const here =
+      handles.find(({ key }) => key === stop) ??
+      handles.find((one) => one.opens === currentChoice().open) ??
+      handles[0];
+    for (const one of handles) one.shape.setAttribute("tabindex", one === here ? "0" : "-1");
+  }
+
+  function show() {
+    if (!model || !handles.length) return;
+    const now = currentChoice(),
+      mine = boxOf(now.open);
+    for (const { box, arrow, shape } of handles) {
+      const own = box ? box === mine : arrow.flow === now.open;
+      shape.classList.toggle("chosen", own);
+      shape.setAttribute("aria-pressed", String(own));
+    }
+    tabs();
+    panel.show(model, now);
+  }
+
+  return {
+    show(/** @type {BlockDiagramData} */ given, component) {
+      const same = data?.address === given.address && JSON.stringify(data.boxes) === JSON.stringify(given.boxes);
+      data = given;
+      place.style.setProperty("--tower", data.boxes.some(({ column }) => column) ? "480px" : "310px");
+      tell = component.setTriggerValue;
+      shared.receive(given.chosen);
+      if (same && model) return show();
+      loadArrays(given.address).then(
+        (arrived) => {
+          if (data !== given && data.address !== given.address) return;
+          trouble.textContent = "";
+          present(arrived);
+        },
+        () => {
+          trouble.textContent = "The numbers did not arrive. Reload the page to try again.";
+        },
+      );
+    },
+    close() {
+      watch.disconnect();
+    },
+  };
+});

@@ -1,0 +1,42 @@
+/* Draw the predictions of a class: a bar per choice, or columns along the numbers that can be predicted. */
+import { countBins, columns, formatNumber, countChoices } from "../../shared/charts/dot_strip_math.js";
+import { node } from "../../shared/runtime/dom.js";
+
+export function histogram({ choices, scale }) {
+  const root = node("div", { class: scale ? "columns" : "bars", role: "img" });
+  const names = choices.map(({ name }) => name);
+  const bars = (scale ? Array.from({ length: columns(scale).count }) : choices).map((choice) => {
+    const name = choice ? node("span", { class: "name" }, choice.text) : null;
+    const bar = node("i"),
+      count = node("b"),
+      row = node("div", { class: "one" }, name, node("span", { class: "track" }, bar), count);
+    root.append(row);
+    return { bar, count, row };
+  });
+  const end = (number) => node("span", {}, `${formatNumber(number)} ${scale.unit}`.trim());
+  const ends = scale ? node("div", { class: "ends", "aria-hidden": "true" }, end(scale.low), end(scale.high)) : null;
+  const place = (given) =>
+    scale ? (given >= scale.low && given <= scale.high ? columns(scale).of(given) : -1) : names.indexOf(given);
+  return {
+    root: node("div", { class: "histogram" }, root, ends),
+    /** What everybody gave; the own one is marked, and so is what was measured. */
+    show(given, own = null, answer = null) {
+      const counts = scale ? countBins(given, scale) : Object.values(countChoices(names, given));
+      const most = Math.max(1, ...counts),
+        mine = own === null ? -1 : place(own);
+      const right = !answer ? [] : scale ? [place(answer.value)] : answer.right.map(place);
+      bars.forEach(({ bar, count, row }, i) => {
+        bar.style.setProperty("--share", counts[i] / most);
+        count.textContent = counts[i] || !scale ? counts[i] : "";
+        row.classList.toggle("mine", i === mine);
+        row.classList.toggle("right", right.includes(i));
+      });
+      root.ariaLabel = scale
+        ? `${given.length} predictions: ${[...given]
+            .sort((a, b) => a - b)
+            .map(formatNumber)
+            .join(", ")}`
+        : choices.map(({ text }, i) => `${text}: ${counts[i]}`).join("; ");
+    },
+  };
+}

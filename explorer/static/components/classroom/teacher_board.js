@@ -1,0 +1,82 @@
+/* Draw the teacher's controls of a class: all predictions, the address to join, and the next step. */
+import { histogram } from "./histogram.js";
+import { icon, svgNode, node } from "../../shared/runtime/dom.js";
+
+const button = (name, text, press) => {
+  const made = node("button", { class: "lineage-button", type: "button" }, icon(name), node("span", {}, text));
+  made.onclick = press;
+  return made;
+};
+
+/** The code of a class, letter by letter. */
+export const code = (letters) => node("p", { class: "code" }, "Class ", node("b", {}, letters));
+
+/** A QR code, dark on white in every theme: that is what a camera reads. */
+function square({ size, path }, address) {
+  return svgNode(
+    "svg",
+    {
+      viewBox: `0 0 ${size} ${size}`,
+      role: "img",
+      "aria-label": `QR code of ${address}`,
+      "shape-rendering": "crispEdges",
+    },
+    svgNode("rect", { width: size, height: size, fill: "#fff" }),
+    svgNode("path", { d: path, fill: "#000" }),
+  );
+}
+
+function drawJoining({ qr, address, code: letters }) {
+  const large = node("dialog", { class: "large", "aria-label": "How to join" }),
+    open = node(
+      "button",
+      { class: "qr", type: "button", "aria-label": "Show the QR code as large as the screen" },
+      square(qr, address),
+    );
+  const close = button("close", "Close", () => large.close());
+  large.append(square(qr, address), node("p", { class: "where" }, address), code(letters), close);
+  open.onclick = () => large.showModal();
+  const local = /^(localhost|127\.|\[::1\])/.test(location.hostname);
+  const hint = local
+    ? node(
+        "p",
+        { class: "lineage-caption" },
+        "This address works on this computer only. Open the app by the computer's name or number in the network, then the class can join.",
+      )
+    : null;
+  return node("aside", {}, open, node("p", { class: "where" }, address), code(letters), hint, large);
+}
+
+/** `acts`: reveal(), end() and go(by), by how many steps of the lesson. */
+export function board(data, acts) {
+  const chart = data.question ? histogram(data.question) : null;
+  const reveal = button("visibility", data.lesson ? "Show the answer to all" : "Show all predictions", acts.reveal),
+    { lesson } = data;
+  const before = lesson?.step > 1 ? button("arrow_back", "Step before", () => acts.go(-1)) : null;
+  const next = lesson?.step < lesson?.steps ? button("arrow_forward", "Next step", () => acts.go(1)) : null;
+  let sure = false;
+  const end = button("stop_circle", "End the class", () => {
+    if (sure) return acts.end();
+    sure = true;
+    end.lastChild.textContent = "End it, and forget all answers?";
+  });
+  end.onblur = () => {
+    sure = false;
+    end.lastChild.textContent = "End the class";
+  };
+  const acting = node("div", { class: "acts" }, data.question ? reveal : null, before, next, end);
+  const left = node(
+    "div",
+    { class: "told" },
+    data.question ? node("p", { class: "question" }, data.question.text) : null,
+    chart?.root,
+    acting,
+  );
+  return {
+    root: node("div", { class: "board" }, left, drawJoining(data)),
+    show({ given, revealed, answer }) {
+      chart?.show(given, null, answer);
+      reveal.disabled = revealed;
+    },
+  };
+}

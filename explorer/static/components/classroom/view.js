@@ -1,0 +1,170 @@
+/**
+ * Show a class session: to everybody the question, their prediction and the answer; to the teacher also a live
+ * histogram, the address with its QR code and the three controls. The component polls the server every second. GET
+ * /class/CODE answers {over: true, problem} once the class has ended, else {number, teaches, revealed, open,
+ * answered, present, mine, given: predictions, answer}; POST /class/CODE/answer {number, given}, /reveal {number} and
+ * /end {number} answer the same; each may answer {problem}. Events: "moved": the page has to follow the class;
+ * "next": 1 or -1, the teacher goes on.
+ *
+ * @typedef {object} ClassroomData
+ * @property {string} code
+ * @property {number} number of the question
+ * @property {boolean} open the page is shown below
+ * @property {boolean} teaches
+ * @property {any} question see shared/charts/measured_answer.js, or null
+ * @property {{step: number, steps: number} | null} lesson
+ * @property {string} address
+ * @property {{size: number, path: string} | null} qr
+ */
+import { drawAnswer } from "../../shared/charts/measured_answer.js";
+import { board, code as classCode } from "./teacher_board.js";
+import { prediction } from "./prediction_form.js";
+import { retryDelay } from "../../shared/charts/dot_strip_math.js";
+import { node } from "../../shared/runtime/dom.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const EVERY = 1000; // ms
+
+export default defineComponent((place) => {
+  const message = node("p", { class: "say", role: "status" }),
+    body = node("div", { class: "body" }),
+    result = node("div", { class: "result" });
+  place.replaceChildren(message, body, result);
+  place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
+  /** @type {ClassroomData | null} */
+  let data = null,
+    component = null,
+    told = {},
+    drawn = "",
+    shown = "",
+    part = null,
+    timer = 0,
+    failures = 0,
+    over = false,
+    sending = null,
+    refused = "";
+
+  const post = (wish, more = {}) =>
+    fetch(`/class/${data.code}/${wish}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Lineage": "1" },
+      body: JSON.stringify({ number: data.number, ...more }),
+    });
+
+  /** A prediction is sent until the server has it: what it gets twice it counts once. */
+  async function send(given) {
+    const mine = (sending = { given });
+    refused = "";
+    for (let tries = 1; sending === mine; tries += 1) {
+      message.textContent =
+        tries > 1 ? "The server does not answer. Your prediction is sent again until it does …" : "Sending …";
+      try {
+        const answer = await post("answer", { given });
+        if (answer.status < 500) {
+          const news = await answer.json();
+          if (sending === mine) [sending, refused] = [null, news.problem ?? ""]; // stays until the next attempt or question
+          return receive(news);
+        }
+      } catch {
+        // no connection: again, a little later
+      }
+      await new Promise((done) => setTimeout(done, retryDelay(tries)));
+    }
+  }
+
+  async function sendCommand(wish) {
+    try {
+      receive(await (await post(wish)).json());
+    } catch {
+      message.textContent = "The server does not answer. Press it again.";
+    }
+  }
+
+  async function poll() {
+    clearTimeout(timer);
+    let news = null;
+    try {
+      news = await (await fetch(`/class/${data.code}`, { cache: "no-store" })).json();
+      failures = 0;
+    } catch {
+      failures += 1;
+    }
+    try {
+      if (news) receive(news);
+    } finally {
+      if (!over && place.isConnected)
+        timer = setTimeout(poll, failures ? retryDelay(failures) : document.hidden ? 5 * EVERY : EVERY);
+    }
+  }
+
+  function receive(news) {
+    if (news.problem) message.textContent = news.problem;
+    if (news.over) {
+      over = true;
+      component.setTriggerValue("moved", Date.now()); // the page goes on without its class
+    }
+    if (news.number === undefined) return;
+    told = news;
+    if (news.number !== data.number || news.open !== data.open) component.setTriggerValue("moved", Date.now());
+    paint();
+  }
+
+  const describeCount = () =>
+    told.present === 0
+      ? "Nobody is here yet. The class comes by the address, or with the code."
+      : `${told.answered} of ${told.present} ${told.present === 1 ? "has" : "have"} answered`;
+
+  function status() {
+    if (!data.question) return data.teaches ? `${told.present} here` : "Your teacher shows you this page.";
+    if (data.teaches) return describeCount();
+    if (told.revealed) return describeCount();
+    return told.mine === null
+      ? "What do you expect? Your prediction has no name on it."
+      : "Your prediction has arrived. You may change it until the answer is shown.";
+  }
+
+  function paint() {
+    if (!sending && !told.problem) message.textContent = refused || status();
+    part?.show(told);
+    const now = JSON.stringify([told.number, told.revealed, told.answer ?? null]);
+    if (now === shown) return;
+    shown = now;
+    const wait = told.revealed && data.lesson && node("p", { class: "say" }, "It is being measured …");
+    const answer =
+      told.answer && data.question && drawAnswer(data.question, told.answer, data.teaches ? null : told.mine, false);
+    result.replaceChildren(...[answer || wait].filter(Boolean));
+  }
+
+  return {
+    show(/** @type {ClassroomData} */ arrived, from) {
+      [data, component] = [arrived, from];
+      const now = JSON.stringify([data.code, data.number, data.teaches]);
+      if (now !== drawn) {
+        [drawn, shown, told, over, sending, refused] = [
+          now,
+          "",
+          { answered: 0, present: 0, mine: null, given: [], revealed: false },
+          false,
+          null,
+          "",
+        ];
+        result.replaceChildren();
+        part = data.teaches
+          ? board(data, {
+              reveal: () => sendCommand("reveal"),
+              end: () => sendCommand("end"),
+              go: (by) => component.setTriggerValue("next", by),
+            })
+          : data.question
+            ? prediction(data, send)
+            : { root: classCode(data.code), show() {} };
+        body.replaceChildren(part.root);
+      }
+      poll();
+    },
+    close: () => {
+      clearTimeout(timer);
+      [over, sending] = [true, null];
+    },
+  };
+});

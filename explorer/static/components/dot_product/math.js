@@ -1,0 +1,207 @@
+/* The arithmetic of scaled dot-product attention, softmax(Q Kᵀ / √d_k) V (Vaswani et al. 2017, eq. 1), and the sentence
+   about each of its cells. No DOM. */
+import { formatNumber } from "../../shared/charts/editable_matrix/math.js";
+
+export const LEAST = 2,
+  MOST = 6; // tokens, and dimensions
+const TERMS = 6; // of a sum that are written out
+
+/** Four words whose queries ask for what the keys of others offer: noun, verb, article, place. */
+const STORY = {
+  q: [
+    [1.5, 0, 0, 0.5],
+    [0, 0.5, 2, 0],
+    [2, 0, 0.5, 0.5],
+    [0, 2, 0, 0.5],
+  ],
+  k: [
+    [0, 0, 2, 0],
+    [2, 0, 0, 1],
+    [0, 2, 0, 1],
+    [0, 1, 0, -1],
+  ],
+  v: [
+    [0.2, 0, 1, 0],
+    [1, 0.5, 0, 0],
+    [0, 1, 0, 0.5],
+    [-0.5, 0.5, 0, 1],
+  ],
+};
+
+function hashText(...parts) {
+  let h = 0x9e3779b9;
+  for (const part of parts) {
+    h = Math.imul(h ^ (part + 1), 0x85ebca6b);
+    h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
+    h ^= h >>> 16;
+  }
+  return (h >>> 0) / 2 ** 32;
+}
+
+/** A number drawn from N(0, 1) for one cell of one table, by a seed; it stays when others come and go. Two digits. */
+export function randomTables(seed, table, row, column) {
+  const [a, b] = [0, 1].map((part) => hashText(seed, "qkv".indexOf(table), row, column, part));
+  return Number((Math.sqrt(-2 * Math.log(1 - a)) * Math.cos(2 * Math.PI * b)).toFixed(2));
+}
+
+/** A table of that many rows and columns: what was typed, else what the seed draws, else (seed 0) the story. */
+export function table(name, given, rows, width, seed) {
+  const story = seed === 0 ? STORY[name] : [];
+  return Array.from({ length: rows }, (_, r) =>
+    Array.from(
+      { length: width },
+      (_, c) => given[r * width + c] ?? story[r]?.[c] ?? randomTables(seed || 1, name, r, c),
+    ),
+  );
+}
+
+export const dot = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
+
+/** softmax of the scores that are not hidden (null); where all are, there is none. */
+export function softmax(row) {
+  const seen = row.filter((score) => score !== null),
+    top = Math.max(...seen),
+    total = seen.reduce((sum, score) => sum + Math.exp(score - top), 0);
+  return row.map((score) => (score === null ? null : Math.exp(score - top) / total));
+}
+
+/** Every step of it. `hidden[i][j]`: token i may not look at j. Rows of which nothing is seen come to null. */
+export function attend(q, k, v, divide, hidden) {
+  const root = Math.sqrt(q[0].length);
+  const scores = q.map((one) => k.map((other) => dot(one, other)));
+  const scaled = scores.map((row) => row.map((score) => (divide ? score / root : score)));
+  const masked = scaled.map((row, i) => row.map((score, j) => (hidden[i][j] ? null : score)));
+  const weights = masked.map(softmax);
+  const out = weights.map((row) =>
+    v[0].map((_, c) =>
+      row.every((weight) => weight === null) ? null : row.reduce((sum, weight, j) => sum + (weight ?? 0) * v[j][c], 0),
+    ),
+  );
+  return { scores, scaled, masked, weights, out };
+}
+
+/** Who may not look at whom: under the causal mask what comes later, under the padding mask what is padding. */
+export const hiddenBy = (mask, count, padding) =>
+  Array.from({ length: count }, (_, i) =>
+    Array.from({ length: count }, (_, j) => (mask === "causal" ? j > i : mask === "padding" && padding.includes(j))),
+  );
+
+/** The largest difference between two tables of weights; where both see nothing there is none, where one does, it is 1. */
+export function largestDifference(one, other) {
+  let most = 0;
+  one.forEach((row, i) =>
+    row.forEach((value, j) => {
+      const there = other[i][j] ?? null;
+      if (value !== null || there !== null)
+        most = Math.max(
+          most,
+          value === null || there === null ? Math.max(value ?? 0, there ?? 0) : Math.abs(value - there),
+        );
+    }),
+  );
+  return most;
+}
+
+const sign = (text, first) => (first ? text : text.startsWith("−") ? ` − ${text.slice(1)}` : ` + ${text}`);
+
+/** A sum of products written out: "0.5·1 + 2·0.25"; of a long one the first terms. */
+export function terms(a, b, digits = 2) {
+  const few = a.length > TERMS ? TERMS - 1 : a.length;
+  const short = (value) =>
+    digits === 2 && Number.isInteger(value) ? formatNumber(value, 0) : formatNumber(value, digits);
+  const said = a.slice(0, few).map((value, c) => {
+    const one = short(value),
+      other = short(b[c]);
+    return sign(`${one}·${other.startsWith("−") ? `(${other})` : other}`, c === 0);
+  });
+  return said.join("") + (few < a.length ? ` + … (${a.length - few} more)` : "");
+}
+
+const quoteWord = (word) => `“${word}”`;
+
+/** What made one cell of one of the five tables, with its numbers. */
+export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
+  const width = q[0].length,
+    from = quoteWord(tokens[i]),
+    to = quoteWord(tokens[j] ?? ""),
+    root = formatNumber(Math.sqrt(width));
+  const { scores, scaled, masked, weights, out } = found;
+  if (step === "scores") return `q(${from}) · k(${to}) = ${terms(q[i], k[j])} = ${formatNumber(scores[i][j])}`;
+  if (step === "scaled")
+    return divide
+      ? `${formatNumber(scores[i][j])} / √${width} = ${formatNumber(scores[i][j])} / ${root} = ${formatNumber(scaled[i][j])}`
+      : `It is not divided: ${formatNumber(scaled[i][j])} stays. Divided by √${width} = ${root} it would be ${formatNumber(scores[i][j] / Math.sqrt(width))}.`;
+  if (step === "masked")
+    return masked[i][j] === null
+      ? `${from} may not look at ${to}: its score becomes −∞, and e to the −∞ is 0.`
+      : `${from} may look at ${to}: ${formatNumber(masked[i][j])} stays.`;
+  if (step === "weights") {
+    if (masked[i].every((score) => score === null))
+      return `${from} sees nobody: softmax of nothing is 0 / 0. Unhide a token.`;
+    if (weights[i][j] === null) return `${to} is hidden from ${from}: its weight is 0.`;
+    const seen = masked[i].filter((score) => score !== null),
+      top = Math.max(...seen);
+    if (Math.abs(top) > 20)
+      return `e^(${formatNumber(masked[i][j])}) over the sum of e to the scores of the row = ${formatNumber(weights[i][j])}`;
+    const total =
+      seen
+        .slice(0, TERMS)
+        .map((score, c) => sign(formatNumber(Math.exp(score)), c === 0))
+        .join("") + (seen.length > TERMS ? ` + … (${seen.length - TERMS} more)` : "");
+    return `e^${formatNumber(masked[i][j])} / sum of the row = ${formatNumber(Math.exp(masked[i][j]))} / (${total}) = ${formatNumber(weights[i][j])}`;
+  }
+  if (out[i][j] === null) return `${from} sees nobody and takes nothing.`;
+  const seen = weights[i].map((weight, at) => [weight, at]).filter(([weight]) => weight !== null);
+  return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${terms(
+    seen.map(([weight]) => weight),
+    seen.map(([, at]) => v[at][j]),
+  )} = ${formatNumber(out[i][j])}`;
+}
+
+/** The pair with the largest weight, of the tokens that see more than one; null where nobody does. */
+export function strongest(weights) {
+  let best = null;
+  weights.forEach((row, i) => {
+    if (row.filter((weight) => weight !== null).length < 2) return;
+    row.forEach((weight, j) => {
+      if (weight !== null && (!best || weight > weights[best[0]][best[1]])) best = [i, j];
+    });
+  });
+  return best;
+}
+
+/** The finding: who looks hardest at whom, and what the division has to do with it. `other` is the same without it, or with. */
+export function finding(tokens, width, divide, found, other) {
+  const pair = strongest(found.weights);
+  if (!pair) return "Nobody sees more than one token: there is nothing to share out.";
+  const [i, j] = pair,
+    here = formatNumber(found.weights[i][j]),
+    there = formatNumber(other.weights[i][j]);
+  const whom = i === j ? "itself" : quoteWord(tokens[j]),
+    root = `√${width} = ${formatNumber(Math.sqrt(width))}`;
+  const otherwise = divide ? `Not divided by ${root} it would give` : `Divided by ${root} it would give`;
+  return `${quoteWord(tokens[i])} gives ${here} of its weight to ${whom}. ${otherwise} ${here === there ? "as much, to two digits" : there}.`;
+}
+
+/** Which cells made this one: [table, row, column] of each, with the cell itself in every step it goes through. */
+export function makers(step, i, j, count, width, tables) {
+  const cells = [];
+  const row = (name, r, wide) => {
+    for (let c = 0; c < wide; c++) cells.push([name, r, c]);
+  };
+  if (step === "q") row("scores", i, count);
+  else if (step === "k") for (let r = 0; r < count; r++) cells.push(["scores", r, i]);
+  else if (step === "v") for (let r = 0; r < count; r++) cells.push(["out", r, j]);
+  else if (step === "out") {
+    row("weights", i, count);
+    for (let r = 0; r < count; r++) cells.push(["v", r, j]);
+  } else {
+    row("q", i, width);
+    row("k", j, width);
+    if (step === "weights") row("masked", i, count);
+    for (const name of tables)
+      if (["scores", "scaled", "masked", "weights"].includes(name) && name !== step && step !== "weights")
+        cells.push([name, i, j]);
+  }
+  return cells;
+}

@@ -1,0 +1,363 @@
+/**
+ * Show scaled dot-product attention on small tables: Q, K and V can be edited, and every step to the output is shown.
+ * Edits of a model's tables are made on a copy and are not sent. Events: "set": the state as JSON; "size": the number
+ * of tokens.
+ *
+ * @typedef {object} DotProductData
+ * @property {string[]} tokens
+ * @property {any} state {width, q, k, v: rows one after the other (empty: drawn from the seed; seed 0: an example),
+ *    draw: seed, divide, mask: "none" | "causal" | "padding", padding: [token], at: "step.row.column" or ""}
+ * @property {any} model null or {name: changes with the head, title, q, k, v, weights, hidden: rows}
+ * @property {string} file
+ */
+import { setText, icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { Matrix } from "../../shared/charts/editable_matrix/view.js";
+import { formatScientific } from "../../shared/runtime/format.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import {
+  LEAST,
+  MOST,
+  largestDifference,
+  attend,
+  explainCell,
+  finding,
+  hiddenBy,
+  makers,
+  strongest,
+  table,
+} from "./math.js";
+import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const TABLES = [
+  { name: "q", title: "Q, the queries", words: "What each token looks for." },
+  { name: "k", title: "K, the keys", words: "What each token offers." },
+  { name: "v", title: "V, the values", words: "What is taken from it." },
+];
+const STEPS = [
+  { name: "scores", title: "1. Q Kᵀ", words: "each query · each key", scale: "sign" },
+  { name: "scaled", title: "2. divided by √d_k", words: "", scale: "sign" },
+  { name: "masked", title: "3. under the mask", words: "", scale: "sign" },
+  { name: "weights", title: "4. softmax", words: "each row sums to 1", scale: "amount" },
+  { name: "out", title: "5. times V", words: "the output of each token", scale: "sign" },
+];
+const ROUNDING = 1e-5; // the model computes with seven digits
+const NAMES = STEPS.map(({ name }) => name);
+
+export default defineComponent((place) => {
+  /** @type {DotProductData | null} */
+  let data = null,
+    state = null,
+    numbers = null,
+    found = null,
+    at = null,
+    kept = false,
+    /** @type {(...args: any[]) => void} */
+    sendEvent = () => {},
+    sentStates = [],
+    copied = false;
+  const button = (words, sign, press) => {
+    const made = node("button", { type: "button", class: "lineage-button" }, sign ? icon(sign) : null, words);
+    made.onclick = press;
+    return made;
+  };
+  const stepper = (word, change) => {
+    const less = button("", "remove", () => change(-1)),
+      more = button("", "add", () => change(1)),
+      count = node("span", {});
+    less.ariaLabel = `One ${word} less`;
+    more.ariaLabel = `One ${word} more`;
+    return { less, more, count, root: node("span", { class: "pair" }, less, count, more) };
+  };
+  const divide = node("input", { type: "checkbox" }),
+    mask = node("select", { class: "lineage-select" });
+  const divided = node("label", {}, divide, "divide by √d_k"),
+    masking = node("label", {}, "mask", mask);
+  const padding = node("span", { class: "padding", role: "group", "aria-label": "Which tokens are padding" });
+  const tokens = stepper("token", (by) => sendEvent("size", data.tokens.length + by)),
+    width = stepper("dimension", resize);
+  const random = button("Draw random numbers", "casino", () => set({ draw: state.draw + 1, q: [], k: [], v: [] }));
+  const back = button("Back to the model’s numbers", "undo", () => {
+    copied = false;
+    numbers = ownTables();
+    arrange();
+  });
+  const heading = node("h3", { role: "status" }),
+    same = node("p", { class: "same", role: "status" }),
+    description = node("span"),
+    hint = node("span", { class: "hint" }),
+    words = node("p", { class: "words", role: "status" }, description, hint);
+  const given = node("div", { class: "tables" }),
+    steps = node("div", { class: "steps" });
+  place.replaceChildren(
+    node("div", { class: "tools" }, divided, masking, padding, tokens.root, width.root, random, back),
+    heading,
+    same,
+    given,
+    steps,
+    words,
+  );
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+  divide.onchange = () => set({ divide: divide.checked });
+  mask.onchange = () => set({ mask: mask.value });
+
+  const all = [...TABLES, ...STEPS].map((one) => {
+    const small = node("p", {}, one.words),
+      title = node("h4", {}, one.title),
+      root = node("section", { class: `${one.name}-step` }, title, small),
+      editable = "qkv".includes(one.name);
+    (editable ? given : steps).append(root);
+    const matrix = new Matrix(root, { label: one.title.replace(/^\d\. /, ""), scale: one.scale ?? "sign", editable });
+    matrix.onpick = (r, c, keep) => pick(one.name, r, c, keep);
+    matrix.ondraft = (r, c, value) => type(one.name, r, c, value, false);
+    matrix.onedit = (r, c, value) => type(one.name, r, c, value, true);
+    return { ...one, matrix, root, small, title };
+  });
+  const shown = Object.fromEntries(all.map((one) => [one.name, one]));
+
+  /* ---- what is set */
+
+  function set(change) {
+    state = { ...state, ...change };
+    if (!data.model) numbers = ownTables();
+    arrange();
+    const text = JSON.stringify(state);
+    sentStates.push(text);
+    sendEvent("set", text);
+  }
+  function type(name, r, c, value, over) {
+    numbers = {
+      ...numbers,
+      [name]: numbers[name].map((row, i) => (i === r ? row.map((old, j) => (j === c ? value : old)) : row)),
+    };
+    if (data.model) copied = true;
+    if (over && !data.model) set(flat());
+    else arrange();
+  }
+  const flat = () => Object.fromEntries(TABLES.map(({ name }) => [name, numbers[name].flat()]));
+  function resize(by) {
+    const wide = state.width + by,
+      fitted = Object.fromEntries(
+        TABLES.map(({ name }) => [
+          name,
+          numbers[name]
+            .map((row, r) =>
+              Array.from(
+                { length: wide },
+                (_, c) => row[c] ?? table(name, [], data.tokens.length, wide, state.draw || 1)[r][c],
+              ),
+            )
+            .flat(),
+        ]),
+      );
+    set({ width: wide, ...fitted });
+  }
+  /** The numbers as they are given: those of the model, else those typed, else those drawn. */
+  function ownTables() {
+    if (data.model) return { q: data.model.q, k: data.model.k, v: data.model.v };
+    return Object.fromEntries(
+      TABLES.map(({ name }) => [name, table(name, state[name], data.tokens.length, state.width, state.draw)]),
+    );
+  }
+  const maskedCells = () => data.model?.hidden ?? hiddenBy(state.mask, data.tokens.length, state.padding);
+
+  /* ---- what follows from it */
+
+  function arrange() {
+    const { q, k, v } = numbers,
+      model = data.model,
+      count = data.tokens.length,
+      wide = q[0].length;
+    found = attend(q, k, v, state.divide, maskedCells());
+    divide.checked = state.divide;
+    mask.replaceChildren(
+      ...(model ? ["the model’s own"] : ["none", "causal", "padding"]).map((word) =>
+        node("option", { value: word }, word),
+      ),
+    );
+    mask.value = model ? "the model’s own" : state.mask;
+    mask.disabled = Boolean(model);
+    for (const one of [tokens.root, width.root, random]) one.hidden = Boolean(model);
+    back.hidden = !model || !copied;
+    drawPadding(!model && state.mask === "padding");
+    setText(tokens.count, `${count} tokens`);
+    setText(width.count, `d_k = ${wide}`);
+    [tokens.less.disabled, tokens.more.disabled] = [count <= LEAST, count >= MOST];
+    [width.less.disabled, width.more.disabled] = [wide <= LEAST, wide >= MOST];
+    place.classList.toggle("large", wide > MOST || count > MOST);
+    setText(heading, finding(data.tokens, wide, state.divide, found, attend(q, k, v, !state.divide, maskedCells())));
+    setText(same, model ? describeDifference(model) : "");
+    same.hidden = !model;
+    setText(shown.scaled.title, state.divide ? `2. divided by √${wide}` : "2. not divided");
+    setText(
+      shown.scaled.small,
+      state.divide ? `so by ${Math.sqrt(wide).toFixed(2)}` : `√${wide} = ${Math.sqrt(wide).toFixed(2)} is left out`,
+    );
+    setText(
+      shown.masked.small,
+      model
+        ? "the model’s own mask"
+        : state.mask === "none"
+          ? "no mask: all stay"
+          : state.mask === "causal"
+            ? "nobody sees what comes later"
+            : "nobody sees padding",
+    );
+    show();
+  }
+  function describeDifference(model) {
+    const most = largestDifference(found.weights, model.weights);
+    if (copied) return `You changed a copy: its weights are up to ${formatScientific(most)} away from the model’s own.`;
+    const alike =
+      most < ROUNDING
+        ? "Computed here, its weights are the model’s own"
+        : state.divide
+          ? "Computed here, its weights are not those of the model"
+          : "Without the division the weights are not those of the model";
+    return `These are the numbers of ${model.title}. ${alike}: the largest difference is ${formatScientific(most)}.`;
+  }
+  function drawPadding(there) {
+    padding.hidden = !there;
+    const mine = [...padding.children].indexOf(document.activeElement);
+    padding.replaceChildren(
+      ...(there ? data.tokens : []).map((token, i) => {
+        const one = button(token, null, () =>
+          set({
+            padding: state.padding.includes(i)
+              ? state.padding.filter((other) => other !== i)
+              : [...state.padding, i].sort(),
+          }),
+        );
+        one.ariaPressed = String(state.padding.includes(i));
+        one.ariaLabel = `“${token}” is padding`;
+        return one;
+      }),
+    );
+    if (mine >= 0) padding.children[mine]?.focus({ preventScroll: true });
+  }
+
+  /* ---- what follows the pointer */
+
+  function pick(step, r, c, keep) {
+    if (r < 0 ? kept : kept && !keep) return;
+    const again = keep && kept && at?.join() === [step, r, c].join();
+    kept = keep && !again;
+    at = r < 0 ? null : [step, r, c];
+    show();
+    if (keep) set({ at: kept ? at.join(".") : "" });
+  }
+  function defaultCell() {
+    const pair = strongest(found.weights);
+    return pair ? ["scores", ...pair] : null;
+  }
+  function show() {
+    const now = at ?? defaultCell(),
+      count = data.tokens.length,
+      wide = numbers.q[0].length;
+    const marked = now ? makers(...now, count, wide, NAMES) : [],
+      columns = Array.from({ length: wide }, (_, c) => String(c + 1));
+    const values = { ...numbers, ...found },
+      most = Math.max(0.01, ...found.scores.flat().map(Math.abs));
+    for (const { name, matrix } of all) {
+      const across = ["scores", "scaled", "masked", "weights"].includes(name) ? data.tokens : columns;
+      const held = now && now[0] === name ? [now[1], now[2]] : null;
+      const end = ["scores", "scaled", "masked"].includes(name) ? { most } : {};
+      matrix.show({
+        rows: data.tokens,
+        columns: across,
+        values: values[name],
+        held,
+        marked: marked.filter(([one, r, c]) => one === name && values[name][r][c] !== null).map(([, r, c]) => [r, c]),
+        ...end,
+      });
+    }
+    setText(description, now ? sentence(...now) : "");
+    setText(hint, kept ? "A click on it, or Enter, lets go." : "Point at any cell; a click keeps it.");
+  }
+  function sentence(step, r, c) {
+    const token = `“${data.tokens[r]}”`;
+    if (step === "q") return `Number ${c + 1} of the query of ${token}: it takes part in each score of its row.`;
+    if (step === "k") return `Number ${c + 1} of the key of ${token}: it takes part in each score of its column.`;
+    if (step === "v")
+      return `Number ${c + 1} of the value of ${token}: everybody who looks at ${token} takes their share of it into output ${c + 1}.`;
+    return explainCell(step, r, c, { tokens: data.tokens, ...numbers, divide: state.divide, found });
+  }
+  const parseCell = (text) => {
+    const [step, ...cell] = text.split("."),
+      [r, c] = cell.map(Number),
+      rows = data.tokens.length;
+    return NAMES.includes(step) && r < rows && c < (step === "out" ? (data.model?.v[0].length ?? state.width) : rows)
+      ? [step, r, c]
+      : null;
+  };
+
+  /* ---- saving */
+
+  function picture() {
+    const theme = resolveColours(place),
+      page = theme.get("--page"),
+      gap = 28;
+    theme.done();
+    const drawn = all.map(({ matrix }) => matrix.drawn()),
+      lines = [drawn.slice(0, 3), drawn.slice(3)],
+      shapes = [];
+    let y = 16,
+      most = 0;
+    for (const line of lines) {
+      let x = 16;
+      for (const { shape, width: wide } of line) {
+        shapes.push(svgNode("g", { transform: `translate(${x} ${y})` }, shape));
+        x += wide + gap;
+      }
+      most = Math.max(most, x);
+      y += Math.max(...line.map(({ height }) => height)) + gap;
+    }
+    return svgFile(most, y, page, ...shapes);
+  }
+  function sheet() {
+    const values = { ...numbers, ...found };
+    return toCsv(
+      ["table", "row", "column", "value"],
+      all.flatMap(({ name }) =>
+        values[name].flatMap((row, r) =>
+          row.map((value, c) => [
+            name,
+            data.tokens[r],
+            ["scores", "scaled", "masked", "weights"].includes(name) ? data.tokens[c] : c + 1,
+            value,
+          ]),
+        ),
+      ),
+    );
+  }
+
+  return {
+    show(/** @type {DotProductData} */ next, component) {
+      sendEvent = component.setTriggerValue;
+      const other = data?.model?.name !== next.model?.name,
+        sized = data?.tokens.join("\n") !== next.tokens.join("\n"),
+        first = !data;
+      data = next;
+      const text = JSON.stringify(data.state),
+        echo = sentStates.indexOf(text);
+      if (echo >= 0)
+        sentStates = sentStates.slice(echo); // what was told comes back: the hand may be further already
+      else {
+        state = { ...data.state };
+        sentStates = [text];
+        [at, kept] = [parseCell(state.at), Boolean(parseCell(state.at))];
+      }
+      if (first || other) copied = false;
+      if (first || other || sized || echo < 0) {
+        if (!copied) numbers = ownTables();
+        if (at && (sized || other) && !parseCell(at.join("."))) [at, kept] = [null, false];
+      }
+      arrange();
+      saveMenu(place, { svg: picture, csv: sheet, file: data.file });
+    },
+    close() {
+      for (const { matrix } of all) matrix.close();
+    },
+  };
+});

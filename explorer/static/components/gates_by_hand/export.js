@@ -1,0 +1,70 @@
+/* Write the gates by hand as one SVG that looks like the screen. */
+import { svgOf } from "../../shared/runtime/export_menu.js";
+import { svgNode } from "../../shared/runtime/dom.js";
+import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+
+const EDGE = 16;
+const TEXTS = "h2, h3, .told, .none, .head > :not(input), .key, .axis span";
+
+export function picture(place, cells) {
+  const seen = resolveColours(place),
+    sections = Object.values(cells)
+      .map(({ root }) => root)
+      .filter((root) => root.clientWidth);
+  const boxes = sections.map((root) => root.getBoundingClientRect()),
+    left = Math.min(...boxes.map((box) => box.left)),
+    top = Math.min(...boxes.map((box) => box.top));
+  const width = Math.max(...boxes.map((box) => box.right)) - left,
+    height = Math.max(...boxes.map((box) => box.bottom)) - top;
+  const shapes = sections.flatMap((root) => [...drawings(root, left, top), ...texts(root, left, top)]);
+  const file = svgFile(width + 2 * EDGE, height + 2 * EDGE, seen.get("--page"), ...shapes);
+  seen.done();
+  return file;
+}
+
+function* drawings(root, left, top) {
+  for (const svg of root.querySelectorAll("svg")) {
+    const box = svg.getBoundingClientRect(),
+      copy = new DOMParser().parseFromString(svgOf(svg), "image/svg+xml").documentElement;
+    copy.setAttribute("x", String(box.left - left + EDGE));
+    copy.setAttribute("y", String(box.top - top + EDGE));
+    yield copy;
+  }
+}
+
+/** Words line by line, as the browser has broken them. */
+function* texts(root, left, top) {
+  for (const element of root.querySelectorAll(TEXTS)) {
+    const words = element.firstChild;
+    if (words?.nodeType !== 3) continue;
+    const style = getComputedStyle(element);
+    for (const [line, box] of lines(words)) {
+      const made = svgNode("text", {
+        x: box.left - left + EDGE,
+        y: box.top - top + EDGE + box.height / 2,
+        fill: style.color,
+        "dominant-baseline": "central",
+        "font-size": parseFloat(style.fontSize),
+        "font-weight": style.fontWeight,
+        "font-family": style.fontFamily,
+      });
+      made.textContent = line;
+      yield made;
+    }
+  }
+}
+
+function lines(words) {
+  const range = document.createRange(),
+    found = [];
+  for (const { 0: word, index } of words.data.matchAll(/\S+\s*/g)) {
+    range.setStart(words, index);
+    range.setEnd(words, index + word.length);
+    const box = range.getClientRects()[0],
+      last = found.at(-1);
+    if (!box) continue;
+    if (last && Math.abs(last[1].top - box.top) < 2) last[0] += word;
+    else found.push([word, box]);
+  }
+  return found;
+}

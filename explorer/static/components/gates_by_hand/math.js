@@ -1,0 +1,236 @@
+/* The arithmetic of one LSTM cell and one GRU whose gates are set by hand. No DOM.
+
+   A lane is the trace of one gate: one number per step. As text, for the URL, it is run-length encoded:
+   "0x4,1,0" is four zeros, a one, and zeros to the end. */
+
+export const STEPS = 50;
+export const LSTM = ["f", "i", "g", "o"],
+  GRU = ["z", "r", "n"];
+export const SIGNED = new Set(["g", "n"]); // candidates lie between -1 and 1, gates between 0 and 1
+
+/** A lane from its text, which the server has checked. */
+export function parseLane(text, steps = STEPS) {
+  const values = [];
+  for (const run of text.split(",")) {
+    const [value, count] = run.split("x");
+    for (let i = 0; i < Number(count ?? 1) && values.length < steps; i++) values.push(Number(value));
+  }
+  while (values.length < steps) values.push(values.at(-1));
+  return values;
+}
+
+/** The shortest text of a lane; its last run needs no count. */
+export function formatLane(values) {
+  const runs = [];
+  for (const value of values) {
+    if (runs.length && runs.at(-1)[0] === value) runs.at(-1)[1] += 1;
+    else runs.push([value, 1]);
+  }
+  return runs
+    .map(([value, count], at) => (count === 1 || at === runs.length - 1 ? `${value}` : `${value}x${count}`))
+    .join(",");
+}
+
+/** The steps around `at` that hold the same value: the first, and the one after the last. */
+export function runAround(values, at) {
+  let from = at,
+    to = at + 1;
+  while (from > 0 && values[from - 1] === values[at]) from -= 1;
+  while (to < values.length && values[to] === values[at]) to += 1;
+  return [from, to];
+}
+
+/** A value that a lane can hold: three digits, within its bounds. */
+export function clampGate(name, value) {
+  const low = SIGNED.has(name) ? -1 : 0;
+  return Math.round(Math.max(low, Math.min(1, value)) * 1000) / 1000 + 0; // + 0: no negative zero
+}
+
+/** The candidate with weight u on the state: tanh(a + u s), where tanh(a) is what the hand set; ±1 stays ±1. */
+function candidate(set, u, state) {
+  return Math.abs(set) === 1 ? set : Math.tanh(Math.atanh(set) + u * state);
+}
+
+/** c' = f c + i g, h' = o tanh(c'); g = tanh(a + u h). `full` is dc'/dc, also through h and the candidate. */
+export function lstm({ f, i, g, o }, u = 0) {
+  const c = [],
+    h = [],
+    content = [],
+    straight = [],
+    full = [];
+  let cell = 0,
+    state = 0;
+  for (let t = 0; t < f.length; t++) {
+    const seen = candidate(g[t], u, state),
+      shown = t ? o[t - 1] * (1 - Math.tanh(cell) ** 2) : 0; // dh/dc of the step before
+    straight.push(f[t]);
+    full.push(f[t] + i[t] * (1 - seen * seen) * u * shown);
+    cell = f[t] * cell + i[t] * seen;
+    state = o[t] * Math.tanh(cell);
+    c.push(cell);
+    h.push(state);
+    content.push(seen);
+  }
+  return { c, h, content, straight, full };
+}
+
+/** h' = (1 - z) n + z h, n = tanh(a + r u h): z is what stays, as in explorer/models/gru.py. */
+export function gru({ z, r, n }, u = 0) {
+  const h = [],
+    content = [],
+    straight = [],
+    full = [];
+  let state = 0;
+  for (let t = 0; t < z.length; t++) {
+    const seen = candidate(n[t], r[t] * u, state);
+    straight.push(z[t]);
+    full.push(z[t] + (1 - z[t]) * (1 - seen * seen) * r[t] * u);
+    state = (1 - z[t]) * seen + z[t] * state;
+    h.push(state);
+    content.push(seen);
+  }
+  return { h, content, straight, full };
+}
+
+/** A plain RNN with one unit: h' = tanh(w h + x); dh'/dh = w (1 - h'²). */
+export function rnn(x, w) {
+  const h = [],
+    straight = [];
+  let state = 0;
+  for (const given of x) {
+    state = Math.tanh(w * state + given);
+    h.push(state);
+    straight.push(w * (1 - state * state));
+  }
+  return { h, straight };
+}
+
+/** From the factor of each step to what the last step's state owes to each: the product of all factors after it. */
+export function straightPath(factors) {
+  const found = new Array(factors.length).fill(1);
+  for (let t = factors.length - 2; t >= 0; t--) found[t] = found[t + 1] * factors[t + 1];
+  return found;
+}
+
+/** Steps after which half is left, where a share f stays at each: ln 2 / -ln f. */
+export function halfLife(f) {
+  if (f >= 1) return Infinity;
+  return f <= 0 ? 0 : Math.LN2 / -Math.log(f);
+}
+
+/** Everything on the screen from what the hands have set. */
+export function computeCells(lanes, u, w) {
+  const long = lstm(lanes, u),
+    gated = gru(lanes, u);
+  const given = { lstm: lanes.i.map((i, t) => i * lanes.g[t]), gru: lanes.z.map((z, t) => (1 - z) * lanes.n[t]) };
+  const plain = { lstm: rnn(given.lstm, w), gru: rnn(given.gru, w) };
+  const paths = (one, beside) => ({
+    straight: straightPath(one.straight),
+    full: straightPath(one.full),
+    rnn: straightPath(beside.straight),
+  });
+  return {
+    lstm: { ...long, ...paths(long, plain.lstm), plain: plain.lstm.h },
+    gru: { ...gated, ...paths(gated, plain.gru), plain: plain.gru.h },
+  };
+}
+
+/* ---- words ---- */
+
+/** A number from 0 up as one reads it: 1, 0.57, 0.0052, 3.2 × 10⁻⁹. Signs are true minuses. */
+export function amount(value) {
+  const size = Math.abs(value),
+    minus = value < 0 ? "−" : "";
+  if (size === 0) return "0";
+  if (size === 1) return `${minus}1`;
+  if (size >= 9999.5 || size < 0.001) {
+    const [digits, power] = size.toExponential(1).split("e");
+    return `${minus}${digits}\u00a0×\u00a010${superscript(Number(power))}`;
+  }
+  return `${minus}${size >= 100 ? size.toFixed(0) : size >= 0.1 ? size.toFixed(2) : size.toPrecision(2)}`;
+}
+
+export const superscript = (power) => String(power).replace(/[-\d]/g, (one) => (one === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[one]));
+
+/** A share as per cent, with as many digits as it needs to be seen. */
+export function formatShare(value) {
+  const hundred = Math.abs(value) * 100,
+    minus = value < 0 ? "−" : "";
+  if (value === 0) return "nothing";
+  if (value === 1) return "all";
+  if (hundred < 0.1) return amount(value);
+  return `${minus}${hundred >= 99.95 || hundred < 10 ? hundred.toFixed(hundred >= 99.95 && hundred < 100 ? 2 : 1) : Math.round(hundred)} %`;
+}
+
+export const gate = (value) => (Math.round(value * 1000) % 10 ? value.toFixed(3) : value.toFixed(2)).replace("-", "−");
+
+/** What each cell is called, and its gate that keeps. */
+export const KEEPS = { lstm: { name: "LSTM", gate: "f", lanes: LSTM }, gru: { name: "GRU", gate: "z", lanes: GRU } };
+
+/** The first step at which a cell writes something, from 0: what becomes of that is told. */
+export function source(which, lanes) {
+  const written = which === "lstm" ? (t) => lanes.i[t] * lanes.g[t] : (t) => (1 - lanes.z[t]) * lanes.n[t];
+  return Math.max(
+    0,
+    lanes.f.findIndex((_, t) => written(t) !== 0),
+  );
+}
+
+/** The heading of a cell: how much of what it wrote is left at the end along the straight path. */
+export function finding(which, lanes) {
+  const { name, gate: letter } = KEEPS[which],
+    from = source(which, lanes),
+    end = lanes[letter].length;
+  const later = lanes[letter].slice(from + 1),
+    closed = later.indexOf(0),
+    kept = later.reduce((product, value) => product * value, 1);
+  const first = `step ${from + 1}`;
+  if (!later.length) return `The ${name} first writes at step ${end}, the last: there is nothing to forget yet.`;
+  if (closed >= 0)
+    return `Of ${first} the ${name} has nothing left at step ${end}: its ${letter} was 0 at step ${from + closed + 2}.`;
+  if (kept === 1) return `With ${letter} = 1 the ${name} keeps all of ${first} until step ${end}.`;
+  if (!later.every((value) => value === later[0]))
+    return `${later.length} values of ${letter} multiply: the ${name} keeps ${formatShare(kept)} of ${first} at step ${end}.`;
+  const better = 1 - (1 - later[0]) / 10; // a tenth of the leak
+  return `With ${letter} = ${gate(later[0])} the ${name} keeps ${formatShare(kept)} of ${first} at step ${end}; with ${gate(better)} it would be ${formatShare(better ** later.length)}.`;
+}
+
+/** How long half is kept, and what the other paths say; below the heading. */
+export function findingText(which, lanes, found, u, w) {
+  const { gate: letter } = KEEPS[which],
+    from = source(which, lanes),
+    later = lanes[letter].slice(from + 1),
+    one = found[which];
+  const first = `step ${from + 1}`,
+    other = u ? ` With the way through the candidate ${amount(one.full[from])} of it comes back.` : "";
+  return `${describeHolding(letter, later)}${other} In a plain RNN with w = ${gate(w)}, given the same, ${amount(one.rnn[from])} of ${first} comes back.`.trim();
+}
+function describeHolding(letter, values) {
+  if (!values.length) return "";
+  if (values.includes(0)) return "Where the gate is 0 everything is lost at once.";
+  const even = values.every((value) => value === values[0]);
+  const mean = even ? values[0] : Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length),
+    life = halfLife(mean);
+  if (life === Infinity) return `At ${letter} = 1 nothing is ever lost.`;
+  const typical = even ? gate(mean) : amount(mean),
+    steps = life < 100 ? life.toFixed(1) : Math.round(life).toLocaleString("en");
+  return `Half-life at ${letter} = ${typical}${even ? "" : ", the geometric mean"}: ln 2 / −ln ${typical} = ${steps} steps.`;
+}
+
+/** One step in words, for a caller that does not see the drawing. */
+export function sentence(which, lanes, found, at) {
+  const one = found[which],
+    { name, lanes: letters } = KEEPS[which];
+  const set = letters.map((letter) => `${letter} ${gate(lanes[letter][at])}`).join(", ");
+  const holds = which === "lstm" ? `c = ${amount(one.c[at])}, h = ${amount(one.h[at])}` : `h = ${amount(one.h[at])}`;
+  return `${name}, step ${at + 1}: ${set}; ${holds}; the straight path from here to step ${lanes.f.length} is ${amount(one.straight[at])}.`;
+}
+
+/** Where a logarithmic axis ends below: the power of ten under everything that is drawn, from 10⁻³ to 10⁻¹⁶. */
+export function floorOf(lines) {
+  const sizes = lines
+    .flat()
+    .map(Math.abs)
+    .filter((size) => size > 0);
+  return Math.max(-16, Math.min(-3, Math.floor(Math.log10(Math.min(1, ...sizes)) + 1e-9)));
+}

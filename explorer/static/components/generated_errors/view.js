@@ -1,0 +1,88 @@
+/**
+ * Show generated texts with every error in a frame. Hover or focus explains an error, a click keeps the explanation.
+ * All of it is users' text and is shown as text. Sends no events.
+ *
+ * @typedef {object} GeneratedErrorsData
+ * @property {any[]} texts {title, detail, colour, first, runs: [{text, why}], label}; a run without `why` is correct
+ * @property {string} note
+ * @property {string} file
+ */
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { node, tint } from "../../shared/runtime/dom.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+/** What a slip shows: a space would be an empty frame. */
+export const shown = (text) => text.replaceAll(" ", "␣");
+
+/** The texts as a table: a row a run. */
+export const rows = ({ texts }) =>
+  texts.flatMap(({ title, first, runs }) => [
+    [title, first, ""],
+    ...runs.map(({ text, why }) => [title, text, why ?? ""]),
+  ]);
+
+export default defineComponent((place) => {
+  const panels = node("div", { class: "panels" });
+  const about = node("p", { class: "lineage-caption", "aria-live": "polite" });
+  place.replaceChildren(panels, about);
+  let note = "",
+    kept = null;
+  const describe = (button) => {
+    about.textContent = button?.dataset.why ?? note;
+  };
+  const keep = (button) => {
+    kept?.classList.remove("kept");
+    kept = button === kept ? null : button;
+    kept?.classList.add("kept");
+    describe(kept);
+  };
+  const slip = (event) => event.target.closest?.("[data-why]");
+  for (const over of ["pointerover", "focusin"])
+    panels.addEventListener(over, (event) => describe(slip(event) ?? kept));
+  for (const gone of ["pointerleave", "focusout"]) panels.addEventListener(gone, () => describe(kept));
+  panels.onclick = (event) => slip(event) && keep(slip(event));
+  place.onkeydown = (event) => {
+    // gives nothing back: `false` would take the key away, also Tab
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    if (event.key === "Escape" && kept) keep(kept);
+  };
+  let before = "";
+  return {
+    show(/** @type {GeneratedErrorsData} */ data) {
+      if (JSON.stringify(data) === before) return;
+      before = JSON.stringify(data);
+      kept = null;
+      note = data.note;
+      describe(null);
+      panels.replaceChildren(...data.texts.map((text) => panel(text)));
+      saveMenu(place, { csv: () => toCsv(["text", "characters", "why it is a slip"], rows(data)), file: data.file });
+    },
+  };
+});
+
+function panel({ title, detail, colour, first, runs, label }) {
+  const written = runs.map(({ text, why }) =>
+    why ? node("button", { type: "button", class: "slip", "data-why": why, "aria-label": why }, shown(text)) : text,
+  );
+  return tint(
+    node(
+      "section",
+      { class: "panel" },
+      node(
+        "div",
+        { class: "head" },
+        node("span", { class: "dot" }),
+        node("span", { class: "name" }, title),
+        node("span", { class: "detail" }, detail),
+      ),
+      node(
+        "div",
+        { class: "sheet", role: "region", tabindex: 0, dir: "auto", "aria-label": label },
+        node("span", { class: "given" }, first),
+        ...written,
+      ),
+    ),
+    colour,
+  );
+}

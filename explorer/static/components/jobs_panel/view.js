@@ -1,0 +1,269 @@
+/**
+ * Show the jobs of this server in a corner of every page. The panel polls the server itself; Stop and Resume are POST
+ * requests. GET /jobs answers {jobs: Job[]}, own ones first; POST /jobs/KEY/stop and /jobs/KEY/resume answer {ok,
+ * problem}. Sends no events.
+ *
+ * @typedef {object} JobsPanelData
+ * @property {string} here key of the run on this page
+ * @property {number} news version number; when it changes the panel polls at once
+ *
+ * @typedef {object} Job
+ * @property {string} key
+ * @property {string} title
+ * @property {string} detail
+ * @property {string} colour CSS variable
+ * @property {"waiting" | "running" | "finished" | "stopped" | "diverged" | "failed"} state
+ * @property {number} step
+ * @property {number} steps
+ * @property {number | null} left seconds
+ * @property {number | null} loss
+ * @property {boolean} mine
+ * @property {boolean} can_stop
+ * @property {boolean} can_resume
+ * @property {string} problem
+ * @property {string} href
+ * @property {number} ahead jobs before it in the queue
+ */
+import { icon, node, tint } from "../../shared/runtime/dom.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const LIVE = ["waiting", "running"];
+const NO_ANSWER = "no answer from the server";
+
+const isActive = (job) => LIVE.includes(job.state);
+const progressOf = ({ step, steps }) => (steps ? Math.min(1, step / steps) : 0);
+const percent = (part) => `${Math.floor(100 * part)} %`;
+
+/** A time as one says it, as in findings.py. */
+export function duration(seconds) {
+  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
+  return seconds < 90 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(0)} min`;
+}
+
+const describeQueue = ({ ahead }) => (ahead ? `waits, ${ahead} before it` : "waits, it is next");
+
+/** All of it in one line: the visitor's own trainings if any is live, else everybody's. */
+export function headline(jobs) {
+  const all = jobs.filter(isActive),
+    own = all.filter((job) => job.mine);
+  if (!all.length) return jobs.length === 1 ? "1 training ended" : `${jobs.length} trainings ended`;
+  const these = own.length ? own : all;
+  const name = own.length ? "Yours:" : `Training ${all.length} ·`;
+  if (these.every((job) => job.state === "waiting")) return `${name} ${own.length ? describeQueue(own[0]) : "waiting"}`;
+  const steps = these.reduce((sum, job) => sum + job.steps, 0),
+    step = these.reduce((sum, job) => sum + job.step, 0);
+  const left = these.every((job) => job.left != null)
+    ? ` · about ${duration(Math.max(...these.map((job) => job.left)))} left`
+    : "";
+  return `${name} ${percent(progressOf({ step, steps }))}${left}`;
+}
+
+/** What is said of one training. */
+export function line(job) {
+  const [step, steps] = [job.step, job.steps].map((count) => count.toLocaleString("en"));
+  const at = `at step ${step} of ${steps}`;
+  return (
+    {
+      waiting: () => describeQueue(job),
+      running: () => (job.left == null ? "" : `about ${duration(job.left)} left`),
+      finished: () => "finished",
+      stopped: () => job.problem || `stopped ${at}`,
+      diverged: () => job.problem || `diverged ${at}`,
+      failed: () => job.problem || "failed",
+    }[job.state]?.() ?? job.state
+  );
+}
+
+/** Milliseconds until the server is asked again. */
+export function pause(jobs, failures) {
+  if (failures) return Math.min(10, 2 ** failures) * 1000;
+  return jobs.some(isActive) ? 1000 : 5000;
+}
+
+function set(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/** The row of one training: the same nodes as long as it is listed, so that a press never misses. */
+function makeRow(act) {
+  const parts = {
+    title: node("a", { class: "title", target: "_self" }),
+    yours: node("span", { class: "yours" }, "yours"),
+    detail: node("div", { class: "detail" }),
+    bar: node("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100 }, node("i")),
+    percent: node("span", { class: "percent" }),
+    words: node("span", { class: "words" }),
+    loss: node("span", { class: "loss" }),
+    button: node("button", { type: "button", class: "lineage-button" }, icon("stop"), node("span")),
+    trouble: node("div", { class: "trouble", role: "status" }),
+  };
+  parts.element = node(
+    "li",
+    {},
+    node("div", { class: "head" }, node("span", { class: "dot" }), parts.title, parts.yours),
+    parts.detail,
+    node("div", { class: "progress" }, parts.bar, parts.percent),
+    node("div", { class: "state" }, parts.words, parts.loss, parts.button),
+    parts.trouble,
+  );
+  parts.button.onclick = () => act(parts);
+  return parts;
+}
+
+function fillRow(parts, job, here) {
+  parts.job = job;
+  tint(parts.element, job.colour).classList.toggle("live", isActive(job));
+  set(parts.title, job.title);
+  if (parts.title.getAttribute("href") !== job.href) parts.title.setAttribute("href", job.href);
+  parts.title.ariaCurrent = job.key === here ? "page" : null;
+  parts.yours.hidden = !job.mine;
+  set(parts.detail, job.detail ?? "");
+  parts.bar.firstChild.style.width = percent(progressOf(job)).replace(" ", "");
+  parts.bar.ariaLabel = job.title;
+  parts.bar.ariaValueNow = Math.floor(100 * progressOf(job));
+  set(parts.percent, percent(progressOf(job)));
+  set(parts.words, line(job));
+  set(parts.loss, job.loss == null ? "" : `loss ${job.loss.toFixed(3)}`);
+  parts.verb = job.can_stop ? "stop" : job.can_resume ? "resume" : null;
+  if (!parts.verb && document.activeElement === parts.button) parts.title.focus();
+  parts.button.hidden = !parts.verb;
+  set(parts.button.firstChild, parts.verb === "resume" ? "play_arrow" : "stop");
+  set(parts.button.lastChild, parts.verb === "resume" ? "Go on" : "Stop");
+  parts.button.ariaLabel = `${parts.button.lastChild.textContent} ${job.title}`;
+}
+
+export default defineComponent((place) => {
+  const words = node("span", { class: "headline" });
+  const pill = node(
+    "button",
+    { type: "button", class: "pill", "aria-expanded": "false", "aria-controls": "lineage-jobs-panel-list" },
+    words,
+    icon("expand_less"),
+  );
+  const groups = [true, false].map((mine) => ({
+    mine,
+    head: node("h2", {}, mine ? "Yours" : "Others"),
+    list: node("ul"),
+  }));
+  const panel = node(
+    "div",
+    { class: "panel", id: "lineage-jobs-panel-list", hidden: "" },
+    ...groups.flatMap(({ head, list }) => [head, list]),
+  );
+  const region = node(
+    "section",
+    { class: "corner", "aria-label": "Trainings on this server", hidden: "" },
+    pill,
+    panel,
+  );
+  place.replaceChildren(region);
+  const rows = new Map();
+  let jobs = [],
+    here = "",
+    news = 0,
+    failures = 0,
+    timer = 0,
+    asked = 0,
+    gone = false,
+    shape;
+
+  function open(yes) {
+    panel.hidden = !yes;
+    pill.ariaExpanded = String(yes);
+    set(pill.lastChild, yes ? "expand_more" : "expand_less");
+  }
+  pill.onclick = () => open(panel.hidden);
+  const escape = (event) => {
+    if (event.key !== "Escape" || panel.hidden) return;
+    if (panel.contains(document.activeElement)) pill.focus();
+    open(false);
+  };
+  window.addEventListener("keydown", escape);
+
+  /* The pill does not breathe with its numbers: as long as the words are the same, it only grows. */
+  function announce(text) {
+    const now = text.replace(/[\d.]+/g, "");
+    if (now !== shape) pill.style.minWidth = "";
+    shape = now;
+    set(words, text);
+    pill.style.minWidth = `${pill.offsetWidth}px`;
+  }
+
+  function show() {
+    region.hidden = !jobs.length;
+    if (!jobs.length) open(false);
+    region.classList.toggle("live", jobs.some(isActive));
+    announce(failures >= 3 ? NO_ANSWER : headline(jobs));
+    const keys = new Set(jobs.map((job) => job.key));
+    for (const [key, { element }] of rows) {
+      if (keys.has(key)) continue;
+      if (element.contains(document.activeElement)) pill.focus();
+      element.remove();
+      rows.delete(key);
+    }
+    const both = new Set(jobs.map((job) => Boolean(job.mine))).size > 1;
+    for (const { mine, head, list } of groups) {
+      head.hidden = !both;
+      jobs
+        .filter((job) => Boolean(job.mine) === mine)
+        .forEach((job, i) => {
+          if (!rows.has(job.key)) rows.set(job.key, makeRow(act));
+          const row = rows.get(job.key);
+          fillRow(row, job, here);
+          if (list.children[i] !== row.element) list.insertBefore(row.element, list.children[i] ?? null);
+        });
+    }
+  }
+
+  async function act(row) {
+    if (row.busy) return;
+    row.busy = true; // and not disabled, which would take the focus away
+    set(row.trouble, "");
+    const address = `/jobs/${encodeURIComponent(row.job.key)}/${row.verb}`;
+    const answer = await fetch(address, { method: "POST", headers: { "X-Lineage": "1" } }).catch(() => null);
+    const { problem } = (await answer?.json().catch(() => null)) ?? {};
+    if (!answer) set(row.trouble, `There is ${NO_ANSWER}.`);
+    else if (!answer.ok || problem) set(row.trouble, problem || `The server refused (${answer.status}).`);
+    await poll();
+    row.busy = false;
+  }
+
+  async function poll() {
+    clearTimeout(timer);
+    const turn = ++asked;
+    try {
+      const answer = await fetch("/jobs", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
+      if (!answer.ok) throw new Error(answer.statusText);
+      const now = (await answer.json()).jobs;
+      if (gone || turn !== asked) return; // a later question was put meanwhile
+      jobs = now;
+      failures = 0;
+    } catch {
+      if (gone || turn !== asked) return;
+      failures += 1;
+    }
+    show();
+    if (!document.hidden) timer = setTimeout(poll, pause(jobs, failures));
+  }
+  const wake = () => {
+    if (document.hidden) clearTimeout(timer);
+    else poll();
+  };
+  document.addEventListener("visibilitychange", wake);
+  poll();
+
+  return {
+    show(/** @type {JobsPanelData} */ data) {
+      here = data.here;
+      if (data.news !== news) poll();
+      news = data.news;
+      show();
+    },
+    close() {
+      gone = true;
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", wake);
+      window.removeEventListener("keydown", escape);
+    },
+  };
+});

@@ -1,0 +1,243 @@
+/**
+ * Draw the masks of a batch (padding, causal, both) and what they do to the scores and weights of one attention
+ * layer. Hover shows a pair, a click or Enter keeps it. Event "set": the state as JSON.
+ *
+ * @typedef {object} MasksData
+ * @property {string[][]} batch
+ * @property {Record<string, number[]>} vectors by word
+ * @property {any[]} layers two of {query, key, value: rows of numbers}
+ * @property {any} state {shown, padding, causal, side: "right" | "left", fill: "infinite" | "finite" | "self"}
+ * @property {string} file
+ */
+import {
+  PAD,
+  causalMask,
+  combineMasks,
+  finding,
+  attentionLayer,
+  countNaN,
+  padSentence,
+  paddingMask,
+  describePair,
+} from "./math.js";
+import { setText, svgNode, node } from "../../shared/runtime/dom.js";
+import { Matrix } from "../../shared/charts/editable_matrix/view.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const STEPS = [
+  {
+    name: "padding",
+    title: "Padding mask",
+    words: "A column for each token that may be looked at; padding has none.",
+    scale: "amount",
+    digits: 0,
+  },
+  {
+    name: "causal",
+    title: "Causal mask",
+    words: "Each row reaches as far as its own token.",
+    scale: "amount",
+    digits: 0,
+  },
+  { name: "both", title: "What the layer uses", words: "", scale: "amount", digits: 0 },
+  { name: "scores", title: "Scores", words: "q · k / √d, of every pair.", scale: "sign", digits: 2 },
+  { name: "under", title: "Scores under the mask", words: "", scale: "sign", digits: 2 },
+  { name: "weights", title: "Weights", words: "softmax of each row: it sums to 1.", scale: "amount", digits: 2 },
+];
+const FILLS = { infinite: "−∞", finite: "−10⁹", self: "−∞, but a token always sees itself" };
+const MAY = 2.4; // the end of the colour scale of a mask, whose tiles are all 1: a quiet blue
+
+export default defineComponent((place) => {
+  /** @type {MasksData | null} */
+  let data = null,
+    state = null,
+    found = null,
+    /** @type {(...args: any[]) => void} */
+    sendEvent = () => {},
+    sentStates = [],
+    at = null,
+    kept = false;
+  const check = (name, word) => {
+    const box = node("input", { type: "checkbox" });
+    box.onchange = () => set({ [name]: box.checked });
+    return { box, root: node("label", {}, box, word) };
+  };
+  const choice = (name, word, options) => {
+    const list = node(
+      "select",
+      { class: "lineage-select" },
+      ...Object.entries(options).map(([value, text]) => node("option", { value }, text)),
+    );
+    list.onchange = () => set({ [name]: list.value });
+    return { list, root: node("label", {}, word, list) };
+  };
+  const padding = check("padding", "padding mask"),
+    causal = check("causal", "causal mask");
+  const side = choice("side", "padding stands", { right: "right", left: "left" }),
+    fill = choice("fill", "hidden scores become", FILLS);
+  const rows = node("div", { class: "rows", role: "group", "aria-label": "The batch: choose a sentence to look into" });
+  const heading = node("h3", { role: "status" }),
+    words = node("p", { class: "words", role: "status" }),
+    steps = node("div", { class: "steps" });
+  place.replaceChildren(
+    node("div", { class: "tools" }, padding.root, causal.root, side.root, fill.root),
+    rows,
+    heading,
+    words,
+    steps,
+  );
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+  const tables = STEPS.map((step) => {
+    const text = node("p", {}, step.words),
+      root = node("section", { class: step.name }, node("h4", {}, step.title), text);
+    steps.append(root);
+    const matrix = new Matrix(root, { label: step.title, scale: step.scale, digits: step.digits });
+    matrix.onpick = (r, c, keep) => {
+      if (r < 0 ? kept : kept && !keep) return;
+      const same = keep && kept && at?.[0] === r && at?.[1] === c;
+      kept = keep && !same;
+      at = r < 0 ? null : [r, c];
+      show();
+    };
+    return { ...step, text, root, matrix };
+  });
+
+  function set(change) {
+    state = { ...state, ...change };
+    [at, kept] = [null, false];
+    arrange();
+    const text = JSON.stringify(state);
+    sentStates.push(text);
+    sendEvent("set", text);
+  }
+
+  /** Everything that follows from the batch and what is set. */
+  function arrange() {
+    const longest = Math.max(...data.batch.map((words) => words.length));
+    state.shown = Math.min(state.shown, data.batch.length - 1);
+    const all = data.batch.map((words) => padSentence(words, longest, state.side)),
+      tokens = all[state.shown];
+    padding.box.checked = state.padding;
+    causal.box.checked = state.causal;
+    side.list.value = state.side;
+    fill.list.value = state.fill;
+    drawBatch(all);
+    const mask = combineMasks(tokens, state),
+      vectors = tokens.map((token) => data.vectors[token]);
+    const first = attentionLayer(vectors, data.layers[0], mask, state.fill),
+      second = attentionLayer(first.out, data.layers[1], mask, state.fill);
+    found = { ...first, tokens, mask, pad: paddingMask(tokens), past: causalMask(tokens) };
+    setText(heading, finding(tokens, mask, countNaN(first.out), countNaN(second.out)));
+    setText(
+      tables[2].text,
+      ["padding", "causal"]
+        .filter((one) => state[one])
+        .map((one) => (one === "causal" ? "causal" : "no padding"))
+        .join(" and ") || "no mask: all see all",
+    );
+    setText(
+      tables[4].text,
+      state.fill === "finite" ? "Hidden ones become −10⁹." : "Hidden ones become −∞: e to the −∞ is 0.",
+    );
+    tables[4].root.classList.toggle("finite", state.fill === "finite");
+    show();
+  }
+  function drawBatch(all) {
+    const mine = [...rows.children].indexOf(document.activeElement);
+    rows.replaceChildren(
+      ...all.map((tokens, i) => {
+        const chips = tokens.flatMap((token) => [
+          node("span", { class: `token${token === PAD ? " pad" : ""}` }, token),
+          " ",
+        ]); // the space is for who hears it
+        const one = node("button", { class: "lineage-button", type: "button" }, ...chips);
+        one.onclick = () => set({ shown: i });
+        one.ariaPressed = String(i === state.shown);
+        return one;
+      }),
+    );
+    if (mine >= 0) rows.children[mine]?.focus({ preventScroll: true });
+  }
+
+  /** Everything that follows the pointer. */
+  function show() {
+    const { tokens, mask, pad, past, scores, weights } = found,
+      names = tokens.map((token) => token);
+    const toNumbers = (one) => one.map((line) => line.map((may) => (may ? 1 : null))),
+      keepAllowed = (values) => values.map((line, q) => line.map((value, k) => (mask[q][k] ? value : null)));
+    // A weight under the mask that is not 0 is shown: an even look at everything hidden, or NaN.
+    const shown = weights.map((line, q) => line.map((value, k) => (mask[q][k] || value !== 0 ? value : null)));
+    const most = Math.max(...scores.flat().map(Math.abs));
+    const values = {
+      padding: toNumbers(pad),
+      causal: toNumbers(past),
+      both: toNumbers(mask),
+      scores,
+      under: keepAllowed(scores),
+      weights: shown,
+    };
+    for (const { name, scale, matrix } of tables) {
+      matrix.show({
+        rows: names,
+        columns: names,
+        values: values[name],
+        held: kept ? at : null,
+        marked: !kept && at ? [at] : [],
+        most: scale === "sign" ? most : name === "weights" ? 1 : MAY,
+      });
+    }
+    setText(
+      words,
+      at
+        ? describePair(tokens, state, found, ...at)
+        : "Rows ask, columns answer. Point at a pair; a click keeps it. An empty place has no tile: that pair is hidden.",
+    );
+  }
+
+  function picture() {
+    const theme = resolveColours(place),
+      page = theme.get("--page"),
+      gap = 24,
+      across = 3;
+    theme.done();
+    const drawn = tables.map(({ matrix }) => matrix.drawn()),
+      wide = Math.max(...drawn.map(({ width }) => width)),
+      high = Math.max(...drawn.map(({ height }) => height));
+    const shapes = drawn.map(({ shape }, i) =>
+      svgNode(
+        "g",
+        { transform: `translate(${16 + (i % across) * (wide + gap)} ${16 + Math.floor(i / across) * (high + gap)})` },
+        shape,
+      ),
+    );
+    return svgFile(32 + across * wide + (across - 1) * gap, 32 + 2 * high + gap, page, ...shapes);
+  }
+
+  return {
+    show(/** @type {MasksData} */ given, { setTriggerValue }) {
+      sendEvent = setTriggerValue;
+      const other = JSON.stringify(data?.batch) !== JSON.stringify(given.batch);
+      data = given;
+      const text = JSON.stringify(given.state),
+        echo = sentStates.indexOf(text);
+      if (echo >= 0)
+        sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
+      else {
+        state = { ...given.state };
+        sentStates = [text];
+      }
+      if (other || echo < 0) [at, kept] = [null, false];
+      arrange();
+      saveMenu(place, {
+        svg: picture,
+        csv: () => tables.map(({ matrix }) => matrix.csv()).join("\n"),
+        file: data.file,
+      });
+    },
+    close() {
+      for (const { matrix } of tables) matrix.close();
+    },
+  };
+});

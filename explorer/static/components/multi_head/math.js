@@ -1,0 +1,50 @@
+/* Sizes and colours of the tiles of heads, and the sentence about a cell. No DOM. */
+
+const STAGE = { wide: 440, narrow: 390 },
+  HEAD = 24,
+  GAP = 12; // px; a stage is as high for any number of heads
+
+/** How large a tile may be, and how many are beside each other, in a stage of this width. */
+export function sizes(width, heads) {
+  const wide = width >= 700,
+    columns = wide ? Math.min(heads, 4) : ({ 1: 1, 2: 2, 4: 2 }[heads] ?? 4),
+    rows = Math.ceil(heads / columns);
+  const across = (width - (columns - 1) * GAP) / columns,
+    down = ((wide ? STAGE.wide : STAGE.narrow) - (rows - 1) * GAP) / rows - HEAD;
+  return { side: Math.max(1, Math.floor(Math.min(across, down))), columns };
+}
+
+/** What each token before and including this one would get of an even look. */
+export const evenShare = (row) => 1 / (row + 1);
+
+/** Where a weight is on its scale, 0 to 1: as a share, or by how many times an even look it is, an eighth to eight. */
+export function toneOf(weight, row, view) {
+  const tone = view === "shares" ? weight : 0.5 + Math.log2(weight / evenShare(row)) / 6;
+  return Math.max(0, Math.min(1, tone));
+}
+
+/** The cell [row, column] under a pointer. */
+export function cellAt({ clientX, clientY }, { left, top, width, height }, length) {
+  const inside = (share) => Math.max(0, Math.min(length - 1, Math.floor(share * length)));
+  return [inside((clientY - top) / height), inside((clientX - left) / width)];
+}
+
+/** A cell after a key, kept inside; null for a key that moves nothing. */
+export function moveCell([row, column], key, length) {
+  const by = {
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1],
+    Home: [0, -Infinity],
+    End: [0, Infinity],
+  }[key];
+  if (!by) return null;
+  const within = (value) => Math.max(0, Math.min(length - 1, value));
+  return [within(row + by[0]), within(column + by[1])];
+}
+
+/** Who asks whom. */
+export function describeCell(tokens, [row, column]) {
+  return `“${tokens[row]}” at place ${row + 1} looks at “${tokens[column]}” at place ${column + 1}.`;
+}

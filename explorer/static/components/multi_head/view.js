@@ -1,0 +1,300 @@
+/**
+ * Draw one attention layer over a text with its matrices split into 1, 2, 4 or 8 heads: where each head attends.
+ * Event "set": {cut, view}, when a control is released.
+ *
+ * @typedef {object} MultiHeadData
+ * @property {string[]} tokens
+ * @property {number} width
+ * @property {Record<string, {finding: string, words: any}>} cuts by number of heads
+ * @property {number | null} learned the number of heads that the model was trained with
+ * @property {number} cut the number of heads shown
+ * @property {"shares" | "even"} view
+ * @property {string} who
+ * @property {string} address arrays by number of heads: (heads, query, key) weights; rows sum to 1
+ * @property {string} file
+ */
+import { mixColours } from "../../shared/charts/value_scale.js";
+import { describeCell, cellAt, evenShare, moveCell, sizes, toneOf } from "./math.js";
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { svgNode, node } from "../../shared/runtime/dom.js";
+import { svgFile } from "../../shared/runtime/svg_file.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { Theme } from "../../shared/runtime/theme.js";
+
+const VIEWS = { shares: "the share of the attention, 0 to 1", even: "more or less than an even look" };
+const ROOM = 11; // px of a cell beside which a letter can be read
+let count = 0;
+
+export default defineComponent((place) => {
+  const own = ++count,
+    shared = new SyncedValue();
+  /** @type {MultiHeadData | null} */
+  let data = null,
+    found = null,
+    sendEvent = null,
+    tiles = [],
+    at = null,
+    kept = false;
+  const slider = node("input", { type: "range", min: 0, step: 1, id: `cut-${own}` }),
+    heads = node("output", { for: slider.id });
+  const views = Object.entries(VIEWS).map(([value, words]) => {
+    const input = node("input", { type: "radio", name: `cut-view-${own}` });
+    input.onchange = () => {
+      set({ view: value });
+      send();
+    };
+    return { value, input, label: node("label", {}, input, words) };
+  });
+  const controls = node(
+    "div",
+    { class: "controls" },
+    node("div", { class: "cut" }, node("label", { for: slider.id }, "Heads"), node("span", {}, slider, heads)),
+    node("fieldset", {}, node("legend", {}, "Colour"), ...views.map(({ label }) => label)),
+  );
+  const finding = node("p", { class: "finding", role: "status" }),
+    about = node("p", { class: "about" });
+  const stage = node("div", { class: "stage", tabindex: 0, role: "group" }),
+    words = node("p", { class: "words", role: "status" });
+  const legend = node("div", { class: "legend", "aria-hidden": "true" });
+  place.replaceChildren(controls, finding, stage, words, legend, about);
+  const theme = new Theme(place, () => paint());
+  const watch = new ResizeObserver(() => paint());
+  watch.observe(place);
+
+  const stops = () =>
+    Object.keys(data.cuts)
+      .map(Number)
+      .sort((a, b) => a - b);
+  function set(part) {
+    shared.value = { ...shared.value, ...part };
+    show();
+  }
+  function send() {
+    shared.set(shared.value);
+    sendEvent?.("set", shared.value);
+  }
+  slider.oninput = () => set({ cut: stops()[slider.value] });
+  slider.onchange = send;
+  controls.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
+
+  stage.onkeydown = (event) => {
+    event.stopPropagation();
+    const length = data.tokens.length;
+    if (event.key === "Escape") [at, kept] = [null, false];
+    else {
+      const next = moveCell(at ?? [length - 1, 0], event.key, length);
+      if (!next) return;
+      [at, kept] = [next, true];
+    }
+    event.preventDefault();
+    point();
+  };
+  stage.onpointerleave = () => {
+    if (!kept) {
+      at = null;
+      point();
+    }
+  };
+
+  function show() {
+    const { cut, view } = shared.value,
+      every = stops();
+    slider.max = every.length - 1;
+    slider.value = every.indexOf(cut);
+    slider.ariaValueText = `${cut} heads`;
+    heads.textContent = `${cut} × ${data.width / cut} numbers`;
+    for (const { value, input } of views) input.checked = view === value;
+    finding.textContent = data.cuts[cut].finding;
+    about.textContent = data.cuts[cut].words;
+    legend.replaceChildren(
+      ...(view === "shares"
+        ? [node("span", {}, "0"), node("i", { class: "ramp amount" }), node("span", {}, "1")]
+        : [
+            node("span", {}, "an eighth of an even look"),
+            node("i", { class: "ramp sign" }),
+            node("span", {}, "eight times"),
+          ]),
+    );
+    stage.ariaLabel = `${cut} ${cut === 1 ? "head" : "heads"} of ${data.who} over ${data.tokens.length} tokens: rows ask, columns answer. Arrow keys move, Escape lets go.`;
+    if (found) build();
+  }
+
+  function build() {
+    const { cut } = shared.value;
+    tiles = Array.from({ length: cut }, (_, head) => {
+      const canvas = node("canvas"),
+        mark = node("i", { class: "mark", hidden: "" }),
+        value = node("span", { class: "value" });
+      const letters = node("div", { class: "letters", "aria-hidden": "true" }),
+        map = node("div", { class: "map" }, canvas, letters, mark);
+      const cellUnder = (event) => cellAt(event, canvas.getBoundingClientRect(), data.tokens.length);
+      map.onpointermove = (event) => {
+        if (!kept) {
+          at = cellUnder(event);
+          point();
+        }
+      };
+      map.onclick = (event) => {
+        kept = !kept;
+        at = cellUnder(event);
+        point();
+      };
+      return {
+        canvas,
+        mark,
+        map,
+        letters,
+        value,
+        root: node("figure", {}, node("figcaption", {}, node("b", {}, `head ${head + 1}`), value), map),
+      };
+    });
+    stage.replaceChildren(...tiles.map(({ root }) => root));
+    paint();
+  }
+
+  function paint() {
+    if (!tiles.length || !found || !place.clientWidth) return;
+    const { cut, view } = shared.value,
+      length = data.tokens.length,
+      { side, columns } = sizes(stage.clientWidth - 4, cut);
+    stage.style.gridTemplateColumns = `repeat(${columns}, ${side}px)`;
+    const scale = Array.from({ length: 7 }, (_, i) =>
+      theme
+        .colour(`--${view === "shares" ? "amount" : "sign"}-${i}`)
+        .match(/[\d.]+/g)
+        .slice(0, 3)
+        .map(Number),
+    );
+    tiles.forEach(({ canvas, map, letters }, head) => {
+      letters.replaceChildren(
+        ...(side / length < ROOM
+          ? []
+          : data.tokens.map((token, i) => {
+              const letter = node("span", {}, token); // beside the diagonal, where nobody may look: of its row and its column
+              letter.style.cssText = `left:${(100 * (i + 1.15)) / length}%;top:${(100 * (i + 0.5)) / length}%`;
+              return letter;
+            })),
+      );
+      const image = new ImageData(length, length);
+      map.style.height = `${side}px`;
+      Object.assign(canvas, { width: length, height: length });
+      for (let row = 0; row < length; row++)
+        for (let column = 0; column <= row; column++) {
+          image.data.set(
+            [...mixColours(scale, toneOf(weight(head, row, column), row, view)), 255],
+            4 * (row * length + column),
+          );
+        }
+      canvas.getContext("2d").putImageData(image, 0, 0);
+    });
+    point();
+  }
+  const weight = (head, row, column) => {
+    const {
+      data: values,
+      shape: [, length],
+    } = found[shared.value.cut];
+    return values[(head * length + row) * length + column];
+  };
+
+  /** What follows the pointer: the same pair of tokens in every head. */
+  function point() {
+    if (!tiles.length || !found) return;
+    const length = data.tokens.length,
+      masked = at && at[1] > at[0];
+    tiles.forEach(({ mark, value }, head) => {
+      mark.hidden = !at;
+      if (at)
+        mark.style.cssText = `top:${(100 * at[0]) / length}%;left:${(100 * at[1]) / length}%;width:${100 / length}%;height:${100 / length}%`;
+      value.textContent = at && !masked ? weight(head, ...at).toFixed(2) : "";
+    });
+    stage.classList.toggle("kept", kept);
+    words.textContent = at
+      ? `${describeCell(data.tokens, at)} ${masked ? "comes later: nobody may look there." : `An even look would be ${evenShare(at[0]).toFixed(2)}.`}`
+      : "Rows ask, columns answer. Point at a pair of letters to read it in every head; a click keeps it.";
+  }
+
+  function picture() {
+    const from = place.getBoundingClientRect(),
+      edge = 16,
+      ink = theme.colour("--ink"),
+      shapes = [];
+    for (const { root, canvas } of tiles)
+      for (const element of [...root.querySelectorAll("b, .value"), canvas]) {
+        const box = element.getBoundingClientRect(),
+          [x, y] = [box.left - from.left + edge, box.top - stage.getBoundingClientRect().top + edge];
+        if (element === canvas)
+          shapes.push(
+            svgNode("image", {
+              x,
+              y,
+              width: box.width,
+              height: box.height,
+              href: canvas.toDataURL(),
+              preserveAspectRatio: "none",
+              style: "image-rendering:pixelated",
+            }),
+          );
+        else {
+          const text = svgNode("text", {
+            x,
+            y: y + 16,
+            fill: ink,
+            "font-size": 15,
+            "font-weight": element.tagName === "B" ? 600 : 400,
+          });
+          text.textContent = element.textContent;
+          shapes.push(text);
+        }
+      }
+    return svgFile(from.width + 2 * edge, stage.clientHeight + 2 * edge, theme.colour("--page"), ...shapes);
+  }
+  function table() {
+    const rows = [],
+      { cut } = shared.value,
+      length = data.tokens.length;
+    for (let head = 0; head < cut; head++)
+      for (let row = 0; row < length; row++)
+        for (let column = 0; column <= row; column++) {
+          rows.push([
+            cut,
+            head + 1,
+            row + 1,
+            data.tokens[row],
+            column + 1,
+            data.tokens[column],
+            Number(weight(head, row, column).toPrecision(6)),
+          ]);
+        }
+    return toCsv(["heads", "head", "asking place", "asking", "answering place", "answering", "weight"], rows);
+  }
+
+  return {
+    show(/** @type {MultiHeadData} */ given, { setTriggerValue }) {
+      const same = data?.address === given.address;
+      sendEvent = setTriggerValue;
+      data = given;
+      shared.receive({ cut: given.cut, view: given.view });
+      if (!same) [found, at, kept] = [same ? found : null, null, false];
+      show();
+      if (same && found) return;
+      loadArrays(given.address).then(
+        (arrived) => {
+          if (data.address !== given.address) return;
+          found = arrived;
+          show();
+          saveMenu(place, { svg: picture, csv: table, file: data.file });
+        },
+        () => {
+          words.textContent = "The weights did not arrive. Reload the page to try again.";
+        },
+      );
+    },
+    close() {
+      watch.disconnect();
+    },
+  };
+});

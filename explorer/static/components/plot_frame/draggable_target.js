@@ -1,0 +1,222 @@
+/* A horizontal line that the user drags across a figure, and which run reaches it first: first the arithmetic, which needs
+   no DOM and is tested in tests/static/draggable_target.test.mjs, then the line and the list below the figure. */
+
+import { element } from "../../shared/runtime/dom.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { pointerPosition } from "../../shared/runtime/pointer.js";
+
+/* Where the line first is at `value` or beyond, straight between its points; null where it never is. */
+export function firstReach({ x, y }, value, rising) {
+  const there = (height) => (rising ? height >= value : height <= value);
+  for (let i = 0; i < x.length; i++) {
+    if (y[i] === null || y[i] === undefined || !there(y[i])) continue;
+    const gap = !i || y[i - 1] === null || y[i - 1] === undefined || y[i] === y[i - 1];
+    return gap ? x[i] : x[i - 1] + ((value - y[i - 1]) / (y[i] - y[i - 1])) * (x[i] - x[i - 1]);
+  }
+  return null;
+}
+
+/* Every line with its place `x`, the first one first, those that never get there last. */
+export function reaches(lines, traces, value, rising, limit = Infinity) {
+  const found = lines.map((line) => {
+    const x = traces[line.trace] ? firstReach(traces[line.trace], value, rising) : null;
+    return { ...line, x: x !== null && x <= limit ? x : null };
+  });
+  return found.sort((a, b) => (a.x === null || b.x === null ? Number(a.x === null) - Number(b.x === null) : a.x - b.x));
+}
+
+/* The value `share` of the range higher: on a logarithmic axis every step is as long as it looks. */
+export function dragValue(value, share, { low, high }, log = false) {
+  const [to, from] = log ? [Math.log, Math.exp] : [Number, Number];
+  const next = from(to(value) + share * (to(high) - to(low)));
+  return Math.min(high, Math.max(low, next));
+}
+
+/* As many digits as a hand can mean: some two hundred places to stand, or three digits on a logarithmic axis. */
+export function roundValue(value, { low, high }, log = false) {
+  const digits = log ? 2 - Math.floor(Math.log10(Math.abs(value))) : -Math.floor(Math.log10((high - low) / 200));
+  const scale = 10 ** Math.min(12, Math.max(0, Number.isFinite(digits) ? digits : 0));
+  return Math.min(high, Math.max(low, Math.round(value * scale) / scale));
+}
+
+/** A number with its unit: "12 steps", but "1 step". */
+export const withUnit = (shown, unit) => `${shown} ${shown === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
+
+/* ---- what is seen ---- */
+
+const KEYS = {
+  ArrowUp: 0.01,
+  ArrowRight: 0.01,
+  ArrowDown: -0.01,
+  ArrowLeft: -0.01,
+  PageUp: 0.1,
+  PageDown: -0.1,
+  Home: -1,
+  End: 1,
+};
+const CALM = 400; // ms after the last key
+
+export class Target {
+  line = element("div", "frame-target");
+  label = element("span", "frame-target-label");
+  grip = element("div", "frame-grip");
+  shared = new SyncedValue();
+  held = false; // between grasping and letting go, or between the keys
+  #timer = 0;
+
+  /* `drawn()` when it moved, `said(value)` when it stands still. */
+  constructor(drawn, said) {
+    this.drawn = drawn;
+    this.said = said;
+    this.line.append(this.label);
+    this.grip.role = "slider";
+    this.grip.tabIndex = 0;
+    this.grip.ariaOrientation = "vertical";
+    this.grip.onpointerdown = (event) => this.grasp(event);
+    this.grip.onpointermove = (event) => {
+      if (this.grip.hasPointerCapture(event.pointerId)) this.drag(event);
+    };
+    this.grip.onlostpointercapture = () => this.release();
+    this.grip.onkeydown = (event) => this.key(event);
+    this.grip.onblur = () => {
+      if (this.#timer) this.release();
+    };
+  }
+
+  get value() {
+    return this.shared.value;
+  }
+
+  update(data) {
+    this.data = data;
+    if (!this.held) this.shared.receive(data.value);
+    this.updateLabels();
+  }
+
+  updateLabels() {
+    const { label, low, high } = this.data,
+      words = `${label ?? ""} ${shown(this.value)}`.trim();
+    Object.assign(this.grip, {
+      ariaLabel: label || "target",
+      ariaValueMin: low,
+      ariaValueMax: high,
+      ariaValueNow: this.value,
+      ariaValueText: words,
+    });
+    if (this.label.textContent !== words) this.label.textContent = words;
+  }
+
+  go(value) {
+    this.shared.value = roundValue(value, this.data, this.axis?.type === "log");
+    this.updateLabels();
+    this.drawn();
+  }
+
+  grasp(event) {
+    if (event.button) return;
+    event.preventDefault(); // no words are marked on the way
+    this.grip.focus({ preventScroll: true });
+    this.grip.setPointerCapture(event.pointerId);
+    this.hold();
+    this.from = pointerPosition(event, this.grip.parentElement).y - this.axis.d2p(this.value); // the grip keeps its place under the finger
+  }
+
+  drag(event) {
+    this.go(this.axis.p2d(pointerPosition(event, this.grip.parentElement).y - this.from));
+  }
+
+  key(event) {
+    const share = KEYS[event.key];
+    if (!share || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.hold();
+    this.go(dragValue(this.value, share, this.data, this.axis?.type === "log"));
+    this.#timer = setTimeout(() => this.release(), CALM);
+  }
+
+  hold() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    if (!this.held) this.before = this.value;
+    this.held = true;
+    this.drawn();
+  }
+
+  release() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    if (!this.held) return;
+    this.held = false;
+    if (this.value !== this.before) {
+      this.shared.set(this.value);
+      this.said(this.value);
+    }
+    this.drawn();
+  }
+
+  lay(xaxis, yaxis) {
+    this.axis = yaxis;
+    const height = yaxis.d2p(this.value),
+      inside = Math.min(Math.max(height, 0), yaxis._length);
+    this.line.hidden = height !== inside; // zoomed away; the grip stays at the edge, to fetch it back
+    Object.assign(this.line.style, {
+      left: `${xaxis._offset}px`,
+      top: `${yaxis._offset + inside}px`,
+      width: `${xaxis._length}px`,
+    });
+    Object.assign(this.grip.style, { left: `${xaxis._offset + xaxis._length}px`, top: `${yaxis._offset + inside}px` });
+  }
+
+  remove() {
+    clearTimeout(this.#timer);
+  }
+}
+
+/* One row for each line: its dot, its name, what is said of it. */
+export class Readout {
+  root = element("ul", "frame-readout");
+
+  /* Room for so many rows, whether they are there or not: what is below does not jump. */
+  reserve(most) {
+    const { root } = this;
+    root.hidden = !most;
+    while (root.childElementCount > most) root.lastChild.remove();
+    while (root.childElementCount < most) {
+      const row = root.appendChild(element("li"));
+      row.append(
+        element("i", "frame-dot"),
+        element("span", "frame-readout-name"),
+        element("span", "frame-readout-value"),
+        element("span", "frame-readout-more"),
+      );
+      row.style.visibility = "hidden";
+    }
+  }
+
+  show(rows) {
+    [...this.root.children].forEach((row, i) => {
+      const { title = "", colour = "", value = "", more = "" } = rows[i] ?? {};
+      row.style.visibility = rows[i] ? "" : "hidden";
+      row.firstChild.style.background = colour ? `var(${colour})` : "";
+      [title, value, more].forEach((text, at) => {
+        if (row.children[at + 1].textContent !== text) row.children[at + 1].textContent = text;
+      });
+    });
+  }
+}
+
+/* Small dots over the figure: [left, top, colour] in px. */
+export function reachDots(layer, places) {
+  while (layer.childElementCount > places.length) layer.lastChild.remove();
+  while (layer.childElementCount < places.length) layer.append(element("i", "frame-spot"));
+  places.forEach(([left, top, colour], i) => {
+    Object.assign(layer.children[i].style, {
+      left: `${left}px`,
+      top: `${top}px`,
+      background: `var(${colour ?? "--ink"})`,
+    });
+  });
+}
+
+const shown = (value) => String(value).replace("-", "−");

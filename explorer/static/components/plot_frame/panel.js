@@ -1,0 +1,510 @@
+/* One figure of the frame: its title line, its plotly chart, its readout and its saved file. */
+
+import { formatScientific } from "../../shared/runtime/format.js";
+import { truncateTrace, isContinuous, selectFrame, nearest, pageAt, valueAt } from "../../shared/charts/playback.js";
+import { element } from "../../shared/runtime/dom.js";
+import { pointerPosition } from "../../shared/runtime/pointer.js";
+import { reaches, Readout, reachDots, Target, withUnit } from "./draggable_target.js";
+
+const config = ({ dragmode }) => ({
+  displayModeBar: false,
+  scrollZoom: false,
+  doubleClick: dragmode ? "reset" : false,
+  showTips: false,
+  responsive: false,
+});
+let count = 0;
+
+export class Panel {
+  width; // px; unknown until the frame is laid out
+  token = null; // the one this panel told the others
+  page = null; // which of the frames is drawn
+  at = null; // where the hairline stands, in units of x
+  pinned = null;
+
+  constructor(frame) {
+    this.frame = frame;
+    this.root = element("figure", "frame-panel");
+    this.root.role = "figure";
+    this.dot = element("span", "frame-dot");
+    this.name = element("b", "frame-name");
+    this.value = element("span", "frame-value");
+    this.detail = element("span", "frame-detail");
+    this.title = element("div", "frame-title");
+    this.title.append(this.dot, this.name, this.value, this.detail);
+    this.plot = element("div", "frame-plot");
+    this.plot.ariaHidden = "true"; // the figure's label says it in a sentence
+    this.hair = element("div", "frame-hair");
+    this.pen = element("div", "frame-pen");
+    this.lights = ["x", "y"].map((axis) => Object.assign(element("div", "frame-light"), { axis }));
+    this.dots = element("div", "frame-spots");
+    this.over = element("div", "frame-over");
+    this.veil = node("rect", { x: -99, y: -99, width: 9999, height: 9999 });
+    this.veilName = `lineage-cut-${count++}`;
+    const clip = node("clipPath", { id: this.veilName }),
+      defs = node("svg", { width: 0, height: 0 });
+    clip.append(this.veil);
+    defs.append(clip);
+    for (const mark of [this.hair, this.pen, ...this.lights]) mark.hidden = true;
+    this.over.append(this.hair, this.pen, ...this.lights, this.dots, defs);
+    this.area = element("div", "frame-area");
+    this.area.append(this.plot, this.over);
+    this.readout = new Readout();
+    this.caption = element("figcaption", "lineage-caption");
+    this.root.append(this.title, this.area, this.readout.root, this.caption);
+    frame.grid.append(this.root);
+    this.plot.addEventListener("pointermove", (event) => this.point(event));
+    this.plot.addEventListener("pointerdown", (event) => this.point(event));
+    this.plot.addEventListener("pointerleave", () => this.tracked && !frame.kept && frame.read(null));
+    this.plot.addEventListener("click", (event) => this.press(event));
+  }
+
+  update(figure, titled) {
+    const source = typeof figure.plot === "string" ? figure.plot : JSON.stringify(figure.plot);
+    if (source !== this.source || figure.frames) this.painted = null;
+    this.source = source;
+    this.figure = figure;
+    this.root.ariaLabel = figure.alt ?? figure.title ?? figure.name;
+    this.title.hidden = !titled;
+    this.dot.hidden = !figure.colour;
+    this.dot.style.background = figure.colour ? `var(${figure.colour})` : "";
+    this.name.textContent = figure.title ?? "";
+    this.caption.textContent = figure.caption ?? "";
+    this.caption.hidden = !figure.caption;
+    this.aim(figure.target);
+    this.readout.root.classList.toggle("is-wide", Boolean(figure.tracks?.some(({ digits }) => digits === "power")));
+    this.readout.reserve(Math.max(figure.target?.lines.length ?? 0, figure.tracks?.length ?? 0));
+    this.updateTitle();
+  }
+
+  aim(target) {
+    if (target && !this.target) {
+      this.target = new Target(
+        () => {
+          this.updateTitle();
+          this.lay();
+        },
+        (value) => this.frame.report("target", value),
+      );
+      this.over.append(this.target.line, this.target.grip);
+    } else if (!target && this.target) {
+      for (const part of [this.target, this.target.line, this.target.grip]) part.remove();
+      this.target = null;
+    }
+    this.target?.update(target);
+  }
+
+  showProblem(sentence) {
+    this.plot.ariaHidden = null;
+    this.plot.textContent = sentence;
+  }
+
+  set height(px) {
+    this.area.style.height = `${px}px`;
+    this.px = px;
+  }
+
+  paint() {
+    const { theme } = this.frame,
+      look = theme.colour("--ink"),
+      { frames } = this.figure;
+    if (this.painted?.look === look && this.painted.page === this.page) return this.painted;
+    const { data, layout } = theme.paint(JSON.parse(this.source));
+    const template = theme.template({ zoomable: Boolean(layout.dragmode) });
+    // A box at the pointer would hide the curve: a tracked figure speaks in its title line.
+    const quiet = this.tracked ? { hovermode: false } : {};
+    return (this.painted = {
+      look,
+      page: this.page,
+      data: frames ? selectFrame(data, frames[this.page]) : data,
+      layout: { uirevision: this.figure.name, ...layout, ...quiet, template, autosize: false },
+    });
+  }
+
+  draw(plotly, cursor) {
+    if (!this.width) return; // in a closed tab or expander
+    // Where there are frames the cursor says which of them is drawn, and nothing of it is cut off.
+    if (this.figure.frames) [this.page, cursor] = [pageAt(this.figure.frames, cursor), null];
+    const before = this.painted,
+      { data, layout } = this.paint();
+    this.fluid = data.every(isContinuous);
+    this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
+    const state = `${this.width} ${this.px} ${this.shown}`;
+    if (before !== this.painted || this.state !== state) {
+      // Zooming writes into the layout it was given: it gets one of its own.
+      plotly.react(
+        this.plot,
+        this.shown === null ? data : data.map((trace) => truncateTrace(trace, this.shown)),
+        { ...structuredClone(layout), width: this.width, height: this.px },
+        config(layout),
+      );
+      this.state = state;
+      if (!this.drawn) this.listen(plotly);
+      if (this.pinned) this.pin(this.pinned);
+    }
+    this.hang();
+    this.cursor = cursor;
+    this.updateTitle();
+    this.lay();
+  }
+
+  /* Up to the cursor, sixty times a second: lines and bands are drawn whole once and uncovered from the left.
+     Points and bars, which must not be seen in halves, are drawn again when one more of them is there. */
+  show(cursor) {
+    if (!this.drawn) return;
+    if (this.figure.frames) return void (this.page === pageAt(this.figure.frames, cursor) || this.frame.soon(this));
+    if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.frame.soon(this);
+    this.cursor = cursor;
+    this.updateTitle();
+    this.lay();
+  }
+
+  /* The veil over every trace that grows; the ceiling and its like stay as they are. */
+  hang() {
+    for (const { uid, meta } of this.fluid && this.frame.playback ? this.plot._fullData : []) {
+      if (!meta?.whole) this.plot.querySelector(`.trace${uid}`)?.setAttribute("clip-path", `url(#${this.veilName})`);
+    }
+  }
+
+  listen(plotly) {
+    this.drawn = plotly;
+    this.plot.on("plotly_relayout", () => {
+      this.lay();
+      if (this.pinned) this.pin(this.pinned);
+    });
+    this.plot.on("plotly_hover", ({ points }) => this.sendToken(points[0]));
+    this.plot.on("plotly_unhover", () => this.sendToken(this.pinned?.[0] ?? null));
+    this.plot.on("plotly_click", ({ points }) => {
+      this.clicked = points;
+    });
+  }
+
+  get tracked() {
+    return Boolean(this.figure.track || this.figure.tracks);
+  }
+
+  get axes() {
+    const { xaxis, yaxis } = this.plot._fullLayout ?? {};
+    return { xaxis, yaxis };
+  }
+
+  /* ---- reading a line ---- */
+
+  point(event) {
+    const { xaxis } = this.axes;
+    if (!this.tracked || !xaxis || this.frame.kept) return;
+    const pixel = pointerPosition(event, this.plot).x - xaxis._offset;
+    this.frame.read(xaxis.p2d(Math.min(Math.max(pixel, 0), xaxis._length)));
+  }
+
+  press(event) {
+    if (this.tracked) {
+      // plotly lays a cover over the page while a button is down, which looks like leaving
+      const { kept } = this.frame;
+      if (kept) this.frame.keep(null);
+      this.point(event);
+      if (!kept) this.frame.keep(this.at);
+      return;
+    }
+    const clicked = this.clicked;
+    this.clicked = null;
+    this.frame.keep(null);
+    if (!clicked) return;
+    this.frame.kept = true;
+    this.pin(clicked);
+  }
+
+  read(at) {
+    if (!this.tracked) return;
+    this.at = at;
+    this.updateTitle();
+    this.lay();
+  }
+
+  updateTitle() {
+    const { track, value } = this.figure,
+      data = this.painted?.data;
+    let shown = value ?? "",
+      detail = "";
+    this.spot = null;
+    if (track && data) {
+      const line = data[track.trace],
+        at = this.at === null ? (this.shown ?? this.cursor) : nearest(line, this.at, this.cursor ?? Infinity);
+      const now = at === null ? null : valueAt(line, at);
+      if (now !== null) shown = number(now, track.digits);
+      if (now !== null && this.at !== null) {
+        const [low, high] = [track.low, track.high].map((i) => (data[i] ? valueAt(data[i], at) : null));
+        const range =
+          low === null || high === null ? [] : [`${number(low, track.digits)} to ${number(high, track.digits)}`];
+        detail = [...range, this.place(at)].join(", ");
+        this.spot = [at, now];
+      }
+    }
+    if (this.value.textContent !== shown) this.value.textContent = shown;
+    if (this.detail.textContent !== detail) this.detail.textContent = detail;
+    if (data) this.list(data);
+  }
+
+  /* A place on the x axis in words. */
+  place(at) {
+    const unit =
+      (this.figure.frames ? null : this.frame.data.playback?.unit) ?? text(this.painted.layout.xaxis?.title) ?? "";
+    return `${unit} ${Number.isInteger(at) ? at : Number(at.toPrecision(4))}`.trim();
+  }
+
+  /* The list below the figure: every line at the hairline, or else who reaches the target first. */
+  list(data) {
+    const { target, tracks } = this.figure,
+      limit = this.cursor ?? Infinity;
+    this.marks = []; // [x, y, colour]
+    let rows = [];
+    if (tracks && (this.at !== null || !target) && !this.target?.held) {
+      const { rest } = this.figure,
+        at = this.at ?? (Array.isArray(rest) ? rest[this.page ?? rest.length - 1] : rest) ?? null,
+        here =
+          at === null
+            ? null
+            : closest(
+                tracks.map(({ trace }) => nearest(data[trace], at, limit)),
+                at,
+              );
+      if (here !== null) this.spot = [here, null];
+      rows = tracks.map((line) => this.track(data, line, here ?? last(data[line.trace], limit), here !== null));
+      this.hair.dataset.at = here === null ? "" : this.place(here);
+    } else if (target) {
+      const found = reaches(target.lines, data, this.target.value, target.rising, limit);
+      this.marks = found.filter(({ x }) => x !== null).map(({ x, colour }) => [x, this.target.value, colour]);
+      rows = found.map(({ title, colour, x }) => ({
+        title,
+        colour,
+        value: x === null ? "not reached" : withUnit(number(x, target.digits ?? 1), target.unit ?? ""),
+      }));
+    }
+    this.readout.show(rows);
+  }
+
+  track(data, { trace, low, high, title, colour, digits }, at, mark) {
+    const [now, from, to] = [trace, low, high].map((i) => (data[i] && at !== null ? valueAt(data[i], at) : null));
+    if (mark && now !== null) this.marks.push([at, now, colour]);
+    const more = from === null || to === null ? "" : `(${number(from, digits)} to ${number(to, digits)})`;
+    return { title, colour, value: now === null ? "–" : number(now, digits), more };
+  }
+
+  /* Whatever lies over the drawing and must follow its axes. */
+  lay() {
+    const { xaxis, yaxis } = this.axes;
+    this.hair.hidden = !this.spot || !xaxis;
+    this.pen.hidden = this.hair.hidden || this.spot[1] === null;
+    if (!xaxis) return;
+    this.veil.setAttribute("width", this.cursor === null ? 9999 : 99 + Math.max(0, xaxis.d2p(this.cursor)));
+    if (this.spot) {
+      const left = xaxis._offset + xaxis.d2p(this.spot[0]);
+      place(this.hair, left, yaxis._offset, 0, yaxis._length);
+      if (this.spot[1] !== null) place(this.pen, left, yaxis._offset + yaxis.d2p(this.spot[1]), 0, 0);
+    }
+    this.target?.lay(xaxis, yaxis);
+    const marks = (this.marks ?? [])
+      .map(([x, y, colour]) => [xaxis.d2p(x), yaxis.d2p(y), colour])
+      .filter(([left, top]) => left >= 0 && left <= xaxis._length && top >= 0 && top <= yaxis._length);
+    reachDots(
+      this.dots,
+      marks.map(([left, top, colour]) => [xaxis._offset + left, yaxis._offset + top, colour]),
+    );
+    const { token_axis: along, token_offset: offset = 0 } = this.figure;
+    for (const light of this.lights) {
+      const axis = light.axis === "x" ? xaxis : yaxis;
+      const [from, to] = [-0.5, 0.5].map((half) => axis.l2p((this.lit ?? 0) + offset + half)).sort((a, b) => a - b);
+      light.hidden =
+        this.lit === null ||
+        this.lit === undefined ||
+        !along?.includes(light.axis) ||
+        to < 1 ||
+        from > axis._length - 1;
+      if (light.hidden) continue;
+      const start = Math.max(from, 0),
+        size = Math.min(to, axis._length) - start;
+      if (light.axis === "x") place(light, xaxis._offset + start, yaxis._offset, size, yaxis._length);
+      else place(light, xaxis._offset, yaxis._offset + start, xaxis._length, size);
+    }
+  }
+
+  /* ---- keeping plotly's own readout: a copy of it, which the next hover does not take away ---- */
+
+  pin(points) {
+    this.pinned = points;
+    this.sendToken(points?.[0] ?? null);
+    this.over.querySelector("svg")?.remove();
+    if (!points || !this.drawn) return;
+    this.drawn.Fx.hover(
+      this.plot,
+      points.map(({ curveNumber, pointNumber }) => ({ curveNumber, pointNumber })),
+    );
+    const layer = this.plot.querySelector(".hoverlayer");
+    const copy = node("svg", { class: "main-svg frame-pinned", width: this.width, height: this.px });
+    copy.append(layer.cloneNode(true));
+    this.over.append(copy);
+    if (!this.plot.matches(":hover")) this.drawn.Fx.unhover(this.plot);
+  }
+
+  /* ---- tokens ---- */
+
+  sendToken(point) {
+    const { token_axis: along, token_offset: offset = 0, token_count: count = Infinity } = this.figure;
+    if (!along) return;
+    const axis = along === "x" ? "x" : "y"; // in a square of tokens it is the row that is the query
+    let index = point ? Math.round(point[`${axis}axis`].d2c(point[axis])) - offset : null;
+    if (!(index >= 0 && index < count)) index = null;
+    if (index === this.token) return;
+    this.token = index;
+    window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
+  }
+
+  light(index) {
+    this.lit = index < (this.figure.token_count ?? Infinity) ? index : null;
+    this.lay();
+  }
+
+  /* ---- saving ---- */
+
+  async picture(plotly, from) {
+    const box = this.plot.getBoundingClientRect(),
+      { data, layout } = this.plot;
+    const seen = this.cursor === null ? data : data.map((trace) => truncateTrace(trace, this.cursor));
+    const drawing = await plotly.toImage(
+      { data: seen, layout, config: config(layout) },
+      { format: "svg", width: this.width, height: this.px, imageDataOnly: true },
+    );
+    const svg = new DOMParser().parseFromString(
+      drawing.replaceAll("rgb(68, 68, 68)", "#1D2327"),
+      "image/svg+xml",
+    ).documentElement;
+    svg.setAttribute("x", String(box.left - from.left));
+    svg.setAttribute("y", String(box.top - from.top));
+    svg.setAttribute("overflow", "visible"); // as on the screen
+    const dots = [this.dot, ...this.dots.children, ...this.readout.root.querySelectorAll("i")].flatMap((dot) =>
+      disc(dot, from),
+    );
+    const said = [this.name, this.value, this.detail, ...this.readout.root.querySelectorAll("span"), this.caption];
+    const line = this.target ? [rule(this.target.line, from), ...lines(this.target.label, from)] : [];
+    return [svg, ...line, ...dots, ...said.flatMap((place) => lines(place, from))];
+  }
+
+  rows() {
+    const { name } = this.figure,
+      { data, layout } = this.paint();
+    return data
+      .filter(({ meta }) => !meta?.label)
+      .flatMap((trace, i) => {
+        const series = words(trace.name ?? `series ${i + 1}`),
+          { x, y, z } = trace;
+        const word = { x: labels(layout.xaxis), y: labels(layout.yaxis) };
+        if (z)
+          return z.flatMap((row, r) =>
+            row.map((value, c) => [name, series, word.x(x?.[c] ?? c), word.y(y?.[r] ?? r), value]),
+          );
+        const length = Math.max(x?.length ?? 0, y?.length ?? 0);
+        return Array.from({ length }, (_, p) => [name, series, word.x(x?.[p] ?? p), word.y(y?.[p] ?? p)]);
+      });
+  }
+
+  remove() {
+    this.sendToken(null);
+    this.target?.remove();
+    if (this.drawn) this.drawn.purge(this.plot);
+    this.root.remove();
+  }
+}
+
+/* Numbers that stand for words on the axis, as words; where a word comes twice its number stays before it. */
+function labels({ tickvals = null, ticktext = null } = {}) {
+  if (!tickvals || !ticktext) return words;
+  const plain = ticktext.map(words);
+  return (value) => {
+    const word = plain[tickvals.indexOf(value)];
+    return word === undefined
+      ? words(value)
+      : plain.indexOf(word) === plain.lastIndexOf(word)
+        ? word
+        : `${value} ${word}`;
+  };
+}
+
+const SIGNS = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&nbsp;": " " };
+function words(text) {
+  if (typeof text !== "string") return text;
+  return text
+    .replace(/<br ?\/?>/g, " ")
+    .replace(/<\/?(b|i|em|s|u|sub|sup|span|a)( [^>]*)?>/g, "")
+    .replace(/&(lt|gt|amp|nbsp);/g, (sign) => SIGNS[sign]);
+}
+
+/* A text of the page as svg, broken into the lines the screen shows. */
+function lines(place, from) {
+  const source = place.firstChild;
+  if (!source || !place.getClientRects().length) return [];
+  const style = getComputedStyle(place),
+    found = [],
+    range = document.createRange();
+  for (const { index, 0: word } of source.data.matchAll(/\S+/g)) {
+    range.setStart(source, index);
+    range.setEnd(source, index + word.length);
+    const box = range.getBoundingClientRect(),
+      line = found.at(-1);
+    if (line && Math.abs(line.top - box.top) < 2) line.words.push(word);
+    else found.push({ words: [word], left: box.left, top: box.top, middle: box.top + box.height / 2 });
+  }
+  return found.map((line) => {
+    const text = node("text", {
+      x: line.left - from.left,
+      y: line.middle - from.top,
+      "dominant-baseline": "central",
+      fill: style.color,
+      "font-family": style.fontFamily.replaceAll('"', "'"),
+      "font-size": style.fontSize,
+      "font-weight": style.fontWeight,
+    });
+    text.textContent = line.words.join(" ");
+    return text;
+  });
+}
+
+function disc(dot, from) {
+  const { left, top, width, height } = dot.getBoundingClientRect(),
+    style = getComputedStyle(dot);
+  if (!width || style.visibility === "hidden") return [];
+  return [
+    node("circle", {
+      r: width / 2,
+      cx: left + width / 2 - from.left,
+      cy: top + height / 2 - from.top,
+      fill: style.backgroundColor,
+    }),
+  ];
+}
+
+function rule(line, from) {
+  const { left, top, width } = line.getBoundingClientRect();
+  return node("path", {
+    d: `M${left - from.left} ${top - from.top}h${width}`,
+    stroke: getComputedStyle(line).color,
+    "stroke-width": 1.5,
+    "stroke-dasharray": "5 4",
+  });
+}
+
+export function node(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  return made;
+}
+
+function place({ style }, left, top, width, height) {
+  Object.assign(style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
+}
+
+const closest = (places, at) => nearest({ x: places, y: places }, at);
+const last = ({ x, y }, limit) => x.findLast((v, i) => v <= limit && y[i] !== null) ?? null;
+const text = (title) => (typeof title === "string" ? title : title?.text);
+/** @type {(value: number, digits?: number | "power") => string} */
+const number = (value, digits = 3) =>
+  digits === "power" ? formatScientific(value) : value.toFixed(digits).replace("-", "−");

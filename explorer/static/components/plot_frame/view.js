@@ -1,0 +1,255 @@
+/**
+ * Draw plotly figures side by side: small multiples that keep their height, zoom and hover while data arrives. Hover
+ * shows values, a click keeps them until the next click or Esc. Events: "target": the value at which a target was
+ * released; "stop": where the playback was released; "over": training has ended.
+ *
+ * @typedef {object} PlotFrameData
+ * @property {Figure[]} figures
+ * @property {1 | 2 | 3 | null} columns
+ * @property {number} height
+ * @property {number | null} narrow_height
+ * @property {string} file
+ * @property {any} playback null or {unit, end, available, step, seconds, live, run, say, autoplay, stops: label of
+ *    each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
+ * @property {{address: string, seconds: number} | null} live where to poll {figures, playback} while something trains
+ *
+ * @typedef {object} Figure
+ * @property {string} name
+ * @property {string} [title]
+ * @property {string} [colour] CSS variable
+ * @property {string} [value]
+ * @property {string} alt
+ * @property {string} [caption]
+ * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name
+ *    (theme.js)
+ * @property {any} track null or {trace, low, high, digits}: indices of the traces whose value the title shows
+ * @property {any[] | null} tracks several of them, listed below: {trace, low, high, digits, title, colour}
+ * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for
+ *    all; null: at their end
+ * @property {number[][][] | null} frames y values of every trace at each stop of the playback
+ * @property {any} target null or {value, low, high, label, lines: [{trace, title, colour}], rising, unit, digits},
+ *    see draggable_target.js
+ * @property {"x" | "y" | "xy" | null} token_axis
+ * @property {number} token_offset position on the axis = token + offset
+ * @property {number | null} token_count
+ */
+
+import { Poller } from "../../shared/runtime/polling.js";
+import { node, Panel } from "./panel.js";
+import { pageAt, Playback } from "../../shared/charts/playback.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { element } from "../../shared/runtime/dom.js";
+import { Theme } from "../../shared/runtime/theme.js";
+
+const NARROW = 700; // px of the frame's own width
+const FAILED = "The charts could not be loaded. Reload the page to try again.";
+
+const page = /** @type {Window & { Plotly?: any }} */ (window);
+let plotly;
+function loadPlotly() {
+  plotly ??= page.Plotly
+    ? Promise.resolve(page.Plotly)
+    : new Promise((done, fail) => {
+        const script = document.createElement("script");
+        script.src = "/assets/plotly/plotly.min.js";
+        script.onload = () => done(page.Plotly);
+        script.onerror = () => {
+          plotly = null;
+          script.remove();
+          fail(new Error(FAILED));
+        };
+        document.head.append(script);
+      });
+  return plotly;
+}
+
+const frames = new WeakMap();
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  if (!frames.has(parentElement)) frames.set(parentElement, new Frame(parentElement));
+  frames.get(parentElement).report = setTriggerValue;
+  frames.get(parentElement).update(data);
+  return () => {
+    frames.get(parentElement)?.unmount();
+    frames.delete(parentElement);
+  };
+}
+
+class Frame {
+  panels = [];
+  /** @type {(...args: any[]) => void} */
+  report;
+  kept = false; // a readout stays after the pointer left
+  live = new Poller(
+    (answer) => this.update({ ...this.data, ...answer }),
+    () => this.report("over", Date.now()),
+  );
+
+  constructor(parent) {
+    this.place = parent.querySelector(".lineage");
+    this.grid = element("div", "frame-panels");
+    this.said = element("span");
+    this.said.ariaLive = "polite";
+    this.sentence = element("p", "frame-said");
+    this.sentence.append(this.said);
+    this.place.replaceChildren(this.grid, this.sentence);
+    this.theme = new Theme(this.place, () => this.draw());
+    this.size = new ResizeObserver(() => this.ready && this.fit());
+    this.place.addEventListener("lineage:height", () => this.ready && this.fit());
+    window.addEventListener("keydown", this.onKey);
+    window.addEventListener("lineage:token", this.onToken);
+    // Before our sheet is there, the colours' names mean nothing.
+    const sheets = [...parent.querySelectorAll("link")].map(
+      (link) =>
+        link.sheet ||
+        new Promise((done) => {
+          link.onload = link.onerror = done;
+        }),
+    );
+    const font = document.fonts.load("15px 'Source Sans'").catch(() => {}); // plotly measures words only once
+    Promise.all([loadPlotly(), font, ...sheets]).then(
+      ([library]) => {
+        if (this.gone) return;
+        this.ready = true;
+        this.plotly = library;
+        this.size.observe(this.place);
+        this.fit();
+      },
+      (trouble) => this.panels[0]?.showProblem(trouble.message),
+    );
+  }
+
+  update(/** @type {PlotFrameData} */ data) {
+    this.data = data;
+    this.live.follow(data.live);
+    const { figures, columns, playback } = data;
+    while (this.panels.length > figures.length) this.panels.pop().remove();
+    while (this.panels.length < figures.length) this.panels.push(new Panel(this));
+    const titled = figures.some((figure) => figure.title);
+    this.panels.forEach((panel, i) => panel.update(figures[i], titled));
+    this.place.classList.toggle("frame-bare", !titled && !playback);
+    this.grid.classList.toggle("frame-fixed", Boolean(columns));
+    this.grid.style.setProperty("--columns", columns ?? 1);
+
+    if (playback && !this.playback) {
+      this.playback = new Playback(
+        () => this.show(),
+        (cursor) => this.data.playback?.tells && this.report("stop", Math.round(cursor)),
+      );
+      this.grid.before(this.playback.root);
+    } else if (!playback && this.playback) {
+      this.playback.stop();
+      this.playback.root.remove();
+      this.playback = null;
+    }
+    this.playback?.update(playback);
+    const says = playback?.says ?? [];
+    this.sentence.hidden = !says.length;
+    this.sentence.dataset.longest = says.reduce((longest, one) => (one.length > longest.length ? one : longest), ""); // its height is kept
+    this.show();
+    saveMenu(this.place, { svg: () => this.picture(), csv: () => this.table(), file: data.file });
+    this.fit();
+  }
+
+  get cursor() {
+    return this.playback?.cursor ?? null;
+  }
+
+  /* Sizes first, then everything at once: reading one panel's width after drawing another costs a layout each. */
+  fit() {
+    const narrow = this.place.clientWidth < NARROW;
+    const usual = narrow ? (this.data.narrow_height ?? this.data.height) : this.data.height;
+    this.place.dataset.usual = usual;
+    const height = Number(this.place.dataset.height) || usual; // the projector gives it what room there is
+    for (const panel of this.panels) panel.height = height;
+    const row = this.panels[0]?.root.offsetTop;
+    const corner = this.playback ? null : this.panels.findLast((panel) => panel.root.offsetTop === row);
+    for (const panel of this.panels) {
+      panel.width = panel.plot.clientWidth;
+      panel.root.classList.toggle("frame-corner", panel === corner);
+    }
+    this.draw();
+  }
+
+  /* Plotly takes some 10 ms a figure: a few in each frame of the screen, so that nothing else has to wait. */
+  draw() {
+    if (!this.ready) return;
+    this.queue = [...this.panels];
+    this.turn ??= requestAnimationFrame(this.drawSome);
+  }
+
+  soon(panel) {
+    if (!this.queue.includes(panel)) this.queue.push(panel);
+    this.turn ??= requestAnimationFrame(this.drawSome);
+  }
+
+  drawSome = () => {
+    this.turn = null;
+    const until = performance.now() + 8;
+    while (this.queue.length && performance.now() < until) this.queue.shift().draw(this.plotly, this.cursor);
+    if (this.queue.length) this.turn = requestAnimationFrame(this.drawSome);
+  };
+
+  show() {
+    const { says } = this.data.playback ?? {},
+      text = says?.length ? says[pageAt(says, this.cursor)] : "";
+    if (this.said.textContent !== text) this.said.textContent = text; // a live region is told what changes only
+    for (const panel of this.panels) panel.show(this.cursor);
+  }
+
+  /* The panels share their hairline: "at the same epoch" is what small multiples are asked. */
+  read(at) {
+    for (const panel of this.panels) panel.read(at);
+  }
+
+  keep(at) {
+    this.kept = at !== null && !this.kept;
+    if (!this.kept) for (const panel of this.panels) panel.pin(null);
+  }
+
+  onKey = (event) => {
+    if (event.key !== "Escape" || !this.kept) return;
+    event.preventDefault(); // it is no wish to leave the projector
+    this.keep(null);
+    this.read(null);
+  };
+
+  onToken = (/** @type {CustomEventInit} */ { detail }) => {
+    for (const panel of this.panels) panel.light(detail?.index ?? null);
+  };
+
+  /* All panels as one drawing, every word where it is on the screen. */
+  async picture() {
+    const edge = 16,
+      frame = this.grid.getBoundingClientRect();
+    const width = Math.ceil(frame.width + 2 * edge),
+      height = Math.ceil(frame.height + 2 * edge);
+    const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
+    svg.append(node("rect", { width, height, fill: this.theme.colour("--page") }));
+    const from = { left: frame.left - edge, top: frame.top - edge };
+    for (const panel of this.panels) svg.append(...(await panel.picture(this.plotly, from)));
+    return new XMLSerializer().serializeToString(svg);
+  }
+
+  table() {
+    const rows = this.panels.flatMap((panel) => panel.rows());
+    const deep = rows.some((row) => row.length > 4);
+    return toCsv(
+      ["figure", "series", "x", "y", ...(deep ? ["z"] : [])],
+      deep ? rows.map((row) => [...row, ...Array(5 - row.length).fill(null)]) : rows,
+    );
+  }
+
+  unmount() {
+    this.gone = true;
+    this.live.stop();
+    cancelAnimationFrame(this.turn);
+    this.size.disconnect();
+    this.playback?.stop();
+    window.removeEventListener("keydown", this.onKey);
+    window.removeEventListener("lineage:token", this.onToken);
+    while (this.panels.length) this.panels.pop().remove();
+    this.place.replaceChildren();
+  }
+}

@@ -1,0 +1,543 @@
+/**
+ * Draw three ways to encode positions (sinusoids, learned vectors, rotated queries and keys), what is added or
+ * rotated at each position, and how similar two positions are. Pointing shows a position (and a pair, or the key's
+ * position), a click sets it. Event "set": the state as JSON, when a control is released.
+ *
+ * @typedef {object} PositionsData
+ * @property {number} count positions
+ * @property {any} learned null or {address: "before" and "after" (F32 "places width"), trained: positions, title}
+ * @property {any} state {width, base, turn_width, turn_base, place, pair, other, draw, after}
+ * @property {string} file
+ */
+import { linePath, mixColours, scalePosition } from "../../shared/charts/value_scale.js";
+import { setText, svgNode, node } from "../../shared/runtime/dom.js";
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import * as math from "./math.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { svgFile } from "../../shared/runtime/svg_file.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { Theme } from "../../shared/runtime/theme.js";
+
+const TALL = 90,
+  ROUND = 150; // px of a line below a map, and of what is last
+const KINDS = ["sinusoidal", "learned", "rotary"];
+const { number } = math;
+
+export default defineComponent((place) => {
+  /** @type {PositionsData | null} */
+  let data = null,
+    state = null,
+    hover = {},
+    weights = null,
+    found = {},
+    /** @type {(...args: any[]) => void} */
+    sendEvent = () => {},
+    sentStates = [];
+  const watch = new ResizeObserver(() => paint());
+  const currentState = () => ({ ...state, ...hover });
+
+  /* ---- controls ---- */
+
+  function dial(name, words, low, high, step, from = (value) => value, to = from) {
+    const range = node("input", { type: "range", min: low, max: high, step, "aria-label": words }),
+      value = node("output");
+    range.oninput = () => {
+      state[name] = from(Number(range.value));
+      arrange();
+    };
+    range.onchange = () => report();
+    return {
+      name,
+      range,
+      value,
+      set: (given) => {
+        range.value = to(given);
+      },
+      root: node("label", { class: "dial" }, node("span", {}, words), range, value),
+    };
+  }
+  const power = (value) => Number((10 ** value).toPrecision(2));
+  const dials = {
+    place: dial("place", "place that is looked from", 0, 39, 1),
+    width: dial("width", "width", 2, 128, 2),
+    base: dial("base", "base", 1, 5, 0.1, power, Math.log10),
+    pair: dial("pair", "pair", 0, 63, 1),
+    turn_width: dial("turn_width", "width of the head", 2, 64, 2),
+    turn_base: dial("turn_base", "base", 1, 5, 0.1, power, Math.log10),
+    other: dial("other", "key stands at", 0, 39, 1),
+    draw: dial("draw", "query and key", 0, 20, 1),
+  };
+  const after = node("input", { type: "checkbox" });
+  after.onchange = () => {
+    state.after = after.checked;
+    arrange();
+    report();
+  };
+  function report() {
+    const text = JSON.stringify(state);
+    if (sentStates.at(-1) === text) return;
+    sentStates.push(text);
+    sendEvent("set", text);
+  }
+
+  /* ---- the three columns ---- */
+
+  function map(kind, square) {
+    const canvas = node("canvas", { role: "img" }),
+      row = node("i", { class: "row" }),
+      column = node("i", { class: "column" });
+    const box = node("div", { class: "map" }, canvas, row, column);
+    const at = (event) => {
+      const area = canvas.getBoundingClientRect(),
+        inside = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
+      const column = inside((event.clientX - area.left) / area.width, canvas.width);
+      const more = square
+        ? kind === "rotary"
+          ? { other: column }
+          : {}
+        : kind === "learned"
+          ? {}
+          : { pair: Math.floor(column / 2) };
+      return { place: inside((event.clientY - area.top) / area.height, canvas.height), ...more };
+    };
+    box.onpointermove = (event) => {
+      if (event.pointerType !== "touch") {
+        hover = at(event);
+        show();
+      }
+    };
+    box.onpointerleave = () => {
+      hover = {};
+      show();
+    };
+    box.onclick = (event) => {
+      Object.assign(state, at(event));
+      hover = {};
+      arrange();
+      report();
+    };
+    return { canvas, row, column, root: box };
+  }
+  function strip(height) {
+    const root = svgNode("svg", { class: "strip", height, "aria-hidden": "true" });
+    return { height, root };
+  }
+  function column(kind, title, words, tools, similarity, last) {
+    const one = {
+      kind,
+      vectors: map(kind, false),
+      square: map(kind, true),
+      seen: strip(TALL),
+      last: strip(ROUND),
+      told: node("p", { class: "told" }),
+      rest: node("p", { class: "told" }),
+    };
+    const head = (text) => node("div", { class: "head" }, text);
+    one.heads = { vectors: head(""), seen: head(""), last: head("") };
+    one.root = node(
+      "section",
+      { class: kind, "aria-label": title },
+      node("h2", {}, title),
+      node("p", { class: "about" }, words),
+      node("div", { class: "dials" }, ...tools),
+      one.heads.vectors,
+      one.vectors.root,
+      head(similarity),
+      one.square.root,
+      one.heads.seen,
+      one.seen.root,
+      one.told,
+      one.heads.last,
+      one.last.root,
+      one.rest,
+    );
+    one.lastTitle = last;
+    return one;
+  }
+  const columns = {
+    sinusoidal: column(
+      "sinusoidal",
+      "Sines",
+      "Added to the token’s vector. Nothing is learned.",
+      [dials.width.root, dials.base.root, dials.pair.root],
+      "similarity: cosine of two places",
+      "one pair: sin and cos over the places",
+    ),
+    learned: column(
+      "learned",
+      "Learned",
+      "Added too, but each place has numbers of its own, as training left them.",
+      [node("label", { class: "check" }, after, "after training")],
+      "similarity: cosine of two places",
+      "how far each place moved in training",
+    ),
+    rotary: column(
+      "rotary",
+      "Rotary",
+      "Nothing is added: queries and keys are turned, pair by pair.",
+      [dials.turn_width.root, dials.turn_base.root, dials.other.root, dials.draw.root],
+      "similarity: a turned query (row) and a turned key",
+      "one pair of them, turned",
+    ),
+  };
+  const heading = node("h3", { role: "status" });
+  const scale = node(
+    "p",
+    { class: "legend" },
+    "−1",
+    node("i", { class: "ramp" }),
+    "+1",
+    node("span", {}, "Rows are places, from the top. Point at one; a click keeps it."),
+  );
+  place.replaceChildren(
+    heading,
+    node("div", { class: "dials top" }, dials.place.root),
+    scale,
+    node("div", { class: "columns" }, ...KINDS.map((kind) => columns[kind].root)),
+  );
+  const theme = new Theme(place, () => paint()); // it puts a probe among the children
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+  watch.observe(place);
+
+  /* ---- what follows from what is set ---- */
+
+  function arrange() {
+    const { count } = data,
+      { width, base, turn_width, turn_base, draw: seed } = state;
+    state.pair = Math.min(state.pair, Math.min(width, turn_width) / 2 - 1);
+    dials.pair.range.max = Math.min(width, turn_width) / 2 - 1;
+    for (const name of ["place", "other"]) dials[name].range.max = count - 1;
+    const sinusoidal = math.sines(count, width, base),
+      pair = math.drawPair(turn_width, seed);
+    found = {
+      sinusoidal: { vectors: sinusoidal, width, span: 1, square: math.cosines(sinusoidal, count) },
+      rotary: {
+        vectors: math.rotations(count, turn_width, turn_base),
+        width: turn_width,
+        span: 1,
+        square: math.scores(pair, turn_base, count),
+        pair,
+      },
+    };
+    if (weights) {
+      const vectors = state.after ? weights.after.data : weights.before.data;
+      const span = Number(
+        Math.max(...[weights.before, weights.after].flatMap(({ data: all }) => Array.from(all, Math.abs))).toPrecision(
+          2,
+        ),
+      );
+      const shifts = math.shiftLengths(weights.before.data, weights.after.data, count);
+      found.learned = { vectors, width: weights.after.shape[1], span, square: math.cosines(vectors, count), shifts };
+    }
+    for (const one of Object.values(dials)) one.set(state[one.name]);
+    after.checked = state.after;
+    const learned = found.learned && {
+      square: found.learned.square,
+      trained: data.learned.trained,
+      after: state.after,
+    };
+    setText(heading, math.finding(found.sinusoidal.square, learned, count));
+    paint();
+  }
+
+  const stops = () =>
+    Array.from({ length: 7 }, (_, i) =>
+      theme
+        .colour(`--sign-${i}`)
+        .match(/[\d.]+/g)
+        .slice(0, 3)
+        .map(Number),
+    );
+  function fill(canvas, values, rows, span, shades) {
+    const across = values.length / rows,
+      image = new ImageData(across, rows);
+    values.forEach((value, i) => image.data.set([...mixColours(shades, scalePosition(value, span)), 255], 4 * i));
+    canvas.width = across;
+    canvas.height = rows;
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  }
+  function paint() {
+    if (!found.sinusoidal || !place.clientWidth) return;
+    const shades = stops();
+    for (const kind of KINDS) {
+      const one = columns[kind],
+        has = found[kind];
+      one.root.classList.toggle("empty", !has);
+      if (!has) continue;
+      fill(one.vectors.canvas, has.vectors, data.count, has.span, shades);
+      fill(one.square.canvas, has.square, data.count, 1, shades);
+      const what = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each place`;
+      setText(one.heads.vectors, has.span === 1 ? what : `${what}, −${has.span} to ${has.span}`);
+      one.vectors.canvas.ariaLabel = `${one.root.ariaLabel}: ${what}, ${data.count} places.`;
+      one.square.canvas.ariaLabel = `${one.root.ariaLabel}: cosine of every two of ${data.count} places; neighbours ${math
+        .cosineRange(has.square, data.count, 1)
+        .map((value) => number(value))
+        .join(" to ")}.`;
+    }
+    show();
+  }
+
+  /* ---- what follows the pointer ---- */
+
+  function show() {
+    if (!found.sinusoidal) return;
+    const { place: at, pair, other } = currentState(),
+      { count } = data;
+    setText(dials.place.value, `${at}`);
+    setText(dials.width.value, `${state.width}`);
+    setText(dials.base.value, state.base.toLocaleString("en"));
+    setText(dials.pair.value, `${pair}`);
+    setText(dials.turn_width.value, `${state.turn_width}`);
+    setText(dials.turn_base.value, state.turn_base.toLocaleString("en"));
+    setText(dials.other.value, `${other}`);
+    setText(dials.draw.value, state.draw ? `drawn, ${state.draw}` : "the same");
+    for (const kind of KINDS) {
+      const one = columns[kind],
+        has = found[kind];
+      if (!has) continue;
+      const mark = ({ row, column }, left, cells) => {
+        row.style.cssText = `top:${(100 * at) / count}%;height:${100 / count}%`;
+        column.hidden = left === null;
+        column.style.cssText = `left:${(100 * left) / cells}%;width:${(100 * (cells === count ? 1 : 2)) / cells}%`;
+      };
+      mark(one.vectors, kind === "learned" ? null : 2 * Math.min(pair, has.width / 2 - 1), has.width);
+      mark(one.square, kind === "rotary" ? other : null, count);
+      const values = math.rowOf(has.square, count, at),
+        width = one.root.clientWidth;
+      setText(
+        one.heads.seen,
+        kind === "rotary" ? `score of a query at ${at}, by the key’s place` : `cosine seen from place ${at}`,
+      );
+      lines(one.seen, [{ values, span: 1 }], width, at, kind === "rotary" ? other : null);
+      const [far, low] = Array.from(values).reduce(
+        (best, value, i) => (value < best[1] ? [i, value] : best),
+        [0, Infinity],
+      );
+      setText(
+        one.told,
+        kind === "rotary"
+          ? `Query at ${at}, key at ${other}: ${number(values[other])}. Both one place on: ${number(math.score(has.pair, state.turn_base, at + 1, other + 1))}.`
+          : `To place ${at ? at - 1 : 1}: ${number(values[at ? at - 1 : 1])}. Lowest: place ${far}, ${number(low)}.`,
+      );
+      setText(one.heads.last, one.lastTitle);
+      last[kind](one, has, currentState(), width);
+    }
+  }
+  function lines(strip, drawn, width, at, other) {
+    const { root, height } = strip,
+      cell = width / data.count,
+      parts = [svgNode("path", { class: "zero", d: `M0 ${height / 2}H${width}` })];
+    for (const [where, kind] of [
+      [at, "at"],
+      [other, "other"],
+    ])
+      if (where !== null) parts.push(svgNode("path", { class: kind, d: `M${(where + 0.5) * cell} 0V${height}` }));
+    for (const { values, span, dashed } of drawn)
+      parts.push(
+        svgNode("path", { class: `line${dashed ? " dashed" : ""}`, d: linePath(values, width, height, span) }),
+      );
+    for (const [y, text] of [
+      [12, "1"],
+      [height - 4, "−1"],
+    ])
+      parts.push(svgNode("text", { x: 2, y }, text));
+    root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    root.replaceChildren(...parts);
+  }
+  const last = {
+    sinusoidal(one, has, { place: at, pair }, width) {
+      const wave = (odd) =>
+        Float64Array.from({ length: data.count }, (_, t) => has.vectors[t * has.width + 2 * pair + odd]);
+      lines(
+        one.last,
+        [
+          { values: wave(0), span: 1 },
+          { values: wave(1), span: 1, dashed: true },
+        ],
+        width,
+        at,
+        null,
+      );
+      const round = math.wavelength(pair, state.width, state.base);
+      setText(
+        one.rest,
+        `Pair ${pair}, sin solid, cos dashed: comes round every ${round < 100 ? number(round, 1) : Math.round(round).toLocaleString("en")} places. At ${at}: ${number(wave(0)[at])} and ${number(wave(1)[at])}.`,
+      );
+    },
+    learned(one, has, { place: at }, width) {
+      const most = Math.max(...has.shifts) || 1,
+        cell = width / data.count,
+        bar = (shift) => (ROUND - 20) * (shift / most),
+        { trained } = data.learned;
+      const bars = Array.from(has.shifts, (shift, i) =>
+        svgNode("rect", {
+          class: i === at ? "bar here" : "bar",
+          x: i * cell + 1,
+          width: Math.max(1, cell - 2),
+          y: ROUND - Math.max(1, bar(shift)),
+          height: Math.max(1, bar(shift)),
+        }),
+      );
+      const edge =
+        trained < data.count
+          ? [
+              svgNode("path", { class: "other", d: `M${trained * cell} 0V${ROUND}` }),
+              svgNode("text", { x: trained * cell + 6, y: 14 }, "never trained"),
+            ]
+          : [];
+      one.last.root.setAttribute("viewBox", `0 0 ${width} ${ROUND}`);
+      one.last.root.replaceChildren(...bars, ...edge);
+      setText(one.rest, `${math.describeUnmoved(has.shifts)} Place ${at} moved by ${number(has.shifts[at])}.`);
+    },
+    rotary(one, has, { place: at, pair, other }, width) {
+      const j = Math.min(pair, has.width / 2 - 1),
+        by = math.speed(j, state.turn_width, state.turn_base),
+        x = Math.min(width / 2, ROUND),
+        y = ROUND / 2,
+        radius = ROUND / 2 - 16;
+      const size = Math.max(...[has.pair.query[j], has.pair.key[j]].map(([a, b]) => Math.hypot(a, b))) || 1;
+      const arrow = (vector, place, name, kind) => {
+        const [a, b] = math.rotate(vector, place * by).map((value) => (value / size) * radius),
+          reach = Math.hypot(a, b) || 1;
+        return [
+          svgNode("path", { class: `hand ${kind}`, d: `M${x} ${y}L${x + a} ${y - b}` }),
+          svgNode("circle", { class: "tip", cx: x + a, cy: y - b, r: 4 }),
+          svgNode(
+            "text",
+            { x: x + a + (14 * a) / reach, y: y - b - (14 * b) / reach + 5, "text-anchor": "middle" },
+            name,
+          ),
+        ];
+      };
+      one.last.root.setAttribute("viewBox", `0 0 ${width} ${ROUND}`);
+      one.last.root.replaceChildren(
+        svgNode("circle", { class: "zero", cx: x, cy: y, r: radius }),
+        ...arrow(has.pair.query[j], at, "q", "solid"),
+        ...arrow(has.pair.key[j], other, "k", "dashed"),
+      );
+      setText(
+        one.rest,
+        `Pair ${j} turns by ${number((by * 180) / Math.PI, by < 0.02 ? 2 : 0)}° a place: between q at ${at} and k at ${other} that makes ${number(((at - other) * by * 180) / Math.PI, 0)}°.`,
+      );
+    },
+  };
+
+  /* ---- saving ---- */
+
+  function picture() {
+    const from = place.getBoundingClientRect(),
+      edge = 16,
+      ink = theme.colour("--ink"),
+      soft = theme.colour("--soft"),
+      rule = theme.colour("--rule"),
+      shapes = [];
+    const box = (element) => {
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return { x: left - from.left + edge, y: top - from.top + edge, width, height };
+    };
+    const text = (element, size, weight, fill) => {
+      const { x, y, height } = box(element);
+      shapes.push(
+        svgNode(
+          "text",
+          { x, y: y + height / 2, fill, "font-size": size, "font-weight": weight, "dominant-baseline": "central" },
+          element.textContent,
+        ),
+      );
+    };
+    for (const part of place.querySelectorAll(".dial > span, .dial > output"))
+      text(part, 15, part.tagName === "OUTPUT" ? 600 : 400, ink);
+    for (const { root } of Object.values(columns)) {
+      if (root.classList.contains("empty")) continue;
+      text(root.querySelector("h2"), 18, 600, ink);
+      for (const head of root.querySelectorAll(".head")) text(head, 14, 400, soft);
+      for (const canvas of root.querySelectorAll("canvas"))
+        shapes.push(
+          svgNode("image", {
+            ...box(canvas),
+            href: canvas.toDataURL(),
+            preserveAspectRatio: "none",
+            style: "image-rendering:pixelated",
+          }),
+        );
+      for (const mark of root.querySelectorAll(".map i:not([hidden])"))
+        shapes.push(svgNode("rect", { ...box(mark), fill: "none", stroke: ink }));
+      for (const svg of root.querySelectorAll("svg")) {
+        const { x, y } = box(svg),
+          copy = svgNode("g", {
+            transform: `translate(${x} ${y})`,
+            fill: "none",
+            stroke: ink,
+            "stroke-width": 2,
+            "font-size": 13,
+          });
+        copy.append(
+          ...[...svg.children].map((child) => {
+            const twin = child.cloneNode(true),
+              kind = child.getAttribute("class") ?? "";
+            if (child.tagName === "text" || /bar|tip/.test(kind)) {
+              twin.setAttribute("fill", child.tagName === "text" ? soft : ink);
+              twin.setAttribute("stroke", "none");
+            }
+            if (/zero|other/.test(kind)) {
+              twin.setAttribute("stroke", rule);
+              twin.setAttribute("stroke-width", 1);
+            }
+            if (/dashed/.test(kind)) twin.setAttribute("stroke-dasharray", "6 4");
+            return twin;
+          }),
+        );
+        shapes.push(copy);
+      }
+    }
+    return svgFile(from.width + 2 * edge, from.height + 2 * edge, theme.colour("--page"), ...shapes);
+  }
+  function table() {
+    const rows = (kind, what, values) =>
+      Array.from(values, (value, i) => {
+        const across = values.length / data.count;
+        return [kind, what, Math.floor(i / across), i % across, Number(value.toPrecision(6))];
+      });
+    return toCsv(
+      ["positions", "what", "row", "column", "value"],
+      KINDS.filter((kind) => found[kind]).flatMap((kind) => [
+        ...rows(kind, "vector", found[kind].vectors),
+        ...rows(kind, "cosine", found[kind].square),
+      ]),
+    );
+  }
+
+  return {
+    show(/** @type {PositionsData} */ given, { setTriggerValue }) {
+      sendEvent = setTriggerValue;
+      const text = JSON.stringify(given.state),
+        echo = sentStates.indexOf(text),
+        address = data?.learned?.address;
+      data = given;
+      if (echo >= 0)
+        sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
+      else {
+        state = { ...given.state };
+        sentStates = [text];
+      }
+      if (given.learned?.address !== address) {
+        weights = null;
+        if (given.learned)
+          loadArrays(given.learned.address).then(
+            (arrived) => {
+              if (data.learned?.address !== given.learned.address) return;
+              weights = arrived;
+              arrange();
+            },
+            () => setText(columns.learned.told, "The learned vectors did not arrive. Reload the page to try again."),
+          );
+      }
+      arrange();
+      saveMenu(place, { svg: picture, csv: table, file: data.file });
+    },
+    close() {
+      watch.disconnect();
+    },
+  };
+});

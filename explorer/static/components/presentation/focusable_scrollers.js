@@ -1,0 +1,33 @@
+/* Make Streamlit's code blocks and wide formulas focusable with the Tab key while they are larger than their box, so that
+   they can be scrolled without a pointer. */
+
+const SCROLLING = '[data-testid="stCode"] pre, .katex-display';
+
+/** Whether something lies in one of our components. */
+export const isInComponent = (target) => target instanceof Element && target.closest(".lineage") !== null;
+
+export function makeScrollersFocusable(root) {
+  const size = new ResizeObserver((entries) => entries.forEach(({ target }) => setFocusable(target)));
+  const watched = new WeakSet();
+  const look = () => {
+    for (const each of root.querySelectorAll(SCROLLING)) {
+      if (watched.has(each)) continue;
+      watched.add(each);
+      size.observe(each);
+    }
+  };
+  new MutationObserver((records) => records.some(({ target }) => !isInComponent(target)) && look()).observe(root, {
+    childList: true,
+    subtree: true,
+  });
+  look();
+}
+
+function setFocusable(element) {
+  const scrolls = element.scrollHeight > element.clientHeight + 1 || element.scrollWidth > element.clientWidth + 1;
+  if (scrolls) {
+    element.tabIndex = 0;
+    element.role ??= "group";
+    element.ariaLabel ??= element.matches("pre") ? "Code" : "Formula";
+  } else element.removeAttribute("tabindex");
+}

@@ -1,0 +1,189 @@
+/* Split a page into stops for presentation mode and compute how large a stop can be. No DOM; tested in
+   tests/static/presentation.test.mjs. */
+
+const CROWD = 1; // more controls than that are a stop of their own
+const QUIET = new Set(["The code", "The papers"]); // sections that are not read in presentation mode
+// Times the size of a page, on a screen of 1280 x 720: at the smallest a number of 15 px is 24 px high. A figure that can
+// grow is no larger than `GROWING`: the rest of the screen is its own.
+// What then is there as a whole may be smaller, down to `WHOLE`: half a figure says less than a small one. A card has
+// words to read and no such numbers: `CARD`. What is one
+// of several that a component is made of has few words next to it: from `SMALLEST` down to `ONLY`, rather than in two halves.
+const LARGEST = 2.6,
+  GROWING = 1.8,
+  SMALLEST = 1.6,
+  WHOLE = 1.3,
+  CARD = 1.25;
+export const ONLY = 1.1;
+const ROOM = { width: 1280, height: 676 }; // of which the bar at its foot takes its part
+// How low a figure may become, as a share of its usual height and in px: beside its finding, and alone.
+const LOW = { beside: [0.75, 130], alone: [0.3, 80] };
+
+/**
+ * units: [{ kind, title, alone }] in the order of the page; `alone`: with its finding next to it this figure did not fit.
+ * Kinds: "question", "section" and "finding" are headings;
+ * "card" is above the question; "figure", "formula", "control", "text", "caption", "note", "code".
+ * Stops: [{ title, shown: [index] }]: one figure each, with its finding and its controls.
+ */
+export function stopsOf(units) {
+  const found = [];
+  let title = "",
+    quiet = false,
+    now = null;
+  const begin = (...indices) => found.push((now = { title, units: indices }));
+  const has = (...kinds) => now.units.some((i) => kinds.includes(units[i].kind));
+  units.forEach(({ kind, title: named, alone }, i) => {
+    if (kind === "question" || kind === "section") {
+      [title, quiet] = [named, QUIET.has(named)];
+      if (!quiet) begin(i);
+      return;
+    }
+    if (quiet) return;
+    // What leads to a figure that needs the screen for itself: a finding before it, or else only its control next to it.
+    if (
+      alone &&
+      now &&
+      (has("finding", "formula", "question", "figure") || crowded(now.units.map((at) => units[at].kind)))
+    ) {
+      now.stays = true;
+      begin(i);
+    } else if (alone && now) {
+      now.units = [...now.units.filter((at) => units[at].kind === "control"), i];
+    } else if (
+      !now ||
+      breaks(
+        kind,
+        has,
+        now.units.map((at) => units[at].kind),
+      )
+    )
+      begin(i);
+    else now.units.push(i);
+  });
+  return mergeStops(found, units).map(({ title: named, units: own }) => ({
+    title: named || "The lesson",
+    shown: shownOf(own, units),
+  }));
+}
+
+const crowded = (kinds) => kinds.filter((kind) => kind === "control").length > CROWD;
+
+function breaks(kind, has, kinds) {
+  const headed = kinds.includes("question"),
+    many = crowded(kinds);
+  if (kind === "card") return true;
+  if (kind === "finding") return headed || many || has("figure", "formula", "finding", "card");
+  if (kind === "figure") return headed || many || has("figure", "formula", "card");
+  if (kind === "formula") return headed || has("figure", "card");
+  if (kind === "control") return headed || has("figure", "formula", "card");
+  return false;
+}
+
+/* Controls without a following figure are merged into the stop before them. */
+function mergeStops(stops, units) {
+  const kept = [];
+  for (const stop of stops) {
+    const kinds = stop.units.map((i) => units[i].kind),
+      last = kept.at(-1);
+    const little = kinds.every((kind) => ["control", "text", "caption", "note", "code"].includes(kind));
+    if (
+      little &&
+      !crowded(kinds) &&
+      !stop.stays &&
+      last &&
+      last.title === stop.title &&
+      !last.units.some((i) => units[i].kind === "question")
+    )
+      last.units.push(...stop.units);
+    else kept.push(stop);
+  }
+  return kept;
+}
+
+/* Prose is shown only on stops without figures or controls; elsewhere the teacher says it. */
+function shownOf(own, units) {
+  const has = (...kinds) => own.some((i) => kinds.includes(units[i].kind));
+  const busy = has("figure", "card") || (has("finding") && has("control"));
+  return own.filter((i) => units[i].kind !== "code" && !(busy && units[i].kind === "text"));
+}
+
+/** The step from a key, of a stop with `views` screens of which `view` is seen: "next", "last", … or null. */
+export function keyCommand({ key, shiftKey = false, ctrlKey = false, metaKey = false, altKey = false }) {
+  if (ctrlKey || metaKey || altKey) return null;
+  if (key === " ") return shiftKey ? "back" : "next";
+  return (
+    {
+      ArrowRight: "next",
+      PageDown: "next",
+      ArrowLeft: "back",
+      PageUp: "back",
+      Home: "first",
+      End: "last",
+      Escape: "leave",
+    }[key] ?? null
+  );
+}
+
+/** Where a wish leads. A stop that is higher than the screen is seen in several views. */
+export function moveStop({ stop, view }, to, { stops, views }) {
+  if (to === "next")
+    return view + 1 < views
+      ? { stop, view: view + 1 }
+      : { stop: Math.min(stop + 1, stops - 1), view: stop + 1 < stops ? 0 : view };
+  if (to === "back") return view > 0 ? { stop, view: view - 1 } : { stop: Math.max(stop - 1, 0), view: 0 };
+  if (to === "first") return { stop: 0, view: 0 };
+  if (to === "last") return { stop: stops - 1, view: 0 };
+  return { stop, view };
+}
+
+/** The largest scale at which the stop fits, else that in which it is seen part by part. `high(width)` is its height in a
+    room so wide, in px. */
+export function scaleOf(width, height, high, { grows = false, card = false, only = false } = {}) {
+  const base = Math.min(width / ROOM.width, height / ROOM.height);
+  for (
+    let times = only ? SMALLEST : grows ? GROWING : LARGEST;
+    times > (only ? ONLY : card ? CARD : WHOLE);
+    times *= 0.96
+  ) {
+    if (high(width / (times * base)) * times * base <= height) return times * base;
+  }
+  return (card ? CARD : SMALLEST) * base;
+}
+
+/** How low a figure may be drawn, and how high with so much room to spare for its rows of panels. */
+export function minimalHeight(usual, alone = false) {
+  const [share, px] = LOW[alone ? "alone" : "beside"];
+  return Math.max(Math.min(usual, px), Math.round(share * usual));
+}
+export const fillHeight = (low, spare, rows, width) =>
+  Math.round(Math.max(low, Math.min(low + spare / rows, 0.8 * width)));
+
+/** In how many columns small multiples stand, of at most so many. */
+export const columnsOf = (panels, most = Infinity) => Math.min(most, panels <= 3 ? panels : panels === 4 ? 2 : 3);
+
+/**
+ * Where each of a stop's views begins and ends, in its own px, in a room so high. `whole`: [top, bottom] of what
+ * should not be cut in two, as a row or a picture; what is higher than the room is, and then views overlap a little.
+ */
+export function viewsOf(content, room, whole = []) {
+  const views = [];
+  for (let from = 0; ;) {
+    if (from + room >= content - 1) return [...views, { from, to: content }];
+    const cuts = [from + room, ...whole.map(([top]) => top)].filter(
+      (at) => at > from + 0.4 * room && at <= from + room,
+    );
+    const clean = cuts.filter((at) => !whole.some(([top, bottom]) => top < at - 1 && at + 1 < bottom));
+    const to = clean.length ? Math.max(...clean) : from + room;
+    views.push({ from, to });
+    from = clean.length ? to : to - 0.12 * room;
+  }
+}
+
+/** The address with the part that says how it is shown, or without. */
+export function searchWith(search, on) {
+  const parts = new URLSearchParams(search);
+  if ((parts.get("screen") === "projector") === on) return search;
+  if (on) parts.set("screen", "projector");
+  else parts.delete("screen");
+  const text = parts.toString();
+  return text ? `?${text}` : "";
+}

@@ -1,0 +1,219 @@
+/* The arithmetic of stacks of blocks: lines over the layers, their axes, and the sentences about them. No DOM. Heights of
+   logarithmic panels are powers of ten; -Infinity is zero, NaN is above the stack. */
+import { formatScientific } from "../../shared/runtime/format.js";
+
+const NORMS = { none: "no norm", post: "norm after", pre: "norm before" };
+const KINDS = { layer: "LayerNorm", rms: "RMSNorm" };
+const NUMBERS = [
+  "no",
+  "one",
+  "two",
+  "three",
+  "four",
+  "five",
+  "six",
+  "seven",
+  "eight",
+  "nine",
+  "ten",
+  "eleven",
+  "twelve",
+];
+const SAME = 0.99; // a cosine from which two tokens count as one
+const EQUAL = 0.02; // powers of ten: five in a hundred up or down is as much as before
+
+/** Which combination is meant; a stack without norms has no kind of norm. */
+export function placeOf(combinations, { residual, norm, kind }) {
+  return combinations.findIndex(
+    (one) => one.residual === residual && one.norm === norm && (norm === "none" || one.kind === kind),
+  );
+}
+
+/** A combination in words; `kind: false` leaves out which norm it is. */
+export function nameOf({ residual, norm, kind }, { withKind = true } = {}) {
+  const which = withKind && norm !== "none" ? ` (${KINDS[kind]})` : "";
+  return `${residual ? "residual" : "no residual"}, ${NORMS[norm]}${which}`;
+}
+
+/** The course of one combination over layers 0 to `height`: {low, mid, high} over the seeds at each. `shape` ends with
+    (layers, seeds), and begins with (combinations, heights) where the numbers depend on the height of the stack. */
+export function course({ data, shape }, combination, height) {
+  const [layers, seeds] = shape.slice(-2),
+    before = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
+  return Array.from({ length: height + 1 }, (_, layer) => {
+    const from = (before * layers + layer) * seeds;
+    return overSeeds(data.subarray(from, from + seeds));
+  });
+}
+
+/** Each seed's height at one layer. */
+export function seedsAt({ data, shape }, combination, height, layer) {
+  const [layers, seeds] = shape.slice(-2),
+    before = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
+  return data.subarray((before * layers + layer) * seeds, (before * layers + layer + 1) * seeds);
+}
+
+/** The lowest, the median and the highest of what the seeds measured. */
+export function overSeeds(values) {
+  const sorted = Float64Array.from(values).sort(),
+    count = sorted.length,
+    half = count >> 1;
+  const mid = count % 2 || sorted[half - 1] === sorted[half] ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+  return { low: sorted[0], mid, high: sorted[count - 1] };
+}
+
+/** From where to where an axis goes: over all of the chosen course, over what the others need within `most` powers of
+    ten, by whole powers where there are several. */
+export function spanOf(chosen, others, most = 4) {
+  const finiteValues = (course) => course.flatMap(({ low, mid, high }) => [low, mid, high]).filter(Number.isFinite);
+  const own = finiteValues(chosen),
+    rest = others.flatMap(finiteValues);
+  let [low, high] = own.length ? [Math.min(...own), Math.max(...own)] : [-1, 1];
+  for (const value of rest) {
+    if (value > high) high = Math.min(value, Math.max(high, most));
+    if (value < low) low = Math.max(value, Math.min(low, -most));
+  }
+  return high - low > 1
+    ? [Math.floor(low), Math.ceil(high)]
+    : [Math.floor(10 * low - 0.5) / 10, Math.ceil(10 * high + 0.5) / 10];
+}
+
+/** The same for cosines: from 0, or from the lowest of the chosen, to 1. */
+export function cosinesOf(chosen) {
+  const lowest = Math.min(0, ...chosen.map(({ low }) => low).filter(Number.isFinite));
+  return [Math.floor(10 * lowest - 0.2) / 10, 1.02];
+}
+
+/** Where a logarithmic axis is labelled: at whole powers of ten, or between them at 1, 2 and 5. */
+export function ticksOf([low, high], most = 4) {
+  const ticks = [];
+  if (high - low >= 2) {
+    const step = Math.max(1, Math.ceil((high - low) / most));
+    for (let at = Math.ceil(low / step) * step; at <= high; at += step) ticks.push(at);
+    return ticks;
+  }
+  const digits = high - low > 0.7 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
+  for (let whole = Math.floor(low); whole <= high; whole++)
+    for (const digit of digits) {
+      const at = whole + Math.log10(digit);
+      if (at >= low && at <= high) ticks.push(at);
+    }
+  return ticks;
+}
+
+/** A line as a path; `x` and `y` place a layer and a height. What is not finite leaves a gap. */
+export function path(heights, x, y) {
+  let drawn = "",
+    inside = false;
+  heights.forEach((height, layer) => {
+    if (Number.isFinite(height)) drawn += `${inside ? "L" : "M"}${x(layer).toFixed(1)} ${y(height).toFixed(1)}`;
+    inside = Number.isFinite(height);
+  });
+  return drawn;
+}
+
+/** The band between the lowest and the highest of a course, as a path. */
+export function band(course, x, y) {
+  const known = course
+    .map((one, layer) => ({ ...one, layer }))
+    .filter(({ low, high }) => Number.isFinite(low) && Number.isFinite(high));
+  if (!known.length) return "";
+  const point = (layer, height) => `${x(layer).toFixed(1)} ${y(height).toFixed(1)}`;
+  return `M${[...known.map(({ layer, high }) => point(layer, high)), ...known.reverse().map(({ layer, low }) => point(layer, low))].join("L")}Z`;
+}
+
+/** Labels at the ends of lines: [{y, text, kin, own}] sorted down the panel, those of one `kin` that lie closer than
+    `gap` as one, the rest pushed apart within `bottom`. */
+export function placeLabels(ends, gap, bottom) {
+  const kept = [];
+  for (const end of [...ends].sort((a, b) => a.y - b.y)) {
+    const same = kept.find((one) => one.kin === end.kin && Math.abs(one.y - end.y) < gap);
+    if (!same) kept.push({ ...end, shared: false });
+    else Object.assign(same, { shared: true, own: same.own || end.own });
+  }
+  let ceiling = -Infinity;
+  for (const one of kept) ceiling = one.at = Math.max(one.y, ceiling + gap);
+  let floor = bottom;
+  for (const one of kept.reverse()) {
+    one.at = Math.min(one.at, floor);
+    floor = one.at - gap;
+  }
+  return kept.reverse();
+}
+
+/** A power of ten as a number on the screen. */
+export const number = (height) => (height === -Infinity ? "0" : Number.isFinite(height) ? near(height) : "none");
+
+const near = (height) => (height > -300 ? formatScientific(10 ** height) : `10^${Math.round(height)}`);
+
+/** A height over the seeds: the middle, and from where to where. */
+export function formatInterval({ low, mid, high }) {
+  const [from, to] = [number(low), number(high)];
+  return from === to ? number(mid) : `${number(mid)} (${from} to ${to})`;
+}
+
+/* ---- what can be said ---- */
+
+/** What became of the stream; the powers of ten of its mean square at the beginning and at the end, over the seeds. */
+export function growth(first, last) {
+  const by = last.mid - first.mid;
+  if (last.mid === -Infinity) return "nothing is left of the stream";
+  if (Math.abs(by) < EQUAL) return `the mean square of the stream stays at ${number(last.mid)}`;
+  return `the mean square of the stream ${by > 0 ? "grows" : "shrinks"} from ${number(first.mid)} to ${number(last.mid)}`;
+}
+
+/** How the gradient at the first block compares to that at the last; their ratio in powers of ten, over the seeds. */
+export function comparison({ low, mid, high }) {
+  if (!Number.isFinite(mid)) return "no gradient reaches the first block";
+  if (Math.abs(mid) < EQUAL) return "the gradient at the first block is as long as at the last";
+  const usual = `the gradient at the first block is ${near(mid)} times as long as at the last`;
+  return low < 0 && high > 0 ? `${usual}, in some seeds longer and in some shorter` : usual;
+}
+
+/** How alike neighbours have become; cosines over the seeds at the beginning and at the end, and whether
+    there are norms. */
+export function collapse(first, last, norm) {
+  if (!Number.isFinite(last.mid)) return "No token is left to compare with its neighbour.";
+  const [from, to] = [first.mid, last.mid].map((cosine) => cosine.toFixed(2).replace("-", "−"));
+  if (last.mid > SAME)
+    return `Neighbouring tokens, with a cosine of ${from} at first, have become the same (${to})${norm ? ": a norm keeps the size, not the difference" : ""}.`;
+  return Math.abs(last.mid - first.mid) < 0.05
+    ? `Neighbouring tokens stay as different as they were (cosine ${to}).`
+    : `Neighbouring tokens become more alike: their cosine goes from ${from} to ${to}.`;
+}
+
+/** Whether the mean square came out as expected; heights over the seeds, and the two expected ones. */
+export function describeScale(size, [low, high]) {
+  if (low > -EQUAL && high < EQUAL) return `Expected is a mean square of 1; measured is ${formatInterval(size)}.`;
+  const inside = size.mid >= low - EQUAL && size.mid <= high + EQUAL;
+  return `Expected is a mean square between ${number(low)} and ${number(high)}; measured is ${formatInterval(size)}, ${inside ? "within" : "outside"} that.`;
+}
+
+/** Everything that is said of one combination: {head, rest}. `arrays` as they arrived. */
+export function findingText(arrays, combination, place, height, expected) {
+  const { size, stream, weights, likeness } = arrays,
+    seeds = size.shape.at(-1);
+  const change = (array, upper, lower) => {
+    const [a, b] = [upper, lower].map((layer) => seedsAt(array, place, height, layer));
+    return overSeeds(Array.from(a, (value, seed) => value - b[seed]));
+  };
+  const name = nameOf(combination),
+    blocks = height === 1 ? "One block" : `${height} blocks`;
+  const back = height > 1 ? `, and ${comparison(change(stream, 1, height))}` : "";
+  const ends = (array) => [0, height].map((layer) => course(array, place, height)[layer]);
+  const rest = [collapse(...ends(likeness), combination.norm !== "none")];
+  if (expected)
+    rest.push(
+      describeScale(
+        course(size, place, height)[height],
+        expected.map((line) => line[height]),
+      ),
+    );
+  if (height > 1)
+    rest.push(
+      `The gradient of the weights: ${formatInterval(course(weights, place, height)[1])} in the first block, ${formatInterval(course(weights, place, height)[height])} in the last.`,
+    );
+  rest.push(`Middle of ${NUMBERS[seeds] ?? seeds} random starts, in brackets the lowest and the highest.`);
+  const alike = ends(likeness)[1].mid > SAME ? "; all tokens have become the same" : "";
+  return { head: `${blocks}, ${name}: ${growth(...ends(size))}${back}${alike}.`, rest: rest.join(" ") };
+}

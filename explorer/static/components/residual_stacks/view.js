@@ -1,0 +1,372 @@
+/**
+ * Draw what happens in stacks of blocks before training, layer by layer: the residual stream, the gradient and the
+ * tokens. Event "set": {residual, norm, kind, layers}, when a control is released.
+ *
+ * @typedef {object} ResidualStacksData
+ * @property {any[]} combinations {residual, norm, kind}
+ * @property {number} heights the largest number of blocks
+ * @property {any[]} expected [low, high] or null, a pair of lines for each combination
+ * @property {any} chosen {residual, norm, kind, layers}
+ * @property {string} address size, stream and weights as powers of ten, and likeness; the last axes are (layers,
+ *    seeds)
+ * @property {string} file
+ */
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import {
+  band,
+  cosinesOf,
+  course,
+  placeLabels,
+  nameOf,
+  number,
+  path,
+  placeOf,
+  formatInterval,
+  findingText,
+  spanOf,
+  ticksOf,
+} from "./math.js";
+import { svgNode, node } from "../../shared/runtime/dom.js";
+import { measure } from "../../shared/runtime/text_metrics.js";
+import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
+
+const PANELS = [
+  { of: "size", title: "Mean square of the stream" },
+  { of: "stream", title: "Length of the gradient at the stream" },
+  { of: "likeness", title: "Cosine of neighbouring tokens", linear: true },
+  { of: "weights", title: "Length of the gradient of each block’s weights" },
+];
+/** @type {Record<string, [string, [string | boolean, string][]]>} */
+const CHOICES = {
+  residual: [
+    "Residual",
+    [
+      [true, "with"],
+      [false, "without"],
+    ],
+  ],
+  norm: [
+    "Norm",
+    [
+      ["none", "none"],
+      ["post", "after"],
+      ["pre", "before"],
+    ],
+  ],
+  kind: [
+    "Kind",
+    [
+      ["layer", "LayerNorm"],
+      ["rms", "RMSNorm"],
+    ],
+  ],
+};
+const TALL = { wide: 208, narrow: 168 },
+  HEADS = { wide: 34, narrow: 50 },
+  FOOT = 46,
+  LEFT = 58; // px
+const NARROW = 460; // px of a panel
+let count = 0;
+
+export default defineComponent((place) => {
+  const id = ++count,
+    shared = new SyncedValue();
+  /** @type {ResidualStacksData | null} */
+  let data = null,
+    found = null,
+    sendEvent = null,
+    at = null;
+  const inputs = {},
+    rows = Object.entries(CHOICES).map(([name, [title, options]]) => {
+      inputs[name] = options.map(([value, words]) => {
+        const input = node("input", { type: "radio", name: `stacks-${id}-${name}` });
+        input.onchange = () => set({ [name]: value });
+        return { value, input, words };
+      });
+      return node(
+        "fieldset",
+        {},
+        node("legend", {}, title),
+        ...inputs[name].map(({ input, words }) => node("label", {}, input, words)),
+      );
+    });
+  const slider = node("input", { type: "range", min: 1, step: 1, id: `stacks-${id}-layers` }),
+    blocks = node("output", { for: slider.id });
+  slider.oninput = () => set({ layers: Number(slider.value) }, false);
+  slider.onchange = () => send();
+  const head = node("p", { class: "finding", role: "status" }),
+    rest = node("p", { class: "rest" });
+  const figure = svgNode("svg", { class: "figure", role: "img" });
+  const read = node("p", { class: "read" });
+  const controls = node(
+    "div",
+    { class: "controls" },
+    ...rows,
+    node(
+      "div",
+      { class: "height" },
+      node("label", { for: slider.id }, "Blocks in the stack"),
+      node("span", {}, slider, blocks),
+    ),
+  );
+  place.replaceChildren(controls, head, figure, read, rest);
+  place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
+  const watch = new ResizeObserver(() => paint());
+  watch.observe(place);
+
+  const currentChoice = () => shared.value;
+  function set(part, over = true) {
+    shared.value = { ...currentChoice(), ...part };
+    show();
+    if (over) send();
+  }
+  function send() {
+    shared.set(currentChoice());
+    sendEvent?.("set", currentChoice());
+  }
+
+  function show() {
+    const now = currentChoice();
+    for (const [name, options] of Object.entries(inputs))
+      for (const { value, input } of options) {
+        input.checked = now[name] === value;
+        input.disabled = name === "kind" && now.norm === "none";
+      }
+    slider.max = data.heights;
+    slider.value = now.layers;
+    slider.ariaValueText = `${now.layers} blocks`;
+    blocks.textContent = now.layers;
+    if (!found) return;
+    const place_ = placeOf(data.combinations, now),
+      words = findingText(found, data.combinations[place_], place_, now.layers, data.expected[place_]);
+    head.textContent = words.head;
+    rest.textContent = words.rest;
+    figure.setAttribute(
+      "aria-label",
+      `${words.head} ${words.rest} Four panels over the layers of the stack: ${PANELS.map(({ title }) => title.toLowerCase()).join("; ")}; the other combinations pale behind.`,
+    );
+    paint();
+  }
+
+  /* ---- the figure ---- */
+
+  function paint() {
+    if (!found || !place.clientWidth) return;
+    const width = place.clientWidth,
+      columns = width >= 760 ? 2 : 1;
+    const each = (width - (columns - 1) * 28) / columns,
+      lines = Math.ceil(PANELS.length / columns);
+    const tall = Math.min(columns === 2 ? TALL.wide : TALL.narrow, limitHeight(Infinity) / lines - headOf(each) - FOOT),
+      high = headOf(each) + tall + FOOT;
+    figure.setAttribute("viewBox", `0 0 ${width} ${lines * high}`);
+    figure.setAttribute("width", width);
+    figure.setAttribute("height", lines * high);
+    figure.replaceChildren(
+      ...PANELS.map((panel, i) => {
+        const group = svgNode("g", {
+          transform: `translate(${(i % columns) * (each + 28)} ${Math.floor(i / columns) * high})`,
+        });
+        group.append(...drawPanel(panel, each, tall));
+        return group;
+      }),
+    );
+    const layer = Math.min(at ?? currentChoice().layers, currentChoice().layers);
+    read.textContent =
+      at === null
+        ? "Point at a layer to read it; click a pale line’s name to choose it."
+        : `After block ${layer} of ${currentChoice().layers}: the values are beside the titles.`;
+  }
+
+  const headOf = (width) => (width > NARROW ? HEADS.wide : HEADS.narrow);
+  const text = (words, attributes) => {
+    const made = svgNode("text", attributes);
+    made.textContent = words;
+    return made;
+  };
+
+  /** One panel: title and value, axes, the others pale, the chosen with its band and what was expected of it. */
+  function drawPanel({ of, title, linear = false }, width, tall) {
+    const now = currentChoice(),
+      own = placeOf(data.combinations, now),
+      wide = width > NARROW,
+      HEAD = headOf(width),
+      right = wide ? 182 : 112,
+      layers = data.heights;
+    const courses = data.combinations.map((_, i) => course(found[of], i, now.layers)),
+      mine = courses[own];
+    const [low, high] = linear ? cosinesOf(mine) : spanOf(mine, courses);
+    const x = (layer) => LEFT + (layer / layers) * (width - LEFT - right),
+      y = (height) => HEAD + tall - ((height - low) / (high - low)) * tall;
+    const layer = Math.min(at ?? now.layers, now.layers),
+      value = mine[layer],
+      shapes = [];
+    const words = linear ? cosine(value) : formatInterval(value);
+    shapes.push(
+      text(title, { x: 0, y: 16, class: "title" }),
+      text(of === "weights" && layer === 0 ? "" : words, {
+        x: wide ? Math.max(measure(title, 15, 600) + 14, LEFT) : 0,
+        y: wide ? 16 : 35,
+        class: "value",
+      }),
+    );
+    for (const tick of linear ? [0, 0.5, 1] : ticksOf([low, high])) {
+      shapes.push(
+        svgNode("path", { class: "grid", d: `M${LEFT} ${y(tick).toFixed(1)}H${width - right}` }),
+        text(linear ? String(tick) : number(tick), {
+          x: LEFT - 8,
+          y: y(tick) + 5,
+          class: "tick",
+          "text-anchor": "end",
+        }),
+      );
+    }
+    for (let tick = 0; tick <= layers; tick += 6)
+      shapes.push(text(tick, { x: x(tick), y: HEAD + tall + 18, class: "tick", "text-anchor": "middle" }));
+    shapes.push(
+      svgNode("path", { class: "axis", d: `M${LEFT} ${HEAD + tall}H${width - right}` }),
+      text("after block", { x: x(layers / 2), y: HEAD + tall + 37, class: "tick", "text-anchor": "middle" }),
+    );
+    const clip = `stacks-clip-${id}-${of}`,
+      inside = svgNode("g", { "clip-path": `url(#${clip})` });
+    shapes.push(
+      svgNode(
+        "clipPath",
+        { id: clip },
+        svgNode("rect", { x: LEFT - 2, y: HEAD - 3, width: width - right - LEFT + 4, height: tall + 6 }),
+      ),
+      inside,
+    );
+    data.combinations.forEach((one, i) => {
+      if (i !== own)
+        inside.append(
+          svgNode("path", {
+            class: one.residual ? "other" : "other bare",
+            d: path(
+              courses[i].map(({ mid }) => mid),
+              x,
+              y,
+            ),
+          }),
+        );
+    });
+    if (of === "size" && data.expected[own])
+      for (const line of data.expected[own])
+        inside.append(svgNode("path", { class: "expected", d: path(line.slice(0, now.layers + 1), x, y) }));
+    inside.append(
+      svgNode("path", { class: "band", d: band(mine, x, y) }),
+      svgNode("path", {
+        class: "mine",
+        d: path(
+          mine.map(({ mid }) => mid),
+          x,
+          y,
+        ),
+      }),
+    );
+    shapes.push(...names(courses, own, y, x(layers), wide, tall));
+    if (at !== null) shapes.push(svgNode("path", { class: "hair", d: `M${x(layer)} ${HEAD}V${HEAD + tall}` }));
+    const touch = svgNode("rect", {
+      class: "touch",
+      x: LEFT - 6,
+      y: HEAD,
+      width: width - right - LEFT + 12,
+      height: tall,
+    });
+    const layerAt = (event) =>
+      Math.max(
+        0,
+        Math.min(
+          now.layers,
+          Math.round(((event.clientX - touch.getBoundingClientRect().left - 6) / (width - right - LEFT)) * layers),
+        ),
+      );
+    touch.onpointermove = (event) => {
+      if (at !== layerAt(event)) {
+        at = layerAt(event);
+        paint();
+      }
+    };
+    touch.onpointerleave = () => {
+      at = null;
+      paint();
+    };
+    shapes.push(touch);
+    return shapes;
+  }
+
+  /** The names at the ends of the lines, at the right of the panel; a click on one chooses it. */
+  function names(courses, own, y, end, wide, tall) {
+    const HEAD = wide ? HEADS.wide : HEADS.narrow,
+      ends = courses
+        .map((one, i) => {
+          const height = one.findLast(({ mid }) => Number.isFinite(mid))?.mid,
+            combination = data.combinations[i];
+          return height === undefined
+            ? null
+            : {
+                y: Math.max(HEAD, Math.min(HEAD + tall, y(height))),
+                place: i,
+                kin: `${combination.residual} ${combination.norm}`,
+                own: i === own,
+              };
+        })
+        .filter(Boolean);
+    return placeLabels(ends, 16, HEAD + tall).map(({ place: i, at: high, shared: several, own: mine }) => {
+      const combination = data.combinations[i],
+        full = nameOf(combination, { withKind: false });
+      const short = wide
+        ? full
+        : full.replace("no residual, ", "no res., ").replace("residual, ", "").replace("norm ", "");
+      const kind =
+        !several && combination.norm !== "none" && wide ? { layer: ", LN", rms: ", RMS" }[combination.kind] : "";
+      const name = text(`${short}${kind}`, { x: end + 8, y: high + 5, class: mine ? "name mine-name" : "name" });
+      name.onclick = () => set({ ...combination });
+      return name;
+    });
+  }
+
+  const cosine = ({ low, mid, high }) => (Number.isFinite(mid) ? `${two(mid)} (${two(low)} to ${two(high)})` : "none");
+  const two = (value) => value.toFixed(2).replace("-", "−");
+
+  function table() {
+    const layers = currentChoice().layers,
+      rows = [];
+    for (const { of, title, linear } of PANELS)
+      data.combinations.forEach((one, i) =>
+        course(found[of], i, layers).forEach(({ low, mid, high }, layer) => {
+          const plain = (value) =>
+            Number.isNaN(value) ? null : linear ? Number(value.toPrecision(6)) : Number((10 ** value).toPrecision(6));
+          if (!Number.isNaN(mid)) rows.push([title, nameOf(one), layers, layer, plain(low), plain(mid), plain(high)]);
+        }),
+      );
+    return toCsv(["what", "combination", "blocks", "layer", "lowest", "middle", "highest"], rows);
+  }
+
+  return {
+    show(/** @type {ResidualStacksData} */ given, { setTriggerValue }) {
+      const same = data?.address === given.address;
+      sendEvent = setTriggerValue;
+      data = given;
+      shared.receive(given.chosen);
+      show();
+      if (same && found) return;
+      loadArrays(given.address).then(
+        (arrived) => {
+          if (data !== given && data.address !== given.address) return;
+          found = arrived;
+          show();
+          saveMenu(place, { svg: () => svgOf(figure), csv: table, file: data.file });
+        },
+        () => {
+          head.textContent = "The measurements did not arrive. Reload the page to try again.";
+        },
+      );
+    },
+    close() {
+      watch.disconnect();
+    },
+  };
+});

@@ -1,0 +1,233 @@
+/**
+ * Draw the occurrences of one word in many sentences as points, layer by layer, and beside them the user's own
+ * sentences. Hover shows, a click selects. Events: "layer", when the slider is released; "chosen", when a sentence is
+ * selected.
+ *
+ * @typedef {object} SenseMapData
+ * @property {string} word
+ * @property {string[]} topics 2 names
+ * @property {string[]} synonyms 2 words
+ * @property {string[]} names of the layers
+ * @property {number} layer
+ * @property {number[][][]} points [layers][points][2]
+ * @property {number[]} senses 0 or 1 for each point
+ * @property {boolean[]} clear whether the point is a synonym
+ * @property {string[]} said its sentence
+ * @property {number[][][]} own [layers][own][2]
+ * @property {number[]} of the sentence of each own point
+ * @property {number[][]} shares [layers][2]
+ * @property {any[]} sentences {words, place, readable, says}
+ * @property {any} chosen
+ * @property {number[][][]} cosines [layers][occurrences][occurrences]
+ * @property {any[]} kin the homograph of each occurrence
+ * @property {any[]} at the sentence of each occurrence
+ * @property {string} file
+ */
+import { setText, svgNode, node } from "../../shared/runtime/dom.js";
+import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { interpolatePoints, labels, describeSimilarities, middle, nearest, fitPoints } from "./math.js";
+import { formatSigned } from "../../shared/runtime/format.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const TALL = 400,
+  MOVES = 320; // px; ms from one layer to the next
+const SHAPES = [
+  (r) => `M0 ${-r}A${r} ${r} 0 1 1 0 ${r}A${r} ${r} 0 1 1 0 ${-r}Z`,
+  (r) => `M0 ${-1.3 * r}L${1.3 * r} 0L0 ${1.3 * r}L${-1.3 * r} 0Z`,
+];
+
+export default defineComponent((place) => {
+  const slider = node("input", { type: "range", min: 0, step: 1, "aria-label": "Layer" });
+  const where = node("output", {}),
+    picture = svgNode("svg", { role: "img", height: TALL });
+  const words = node("p", { class: "words", role: "status" }),
+    list = node("ol", { class: "list" }),
+    head = node("p", { class: "head" });
+  const map = node("div", { class: "map" }, picture, words);
+  place.replaceChildren(
+    node("label", { class: "layers" }, node("span", {}, "Layer"), slider, where),
+    node("div", { class: "both" }, map, node("div", { class: "side" }, head, list)),
+  );
+  const watch = new ResizeObserver(() => paint());
+  watch.observe(map);
+  /** @type {SenseMapData | null} */
+  let data = null,
+    tell = null,
+    places = [],
+    now = [],
+    layer = 0,
+    frame = 0,
+    width = 0;
+
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+  slider.oninput = () => move(Number(slider.value));
+  slider.onchange = () => tell("layer", layer);
+
+  function move(to) {
+    const from = now,
+      start = performance.now();
+    layer = to;
+    cancelAnimationFrame(frame);
+    showLayerName();
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const step = (time) => {
+      const share = still ? 1 : Math.min(1, (time - start) / MOVES),
+        target = [...places[layer].points, ...places[layer].own];
+      now = interpolatePoints(from, target, share * share * (3 - 2 * share));
+      set();
+      if (share < 1) frame = requestAnimationFrame(step);
+    };
+    step(start);
+  }
+
+  function paint() {
+    if (!data || !map.clientWidth) return;
+    width = map.clientWidth;
+    picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
+    picture.setAttribute("width", width);
+    places = fitPoints(data.points, data.own, width, TALL);
+    now = [...places[layer].points, ...places[layer].own];
+    const dots = data.senses.map((sense, i) =>
+      svgNode("path", {
+        d: SHAPES[sense](data.clear[i] ? 5 : 4.5),
+        class: `dot sense-${sense}${data.clear[i] ? " clear" : ""}`,
+      }),
+    );
+    const own = data.of.map((sentence) =>
+      svgNode(
+        "g",
+        { class: `own${sentence === data.chosen ? " chosen" : ""}` },
+        svgNode("circle", { r: 11 }),
+        textNode(String(sentence + 1), { "text-anchor": "middle", dy: "0.35em" }),
+      ),
+    );
+    const names = data.topics.map((topic, sense) =>
+      textNode(topic, { class: `name sense-${sense}`, "text-anchor": "middle" }),
+    );
+    picture.replaceChildren(...dots, ...names, ...own);
+    set();
+  }
+  function textNode(text, attributes) {
+    const made = svgNode("text", attributes);
+    made.textContent = text;
+    return made;
+  }
+  /** Everything to its place of this moment. */
+  function set() {
+    const count = data.senses.length,
+      parts = [...picture.children],
+      dots = now.slice(0, count);
+    dots.forEach(([x, y], i) => parts[i].setAttribute("transform", `translate(${x} ${y})`));
+    now.slice(count).forEach(([x, y], i) => parts[count + 2 + i].setAttribute("transform", `translate(${x} ${y})`));
+    const middles = [0, 1].map((sense) => middle(dots.filter((_, i) => data.senses[i] === sense && !data.clear[i])));
+    labels(...middles, 44).forEach(([x, y], sense) => {
+      parts[count + sense].setAttribute("x", Math.max(60, Math.min(width - 60, x)));
+      parts[count + sense].setAttribute("y", Math.max(18, Math.min(TALL - 8, y)));
+    });
+  }
+
+  /** What is written of a layer: its name, the shares of its directions, and the likeness of sentences. */
+  function showLayerName() {
+    setText(where, data.names[layer]);
+    slider.setAttribute("aria-valuetext", data.names[layer]);
+    const shares = data.shares[layer].map((share) => `${Math.round(100 * share)} %`).join(" and ");
+    picture.setAttribute(
+      "aria-label",
+      `${data.senses.length} sentences with “${data.word}”, ${data.topics[0]} or ${data.topics[1]}, or with ${data.synonyms.join(" or ")}, at ${data.names[layer]}. The two directions show ${shares} of the variance.`,
+    );
+    setText(
+      words,
+      `The two directions show ${shares} of the variance at this layer. Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences.`,
+    );
+    const here = data.at.indexOf(data.chosen),
+      likeness = describeSimilarities(data.cosines[layer] ?? [], data.kin, here);
+    setText(
+      head,
+      here < 0
+        ? "Choose a sentence to look into it."
+        : `Likeness: centred cosine to “${data.sentences[data.chosen].words[data.sentences[data.chosen].place]}” in sentence ${data.chosen + 1}.`,
+    );
+    [...list.children].forEach((item, i) => {
+      const at = data.at.indexOf(i),
+        value = at < 0 ? null : likeness[at],
+        cell = item.querySelector(".likeness");
+      setText(cell, i === data.chosen ? "this one" : value == null ? "" : formatSigned(value));
+    });
+  }
+
+  function row(sentence, i) {
+    const text = sentence.words.map((word, w) =>
+      node("span", { class: w === sentence.place ? "target" : null }, `${w ? " " : ""}${word}`),
+    );
+    const button = node(
+      "button",
+      { type: "button", disabled: sentence.readable ? null : "", "aria-pressed": String(i === data.chosen) },
+      node("b", {}, String(i + 1)),
+      node("span", { class: "text" }, ...text),
+      node("span", { class: "says" }, sentence.says),
+      node("span", { class: "likeness" }),
+    );
+    button.onclick = () => tell("chosen", i);
+    return node("li", {}, button);
+  }
+
+  picture.onpointermove = (event) => {
+    const box = picture.getBoundingClientRect(),
+      i = nearest(now, event.clientX - box.left, event.clientY - box.top),
+      count = data.senses.length;
+    if (i < 0) return showLayerName();
+    if (i >= count)
+      setText(
+        words,
+        `Sentence ${data.of[i - count] + 1}: “${data.sentences[data.of[i - count]].words.join(" ")}”. A click looks into it.`,
+      );
+    else setText(words, `“${data.said[i]}”: ${data.topics[data.senses[i]]}.`);
+  };
+  picture.onpointerleave = () => showLayerName();
+  picture.onclick = (event) => {
+    const box = picture.getBoundingClientRect(),
+      i = nearest(now.slice(data.senses.length), event.clientX - box.left, event.clientY - box.top, 22);
+    if (i >= 0) tell("chosen", data.of[i]);
+  };
+
+  function table() {
+    const line = (kind, sentence, points) =>
+      points.map(([x, y], l) => [kind, sentence, l, Number(x.toPrecision(6)), Number(y.toPrecision(6))]);
+    const rows = data.said.flatMap((sentence, i) =>
+      line(
+        data.topics[data.senses[i]],
+        sentence,
+        data.points.map((points) => points[i]),
+      ),
+    );
+    const own = data.of.flatMap((sentence, i) =>
+      line(
+        "own",
+        data.sentences[sentence].words.join(" "),
+        data.own.map((points) => points[i]),
+      ),
+    );
+    return toCsv(["sense", "sentence", "layer", "x", "y"], [...rows, ...own]);
+  }
+
+  return {
+    show(/** @type {SenseMapData} */ given, component) {
+      const focus = [...list.querySelectorAll("button")].indexOf(document.activeElement);
+      data = given;
+      tell = (name, value) => (name === "layer" ? component.setStateValue : component.setTriggerValue)(name, value);
+      if (layer !== given.layer || Number(slider.value) !== given.layer) layer = given.layer;
+      slider.max = data.names.length - 1;
+      slider.value = layer;
+      list.replaceChildren(...data.sentences.map(row));
+      if (focus >= 0) list.querySelectorAll("button")[focus]?.focus();
+      paint();
+      showLayerName();
+      saveMenu(map, { svg: () => svgOf(picture), csv: table, file: data.file });
+    },
+    close() {
+      watch.disconnect();
+      cancelAnimationFrame(frame);
+    },
+  };
+});

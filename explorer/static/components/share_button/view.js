@@ -1,0 +1,47 @@
+/**
+ * Show a button at the end of a page that gives the page, in its current state, to a class. Event "controls": [{name,
+ * label}], the controls of the page that can be locked, as Streamlit's CSS classes name them.
+ *
+ * It takes no data.
+ */
+import { icon, node } from "../../shared/runtime/dom.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const SET = "input, button, textarea, [role=slider], [role=combobox]";
+
+/** Every keyed control on the page, in its order. */
+function controls() {
+  const found = new Map();
+  for (const element of document.querySelectorAll(".stElementContainer[class*='st-key-']")) {
+    const name = [...element.classList].find((each) => each.startsWith("st-key-"))?.slice(7);
+    if (
+      !name ||
+      element.closest(".st-key-lesson-card, .st-key-class-card") ||
+      !element.querySelector(`${SET}, .lineage`)
+    )
+      continue;
+    const label =
+      /** @type {HTMLElement | null} */ (element.querySelector("[data-testid=stWidgetLabel]"))?.innerText ||
+      element.querySelector("button")?.innerText ||
+      name;
+    if (!/^(share|jobs|projector|class|lesson)/.test(name)) found.set(name, label.trim().split("\n").pop() || name);
+  }
+  return [...found].map(([name, label]) => ({ name, label }));
+}
+
+export default defineComponent((place) => {
+  const button = node(
+    "button",
+    { class: "lineage-button", type: "button" },
+    icon("groups"),
+    "Give this page to a class",
+  );
+  place.replaceChildren(button);
+  let component = null;
+  button.onclick = () => component?.setTriggerValue("controls", controls());
+  return {
+    show: (_, arrived) => {
+      component = arrived;
+    },
+  };
+});

@@ -1,0 +1,335 @@
+/**
+ * Draw a table: results with a strip of seeds, or answers sentence by sentence. Rows are selected and sorted in the
+ * browser at once. Events: "chosen": keys; "sort": "key" or "-key"; "open": key of the row.
+ *
+ * @typedef {object} TableData
+ * @property {any[]} columns {key, label, kind: "model" | "text" | "number" | "strip" | "verdict" | "mono" | "open" |
+ *    "tags" | "brief" (two lines; complete in the saved file), align: "left" | "right", range: [low, high] of a
+ *    strip, colour: of a model column, sort: true if rows can be sorted by it}
+ * @property {any[]} rows {cells: {key: {text, colour, values, mark, tone: "sustain" | "collapse", wrong, detail: a
+ *    second line of "open", tags: [text], sort: value to sort by instead of the text}}, key: needed to select or open
+ *    the row, rule: strong line above, faded: soft text}
+ * @property {{chosen: string[], most: number | null} | null} select
+ * @property {string | null} sort "key" or "-key"
+ * @property {string} caption
+ * @property {string} file
+ * @property {string} label accessible name
+ */
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { icon, node, tint } from "../../shared/runtime/dom.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const unseenText = (text) => node("span", { class: "unseen" }, text);
+const place = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " mono" : ""}`;
+const number = (value) => String(value).replace("-", "−");
+const rowKey = (row, i) => row.key ?? String(i);
+
+/** The rows in the order of `sort`; what has nothing to be sorted by is last, whichever way. */
+export function sortRows(rows, sort) {
+  if (!sort) return rows;
+  const key = sort.replace(/^-/, ""),
+    way = sort === key ? 1 : -1;
+  const by = (row) => row.cells[key]?.sort ?? row.cells[key]?.text ?? "";
+  const empty = (value) => value === "" || Number.isNaN(value);
+  return [...rows].sort((one, other) => {
+    const a = by(one),
+      b = by(other);
+    if (empty(a) || empty(b)) return Number(empty(a)) - Number(empty(b));
+    return (
+      way *
+      (typeof a === "number" && typeof b === "number"
+        ? a - b
+        : String(a).localeCompare(String(b), "en", { numeric: true }))
+    );
+  });
+}
+
+/** The keys chosen once `changed` are all on or all off: in the order of the rows, then those whose rows are not here. */
+export function choose(chosen, keys, changed, on, most) {
+  const now = new Set(chosen);
+  for (const key of changed) {
+    if (!on) now.delete(key);
+    else if (now.size < (most ?? Infinity)) now.add(key);
+  }
+  return [...keys.filter((key) => now.has(key)), ...chosen.filter((key) => now.has(key) && !keys.includes(key))];
+}
+
+function percentAlong([low, high], value) {
+  const share = (value - low) / (high - low);
+  return `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
+}
+
+function strip(cell, range, colour) {
+  const line = tint(node("span", { class: "line" }), colour);
+  for (const value of cell.values) {
+    const dot = line.appendChild(node("i"));
+    dot.style.left = percentAlong(range, value);
+  }
+  if (cell.mark != null) line.appendChild(node("b")).style.left = percentAlong(range, cell.mark);
+  const seeds = `seeds: ${cell.values.join(", ")}${cell.mark == null ? "" : `; mark at ${cell.mark}`}`;
+  return node(
+    "span",
+    { class: "strip" },
+    node("span", { class: "figure" }, cell.text),
+    node("span", { class: "axis", role: "img", "aria-label": seeds, title: seeds }, line),
+  );
+}
+
+function verdict(cell) {
+  const chip = node("span", { class: `verdict ${cell.tone ?? ""}${cell.wrong ? " wrong" : ""}` });
+  if (cell.wrong) chip.append(icon("close"), unseenText("wrong: "));
+  chip.append(cell.text);
+  return chip;
+}
+
+function link(cell, press) {
+  const button = tint(
+    node("button", { type: "button", class: cell.colour ? "open dotted" : "open" }, cell.text ?? ""),
+    cell.colour,
+  );
+  button.onclick = press;
+  return cell.detail ? node("span", { class: "two" }, button, node("span", { class: "detail" }, cell.detail)) : button;
+}
+
+function content(cell, column, row, press) {
+  if (!cell) return "";
+  if (column.kind === "strip" && cell.values?.length) {
+    return strip(cell, column.range ?? [0, 1], Object.values(row.cells).find((other) => other.colour)?.colour);
+  }
+  if (column.kind === "verdict") return verdict(cell);
+  if (column.kind === "open") return link(cell, press);
+  if (column.kind === "brief") return node("span", { class: "brief" }, cell.text ?? "");
+  if (column.kind === "tags")
+    return node("span", { class: "tags" }, ...(cell.tags ?? []).map((tag) => node("span", { class: "tag" }, tag)));
+  return cell.text ?? "";
+}
+
+function heading(column, press) {
+  const cell = node("th", { scope: "col", class: place(column) });
+  const label = tint(node("span", { class: column.colour ? "dotted" : "" }, column.label), column.colour);
+  const words = column.label ? label : unseenText(column.key);
+  if (column.sort) {
+    const button = node("button", { type: "button", class: "sort" }, words, icon("arrow_upward"));
+    button.onclick = press;
+    cell.append(button);
+  } else cell.append(words);
+  if (column.kind === "strip") {
+    const ends = (column.range ?? [0, 1]).map((end) => node("span", {}, number(end)));
+    cell.append(
+      node(
+        "span",
+        { class: "strip", "aria-hidden": "true" },
+        node("span", { class: "figure" }),
+        node("span", { class: "axis ends" }, ...ends),
+      ),
+    );
+  }
+  return cell;
+}
+
+/** A cell with a native checkbox, the whole of which can be pressed. */
+function tick(tag, press) {
+  const box = node("input", { type: "checkbox" });
+  box.onchange = () => press(box.checked);
+  return { box, element: node(tag, { class: "choose", scope: tag === "th" ? "col" : null }, node("label", {}, box)) };
+}
+
+/** A row that stays the same node while its cells change: who is about to press something in it must not miss. */
+class Line {
+  element = node("tr");
+  cells = new Map(); // column -> { source, box }
+
+  constructor(key, table) {
+    if (table.select) {
+      this.tick = tick("td", (on) => table.choose([key], on));
+      this.element.append(this.tick.element);
+    }
+    this.open = () => table.open(key);
+  }
+
+  fill(row, columns) {
+    this.element.classList.toggle("ruled", Boolean(row.rule));
+    this.element.classList.toggle("faded", Boolean(row.faded));
+    if (this.tick) this.tick.box.ariaLabel = row.cells[columns[0].key]?.text ?? "";
+    columns.forEach((column, i) => {
+      const cell = row.cells[column.key],
+        source = JSON.stringify(column.kind === "strip" ? row.cells : cell);
+      const known = this.cells.get(column.key);
+      if (known && known.source === source) return;
+      const box =
+        known?.box ??
+        this.element.appendChild(node(i ? "td" : "th", { class: place(column), scope: i ? null : "row" }));
+      const inner = content(cell, column, row, () => this.open());
+      const dotted = column.kind === "model";
+      const focused = box.contains(document.activeElement);
+      box.replaceChildren(
+        dotted || !i ? tint(node("span", { class: dotted ? "dotted" : "lead" }, inner), cell?.colour) : inner,
+      );
+      if (focused) box.querySelector("button")?.focus({ preventScroll: true });
+      this.cells.set(column.key, { source, box });
+    });
+  }
+}
+
+/** A strip gives one column for its number and one for each seed. */
+function csv(columns, rows) {
+  const seeds = ({ key }) => Math.max(0, ...rows.map((row) => row.cells[key]?.values?.length ?? 0));
+  const each = (column, make) => Array.from({ length: seeds(column) }, (_, seed) => make(seed));
+  const plain = (text) => text?.replace("−", "-").replace(/(?<=\d),(?=\d{3})/g, "");
+  const head = columns.flatMap((column) => {
+    const name = column.label || column.key;
+    return [name, ...each(column, (seed) => `${name}, seed ${seed}`)];
+  });
+  return toCsv(
+    head,
+    rows.map((row) =>
+      columns.flatMap((column) => {
+        const cell = row.cells[column.key];
+        const text = ["number", "strip"].includes(column.kind)
+          ? plain(cell?.text)
+          : (cell?.tags?.join("; ") ?? cell?.text);
+        return [text, ...each(column, (seed) => cell?.values?.[seed])];
+      }),
+    ),
+  );
+}
+
+export default defineComponent((root) => {
+  const scroller = node("div", { class: "scroller", role: "region" });
+  const caption = node("p");
+  const foot = node("div", { class: "foot" }, caption);
+  const frame = node("div", { class: "frame" }, scroller);
+  root.replaceChildren(frame, foot);
+  const chosen = new SyncedValue(),
+    sort = new SyncedValue();
+  /** @type {TableData} */
+  let data, trigger, shape, body, all, heads, lines;
+
+  /* Says at which side the table goes on, and gives the keyboard a way to go there. */
+  function edges() {
+    const rest = scroller.scrollWidth - scroller.clientWidth;
+    frame.classList.toggle("more-left", scroller.scrollLeft > 1);
+    frame.classList.toggle("more-right", scroller.scrollLeft < rest - 1);
+    if (rest > 1) scroller.tabIndex = 0;
+    else scroller.removeAttribute("tabindex");
+    const first = scroller.querySelector("thead th:not(.choose)");
+    if (first) frame.style.setProperty("--first", `${first.offsetWidth + (all?.element.offsetWidth ?? 0)}px`);
+  }
+  const watch = new ResizeObserver(edges);
+  scroller.addEventListener("scroll", edges, { passive: true });
+
+  const keys = () => data.rows.map(rowKey);
+  const table = {
+    get select() {
+      return data.select;
+    },
+    open: (key) => trigger("open", key),
+    choose(changed, on) {
+      chosen.set(choose(chosen.value ?? [], keys(), changed, on, data.select.most));
+      mark();
+      trigger("chosen", chosen.value);
+    },
+    sort(key) {
+      sort.set(sort.value === key ? `-${key}` : key);
+      arrange();
+      trigger("sort", sort.value);
+    },
+  };
+
+  /* An empty table: the rows come by themselves. */
+  function build() {
+    lines = new Map();
+    heads = new Map(data.columns.map((column) => [column.key, heading(column, () => table.sort(column.key))]));
+    all = data.select
+      ? tick("th", (on) =>
+          table.choose(
+            shown().map(({ key }) => key),
+            on,
+          ),
+        )
+      : null;
+    if (all) all.box.ariaLabel = "all rows";
+    body = node("tbody");
+    const element = node(
+      "table",
+      {},
+      node("caption", { class: "unseen" }, data.label ?? ""),
+      node("thead", {}, node("tr", {}, all?.element, ...heads.values())),
+      body,
+    );
+    watch.disconnect();
+    scroller.replaceChildren(element);
+    watch.observe(scroller);
+    watch.observe(element);
+  }
+
+  const shown = () =>
+    sortRows(
+      data.rows.map((row, i) => ({ ...row, key: rowKey(row, i) })),
+      sort.value,
+    );
+
+  function arrange() {
+    for (const [key, head] of heads) {
+      const way = sort.value === key ? "ascending" : sort.value === `-${key}` ? "descending" : null;
+      const button = head.querySelector(".sort");
+      if (!button) continue;
+      head.ariaSort = way ?? "none";
+      button.lastChild.textContent = way === "descending" ? "arrow_downward" : "arrow_upward";
+    }
+    const focused = /** @type {HTMLElement} */ (document.activeElement),
+      at = scroller.scrollLeft;
+    shown().forEach(({ key }, i) => {
+      const { element } = lines.get(key);
+      if (body.children[i] !== element) body.insertBefore(element, body.children[i] ?? null);
+    });
+    scroller.scrollLeft = at;
+    if (body.contains(focused)) focused.focus({ preventScroll: true }); // a row that moved has lost it
+  }
+
+  function mark() {
+    if (!all) return;
+    const now = new Set(chosen.value),
+      full = now.size >= (data.select.most ?? Infinity);
+    for (const [key, { tick, element }] of lines) {
+      tick.box.checked = now.has(key);
+      tick.box.disabled = full && !now.has(key);
+      element.classList.toggle("chosen", now.has(key));
+    }
+    const here = keys().filter((key) => now.has(key)).length;
+    all.box.checked = here > 0 && (here === lines.size || full);
+    all.box.indeterminate = here > 0 && !all.box.checked;
+    all.box.disabled = !lines.size || (full && !here);
+  }
+
+  return {
+    show(/** @type {TableData} */ next, { setTriggerValue }) {
+      data = next;
+      trigger = setTriggerValue;
+      scroller.ariaLabel = data.label ?? "table";
+      chosen.receive(data.select?.chosen);
+      sort.receive(data.sort);
+      const now = JSON.stringify([data.columns, data.label, Boolean(data.select)]);
+      if (now !== shape) build();
+      shape = now;
+      const here = new Set(keys());
+      for (const [key, { element }] of lines) {
+        if (here.has(key)) continue;
+        element.remove();
+        lines.delete(key);
+      }
+      data.rows.forEach((row, i) => {
+        const key = rowKey(row, i);
+        if (!lines.has(key)) lines.set(key, new Line(key, table));
+        lines.get(key).fill(row, data.columns);
+      });
+      arrange();
+      mark();
+      caption.textContent = data.caption ?? "";
+      saveMenu(foot, { csv: () => csv(data.columns, shown()), file: data.file });
+    },
+    close: () => watch.disconnect(),
+  };
+});

@@ -1,0 +1,337 @@
+/* Draw one model's text under the temperature slider. There is one span per token, created once; sliding changes only the
+   contents and colours that differ. view.js handles the interaction. */
+
+import { twoBits } from "./math.js";
+import { tokenLabel, tail } from "../../shared/runtime/visible_text.js";
+import { formatOdds } from "../../shared/charts/surprisal_colour.js";
+import { distinctNgrams, repetition } from "./sampling.js";
+import { svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+
+export const LEVELS = 17; // steps of 5 %, up to 85 % of --amount-3: ink on it can still be read
+const KEPT = 32,
+  CURSOR = 64,
+  PARTED = 128,
+  MOST = 256,
+  LINE = 512,
+  NOTHING = 1024;
+const NAMES = [
+  [KEPT, "kept"],
+  [CURSOR, "cursor"],
+  [PARTED, "parted"],
+  [MOST, "most"],
+  [LINE, "line"],
+  [NOTHING, "nothing"],
+];
+const classes = new Map();
+
+function className(state) {
+  if (!classes.has(state))
+    classes.set(
+      state,
+      [`s${state & 31}`, ...NAMES.filter(([flag]) => state & Number(flag)).map(([, name]) => name)].join(" "),
+    );
+  return classes.get(state);
+}
+
+/** How strong a token's background is: 0 to LEVELS, linear in its surprisal up to `full` nats. */
+export const level = (surprise, full) => Math.round(LEVELS * Math.min(1, Math.max(0, surprise / full)));
+
+let made = 0; // so that every token in the document has an id of its own
+
+export class Text {
+  name = node("span", { class: "name" });
+  note = node("p", { class: "note" });
+  prompt = node("span", { class: "prompt" });
+  body = node("span");
+  box = node(
+    "div",
+    { class: "text", tabindex: 0, role: "listbox", dir: "auto", "aria-orientation": "horizontal" },
+    this.prompt,
+    this.body,
+  );
+  values = Array.from({ length: 3 }, () => document.createTextNode(""));
+  surpriseWords = node("span", { class: "words" });
+  surprised = document.createTextNode("");
+  quoted = node("b", { class: "code", dir: "auto" });
+  after = document.createTextNode("");
+  cursor = -1; // the token that the arrow keys have come to
+  spans = [];
+  row = null;
+  drawn = 0; // when it was drawn last, for who draws several in turn
+
+  /** `hover(at)`: the pointer or the keys are on a token, -1: on none; `keep(at)`: it was pressed. */
+  constructor({ hover, keep }) {
+    const [surprise, varied, repeated] = this.values;
+    const number = (value, words) => node("div", { class: "number" }, node("span", { class: "figure" }, value), words);
+    this.head = node("div", { class: "head" }, node("i", { class: "dot", "aria-hidden": "true" }), this.name);
+    this.numbers = node(
+      "div",
+      { class: "numbers" },
+      number(surprise, this.surpriseWords),
+      number(varied, node("span", { class: "words" }, "distinct runs of 4")),
+      number(repeated, node("span", { class: "words" }, "repeated runs of 8")),
+    );
+    this.root = node(
+      "article",
+      { class: "card" },
+      this.head,
+      this.note,
+      this.box,
+      this.numbers,
+      node("p", { class: "surprised" }, this.surprised, this.quoted, this.after),
+    );
+    this.prefix = `lineage-temperature-${++made}`;
+    const at = (event) => event.target.at ?? -1;
+    this.box.onpointerover = (event) => {
+      if (event.pointerType !== "touch") {
+        this.move(-1);
+        hover(at(event));
+      }
+    };
+    this.box.onpointerleave = (event) => {
+      if (event.pointerType !== "touch") hover(-1);
+    };
+    this.box.onclick = (event) => {
+      if (at(event) >= 0) {
+        this.move(-1);
+        keep(at(event));
+      }
+    };
+    this.box.onblur = () => {
+      if (this.cursor >= 0) {
+        this.move(-1);
+        hover(-1);
+      }
+    };
+    this.box.onkeydown = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !this.spans.length) return;
+      const from = this.cursor >= 0 ? this.cursor : Math.max(0, this.kept),
+        last = this.spans.length - 1,
+        moves = this.cursor >= 0 ? 1 : 0; // the first arrow key only shows the cursor
+      const to = { ArrowRight: from + moves, ArrowLeft: from - moves, Home: 0, End: last }[event.key];
+      if (to !== undefined) {
+        this.move(Math.min(last, Math.max(0, to)), true);
+        hover(this.cursor);
+      } else if ((event.key === "Enter" || event.key === " ") && this.cursor >= 0) keep(this.cursor);
+      else if (event.key === "Escape" && this.cursor >= 0) {
+        this.move(-1);
+        hover(-1);
+      } else return;
+      event.preventDefault();
+      event.stopPropagation();
+    };
+  }
+
+  /** Another model, prompt or set of texts. `full`: the surprisal in nats that is drawn strongest. */
+  update(model, arrays, { temperatures, unit: common, full }) {
+    const other = arrays !== this.arrays,
+      unit = model.unit ?? common;
+    this.model = model;
+    this.arrays = arrays;
+    this.temperatures = temperatures;
+    this.unit = unit;
+    this.full = full;
+    this.row = null;
+    this.root.dataset.unit = unit;
+    tint(this.root, model.colour);
+    this.name.textContent = model.title;
+    this.note.textContent = model.note;
+    this.prompt.textContent = model.prompt;
+    this.surpriseWords.textContent = `surprise, bits a ${unit}`;
+    this.names = model.pieces.map((piece) => (piece.trim() ? null : tokenLabel(piece)));
+    this.kinds = Uint16Array.from(model.pieces, (piece) =>
+      piece === "" ? NOTHING : piece.startsWith("\n") ? LINE : 0,
+    );
+    if (!other) {
+      this.pieces.fill(-1);
+      return;
+    } // the place one reads at, and the token under the keys, stay
+    const tokens = arrays.ids.shape[1];
+    this.measured = [];
+    this.kept = -1;
+    this.parted = -1;
+    this.cursor = -1;
+    this.box.removeAttribute("aria-activedescendant");
+    if (tokens !== this.spans.length) {
+      this.spans = Array.from({ length: tokens }, (_, i) => {
+        const span = node("span", { role: "option", id: `${this.prefix}-${i}` }, "");
+        span.at = i;
+        return span;
+      });
+      this.letters = this.spans.map((span) => span.appendChild(document.createTextNode("")));
+      this.body.replaceChildren(...this.spans);
+    }
+    this.pieces = new Int32Array(tokens).fill(-1); // what is in each span
+    this.states = new Int32Array(tokens).fill(-1);
+    this.box.scrollTop = 0;
+  }
+
+  move(at, seen = false) {
+    if (at === this.cursor) return;
+    this.cursor = at;
+    if (at >= 0) this.box.setAttribute("aria-activedescendant", `${this.prefix}-${at}`);
+    else this.box.removeAttribute("aria-activedescendant");
+    if (this.row !== null) this.show(this.row, this.kept, this.parted);
+    if (at < 0 || !seen) return;
+    const { offsetTop, offsetHeight } = this.spans[at],
+      { scrollTop, clientHeight } = this.box;
+    if (offsetTop < scrollTop) this.box.scrollTop = offsetTop - 4;
+    else if (offsetTop + offsetHeight > scrollTop + clientHeight)
+      this.box.scrollTop = offsetTop + offsetHeight - clientHeight + 4;
+  }
+
+  /** `kept`: the token whose choice is shown, `parted`: the first that another text does not have; -1: none. */
+  show(row, kept, parted) {
+    const { spans, letters, pieces, states, kinds, names, arrays, model, full, cursor } = this;
+    const tokens = spans.length,
+      piece = arrays.piece.data,
+      surprise = arrays.surprise.data,
+      { most } = this.measures(row);
+    for (let i = 0, cell = row * tokens; i < tokens; i++, cell++) {
+      const what = piece[cell];
+      if (pieces[i] !== what) {
+        if (names[what] || names[pieces[i]]) spans[i].ariaLabel = names[what]; // white space says nothing aloud
+        pieces[i] = what;
+        letters[i].data = model.pieces[what];
+      }
+      const marked = (i === kept && KEPT) | (i === cursor && CURSOR) | (i === parted && PARTED) | (i === most && MOST);
+      const state = level(surprise[cell], full) | kinds[what] | marked;
+      if (states[i] === state) continue;
+      if ((states[i] ^ state) & KEPT) spans[i].ariaSelected = String(i === kept);
+      states[i] = state;
+      spans[i].className = className(state);
+    }
+    if (row !== this.row) this.describeRow(row);
+    this.row = row;
+    this.kept = kept;
+    this.parted = parted;
+  }
+
+  describeRow(row) {
+    const { mean, varied, repeated, most, worst } = this.measures(row);
+    const share = (value) => (Number.isNaN(value) ? "–" : value.toFixed(2));
+    [twoBits(mean), share(varied), share(repeated)].forEach((text, i) => {
+      if (this.values[i].data !== text) this.values[i].data = text;
+    });
+    const label = `${this.model.title} at ${this.temperatures[row].toFixed(2)}: each ${this.unit} of the text, with arrow keys`;
+    if (this.box.ariaLabel !== label) this.box.ariaLabel = label;
+    if (most < 0) return;
+    this.surprised.data = "Most surprised by ";
+    this.quoted.textContent = tokenLabel(this.pieceAt(row, most));
+    this.after.data = ` after “${tail(this.prefixOf(row, most), 10)}”: ${formatOdds(worst)} as learned.`;
+  }
+
+  pieceAt(row, at) {
+    return this.model.pieces[this.arrays.piece.data[row * this.spans.length + at]];
+  }
+
+  /** All that is before a token. */
+  prefixOf(row, at) {
+    let text = this.model.prompt;
+    for (let i = 0; i < at; i++) text += this.pieceAt(row, i);
+    return text;
+  }
+
+  /** What a text is worth in numbers: computed when it is first seen. */
+  measures(row) {
+    if (this.measured[row]) return this.measured[row];
+    const tokens = this.spans.length,
+      of = (name) => this.arrays[name].data.subarray(row * tokens, (row + 1) * tokens);
+    const ids = of("ids"),
+      surprise = of("surprise");
+    let most = tokens ? 0 : -1,
+      sum = 0;
+    surprise.forEach((own, i) => {
+      sum += own;
+      if (own > surprise[most]) most = i;
+    });
+    return (this.measured[row] = {
+      mean: sum / tokens,
+      varied: distinctNgrams(ids, 4),
+      repeated: repetition(ids, 8),
+      most,
+      worst: surprise[most],
+    });
+  }
+
+  /** The text as a file. */
+  describeText() {
+    return `${this.model.title}, temperature ${this.temperatures[this.row].toFixed(2)}\n\n${this.prefixOf(this.row, this.spans.length)}\n`;
+  }
+
+  rowsOfTable() {
+    const { row, arrays, model, spans } = this,
+      cell = (name, i) => arrays[name].data[row * spans.length + i];
+    return spans.map((_, i) => [
+      model.title,
+      this.temperatures[row],
+      i,
+      cell("ids", i),
+      this.pieceAt(row, i),
+      cell("surprise", i) / Math.LN2,
+      cell("chosen", i),
+      cell("entropy", i) / Math.LN2,
+    ]);
+  }
+
+  /** The text as marks of a drawing `width` wide whose first line is at `top`; and where it ends. */
+  marks(get, left, top, width) {
+    const step = 9.6,
+      high = 26,
+      marks = []; // px of a letter: all are equally wide
+    const mono = { "font-size": 16, "text-anchor": "middle", "font-family": '"Source Code", monospace' };
+    let x = left,
+      y = top;
+    const put = (text, soft, amount) => {
+      for (const letter of text) {
+        if (letter === "\n") {
+          [x, y] = [left, y + high];
+          continue;
+        }
+        if (x + step > left + width) [x, y] = [left, y + high];
+        if (amount)
+          marks.push(
+            svgNode("rect", {
+              x,
+              y: y - 17,
+              width: step,
+              height: 23,
+              fill: get("--amount-3"),
+              "fill-opacity": 0.05 * amount,
+            }),
+          );
+        marks.push(svgNode("text", { x: x + step / 2, y, ...mono, fill: get(soft ? "--soft" : "--ink") }, letter));
+        x += step;
+      }
+    };
+    put(this.model.prompt, true, 0);
+    const surprise = this.arrays.surprise.data.subarray(this.row * this.spans.length);
+    this.spans.forEach((_, i) => put(this.pieceAt(this.row, i), false, level(surprise[i], this.full)));
+    return { marks, bottom: y };
+  }
+}
+
+/** All texts that are on the screen, one below the other, as a file that needs neither page nor styles. */
+export function drawing(place, texts) {
+  const { get, done } = resolveColours(place),
+    width = 760,
+    parts = [];
+  let y = 24;
+  for (const text of texts) {
+    const { mean, varied, repeated } = text.measures(text.row);
+    const head = `${text.model.title}, temperature ${text.temperatures[text.row].toFixed(2)}`;
+    const said = `${twoBits(mean)} bits of surprise a ${text.unit}, distinct-4 ${varied.toFixed(2)}, repetition-8 ${repeated.toFixed(2)}`;
+    parts.push(
+      svgNode("circle", { cx: 30, cy: y + 8, r: 6, fill: get(text.model.colour) }),
+      svgNode("text", { x: 44, y: y + 14, "font-size": 18, "font-weight": 600, fill: get("--ink") }, head),
+      svgNode("text", { x: 24, y: y + 36, "font-size": 14, fill: get("--soft") }, said),
+    );
+    const { marks, bottom } = text.marks(get, 24, y + 70, width - 48);
+    parts.push(...marks);
+    y = bottom + 40;
+  }
+  const page = get("--page");
+  done();
+  return svgFile(width, y, page, ...parts);
+}

@@ -1,0 +1,357 @@
+/**
+ * Show one next-token choice and the texts of up to three models under a temperature slider. The slider works without
+ * the server: a choice is exact at every temperature where its logits are loaded; otherwise it is shown at the
+ * temperature of the nearest text with the same prefix. Events: "temperature": where the slider was released (with
+ * keys: 400 ms after the last one); "position": {model, of, at} of the token that was pressed.
+ *
+ * @typedef {object} TemperatureData
+ * @property {number[]} temperatures of the texts, ascending
+ * @property {number} temperature the page's value
+ * @property {[number, string][]} marks
+ * @property {any[]} models 1 to 3: {name, title, colour, unit: "letter" | "token" | "word", address, pieces: distinct
+ *    texts of tokens, tokens: by id, prompt: as the model read it, note: what was cut or left out}; address: ids I32,
+ *    piece U16 (index into pieces), surprise, chosen, entropy, spread F32, each "temperatures tokens", and top,
+ *    top_surprise U16 "temperatures tokens 20"
+ * @property {string} focus the model whose choice is shown first
+ * @property {any} position null or {model, of: row of its text, at: index of its token, address: logits, noise F32
+ *    "vocabulary" or null while they are computed, context: the end of the text before it}
+ * @property {any} cut {greedy, top_k, top_p, min_p}
+ * @property {string} unit of a model that has none of its own
+ * @property {string} file
+ */
+import { Exact, finding, knownView, nearest, sharedPrefix, stepTemperature } from "./math.js";
+import { Distribution } from "./distribution.js";
+import { loadArrays } from "../../shared/runtime/array_store.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { element, node } from "../../shared/runtime/dom.js";
+import { tail } from "../../shared/runtime/visible_text.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { Text, drawing } from "./text_row.js";
+
+const CALM = 400; // ms after the last key until the page receives an event
+const SLOW = 25; // ms between two frames
+const KEYS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5 }; // in steps of 0.05
+const TROUBLE = "The texts did not arrive. Reload the page to ask for them again.";
+const COLUMNS = [
+  "model",
+  "text at temperature",
+  "place",
+  "id",
+  "token",
+  "surprise in bits",
+  "chosen with probability",
+  "entropy in bits",
+];
+const two = (value) => value.toFixed(2);
+
+function setText(place, text) {
+  if (place.textContent !== text) place.textContent = text;
+}
+
+export default defineComponent((place) => {
+  const slider = node("input", { type: "range", class: "slider", min: 0, max: 2, step: 0.01 });
+  const size = node("output", { class: "size", "aria-hidden": "true" });
+  const marks = node("div", { class: "marks" });
+  const label = node("label", { class: "label" }, node("span", {}, "Temperature"), slider);
+  const controls = node("div", { class: "controls" }, label, size, marks);
+  const heading = node("h3", { class: "finding" });
+  const distribution = new Distribution();
+  const legendEnd = element("span");
+  const when = element("span", "when"),
+    change = element("span", "change");
+  const scale = node(
+    "span",
+    { class: "key" },
+    "surprise: 0",
+    node("i", { class: "ramp", "aria-hidden": "true" }),
+    legendEnd,
+  );
+  const legend = node("p", { class: "keys" }, scale, when, change);
+  const cards = node("div", { class: "cards" });
+  const trouble = node("p", { class: "trouble", role: "status" });
+  const written = node(
+    "section",
+    { class: "written" },
+    node("h3", { class: "title" }, "The text it makes, with the same dice"),
+    legend,
+    cards,
+    trouble,
+  );
+  place.replaceChildren(controls, heading, node("div", { class: "panels" }, distribution.root, written));
+
+  const listening = new AbortController();
+  const temperature = new SyncedValue(),
+    kept = new SyncedValue();
+  let from = null; // where the slider was when a hand last came to it: { row, value }
+  let exact = null; // the place whose logits are here: { choice, text, of, at, context }
+  /** @type {TemperatureData} */
+  let data,
+    trigger,
+    texts = [],
+    hovered = null,
+    held = false,
+    timer = 0,
+    paint = 0,
+    frames = 0,
+    last = 0,
+    spared = false;
+  let asked = 0,
+    shownTexts = "",
+    shownPosition = "",
+    drawn = null; // what was fetched last, and whose choice is drawn
+
+  const redraw = () => {
+    paint ||= requestAnimationFrame(show);
+  };
+  const currentTemperature = () => Math.min(2, Math.max(0, temperature.value ?? 1));
+  const row = () => nearest(data.temperatures, currentTemperature());
+
+  function hold() {
+    clearTimeout(timer);
+    timer = 0;
+    if (!held) from = { row: row(), value: currentTemperature() };
+    held = true;
+  }
+
+  function release() {
+    clearTimeout(timer);
+    timer = 0;
+    if (!held) return;
+    held = false;
+    if (currentTemperature() !== from.value) {
+      temperature.set(currentTemperature());
+      trigger("temperature", currentTemperature());
+    }
+    redraw();
+  }
+
+  function go(value) {
+    temperature.value = Math.round(100 * value) / 100;
+    redraw();
+  }
+
+  slider.oninput = () => {
+    hold();
+    go(Number(slider.value));
+  };
+  slider.onchange = release;
+  // A slider that is back at its value when it is let go tells of no change.
+  for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, release, { signal: listening.signal });
+  slider.onkeydown = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const by = KEYS[event.key],
+      to = { Home: 0, End: 2 }[event.key];
+    if (by === undefined && to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    hold();
+    go(to ?? stepTemperature(currentTemperature() + 0.05 * (by - Math.sign(by)), by));
+    timer = setTimeout(release, CALM);
+  };
+  slider.onblur = () => {
+    if (timer) release();
+  };
+
+  /** The place whose choice is shown until another one is: { text, of, at }. */
+  function currentPosition() {
+    const said = kept.value,
+      text = texts.find(({ model }) => model.name === said?.model);
+    if (text && said.of < data.temperatures.length && said.at < text.spans.length)
+      return { text, of: said.of, at: said.at };
+    return { text: texts.find(({ model }) => model.name === data.focus) ?? texts[0], of: row(), at: 0 };
+  }
+
+  /** What of a place is drawn: its view, the text before it, and where the numbers are from. */
+  function viewOf({ text, of, at }, rules) {
+    const vocabulary = text.model.tokens.length,
+      rank = (r) => ({ ...rules, t: data.temperatures[r] });
+    if (exact && exact.text === text && exact.of === of && exact.at === at) {
+      const same = sharedPrefix(text.arrays.ids, of, row());
+      const [here, there] = [two(data.temperatures[row()]), two(data.temperatures[of])];
+      const note = same < at ? `The text at ${here} took another way before this place of the text at ${there}.` : "";
+      return { view: exact.choice.at(rules), context: exact.context, note };
+    }
+    const near = nearest(data.temperatures, currentTemperature(), (r) => sharedPrefix(text.arrays.ids, of, r) >= at);
+    const note =
+      Math.abs(data.temperatures[near] - currentTemperature()) < 0.001
+        ? ""
+        : `As it was in the text at ${two(data.temperatures[near])}.`;
+    return { view: knownView(text.arrays, near, at, rank(near), vocabulary), context: text.prefixOf(near, at), note };
+  }
+
+  function show(time) {
+    const late = held && time - last > SLOW && !spared;
+    [paint, last, spared] = [0, time, late];
+    if (!data) return;
+    const t = currentTemperature(),
+      at = row();
+    if (Number(slider.value) !== t) slider.value = t;
+    slider.style.setProperty("--at", t / 2);
+    slider.setAttribute("aria-valuetext", two(t));
+    setText(size, two(t));
+    if (!texts.length) return;
+    const { temperatures, cut } = data,
+      rules = { ...cut, t };
+    const stands = currentPosition(),
+      looked = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null;
+    const asking = looked ?? stands,
+      { model, unit } = asking.text,
+      { view, context, note } = viewOf(asking, rules);
+    if (drawn !== model) distribution.setModel(model, texts.length > 1, data.file);
+    drawn = model;
+    distribution.show(
+      view,
+      tail(context),
+      note || `Point at a ${unit} of a text to see its choice; press it to stay there.`,
+      rules,
+    );
+    if (!looked) setText(heading, finding(view, unit, cut, texts.length > 1 ? `the ${model.title}` : "it"));
+    const wanted = texts.map((text) => {
+      const stays = text === stands.text && sharedPrefix(text.arrays.ids, stands.of, at) >= stands.at ? stands.at : -1;
+      const same = from ? sharedPrefix(text.arrays.ids, from.row, at) : text.spans.length;
+      return { text, stays, parted: same < text.spans.length ? same : -1 };
+    });
+    const behind = wanted.filter(
+      ({ text, stays, parted }) => text.row !== at || text.kept !== stays || text.parted !== parted,
+    );
+    // While the slider is held one text a frame, and none after a frame that took long, so that the hand is never waited for.
+    behind.sort((a, b) => a.text.drawn - b.text.drawn);
+    const turn = held ? behind.slice(0, late ? 0 : 1) : behind;
+    for (const { text, stays, parted } of turn) {
+      text.show(at, stays, parted);
+      text.drawn = ++frames;
+    }
+    if (turn.length < behind.length) redraw();
+    setText(when, `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${two(temperatures[at])}`);
+    const [was, same] = from ? [two(temperatures[from.row]), wanted.every(({ parted }) => parted < 0)] : ["", true];
+    setText(change, from && from.row !== at ? (same ? `the same as at ${was}` : `from here on not as at ${was}`) : "");
+    change.classList.toggle("barred", !same);
+  }
+
+  /** Texts are taken over all at once when the last of them is here: until then the ones before stay. */
+  async function fetchTexts(given, turn) {
+    const all = await Promise.all(given.models.map(({ address }) => loadArrays(address))).catch(() => null);
+    if (turn !== asked) return;
+    setText(trouble, all ? "" : TROUBLE);
+    if (all) loadTexts(given, all);
+    if (all) await fetchPosition(given, turn);
+    if (turn === asked) redraw();
+  }
+
+  function loadTexts(given, all) {
+    const { models, file } = given,
+      addresses = models.map(({ name, address }) => `${name} ${address}`).join();
+    const sizes = models.map(({ tokens }) => Math.max(2, tokens.length)),
+      full = Math.log(Math.max(...sizes));
+    if (addresses !== shownTexts) {
+      from = held ? { row: nearest(given.temperatures, currentTemperature()), value: from.value } : null;
+      hovered = exact = null;
+      shownPosition = "";
+    }
+    data = given;
+    shownTexts = addresses;
+    const { model, of, at } = given.position ?? {};
+    kept.receive(given.position ? { model, of, at } : null);
+    texts = models.map(
+      (_, i) => texts[i] ?? new Text({ hover: (token) => hover(i, token), keep: (token) => keep(i, token) }),
+    );
+    texts.forEach((text, i) => text.update(models[i], all[i], { ...given, full }));
+    if (cards.childElementCount !== texts.length) cards.replaceChildren(...texts.map(({ root }) => root));
+    place.style.setProperty("--texts", texts.length);
+    place.dataset.texts = texts.length;
+    place.classList.toggle(
+      "noted",
+      models.some(({ note }) => note),
+    );
+    place.classList.remove("waiting");
+    const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
+    setText(legendEnd, `${(full / Math.LN2).toFixed(1)} bits${blind ? ", as a blind guess" : ""}`);
+    setText(
+      written.firstChild,
+      texts.length > 1 ? "The texts they make, with the same dice" : "The text it makes, with the same dice",
+    );
+    saveMenu(written, {
+      svg: () => drawing(place, texts),
+      txt: () => texts.map((text) => text.describeText()).join("\n\n"),
+      csv: () =>
+        toCsv(
+          COLUMNS,
+          texts.flatMap((text) => text.rowsOfTable()),
+        ),
+      file: `${file}-text`,
+    });
+  }
+
+  async function fetchPosition({ position }, turn) {
+    if (!position?.address) {
+      exact = null;
+      return;
+    } // none, or not there yet: it is shown as the text itself tells it
+    const { model, of, at, address, context } = position;
+    if (address !== shownPosition) {
+      redraw(); // what is known already
+      const found = await loadArrays(address).catch(() => null); // then it stays as the text itself tells it
+      if (turn !== asked || !found) return;
+      exact = { choice: new Exact(found.logits.data, found.noise.data) };
+      shownPosition = address;
+    }
+    const text = texts.find((one) => one.model.name === model);
+    exact = text && exact ? { choice: exact.choice, text, of, at, context } : null;
+    if (!exact) shownPosition = "";
+  }
+
+  function hover(i, at) {
+    hovered = at < 0 ? null : { text: texts[i], at };
+    redraw();
+  }
+
+  function keep(i, at) {
+    const said = { model: texts[i].model.name, of: row(), at };
+    hovered = null;
+    kept.set(said);
+    trigger("position", said);
+    redraw();
+  }
+
+  return {
+    show(/** @type {TemperatureData} */ given, { setTriggerValue }) {
+      trigger = setTriggerValue;
+      if (!held) temperature.receive(given.temperature);
+      const words = JSON.stringify(given.marks);
+      if (marks.dataset.words !== words) {
+        marks.dataset.words = words;
+        marks.replaceChildren(
+          ...given.marks.map(([value, said]) => {
+            const end = { 0: "at-start", 2: "at-end" }[value],
+              name = `Temperature ${value}${said && `, ${said}`}`;
+            const mark = node(
+              "button",
+              { type: "button", class: end, "aria-label": name },
+              node("b", {}, String(value)),
+              said ? node("span", {}, said) : null,
+            );
+            mark.style.setProperty("--at", value / 2);
+            mark.onclick = () => {
+              hold();
+              go(value);
+              release();
+            };
+            return mark;
+          }),
+        );
+      }
+      data ??= given;
+      place.classList.add("waiting");
+      fetchTexts(given, ++asked);
+      redraw();
+    },
+    close() {
+      clearTimeout(timer);
+      cancelAnimationFrame(paint);
+      listening.abort();
+      asked++;
+    },
+  };
+});

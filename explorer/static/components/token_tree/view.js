@@ -1,0 +1,496 @@
+/**
+ * Show a text one token at a time: at every step the candidates, and the branches that can be taken instead. Only one
+ * request is open at a time; presses made meanwhile are sent together afterwards. A candidate has `cut`: true where
+ * truncation removed it; without the field that is inferred from its numbers. Events: "go" {at, id}: take candidate
+ * `id` at step `at`, later steps are dropped; "next" n: sample n more tokens; "back" n: remove n.
+ *
+ * @typedef {object} TokenTreeData
+ * @property {string} title
+ * @property {string} colour CSS variable
+ * @property {string} unit
+ * @property {string} prompt its end
+ * @property {number} temperature
+ * @property {number} most the longest path
+ * @property {string} file
+ * @property {number} [full] the surprisal in nats with the strongest colour; 8 bits by default
+ * @property {any[]} steps {piece, id, p: at this temperature after truncation, learned, surprise: nats, candidates:
+ *    [{id, piece, p, learned}] most likely first, at most 8, dice: the id that is sampled there}
+ * @property {any} here {candidates, dice} of the next step
+ * @property {number | null} most_surprising index of a step
+ */
+import { SHOWN, addAction, nextAction, remainder, rows, formatCandidate, totalSurprisal } from "./math.js";
+import { branchWidth } from "../../shared/charts/value_scale.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import {
+  bits,
+  formatOdds,
+  formatProbability,
+  quotePiece,
+  pieceLabel,
+  formatUnits,
+} from "../../shared/charts/surprisal_colour.js";
+import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { fit } from "../../shared/runtime/text_metrics.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { TokenText, drawTokenText, drawLegend } from "../../shared/charts/token_text.js";
+
+const [ROW, GAP] = [40, 40]; // px from row to row, and between two columns, as in style.css
+const PATIENCE = 2000; // ms without an answer after which the page is taken to have no change
+const learnedAs = ({ learned }) => `as learned ${formatProbability(learned || Number.MIN_VALUE)}`;
+
+const set = (place, text) => {
+  if (place.textContent !== text) place.textContent = text;
+};
+
+/** The branch from one row to another, `wide` px to the right. */
+const branch = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide / 2} ${to} ${wide} ${to}`;
+
+/** One candidate. Its nodes are reused so that focus and touches are kept. */
+class Candidate {
+  piece = node("span", { class: "piece", dir: "auto" });
+  dice = icon("casino");
+  p = node("span", { class: "p" });
+  learned = node("i", { class: "learned" });
+  now = node("i", { class: "now" });
+  root = node(
+    "button",
+    { type: "button", class: "candidate", tabindex: -1 },
+    this.piece,
+    this.dice,
+    this.p,
+    node("span", { class: "bar" }, this.learned, this.now),
+  );
+
+  show(row, temperature) {
+    const text = pieceLabel(row.piece, row.id),
+      p = formatCandidate(row, temperature),
+      { classList } = this.root;
+    set(this.piece, text);
+    set(this.p, p);
+    classList.toggle("silent", row.piece === "");
+    classList.toggle("taken", row.taken);
+    classList.toggle("cut", row.cut);
+    classList.remove("asked");
+    this.dice.hidden = !row.dice;
+    this.learned.style.width = `${100 * row.learned}%`;
+    this.now.style.width = `${100 * row.p}%`;
+    this.root.ariaPressed = String(row.taken);
+    const facts = [quotePiece(row.piece, row.id), p, learnedAs(row), ...(row.dice ? ["the dice choose it"] : [])];
+    this.root.ariaLabel = facts.join(", "); // that it is taken, aria-pressed says
+    this.root.title = facts.join("; ");
+    this.id = row.id;
+  }
+}
+
+class Column {
+  candidates = [];
+  head = node("div", { class: "step" });
+  list = node("div", { class: "candidates", role: "group" });
+  others = node("div", { class: "others" });
+  branches = svgNode("svg", { class: "branches", width: GAP, height: ROW * (SHOWN + 1), "aria-hidden": "true" });
+  root = node("div", { class: "column" }, this.branches, node("div", {}, this.head, this.list, this.others));
+
+  /** `from`: the row that was taken in the column before; null: there is none. */
+  show(step, at, from, { temperature, unit }) {
+    const key = JSON.stringify([step, at, from, temperature, unit]);
+    for (const { root } of this.candidates) root.classList.remove("asked");
+    if (key === this.shown) return;
+    this.shown = key;
+    this.rows = rows(step, temperature);
+    this.taken = this.rows.findIndex(({ taken }) => taken);
+    while (this.candidates.length > this.rows.length) this.candidates.pop().root.remove();
+    while (this.candidates.length < this.rows.length) {
+      const made = new Candidate();
+      this.candidates.push(made);
+      this.list.append(made.root);
+    }
+    this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
+    set(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
+    this.list.ariaLabel = step.id === undefined ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
+    const { p, dice } = remainder(this.rows, step.dice);
+    this.others.replaceChildren(
+      ...(p || dice ? [`others ${formatProbability(p)}`, ...(dice ? [icon("casino")] : [])] : []),
+    );
+    this.others.title = dice ? "The dice choose one of the others" : "";
+    this.branches.replaceChildren(...(from === null ? [] : this.paths(from)));
+    this.root.classList.toggle("newest", step.id === undefined);
+  }
+
+  /* The taken one last, so that it lies on top. */
+  paths(from) {
+    const order = this.rows.map((_, i) => i).sort((a, b) => Number(a === this.taken) - Number(b === this.taken));
+    return order.map((i) =>
+      svgNode("path", {
+        d: branch((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
+        class: i === this.taken ? "taken" : null,
+        "stroke-width": branchWidth(this.rows[i].p),
+      }),
+    );
+  }
+}
+
+export default defineComponent((place) => {
+  const button = (label, name, press) => {
+    const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
+    made.onclick = press;
+    return made;
+  };
+  const name = node("span", { class: "name" });
+  const key = node("span", { class: "keys" });
+  const finding = node("h3", { class: "finding" });
+  const text = new TokenText("The text so far");
+  const about = node("p", { class: "about" });
+  const next = button("", "casino", () => request(["next", 1]));
+  const more = button("", "fast_forward", () => request(["next", 10]));
+  const back = button("Back", "undo", () => request(["back", 1]));
+  const anew = button("From the prompt", "first_page", () => request(["back", data.steps.length]));
+  const meter = node("output", { class: "meter" });
+  const controls = node(
+    "div",
+    { class: "controls", role: "group", "aria-label": "Steps" },
+    next,
+    more,
+    back,
+    anew,
+    meter,
+  );
+  const tree = node("div", {
+    class: "columns",
+    role: "group",
+    "aria-label": "The tree of candidates: arrows move, Enter takes, Backspace goes back",
+  });
+  const caption = node("p", { class: "lineage-caption" });
+  place.replaceChildren(
+    node("div", { class: "head" }, node("span", { class: "dot" }), name, key),
+    finding,
+    text.root,
+    about,
+    controls,
+    tree,
+    caption,
+  );
+
+  const columns = [];
+  /** @type {TokenTreeData} */
+  let data,
+    trigger,
+    waiting = [],
+    busy = 0,
+    focus = { at: 0, row: 0 },
+    before = null,
+    written = "";
+
+  /* ---- requests to the page, one at a time ---- */
+  function request(action) {
+    waiting = addAction(waiting, action);
+    if (!busy) send();
+  }
+
+  function send() {
+    clearTimeout(busy);
+    busy = 0;
+    const { action, behind } = nextAction(waiting, data.steps.length, data.most);
+    waiting = behind;
+    if (!action) return;
+    busy = setTimeout(send, PATIENCE);
+    trigger(...action);
+  }
+
+  function take(at, row) {
+    const step = data.steps[at],
+      { id, root } = columns[at].candidates[row];
+    const nothing = step?.id === id && at === data.steps.length - 1;
+    if (nothing || at >= data.most) return;
+    root.classList.add("asked");
+    request(["go", { at, id }]);
+  }
+
+  /* ---- the keyboard: one of all buttons is reached by Tab, the arrows go on from there ---- */
+  const placeOf = (root) => {
+    const at = columns.findIndex((column) => column.root.contains(root));
+    return { at, row: columns[at]?.candidates.findIndex((candidate) => candidate.root === root) ?? -1 };
+  };
+  const buttonAt = ({ at, row }) => columns[at]?.candidates[row]?.root;
+
+  function focusCandidate(to, focused) {
+    const at = Math.min(columns.length - 1, Math.max(0, to.at));
+    const row = Math.min(columns[at].candidates.length - 1, Math.max(0, to.row));
+    if (buttonAt(focus)) buttonAt(focus).tabIndex = -1;
+    focus = { at, row };
+    if (!buttonAt(focus)) return;
+    buttonAt(focus).tabIndex = 0;
+    if (!focused) return;
+    buttonAt(focus).focus({ preventScroll: true });
+    scrollToColumn(at);
+  }
+
+  /** Into sight, and not a px further. */
+  function scrollToColumn(at) {
+    const { offsetLeft, offsetWidth } = columns[at].root,
+      seen = tree.scrollLeft,
+      wide = tree.clientWidth;
+    if (offsetLeft < seen) tree.scrollLeft = offsetLeft;
+    else if (offsetLeft + offsetWidth > seen + wide) tree.scrollLeft = offsetLeft + offsetWidth - wide;
+  }
+
+  tree.addEventListener("click", (event) => {
+    const root = event.target.closest("button");
+    if (!root) return;
+    const { at, row } = placeOf(root);
+    focusCandidate({ at, row }, false);
+    take(at, row);
+  });
+  tree.addEventListener("focusin", (event) => {
+    if (event.target !== tree) focusCandidate(placeOf(event.target), false);
+  });
+  tree.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === tree) return;
+    const { at, row } = placeOf(event.target),
+      takenRow = (i) => Math.max(0, columns[i]?.taken ?? 0);
+    const to = {
+      ArrowUp: { at, row: row - 1 },
+      ArrowDown: { at, row: row + 1 },
+      ArrowLeft: { at: at - 1, row: takenRow(at - 1) },
+      ArrowRight: { at: at + 1, row: takenRow(at + 1) },
+      Home: { at: 0, row: takenRow(0) },
+      End: { at: columns.length - 1, row: 0 },
+    }[event.key];
+    if (to) {
+      if (columns[to.at]) focusCandidate(to, true);
+      event.preventDefault();
+    } else if (event.key === "Backspace") {
+      event.preventDefault();
+      request(["back", 1]);
+    }
+  });
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+
+  /* ---- the text: hover shows which step a token is of, a press goes there ---- */
+  const point = (at) => {
+    text.mark("pointed", at);
+    columns.forEach(({ root }, i) => root.classList.toggle("pointed", i === at));
+    describe(at);
+  };
+  text.root.addEventListener("pointerover", (event) => point(TokenText.at(event)));
+  text.root.addEventListener("pointerleave", () => point(null));
+  text.root.addEventListener("click", (event) => {
+    const at = TokenText.at(event);
+    if (at !== null) scrollToColumn(at);
+  });
+  tree.addEventListener("pointerover", (event) => {
+    const { at } = placeOf(event.target);
+    text.mark("pointed", at < data.steps.length ? at : null);
+  });
+  tree.addEventListener("pointerleave", () => text.mark("pointed", null));
+
+  function describe(at) {
+    const { steps, unit } = data,
+      step = steps[at];
+    if (step) {
+      const { rows: all, taken } = columns[at],
+        learned = `as learned ${formatOdds(step.surprise)}, ${bits(step.surprise).toFixed(1)} bits`;
+      return set(
+        about,
+        `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${formatCandidate(all[taken], data.temperature)}.`,
+      );
+    }
+    const whole = totalSurprisal(steps);
+    set(
+      about,
+      steps.length
+        ? `The whole path, ${formatUnits(steps.length, unit)}: ${bits(whole).toFixed(1)} bits as learned, ${formatOdds(whole)}.`
+        : "",
+    );
+  }
+
+  /* ---- drawing ---- */
+  function show() {
+    const { steps, here, unit, prompt, full } = data,
+      inside = tree.contains(document.activeElement) && document.activeElement !== tree;
+    tint(place, data.colour);
+    place.classList.toggle("letters", unit === "letter");
+    set(name, data.title);
+    if (key.dataset.of !== `${unit} ${full}`) {
+      key.dataset.of = `${unit} ${full}`;
+      key.replaceChildren(drawLegend(unit, full));
+      set(next.lastChild, `Next ${unit}`);
+      set(more.lastChild, `10 ${unit}s`);
+    }
+    set(finding, headline(data));
+    showText();
+    describe(null);
+
+    const all = steps.length < data.most ? [...steps, here] : steps;
+    while (columns.length > all.length) columns.pop().root.remove();
+    while (columns.length < all.length) {
+      columns.push(new Column());
+      tree.append(columns.at(-1).root);
+    }
+    all.forEach((step, at) => columns[at].show(step, at, at ? columns[at - 1].taken : null, data));
+
+    const path = JSON.stringify([prompt, steps.map(({ id }) => id)]);
+    if (path !== before && columns.length) {
+      focusCandidate({ at: columns.length - 1, row: 0 }, inside);
+      tree.scrollLeft = tree.scrollWidth; // the newest is in sight
+      before = path;
+    } else if (columns.length) focusCandidate(focus, inside);
+
+    const held = controls.contains(document.activeElement)
+      ? /** @type {HTMLButtonElement} */ (document.activeElement)
+      : null;
+    next.disabled = more.disabled = steps.length >= data.most;
+    back.disabled = anew.disabled = !steps.length;
+    if (held?.disabled) (back.disabled ? next : back).focus({ preventScroll: true }); // the keyboard keeps a place
+    set(meter, `${steps.length} of ${formatUnits(data.most, unit)}`);
+    const bars = "Solid bar: at this temperature, after the cut. Pale bar: as learned.";
+    set(
+      caption,
+      `${bars} The die shows what the dice choose. Press a candidate to go another way; what came after it is dropped.`,
+    );
+  }
+
+  function showText() {
+    const { steps, prompt, most_surprising, full } = data,
+      now = JSON.stringify([prompt, full, steps.map(({ piece, surprise }) => [piece, surprise])]);
+    if (now !== written) {
+      written = now;
+      text.begin(prompt, full);
+      text.append(
+        steps.map(({ piece }) => piece),
+        steps.map(({ surprise }) => surprise),
+      );
+      text.root.scrollTop = text.root.scrollHeight;
+    }
+    text.mark("most", most_surprising ?? -1);
+  }
+
+  return {
+    show(/** @type {TokenTreeData} */ given, { setTriggerValue }) {
+      data = given;
+      trigger = setTriggerValue;
+      show();
+      saveMenu(place, { svg: () => drawing(place, data), csv: () => table(data), file: data.file });
+      send(); // the page has answered: what waits may go
+    },
+    close() {
+      clearTimeout(busy);
+    },
+  };
+});
+
+function headline({ steps, most_surprising, unit }) {
+  const step = steps[most_surprising];
+  if (step)
+    return `The least expected ${unit} so far: ${quotePiece(step.piece, step.id)}, ${formatOdds(step.surprise)} as learned.`;
+  return steps.length ? "" : `Which ${unit} comes first? Press one, or let the dice choose.`;
+}
+
+function table({ steps, here, most, temperature }) {
+  const all = steps.length < most ? [...steps, here] : steps;
+  return toCsv(
+    ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "dice"],
+    all.flatMap((step, at) =>
+      rows(step, temperature).map((row, i) => [
+        at + 1,
+        i < step.candidates.length ? i + 1 : null,
+        row.id,
+        row.piece,
+        row.p,
+        row.learned,
+        row.taken ? step.surprise : null,
+        Number(row.taken),
+        Number(row.dice),
+      ]),
+    ),
+  );
+}
+
+/** The tree again, as a drawing of fixed size that needs neither page nor fonts; long paths go on below. */
+function drawing(place, data) {
+  const { get, done } = resolveColours(place),
+    { steps, here, most, temperature, colour } = data;
+  const all = (steps.length < most ? [...steps, here] : steps).map((step) => ({ step, list: rows(step, temperature) }));
+  const [edge, wide] = [24, data.unit === "letter" ? 100 : 140],
+    line = 10;
+  const columns = Math.min(line, all.length),
+    width = Math.max(640, 2 * edge + columns * (wide + GAP) - GAP);
+  const surprises = steps.map(({ surprise }) => surprise);
+  const content = {
+    prompt: data.prompt,
+    pieces: steps.map(({ piece }) => piece),
+    surprises,
+    framed: data.most_surprising,
+    full: data.full,
+  };
+  const text = drawTokenText(content, edge, 60, width - 2 * edge, get);
+  const marks = [...text.marks];
+  const head = `${data.title}: ${headline(data) || `${steps.length} steps`}`;
+  marks.push(
+    svgNode(
+      "text",
+      { x: edge, y: 36, "font-size": 18, "font-weight": 600, fill: get("--ink") },
+      fit(head, width - 2 * edge, 18, 600),
+    ),
+  );
+  const top = 60 + text.height + 44,
+    high = ROW * (SHOWN + 1) + 60;
+  all.forEach(({ step, list }, at) => {
+    const x = edge + (at % line) * (wide + GAP),
+      y = top + Math.floor(at / line) * high;
+    const from = at ? all[at - 1].list.findIndex(({ taken }) => taken) : -1;
+    const label = { x: x + wide / 2, y: y - 10, "font-size": 14, "text-anchor": "middle", fill: get("--soft") };
+    marks.push(svgNode("text", label, step.id === undefined ? `next ${data.unit}` : String(at + 1)));
+    list.forEach((row, i) => {
+      const middle = y + (i + 0.5) * ROW,
+        box = { x, y: middle - 17, width: wide, height: 34, rx: 6 };
+      if (from >= 0) {
+        const path = {
+          d: branch((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
+          transform: `translate(${x - GAP} ${y})`,
+          fill: "none",
+          "stroke-width": branchWidth(row.p),
+        };
+        marks.push(
+          svgNode("path", {
+            ...path,
+            stroke: get(row.taken ? "--ink" : "--soft"),
+            "stroke-opacity": row.taken ? 1 : 0.4,
+          }),
+        );
+      }
+      marks.push(
+        svgNode("rect", {
+          ...box,
+          fill: get("--page"),
+          stroke: get(row.taken ? "--ink" : "--rule"),
+          "stroke-width": row.taken ? 2 : 1,
+        }),
+      );
+      const bar = (p, height, opacity) =>
+        svgNode("rect", {
+          x: x + 8,
+          y: middle + 11 - height / 2,
+          width: (wide - 16) * p,
+          height,
+          fill: get(colour),
+          "fill-opacity": opacity,
+        });
+      marks.push(bar(row.learned, 6, 0.3), bar(row.p, 3, 1));
+      marks.push(
+        svgNode(
+          "text",
+          { x: x + 8, y: middle + 2, "font-size": 15, fill: get("--ink") },
+          fit(pieceLabel(row.piece, row.id), wide - 62, 15),
+        ),
+      );
+      const number = { x: x + wide - 8, y: middle + 2, "font-size": 14, "text-anchor": "end", fill: get("--soft") };
+      marks.push(svgNode("text", number, `${row.dice ? "dice " : ""}${formatCandidate(row, temperature)}`));
+    });
+  });
+  const page = get("--page"),
+    height = top + Math.ceil(all.length / line) * high;
+  done();
+  return svgFile(width, height, page, ...marks);
+}

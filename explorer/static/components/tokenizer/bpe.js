@@ -1,0 +1,77 @@
+/* Byte-pair encoding in the browser: the merges are loaded once, and a smaller vocabulary uses fewer of them.
+
+   A symbol is [id, start, end]: a token and the characters of the text that it covers. */
+
+const SHIFT = 2 ** 21; // above every id: a pair of ids is one number
+
+/** The rank of every pair that is ever merged, from a flat list left, right, merged, left, ... */
+export function ranks(flat) {
+  const found = new Map();
+  for (let rank = 0; 3 * rank < flat.length; rank++) {
+    const pair = flat[3 * rank] * SHIFT + flat[3 * rank + 1];
+    if (!found.has(pair)) found.set(pair, rank);
+  }
+  return found;
+}
+
+/** How many merges are learned when the vocabulary has so many tokens. */
+export function countLearned(flat, vocabulary) {
+  for (let rank = 0; 3 * rank < flat.length; rank++) {
+    if (flat[3 * rank + 2] === vocabulary - 1) return rank + 1;
+  }
+  return flat.length && vocabulary <= flat[2] ? 0 : flat.length / 3;
+}
+
+/** One word, merged as far as the first `limit` merges go: always the pair that was learned first, from left to right. */
+export function mergeWord(word, flat, rankOf, limit) {
+  let symbols = word;
+  for (;;) {
+    let best = limit;
+    for (let i = 0; i + 1 < symbols.length; i++) {
+      const rank = rankOf.get(symbols[i][0] * SHIFT + symbols[i + 1][0]);
+      if (rank < best) best = rank;
+    }
+    if (best === limit) return symbols;
+    const [left, right, both] = [flat[3 * best], flat[3 * best + 1], flat[3 * best + 2]];
+    const next = [];
+    for (let i = 0; i < symbols.length; i++) {
+      const here = symbols[i],
+        after = symbols[i + 1];
+      if (after && here[0] === left && after[0] === right) {
+        next.push([both, here[1], after[2]]);
+        i += 1;
+      } else next.push(here);
+    }
+    symbols = next;
+  }
+}
+
+/** The tokens of a text with a vocabulary of this size, as [id, start, end]. */
+export function segment({ kind, words, merges, unknown }, rankOf, vocabulary) {
+  if (kind === "word") return words.flat().map(([id, start, end]) => [id < vocabulary ? id : unknown, start, end]);
+  if (!merges.length) return words.flat();
+  const limit = countLearned(merges, vocabulary);
+  return words.flatMap((word) => mergeWord(word, merges, rankOf, limit));
+}
+
+const many = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const twoDigits = (value) => (Number.isFinite(value) ? value.toFixed(2) : "–");
+
+/** What there is to see just now, in one sentence made of its numbers. */
+export function finding({ kind, unknown, least }, tokens, characters, vocabulary) {
+  if (!characters) return "Type something above: there is no character to cut.";
+  const lost = tokens.filter(([id]) => id === unknown).length;
+  const all = many(tokens.length, "token");
+  if (!tokens.length)
+    return `Nothing is left of these ${many(characters, "character")}: this tokenizer knows none of them.`;
+  const each = `${twoDigits(characters / tokens.length)} characters each`;
+  if (kind === "char" && tokens.length < characters)
+    return `${many(characters, "character")} become ${all}: what this corpus never showed is dropped.`;
+  if (kind === "char") return `Nothing to learn, nothing to lose: ${many(characters, "character")}, ${all}.`;
+  if (kind === "word" && lost)
+    return `With ${many(vocabulary, "token")} to choose from, ${lost} of these ${all} ${lost === 1 ? "is" : "are"} “<unk>”: the model never learns which ${lost === 1 ? "word it was" : "words they were"}.`;
+  if (kind === "word") return `${many(characters, "character")} become ${all}, ${each}.`;
+  if (vocabulary <= least)
+    return `No merge yet: every ${kind === "bytes" ? "byte" : "character"} is a token of its own, ${all} in all.`;
+  return `With a vocabulary of ${vocabulary.toLocaleString("en")}, these ${many(characters, "character")} are ${all}: ${each}.`;
+}

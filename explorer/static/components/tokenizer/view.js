@@ -1,0 +1,469 @@
+/**
+ * Show a text in tokens under a slider over the vocabulary size; the merges are replayed in the browser. Event
+ * "vocabulary": the size at which the slider was released.
+ *
+ * @typedef {object} TokenizerData
+ * @property {"char" | "word" | "bpe" | "bytes"} kind
+ * @property {string} text
+ * @property {number[][][]} words for each word its [id, start, end] before any merge; start and end count code points
+ * @property {number[]} merges left, right, merged, ...
+ * @property {number[]} uses how often each merge joined a pair of the corpus
+ * @property {string[]} tokens by id
+ * @property {number[]} counts by id, in the corpus
+ * @property {number | null} unknown id of the unknown token
+ * @property {number} least smallest size
+ * @property {number} most largest size
+ * @property {number} vocabulary the page's size
+ * @property {number[]} course of the corpus, by size from `least`
+ * @property {string} measure what `course` is
+ * @property {string} corpus its name
+ * @property {[number, string][]} marks
+ * @property {string} file
+ */
+import { finding, countLearned, ranks, segment, twoDigits } from "./bpe.js";
+import { showSpaces } from "../../shared/runtime/visible_text.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { SyncedValue } from "../../shared/runtime/synced_value.js";
+import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { measure } from "../../shared/runtime/text_metrics.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const ROW = 30; // px of a line of the list
+const number = (value) => value.toLocaleString("en");
+const times = (count) => `${number(count)} time${count === 1 ? "" : "s"}`;
+const strength = (characters) => Math.min(85, 13 * Math.max(0, characters - 1)); // percent of the amount's colour
+
+/** A text with its spaces made visible, and softer than its letters. */
+function shown(text) {
+  return text
+    .split(/([ \n\t]+)/)
+    .filter(Boolean)
+    .map((part) => (/^[ \n\t]/.test(part) ? node("i", {}, showSpaces(part)) : part));
+}
+
+/**
+ * Return what is in the row: tokens, and between them the text that no token covers (`lost`).
+ * `part`: the token is only some bytes of a character.
+ * @returns {{ text: string, lost?: boolean, id?: number, start?: number, end?: number, part?: boolean }[]}
+ */
+function pieces(tokens, letters, names) {
+  const found = [];
+  let last = 0;
+  tokens.forEach(([id, start, end], i) => {
+    if (start > last) found.push({ text: letters.slice(last, start).join(""), lost: true });
+    const shared = tokens[i - 1]?.[1] === start || tokens[i + 1]?.[1] === start; // parts of one character
+    found.push({ id, start, end, text: shared ? names[id] : letters.slice(start, end).join(""), part: shared });
+    last = Math.max(last, end);
+  });
+  if (last < letters.length) found.push({ text: letters.slice(last).join(""), lost: true });
+  return found;
+}
+
+export default defineComponent((place) => {
+  const listening = new AbortController();
+  const heading = node("h3", { class: "finding" });
+  const slider = node("input", { type: "range", class: "slider", step: 1 });
+  const size = node("output", { class: "size" });
+  const marks = node("div", { class: "marks" });
+  const button = (label, name, press) => {
+    const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
+    made.onclick = press;
+    return made;
+  };
+  const play = button("Play", "play_arrow", () => (timer ? pause() : start()));
+  const back = button("Back", "skip_previous", () => step(-1));
+  const next = button("Next", "skip_next", () => step(1));
+  const merge = node("p", { class: "merge", "aria-live": "off" });
+  const label = node("label", { class: "label" }, node("span", {}, "Size of the vocabulary"), slider);
+  const controls = node(
+    "div",
+    { class: "controls" },
+    label,
+    size,
+    marks,
+    node("div", { class: "buttons" }, play, back, next, merge),
+  );
+  const chips = node("ol", { class: "chips", dir: "auto", "aria-label": "The text in tokens", tabindex: 0 });
+  const note = node("p", { class: "note" });
+  const numberBox = (words) => {
+    const value = node("span", { class: "value" });
+    return { value, root: node("div", { class: "number" }, value, node("span", { class: "words" }, words)) };
+  };
+  const here = numberBox("characters per token, this text"),
+    count = numberBox("tokens of this text"),
+    there = numberBox("");
+  const numbers = node("div", { class: "numbers" }, here.root, count.root, there.root);
+  const picture = node("div", { class: "picture" }, chips, note);
+  const listHead = node("div", { class: "list-head" });
+  const space = node("div", { class: "list-space", role: "rowgroup" });
+  const list = node("div", { class: "list", role: "table", tabindex: 0 }, space);
+  const hint = node("p", { class: "note" });
+  const foot = node("div", { class: "foot" }, hint);
+  const side = node("div", { class: "side" }, listHead, list, foot);
+  place.replaceChildren(
+    heading,
+    controls,
+    node("div", { class: "both" }, node("div", { class: "main" }, picture, numbers), side),
+  );
+
+  const vocabulary = new SyncedValue();
+  /** @type {TokenizerData} */
+  let data,
+    trigger,
+    letters,
+    rankOf,
+    tokens = [],
+    timer = null,
+    paint = 0,
+    tallest = 0,
+    drawn = "";
+
+  /** The size that is shown, which the slider can have. */
+  const currentSize = () => Math.min(data.most, Math.max(data.least, vocabulary.value ?? data.least));
+  const last = () => (data.merges.length ? countLearned(data.merges, currentSize()) - 1 : -1);
+
+  function set(value, told) {
+    vocabulary.value = Math.min(data.most, Math.max(data.least, value));
+    if (told) {
+      vocabulary.set(vocabulary.value);
+      trigger("vocabulary", vocabulary.value);
+    }
+    paint ||= requestAnimationFrame(show);
+  }
+
+  function step(by) {
+    pause();
+    set(currentSize() + by, true);
+  }
+
+  function start() {
+    const goal = currentSize() > data.least ? currentSize() : data.most;
+    let wait = 500;
+    set(data.least, false);
+    const tick = () => {
+      if (currentSize() >= goal) return pause();
+      set(currentSize() + 1, false);
+      wait = Math.max(16, wait * 0.96); // the first merges one by one, the many later ones in a rush
+      timer = setTimeout(tick, wait);
+    };
+    timer = setTimeout(tick, wait);
+    mark();
+  }
+
+  function pause() {
+    if (!timer) return;
+    clearTimeout(timer);
+    timer = null;
+    set(currentSize(), true);
+    mark();
+  }
+
+  function mark() {
+    play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play"));
+    const fixed = data.least === data.most;
+    slider.disabled = play.disabled = fixed;
+    back.disabled = currentSize() <= data.least;
+    next.disabled = currentSize() >= data.most;
+  }
+
+  function show() {
+    paint = 0;
+    slider.value = currentSize();
+    slider.style.setProperty("--at", `${(100 * (currentSize() - data.least)) / Math.max(1, data.most - data.least)}%`);
+    slider.setAttribute("aria-valuetext", `${number(currentSize())} tokens`);
+    size.textContent = number(currentSize());
+    tokens = segment(data, rankOf, currentSize());
+    heading.textContent = finding(data, tokens, letters.length, currentSize());
+    showMerge();
+    showChips();
+    here.value.textContent = tokens.length ? twoDigits(letters.length / tokens.length) : "–";
+    count.value.textContent = number(tokens.length);
+    const course = data.course[currentSize() - data.least];
+    there.value.textContent = data.measure === "unknown" ? `${(100 * course).toFixed(1)} %` : twoDigits(course);
+    there.root.lastChild.textContent =
+      data.measure === "unknown" ? `unknown, ${data.corpus}` : `characters per token, ${data.corpus}`;
+    showList(true);
+    mark();
+  }
+
+  function showMerge() {
+    const at = last();
+    if (data.kind === "char")
+      merge.replaceChildren("Characters are what they are: the text decides how many there are.");
+    else if (data.kind === "word")
+      merge.replaceChildren(
+        "The last word that still fits: ",
+        code(data.tokens[currentSize() - 1]),
+        ` · ${times(data.counts[currentSize() - 1])} in the corpus.`,
+      );
+    else if (at < 0)
+      merge.replaceChildren(
+        data.merges.length ? "No merge yet." : "No pair of this text stands there twice: there is nothing to merge.",
+      );
+    else {
+      const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3);
+      merge.replaceChildren(
+        `Merge ${number(at + 1)} of ${number(data.merges.length / 3)}: `,
+        code(data.tokens[left]),
+        " + ",
+        code(data.tokens[right]),
+        " → ",
+        code(data.tokens[both]),
+        ` · ${times(data.uses[at])} in the corpus.`,
+      );
+    }
+  }
+  const code = (text) => node("b", { class: "code", dir: "auto" }, ...shown(text));
+
+  function showChips() {
+    const at = last(),
+      newest = at < 0 ? null : data.merges[3 * at + 2];
+    const state = JSON.stringify([tokens, newest]);
+    if (state === drawn) return;
+    drawn = state;
+    const made = [];
+    for (const piece of pieces(tokens, letters, data.tokens)) {
+      if (piece.lost)
+        made.push(node("li", { class: "lost", title: "lost: no token stands for it" }, showSpaces(piece.text)));
+      else {
+        const unknown = piece.id === data.unknown;
+        const kind = unknown ? "chip unknown" : piece.part ? "chip part" : piece.id === newest ? "chip new" : "chip";
+        const chip = node(
+          "li",
+          { class: kind, title: `${unknown ? "<unk>" : showSpaces(data.tokens[piece.id])}, id ${piece.id}` },
+          node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...shown(piece.text)),
+          node("span", { class: "id" }, String(piece.id)),
+        );
+        chip.style.setProperty("--amount", `${unknown || piece.part ? 0 : strength(piece.end - piece.start)}%`);
+        made.push(chip);
+      }
+      if (piece.text.includes("\n")) made.push(node("li", { class: "break", "aria-hidden": "true" }));
+    }
+    chips.replaceChildren(...made);
+    tallest = Math.max(tallest, chips.scrollHeight);
+    chips.style.minHeight = `${Math.min(tallest, 300)}px`; // as high as it ever was: what is below must not jump
+    showNote();
+  }
+
+  function showNote() {
+    const unknown = tokens
+      .filter(([id]) => id === data.unknown)
+      .map(([, start, end]) => letters.slice(start, end).join(""));
+    const gaps = pieces(tokens, letters, data.tokens)
+      .filter(({ lost }) => lost)
+      .map(({ text }) => text);
+    const listNames = (all) => {
+      const kinds = [...new Set(all)];
+      return (
+        kinds
+          .slice(0, 4)
+          .map((one) => `“${showSpaces(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`)
+          .join(", ") + (kinds.length > 4 ? ` and ${number(kinds.length - 4)} more` : "")
+      );
+    };
+    const said = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
+    if (unknown.length) said.push(`Dashed: unknown, all of them become “<unk>”: ${listNames(unknown)}.`);
+    if (gaps.length && data.kind === "char")
+      said.push(`Struck out: this corpus never showed ${listNames([...gaps.join("")])}, so it is dropped.`);
+    else if (gaps.length)
+      said.push(
+        `Struck out: ${number([...gaps.join("")].length)} spaces and line ends that no token stands for; they are lost.`,
+      );
+    note.textContent = said.join(" ");
+  }
+
+  /* The list draws only the lines that are in sight. */
+  const lines = () => (data.merges.length ? data.merges.length / 3 : data.tokens.length);
+
+  function line(i) {
+    const merging = data.merges.length > 0;
+    const id = merging ? data.merges[3 * i + 2] : i;
+    const cells = merging
+      ? [
+          number(i + 1),
+          [code(data.tokens[data.merges[3 * i]]), " + ", code(data.tokens[data.merges[3 * i + 1]])],
+          [code(data.tokens[id])],
+          number(id),
+          number(data.uses[i]),
+        ]
+      : [number(i + 1), [], [code(data.tokens[i])], number(i), number(data.counts[i])];
+    const newest = merging ? i === last() : data.kind === "word" && i === currentSize() - 1;
+    const beyond = merging ? i > last() : data.kind === "word" && i >= currentSize();
+    const row = node(
+      "div",
+      { class: `line${newest ? " newest" : ""}${beyond ? " beyond" : ""}`, role: "row", "aria-rowindex": i + 1 },
+      ...cells.map((cell) => node("span", { role: "cell" }, ...[cell].flat())),
+    );
+    row.style.top = `${ROW * i}px`;
+    row.onclick = () => {
+      if (data.kind !== "char") {
+        pause();
+        set(id + 1, true);
+      }
+    };
+    return row;
+  }
+
+  function showList(follow) {
+    space.style.height = `${ROW * lines()}px`;
+    const at = data.merges.length ? last() : currentSize() - 1;
+    if (follow && data.kind !== "char") {
+      const top = ROW * Math.max(0, at),
+        seen = list.scrollTop;
+      if (top < seen || top + ROW > seen + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
+    }
+    const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 2);
+    const end = Math.min(lines(), first + Math.ceil((list.clientHeight || 400) / ROW) + 4);
+    space.replaceChildren(...Array.from({ length: end - first }, (_, i) => line(first + i)));
+  }
+  list.addEventListener("scroll", () => data && showList(false), { passive: true });
+
+  slider.oninput = () => {
+    clearTimeout(timer);
+    timer = null;
+    set(Number(slider.value), false);
+  };
+  slider.onchange = () => set(Number(slider.value), true);
+  window.addEventListener(
+    "resize",
+    () => {
+      tallest = 0;
+      drawn = "";
+      if (data) show();
+    },
+    { signal: listening.signal },
+  );
+
+  return {
+    show(/** @type {TokenizerData} */ given, { setTriggerValue }) {
+      const other = !data || data.text !== given.text || data.kind !== given.kind;
+      data = given;
+      trigger = setTriggerValue;
+      letters = Array.from(data.text);
+      rankOf = ranks(data.merges);
+      vocabulary.receive(data.vocabulary);
+      drawn = "";
+      if (other) tallest = 0;
+      slider.min = data.least;
+      slider.max = data.most;
+      marks.replaceChildren(
+        ...data.marks.map(([at, words]) => {
+          const share = (at - data.least) / Math.max(1, data.most - data.least);
+          const mark = node("span", { class: share > 0.85 ? "at-end" : share < 0.1 ? "at-start" : "" }, words);
+          mark.style.left = `${100 * share}%`;
+          return mark;
+        }),
+      );
+      list.ariaLabel = data.merges.length
+        ? "The merges, in the order they were learned"
+        : data.kind === "word"
+          ? "The words, the most frequent first"
+          : "The characters";
+      list.setAttribute("aria-rowcount", lines());
+      listHead.replaceChildren(
+        ...(data.merges.length
+          ? ["merge", "pair", "new token", "id", "times"]
+          : ["", "", data.kind === "word" ? "word" : "token", "id", "times"]
+        ).map((word) => node("span", {}, word)),
+      );
+      side.classList.toggle("plain", !data.merges.length);
+      saveMenu(picture, {
+        svg: () => asDrawing(place, data, tokens, letters, currentSize()),
+        csv: () => tokenRows(data, tokens, letters),
+        file: data.file,
+      });
+      hint.textContent = data.merges.length
+        ? "Press a merge to go there. Times: how often it joins a pair of the corpus."
+        : data.kind === "word"
+          ? "The most frequent word first. Press one to end the vocabulary there."
+          : "Times: how often it stands in the corpus.";
+      saveMenu(foot, {
+        csv: () => listRows(data),
+        file: `${data.file}-${data.merges.length ? "merges" : "vocabulary"}`,
+      });
+      show();
+    },
+    close() {
+      clearTimeout(timer);
+      cancelAnimationFrame(paint);
+      listening.abort();
+    },
+  };
+});
+
+function tokenRows(data, tokens, letters) {
+  const text = ([id, start, end]) => (id === data.unknown ? "<unk>" : letters.slice(start, end).join(""));
+  return toCsv(
+    ["place", "token", "id", "start", "end"],
+    tokens.map((token, i) => [i, text(token), ...token]),
+  );
+}
+
+function listRows({ merges, tokens, uses, counts }) {
+  if (!merges.length)
+    return toCsv(
+      ["id", "token", "times"],
+      tokens.map((token, id) => [id, token, counts[id]]),
+    );
+  return toCsv(
+    ["merge", "left", "right", "token", "id", "times"],
+    uses.map((used, i) => [i + 1, ...merges.slice(3 * i, 3 * i + 3).map((id) => tokens[id]), merges[3 * i + 2], used]),
+  );
+}
+
+/** The tokens again, as a drawing of fixed size that needs neither page nor fonts. */
+function asDrawing(place, data, tokens, letters, vocabulary) {
+  const { get, done } = resolveColours(place);
+  const [width, edge, high] = [980, 24, 52];
+  let x = edge,
+    y = 72;
+  const marks = [];
+  for (const piece of pieces(tokens, letters, data.tokens)) {
+    const wide = Math.max(measure(showSpaces(piece.text), 16), measure(String(piece.id ?? ""), 13)) + 16;
+    if (x + wide > width - edge) [x, y] = [edge, y + high];
+    const amount = piece.lost || piece.part || piece.id === data.unknown ? 0 : strength(piece.end - piece.start) / 100;
+    if (!piece.lost) {
+      marks.push(
+        svgNode("rect", { x, y: y - 20, width: wide - 3, height: 28, rx: 4, fill: get("--panel") }),
+        svgNode("rect", {
+          x,
+          y: y - 20,
+          width: wide - 3,
+          height: 28,
+          rx: 4,
+          fill: get("--amount-4"),
+          "fill-opacity": 0.75 * amount,
+          stroke: get("--rule"),
+          "stroke-dasharray": piece.id === data.unknown ? "3 2" : null,
+        }),
+      );
+    }
+    marks.push(
+      svgNode(
+        "text",
+        {
+          x: x + 7,
+          y,
+          "font-size": 16,
+          fill: get(piece.lost ? "--soft" : "--ink"),
+          "text-decoration": piece.lost ? "line-through" : null,
+        },
+        showSpaces(piece.text),
+      ),
+    );
+    if (!piece.lost)
+      marks.push(svgNode("text", { x: x + 7, y: y + 24, "font-size": 13, fill: get("--soft") }, String(piece.id)));
+    x += wide;
+    if (piece.text.includes("\n")) [x, y] = [edge, y + high];
+  }
+  const head = svgNode(
+    "text",
+    { x: edge, y: 32, "font-size": 18, "font-weight": 600, fill: get("--ink") },
+    finding(data, tokens, letters.length, vocabulary),
+  );
+  const page = get("--page");
+  done();
+  return svgFile(width, y + high, page, head, ...marks);
+}

@@ -1,0 +1,30 @@
+/* The arithmetic of translation answers. No DOM; tested in tests/static/translation_answers.test.mjs. */
+
+/** Two digits, and never 0 or 1 for what is not. */
+export const share = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));
+
+/** Where an arrow leads among rows of so many tokens; null for another key. */
+export function place(at, key, lengths) {
+  const rows = lengths.map((_, row) => row).filter((row) => lengths[row]);
+  if (!rows.length || !["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(key)) return null;
+  if (!at) return { row: rows[0], at: 0 };
+  const by = { ArrowUp: -1, ArrowDown: 1 }[key] ?? 0,
+    step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[key] ?? 0;
+  const row = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(at.row) + by))];
+  return { row, at: Math.max(0, Math.min(lengths[row] - 1, at.at + step)) };
+}
+
+/** A token in words; empty where none is pointed at. */
+export function describeToken(rows, at) {
+  const row = at && rows[at.row],
+    token = row?.tokens[at.at];
+  if (!token) return "";
+  const what = token.text === "end" ? "the end" : `“${token.text}”`,
+    right = token.wanted === "end" ? "the end" : token.wanted === "" ? "nothing" : `“${token.wanted}”`;
+  const wanted = token.wanted === null ? "" : `; right would be ${right}`;
+  return `${row.title}, place ${at.at + 1} of ${row.tokens.length}: ${what} with probability ${share(token.p)}${wanted}.`;
+}
+
+/** A row for each token. */
+export const table = (rows) =>
+  rows.flatMap(({ title, tokens }) => tokens.map(({ text, p, wanted }, i) => [title, i + 1, text, p, wanted]));

@@ -1,0 +1,195 @@
+/**
+ * Show what every translator generates for one source: a row per model, each token on a shade of its probability,
+ * framed where it is wrong. Hover describes a token, a click keeps that, arrow keys move, Esc releases. Sends no
+ * events.
+ *
+ * @typedef {object} TranslationAnswersData
+ * @property {any[]} head {title, tokens: [text]}
+ * @property {any[]} rows {title, colour, detail, tokens: [{text, p, wanted: correct text or null}], sure: probability
+ *    of the whole, right: true | false | null, note}
+ * @property {string} caption
+ * @property {string} file
+ * @property {string} label accessible name
+ */
+import { place as placed, describeToken, table } from "./math.js";
+import { setText, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { Theme } from "../../shared/runtime/theme.js";
+import { svgFile } from "../../shared/runtime/svg_file.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+export default defineComponent((place) => {
+  const rows = node("div", { class: "rows", role: "application", tabindex: 0 });
+  const words = node("p", { class: "words", role: "status" });
+  const caption = node("p", { class: "lineage-caption" });
+  place.replaceChildren(rows, words, caption);
+  const theme = new Theme(place, () => {});
+  /** @type {TranslationAnswersData | null} */
+  let data = null,
+    before = "",
+    at = null,
+    kept = false;
+
+  const tokenAt = (event) => {
+    const found = event.target.closest?.("[data-row]");
+    return found ? { row: Number(found.dataset.row), at: Number(found.dataset.at) } : null;
+  };
+  rows.addEventListener("pointerover", (event) => {
+    if (!kept) point(tokenAt(event));
+  });
+  rows.addEventListener("pointerleave", () => {
+    if (!kept) point(null);
+  });
+  rows.onclick = (event) => {
+    const here = tokenAt(event);
+    kept = here !== null && !(kept && here.row === at?.row && here.at === at?.at);
+    point(here);
+  };
+  place.onkeydown = (event) => {
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    if (event.key === "Escape") {
+      kept = false;
+      return point(null);
+    }
+    const next =
+      event.target === rows &&
+      placed(
+        at,
+        event.key,
+        data.rows.map(({ tokens }) => tokens.length),
+      );
+    if (!next) return;
+    kept = true;
+    point(next);
+    event.preventDefault();
+  };
+
+  function point(here) {
+    at = here;
+    for (const token of rows.querySelectorAll("[data-row]"))
+      token.classList.toggle("lit", Number(token.dataset.row) === at?.row && Number(token.dataset.at) === at?.at);
+    setText(words, describeToken(data.rows, at) || "Point at a token, or use the arrow keys.");
+  }
+
+  function line({ title, colour, detail, tokens, sure, right, note }, row) {
+    const mark = node(
+      "span",
+      { class: `mark ${right === false ? "wrong" : ""}` },
+      ...(right === null ? [] : [icon(right ? "check" : "close")]),
+    );
+    const written = tokens.map(({ text, p, wanted }, i) => {
+      const token = node(
+        "span",
+        {
+          class: `token${text.length > 1 ? " long" : ""}${wanted === null ? "" : " slip"}`,
+          "data-row": row,
+          "data-at": i,
+        },
+        text,
+      );
+      token.style.setProperty("--p", `${Math.round(100 * p)}%`);
+      return token;
+    });
+    return tint(
+      node(
+        "div",
+        { class: "row" },
+        node("div", { class: "title" }, node("span", { class: "dot" }), node("span", { class: "name" }, title)),
+        node("div", { class: "written" }, ...(written.length ? written : [node("span", { class: "none" }, detail)])),
+        node(
+          "div",
+          { class: "verdict" },
+          mark,
+          node("span", { class: "sure" }, right === null ? sure : `${right ? "right" : "wrong"} ${sure}`),
+          node("span", { class: "note" }, note),
+        ),
+      ),
+      colour,
+    );
+  }
+  const lead = ({ title, tokens }) =>
+    node(
+      "div",
+      { class: "row lead" },
+      node("div", { class: "title" }, title),
+      node(
+        "div",
+        { class: "written" },
+        ...tokens.map((text) =>
+          node("span", { class: `token${text.length > 1 ? " long" : ""}` }, text === " " ? "␣" : text),
+        ),
+      ),
+    );
+
+  /** Everything again as a drawing, every word where it is on the screen. */
+  function picture() {
+    const edge = 16,
+      from = place.getBoundingClientRect(),
+      shapes = [],
+      ink = theme.colour("--ink"),
+      soft = theme.colour("--soft");
+    const box = (element) => {
+      const { left, top, width, height } = element.getBoundingClientRect();
+      return { x: left - from.left + edge, y: top - from.top + edge, width, height };
+    };
+    for (const element of rows.querySelectorAll(
+      ".dot, .name, .lead .title, .token, .none, .sure, .note, .mark .lineage-icon",
+    )) {
+      const { x, y, width, height } = box(element),
+        style = getComputedStyle(element);
+      if (element.className === "dot") {
+        shapes.push(
+          svgNode("circle", { cx: x + width / 2, cy: y + height / 2, r: width / 2, fill: style.backgroundColor }),
+        );
+        continue;
+      }
+      const token = element.classList.contains("token"),
+        glyph = element.classList.contains("lineage-icon");
+      if (token)
+        shapes.push(
+          svgNode("rect", {
+            x,
+            y,
+            width,
+            height,
+            rx: 4,
+            fill: style.backgroundColor,
+            stroke: style.borderTopColor,
+            "stroke-width": parseFloat(style.borderTopWidth),
+          }),
+        );
+      const attributes = {
+        x: token ? x + width / 2 : x,
+        y: y + height / 2,
+        "text-anchor": token ? "middle" : "start",
+        "dominant-baseline": "central",
+        "font-size": parseFloat(style.fontSize),
+        "font-weight": style.fontWeight,
+        fill: element.className === "note" ? soft : ink,
+      };
+      shapes.push(
+        svgNode("text", attributes, glyph ? (element.textContent === "check" ? "✓" : "✗") : element.textContent),
+      );
+    }
+    return svgFile(from.width + 2 * edge, box(words).y, theme.colour("--page"), ...shapes);
+  }
+
+  return {
+    show(/** @type {TranslationAnswersData} */ given) {
+      data = given;
+      if (JSON.stringify(given) === before) return;
+      before = JSON.stringify(given);
+      kept = false;
+      rows.replaceChildren(...data.head.map(lead), ...data.rows.map(line));
+      rows.ariaLabel = data.label;
+      setText(caption, data.caption);
+      point(null);
+      saveMenu(place, {
+        svg: picture,
+        csv: () => toCsv(["model", "place", "token", "probability", "right would be"], table(data.rows)),
+        file: data.file,
+      });
+    },
+  };
+});

@@ -1,0 +1,51 @@
+/* The arithmetic of the unrolled network: grids of units, sentences, rows of its table. No DOM. */
+
+/** How units are in a box: columns and rows, about square in a box of this width and height. */
+export function gridOf(units, width, height) {
+  const columns = Math.max(1, Math.min(units, Math.round(Math.sqrt((units * width) / height))));
+  return { columns, rows: Math.ceil(units / columns) };
+}
+
+/** A probability as people read it; never rounded to certainty. */
+export function percent(p) {
+  return p > 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`;
+}
+
+/** What is said of one step; counted from 1. */
+export function sentence(step, number) {
+  const from = step.fed_back ? ", its own answer of the step before" : "";
+  if (!step.top.length) return `Step ${number} reads “${step.input}”${from}. Nothing is asked of it.`;
+  const [label, p] = step.top[0];
+  return `Step ${number} reads “${step.input}”${from}, and ${step.used ? "says" : "would say"} “${label}”, ${percent(p)}${step.used ? "" : "; nobody asks"}.`;
+}
+
+/** Who is next to a step in the direction of a key; null if the key moves nothing. */
+export function moveStep(at, key, count) {
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[key];
+  return to === undefined ? null : Math.max(0, Math.min(count - 1, to));
+}
+
+/** A matrix in words, such as "W_hh 24 × 24, 600 parameters". */
+export function matrix({ name, half, rows, columns, count }) {
+  const [letter, index] = name.split("_");
+  return {
+    letter,
+    index: index ?? "",
+    half,
+    words: `${rows.toLocaleString("en")} × ${columns.toLocaleString("en")}`,
+    count: `${count.toLocaleString("en")} parameters`,
+  };
+}
+
+/** All steps as rows: step, what it reads, fed back, used, answer, probability, then the units. */
+export function rowsOf(steps) {
+  return steps.map((step, i) => [
+    i + 1,
+    step.input,
+    step.fed_back,
+    step.used,
+    step.top[0]?.[0] ?? "",
+    step.top[0]?.[1] ?? "",
+    ...step.state,
+  ]);
+}

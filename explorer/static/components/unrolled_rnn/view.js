@@ -1,0 +1,316 @@
+/**
+ * Draw an unrolled recurrent network: inputs below, states in the middle, outputs above; the shared weights appear
+ * once. Hover or focus shows a step, a click keeps it, arrow keys move, Esc releases. Sends no events.
+ *
+ * @typedef {object} UnrolledData
+ * @property {any[]} steps {input, used, top: [[label, p]], state: one number per unit, fed_back}; a step without
+ *    `top` has no readout
+ * @property {any[]} weights {name, level: "in" | "state" | "out", half, rows, columns, count}
+ * @property {string} colour CSS variable
+ * @property {string} title
+ * @property {string} file name of a saved file
+ */
+import { mixColours, scalePosition } from "../../shared/charts/value_scale.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { svgFile } from "../../shared/runtime/svg_file.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+import { Theme } from "../../shared/runtime/theme.js";
+import { gridOf, matrix, moveStep, percent, rowsOf, sentence } from "./math.js";
+
+const WIDE = 48,
+  TALL = 64; // px of a state
+const LINK = 26,
+  HIGH = 208; // px of what is between two steps
+
+export default defineComponent((place) => {
+  const weights = node("div", { class: "weights" });
+  const steps = node("div", { class: "steps", role: "group" });
+  const scroll = node("div", { class: "scroll" }, steps);
+  const words = node("p", { class: "words", role: "status" });
+  const bars = node("div", { class: "bars" }),
+    units = node("canvas", { role: "img" });
+  const detail = node(
+    "div",
+    { class: "detail" },
+    node("div", { class: "look" }, node("b", {}, "its state, unit by unit"), units),
+    bars,
+  );
+  const legend = node(
+    "p",
+    { class: "lineage-caption" },
+    "state −1 ",
+    node("i", { class: "ramp" }),
+    " +1. Dashed: an input that is the net’s own last answer. Pale: an answer that the task does not use.",
+  );
+  place.replaceChildren(node("div", { class: "net" }, weights, scroll), words, detail, legend);
+  const theme = new Theme(place, () => paint());
+  /** @type {UnrolledData | null} */
+  let data = null,
+    columns = [],
+    at = null,
+    kept = false;
+
+  /** The matrix that leads along an arrow of this step, by its letter: the same one at every step of its half. */
+  function sharedWeight(step, level) {
+    const mine = data.weights.find(
+      (each) => each.level === level && (!each.half || each.half === (step.top.length ? "writes" : "reads")),
+    );
+    return mine ? matrix(mine) : { letter: "", index: "" };
+  }
+  function weightLetter(step, level) {
+    const { letter, index } = sharedWeight(step, level);
+    return node("span", { class: "by", "aria-hidden": "true" }, letter, node("sub", {}, index));
+  }
+
+  function column(step, i) {
+    const canvas = node("canvas"),
+      [best] = step.top;
+    const out = best
+      ? node(
+          "span",
+          { class: step.used ? "out" : "out unused" },
+          node("span", {}, best[0]),
+          node("small", {}, percent(best[1])),
+        )
+      : node("span", { class: "out none" });
+    const button = node(
+      "button",
+      {
+        class: "step",
+        type: "button",
+        "aria-description": sentence(step, i + 1),
+        "aria-pressed": "false",
+        tabindex: i ? -1 : 0,
+      },
+      out,
+      node("i", { class: best ? "up" : "up none" }, best && weightLetter(step, "out")),
+      canvas,
+      node("i", { class: "up" }, weightLetter(step, "in")),
+      node("span", { class: step.fed_back ? "in fed" : "in" }, step.input),
+    );
+    button.onpointerenter = () => {
+      if (!kept) look(i);
+    };
+    button.onfocus = () => {
+      if (!kept) look(i);
+    };
+    button.onclick = () => {
+      kept = !(kept && at === i);
+      look(i);
+    };
+    return { step, button, canvas };
+  }
+
+  /** What leads from one step to the next: the state, and the answer where it is read again. */
+  function link(next) {
+    const lines = [svgNode("path", { d: `M0 100H${LINK - 4}m-5 -4l5 4l-5 4` })];
+    if (next.fed_back) lines.push(svgNode("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
+    const { letter, index } = sharedWeight(next, "state"),
+      name = svgNode("text", { class: "by", x: LINK / 2, y: 90 }),
+      below = svgNode("tspan", { dy: 3 });
+    name.textContent = letter;
+    below.textContent = index;
+    name.append(below);
+    return svgNode("svg", { class: "link", width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines, name);
+  }
+
+  function level(name, title) {
+    const entries = data.weights
+      .filter((each) => each.level === name)
+      .map((each) => {
+        const { letter, index, half, words: size, count } = matrix(each);
+        return node(
+          "div",
+          { class: "matrix" },
+          node("i", {}, letter, index && node("sub", {}, index)),
+          half && node("span", {}, ` ${half}`),
+          ` ${size} `,
+          node("small", {}, count),
+        );
+      });
+    return node("div", { class: "level" }, node("small", { class: "title" }, title), ...entries);
+  }
+
+  steps.onkeydown = (event) => {
+    event.stopPropagation(); // Streamlit reruns the page at an "r"
+    if (event.key === "Escape") {
+      kept = false;
+      look(at);
+      return;
+    }
+    const next = moveStep(at ?? 0, event.key, columns.length);
+    if (next === null) return;
+    event.preventDefault();
+    look(next);
+    columns[next].button.focus();
+  };
+
+  const stops = () =>
+    Array.from({ length: 7 }, (_, i) =>
+      theme
+        .colour(`--sign-${i}`)
+        .match(/[\d.]+/g)
+        .slice(0, 3)
+        .map(Number),
+    );
+
+  function tiles(canvas, state, grid, colours) {
+    canvas.width = grid.columns;
+    canvas.height = grid.rows;
+    const image = new ImageData(grid.columns, grid.rows);
+    state.forEach((value, i) => image.data.set([...mixColours(colours, scalePosition(value, 1)), 255], 4 * i));
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  }
+
+  function paint() {
+    const colours = stops();
+    for (const { step, canvas } of columns) tiles(canvas, step.state, gridOf(step.state.length, WIDE, TALL), colours);
+    if (at !== null && columns[at]) look(at);
+  }
+
+  function look(i) {
+    at = i;
+    const { step } = columns[i],
+      high = step.state.reduce((most, value, u) => (Math.abs(value) > Math.abs(step.state[most]) ? u : most), 0);
+    columns.forEach(({ button }, c) => {
+      button.classList.toggle("looked", c === i);
+      button.ariaPressed = String(kept && c === i);
+      button.tabIndex = c === i ? 0 : -1;
+    });
+    words.textContent = `${sentence(step, i + 1)} ${kept ? "Esc or a click lets go." : "A click keeps it."}`;
+    tiles(units, step.state, gridOf(step.state.length, 3, 1), stops());
+    units.ariaLabel = `${step.state.length} units from ${Math.min(...step.state)} to ${Math.max(...step.state)}; unit ${high + 1} is furthest from 0, at ${step.state[high]}.`;
+    bars.replaceChildren(
+      node("b", {}, step.top.length ? "its likeliest answers" : "no answer: this half only reads"),
+      ...step.top.map(([label, p]) => {
+        const fill = node("i");
+        fill.style.width = `${100 * p}%`;
+        return node(
+          "div",
+          { class: "bar" },
+          node("span", {}, label),
+          node("span", { class: "rail" }, fill),
+          node("span", { class: "share" }, percent(p)),
+        );
+      }),
+    );
+  }
+
+  /* ---- saving ---- */
+
+  function picture() {
+    const from = steps.getBoundingClientRect(),
+      edge = 16,
+      side = 240,
+      shapes = [];
+    const box = (element) => {
+      const b = element.getBoundingClientRect();
+      return { x: b.left - from.left + edge + side, y: b.top - from.top + edge, width: b.width, height: b.height };
+    };
+    const text = (words, x, y, fill, size = 14, anchor = "middle") => {
+      const made = svgNode("text", {
+        x,
+        y,
+        fill,
+        "font-size": size,
+        "text-anchor": anchor,
+        "dominant-baseline": "central",
+      });
+      made.textContent = words;
+      shapes.push(made);
+    };
+    const ink = theme.colour("--ink"),
+      soft = theme.colour("--soft");
+    data.weights.forEach((each, i) => {
+      const { letter, index, half, words: size, count } = matrix(each);
+      text(`${letter}${index && `_${index}`} ${half} ${size}, ${count}`, edge, edge + 12 + 20 * i, ink, 13, "start");
+    });
+    columns.forEach(({ step, button, canvas }, i) => {
+      const inside = box(button.querySelector(".in")),
+        state = box(canvas),
+        out = box(button.querySelector(".out")),
+        x = state.x + state.width / 2;
+      shapes.push(
+        svgNode("rect", {
+          ...inside,
+          rx: 6,
+          fill: "none",
+          stroke: soft,
+          "stroke-dasharray": step.fed_back ? "4 3" : null,
+        }),
+      );
+      text(step.input, x, inside.y + inside.height / 2, ink);
+      shapes.push(
+        svgNode("image", {
+          ...state,
+          href: canvas.toDataURL(),
+          preserveAspectRatio: "none",
+          style: "image-rendering:pixelated",
+        }),
+      );
+      shapes.push(svgNode("path", { d: `M${x} ${inside.y}V${state.y + state.height}`, stroke: soft }));
+      const beside = (level, left, y, anchor) => {
+        const { letter, index } = sharedWeight(step, level);
+        text(index ? `${letter}_${index}` : letter, left, y, soft, 11, anchor);
+      };
+      beside("in", x + 5, inside.y - 12, "start");
+      if (i) {
+        shapes.push(
+          svgNode("path", {
+            d: `M${state.x - LINK} ${state.y + state.height / 2}H${state.x}`,
+            stroke: theme.colour(data.colour),
+            "stroke-width": 2,
+          }),
+        );
+        beside("state", state.x - LINK / 2, state.y + state.height / 2 - 12, "middle");
+      }
+      if (!step.top.length) return;
+      shapes.push(svgNode("path", { d: `M${x} ${state.y}V${out.y + out.height}`, stroke: soft }));
+      beside("out", x + 5, state.y - 12, "start");
+      text(step.top[0][0], x, out.y + 12, step.used ? ink : soft);
+      text(percent(step.top[0][1]), x, out.y + 32, soft, 12);
+    });
+    return svgFile(steps.scrollWidth + side + 2 * edge, from.height + 2 * edge, theme.colour("--page"), ...shapes);
+  }
+  const table = () =>
+    toCsv(
+      [
+        "step",
+        "reads",
+        "fed back",
+        "used",
+        "answer",
+        "probability",
+        ...data.steps[0].state.map((_, u) => `unit ${u + 1}`),
+      ],
+      rowsOf(data.steps),
+    );
+
+  return {
+    show(/** @type {UnrolledData} */ given) {
+      data = given;
+      tint(place, data.colour);
+      columns = data.steps.map(column);
+      at = kept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
+      steps.replaceChildren(...columns.flatMap(({ step, button }, i) => (i ? [link(step), button] : [button])));
+      steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
+      weights.replaceChildren(
+        node("b", {}, data.title),
+        level("out", "state → answer"),
+        level("state", "state → next state"),
+        level("in", "input → state"),
+        node(
+          "small",
+          { class: "title" },
+          data.weights.some(({ half }) => half) ? "the same at every step of a half" : "the same at every step",
+        ),
+      );
+      paint();
+      const { offsetLeft, offsetWidth } = columns[at].button; // what is told of is seen: the box moves, the page does not
+      scroll.scrollLeft = offsetLeft + offsetWidth > scroll.clientWidth ? offsetLeft - scroll.clientWidth / 2 : 0;
+      saveMenu(place, { svg: picture, csv: table, file: data.file });
+    },
+  };
+});

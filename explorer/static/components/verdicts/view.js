@@ -1,0 +1,258 @@
+/**
+ * Show what every model predicts for one sentence: its words as chips, below them one bar per model. Chips send and
+ * receive the window event "lineage:token" with detail {index} or {index: null}. Sends no events to the page.
+ *
+ * @typedef {object} VerdictsData
+ * @property {any[]} tokens {text, kind: "marker" | "word" | "beyond"}
+ * @property {string | null} token_note
+ * @property {string[]} classes [left, right]
+ * @property {string | null} truth one of them
+ * @property {any[]} rows {name, colour, values: P(right class) for each seed, answer, probability, right: true |
+ *    false | null, note}
+ * @property {string} caption
+ * @property {string} file
+ */
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { measure } from "../../shared/runtime/text_metrics.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const NEAR = 0.015; // seeds closer than this would hide each other
+const REACH = 12; // px a heap of seeds may rise and sink
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const percent = (share) => `${(100 * share).toFixed(2)}%`;
+
+/** How far each seed steps aside, so that eight seeds at 1.00 are seen to be eight. */
+function spread(values) {
+  const order = values.map((_, seed) => seed).sort((a, b) => values[a] - values[b]);
+  const near = (a, b) => Math.abs(values[a] - values[b]) < NEAR;
+  const lanes = values.map(() => null);
+  for (const seed of order) {
+    const taken = new Set(
+      order.filter((other) => lanes[other] != null && near(seed, other)).map((other) => lanes[other]),
+    );
+    let lane = 0;
+    while (taken.has(lane)) lane = lane > 0 ? -lane : 1 - lane; // 0, 1, -1, 2, -2 ...
+    lanes[seed] = lane;
+  }
+  const step = Math.min(7, (2 * REACH) / (Math.max(...lanes) - Math.min(...lanes)));
+  const aside = values.map(() => 0);
+  for (let start = 0, end = 1; start < order.length; start = end++) {
+    // each heap is around the middle
+    while (end < order.length && near(order[end], order[end - 1])) end += 1;
+    const heap = order.slice(start, end);
+    const middle = (Math.max(...heap.map((seed) => lanes[seed])) + Math.min(...heap.map((seed) => lanes[seed]))) / 2;
+    for (const seed of heap) aside[seed] = lanes[seed] === middle ? 0 : (lanes[seed] - middle) * step;
+  }
+  return aside;
+}
+
+function describeVerdict(row, classes) {
+  const seeds = row.values.map((value) => value.toFixed(2)).join(", ");
+  const judged = row.right == null ? "" : row.right ? ", which is right" : ", which is wrong";
+  return (
+    `${row.name} says ${row.answer} with probability ${row.probability}${judged}; ${row.note}. ` +
+    `Probability of ${classes[1]}, seed by seed: ${seeds}.`
+  );
+}
+
+function makeRow() {
+  const parts = {
+    name: node("span", { class: "name" }),
+    bar: node("span", { class: "bar" }),
+    seeds: node("span", { class: "seeds" }),
+    mark: node("span", { class: "mark" }),
+    answer: node("span", { class: "answer" }),
+    note: node("span", { class: "note" }),
+  };
+  const track = node("span", { class: "track" }, node("span", { class: "scale" }, parts.bar, parts.seeds));
+  const verdict = node("span", { class: "verdict" }, parts.mark, parts.answer, parts.note);
+  return { ...parts, element: node("div", { class: "row", role: "img" }, parts.name, track, verdict) };
+}
+
+function fillRow(parts, row, classes) {
+  const middle = mean(row.values);
+  tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row, classes));
+  parts.element.dataset.right = String(row.right);
+  parts.name.textContent = row.name;
+  parts.bar.style.left = percent(Math.min(middle, 0.5));
+  parts.bar.style.right = percent(Math.min(1 - middle, 0.5));
+  while (parts.seeds.childElementCount > row.values.length) parts.seeds.lastChild.remove();
+  while (parts.seeds.childElementCount < row.values.length) parts.seeds.append(node("i"));
+  const aside = spread(row.values);
+  row.values.forEach((value, seed) => {
+    const dot = parts.seeds.children[seed];
+    dot.style.left = percent(value);
+    dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
+    dot.style.zIndex = Math.round(aside[seed] + REACH); // a heap overlaps like coins, so that it can be counted
+    dot.title = `seed ${seed}: ${classes[1]} ${value.toFixed(3)}`;
+  });
+  parts.mark.replaceChildren(...(row.right == null ? [] : [icon(row.right ? "check" : "close")]));
+  parts.answer.textContent = `${row.answer} ${row.probability}`;
+  parts.note.textContent = row.note;
+}
+
+function chips(place, signal) {
+  let buttons = [];
+  let held = null;
+  const highlightToken = (index) => window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
+  const hold = (index) => {
+    held = index;
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === held)));
+    highlightToken(held);
+  };
+  window.addEventListener(
+    "lineage:token",
+    (/** @type {CustomEvent} */ { detail }) => {
+      buttons.forEach((button, i) => button.classList.toggle("lit", i === detail?.index));
+    },
+    { signal },
+  );
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Escape" && held != null) hold(null);
+    },
+    { signal },
+  );
+  signal.addEventListener("abort", () => {
+    if (buttons.some((button) => button.matches(".lit"))) highlightToken(null);
+  });
+
+  return (tokens) => {
+    const same =
+      tokens.length === buttons.length &&
+      tokens.every((token, i) => token.text === buttons[i].textContent && buttons[i].matches(`.${token.kind}`));
+    if (same) return;
+    buttons = tokens.map(({ text, kind }, i) => {
+      const button = node("button", { type: "button", class: `chip ${kind}`, "aria-pressed": "false" }, text);
+      if (kind === "beyond") button.title = "beyond the window of some models";
+      button.onpointerenter = (event) => {
+        if (event.pointerType === "mouse") highlightToken(i);
+      };
+      button.onpointerleave = (event) => {
+        if (event.pointerType === "mouse") highlightToken(held);
+      };
+      button.onfocus = () => {
+        if (button.matches(":focus-visible")) highlightToken(i);
+      };
+      button.onblur = () => highlightToken(held);
+      button.onclick = () => hold(held === i ? null : i);
+      return button;
+    });
+    place.replaceChildren(...buttons);
+    hold(null); // the word that was held is gone
+  };
+}
+
+/** The figure again, as a drawing of fixed size that needs neither page nor fonts. */
+function picture(data, place) {
+  const { get, done } = resolveColours(place);
+  const [left, width, right, top, step] = [176, 560, 764, 88, 48];
+  const x = (value) => left + width * value;
+  const text = (content, at, y, size, fill, more = {}) =>
+    svgNode("text", { x: at, y, "font-size": size, fill, ...more }, content);
+  const soft = get("--soft"),
+    ink = get("--ink"),
+    page = get("--page");
+  const marks = data.rows.flatMap((row, i) => {
+    const y = top + i * step + step / 2;
+    const middle = mean(row.values);
+    const colour = get(row.colour);
+    const aside = spread(row.values);
+    const wrong = row.right === false;
+    const glyph = svgNode("path", {
+      d: wrong ? "M6 6l8 8M14 6l-8 8" : "M4 10l4 4 8-9",
+      fill: "none",
+      stroke: wrong ? page : ink,
+      "stroke-width": 2,
+    });
+    const badge = wrong ? svgNode("circle", { cx: 10, cy: 10, r: 10, fill: ink }) : null;
+    return [
+      svgNode("circle", { cx: 26, cy: y, r: 6, fill: colour }),
+      text(row.name, 42, y + 6, 18, ink, { "font-weight": 600 }),
+      svgNode("rect", { x: left - 8, y: y - 18, width: width + 16, height: 36, rx: 4, fill: get("--panel") }),
+      svgNode("rect", {
+        x: x(Math.min(middle, 0.5)),
+        y: y - 14,
+        width: width * Math.abs(middle - 0.5),
+        height: 28,
+        fill: colour,
+      }),
+      svgNode("path", { d: `M${x(0.5)} ${y - 20}v40`, stroke: ink }),
+      ...row.values
+        .map((value, seed) => [value, aside[seed]])
+        .sort((a, b) => a[1] - b[1])
+        .map(([value, up]) =>
+          svgNode("circle", { cx: x(value), cy: y + up, r: 4.75, fill: ink, stroke: page, "stroke-width": 1.5 }),
+        ),
+      row.right == null ? null : svgNode("g", { transform: `translate(${right} ${y - 19})` }, badge, glyph),
+      text(`${row.answer} ${row.probability}`, right + 28, y - 2, 18, ink, { "font-weight": 600 }),
+      text(row.note, right + 28, y + 16, 14, soft),
+    ];
+  });
+  const end = (name) => (name === data.truth ? { "font-weight": 600 } : {});
+  const sentence = data.tokens.map((token) => token.text).join(" ");
+  const head = [
+    text(sentence, 20, 36, 18, ink),
+    text(`← ${data.classes[0]}`, left, 76, 14, soft, end(data.classes[0])),
+    text("undecided", x(0.5), 76, 14, soft, { "text-anchor": "middle" }),
+    text(`${data.classes[1]} →`, x(1), 76, 14, soft, { "text-anchor": "end", ...end(data.classes[1]) }),
+    data.truth ? text(`the grammar says: ${data.truth}`, right, 76, 14, soft) : null,
+  ];
+  const bottom = top + data.rows.length * step;
+  const notes = [data.caption, data.token_note].filter(Boolean).join(" ");
+  const wide = Math.max(980, left + measure(notes, 14) + 24, measure(sentence, 18) + 44);
+  done();
+  return svgFile(wide, bottom + 44, page, ...head, ...marks, text(notes, left, bottom + 22, 14, soft));
+}
+
+function csv({ rows, classes }) {
+  const cells = rows.flatMap((row) => row.values.map((value, seed) => [row.name, seed, value]));
+  return toCsv(["model", "seed", `p_${classes[1]}`], cells);
+}
+
+export default defineComponent((place) => {
+  const listening = new AbortController();
+  const words = node("div", { class: "chips", role: "group", "aria-label": "The sentence, token by token" });
+  const note = node("p", { class: "token-note" });
+  const ends = [node("span"), node("span", {}, "undecided"), node("span")];
+  const grammar = node("span", { class: "grammar" });
+  const head = node("div", { class: "head" }, node("span", { class: "ends" }, ...ends), grammar);
+  const rows = node("div", { class: "rows" });
+  const caption = node("p", { class: "caption" });
+  const figure = node("div", { class: "figure" }, words, note, head, rows, caption);
+  place.replaceChildren(figure);
+  const showChips = chips(words, listening.signal);
+  /** @type {VerdictsData} */
+  let data,
+    parts = [],
+    names;
+
+  return {
+    show(/** @type {VerdictsData} */ next) {
+      data = next;
+      saveMenu(figure, { svg: () => picture(data, place), csv: () => csv(data), file: data.file });
+      showChips(data.tokens);
+      note.textContent = data.token_note ?? "";
+      ends[0].textContent = `← ${data.classes[0]}`;
+      ends[2].textContent = `${data.classes[1]} →`;
+      ends[0].classList.toggle("true", data.truth === data.classes[0]);
+      ends[2].classList.toggle("true", data.truth === data.classes[1]);
+      grammar.replaceChildren(...(data.truth ? ["the grammar says: ", node("b", {}, data.truth)] : []));
+      const here = data.rows.map((row) => row.name).join();
+      if (here !== names) {
+        // other models: a bar must not glide from one model's value to another's
+        parts = data.rows.map(makeRow);
+        rows.replaceChildren(...parts.map((part) => part.element));
+        names = here;
+      }
+      data.rows.forEach((row, i) => fillRow(parts[i], row, data.classes));
+      caption.textContent = data.caption;
+    },
+    close: () => listening.abort(),
+  };
+});

@@ -1,0 +1,153 @@
+/**
+ * Show one sentence inside the encoder: where each word attends, head by head, and the vector of a word as numbers.
+ * Hover shows, a click on a row selects its word. Sends no events.
+ *
+ * @typedef {object} WordAttentionData
+ * @property {string[]} words
+ * @property {number[][][][]} weights [layers][heads][query][key]
+ * @property {number[][][]} vectors [layers + 1][words][width]
+ * @property {string[]} names of the layers of `vectors`
+ * @property {number} word index of the word that is shown first
+ * @property {string} file
+ */
+import { setText, node } from "../../shared/runtime/dom.js";
+import { Matrix } from "../../shared/charts/editable_matrix/view.js";
+import { saveMenu } from "../../shared/runtime/export_menu.js";
+import { toCsv } from "../../shared/runtime/csv.js";
+import { formatSigned } from "../../shared/runtime/format.js";
+import { defineComponent } from "../../shared/runtime/component.js";
+
+export default defineComponent((place) => {
+  const choose = (label) => {
+    const field = node("select", { class: "lineage-select", "aria-label": label });
+    return { field, root: node("label", {}, node("span", {}, label), field) };
+  };
+  const [layers, heads, chosen] = [choose("Layer"), choose("Head"), choose("Word")];
+  const looks = node("div", { class: "looks" }),
+    words = node("p", { class: "words", role: "status" }),
+    tiles = node("div", { class: "tiles" });
+  const numbers = node("p", { class: "numbers", tabindex: 0, role: "group", "aria-label": "The word’s last vector" });
+  const whose = node("p", { class: "whose" });
+  place.replaceChildren(
+    node("div", { class: "choices" }, layers.root, heads.root, chosen.root),
+    node(
+      "div",
+      { class: "both" },
+      node("div", { class: "half" }, looks, words),
+      node("div", { class: "half" }, whose, tiles, numbers),
+    ),
+  );
+  const weights = new Matrix(looks, { label: "Where each word looks", scale: "amount", digits: 2 });
+  const vectors = new Matrix(tiles, { label: "The word’s vector at every layer", scale: "sign", digits: 1 });
+  /** @type {WordAttentionData | null} */
+  let data = null,
+    at = { layer: 0, head: 0, word: 0 },
+    known = "";
+
+  place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
+  for (const [name, { field }] of Object.entries({ layer: layers, head: heads, word: chosen })) {
+    field.onchange = () => {
+      at[name] = Number(field.value);
+      paint();
+    };
+  }
+  weights.onpick = (query, key, kept) => {
+    if (kept && query >= 0) {
+      at.word = query;
+      chosen.field.value = query;
+      paint();
+    } else describe(query, key);
+  };
+  vectors.onpick = (row, column) => {
+    if (row < 0) return paint.numbers();
+    setText(
+      numbers,
+      `Number ${column + 1} at ${data.names[row]}: ${formatSigned(data.vectors[row][at.word][column], 3)}`,
+    );
+  };
+
+  function options({ field }, texts, value) {
+    field.replaceChildren(...texts.map((text, i) => node("option", { value: i }, text)));
+    field.value = value;
+  }
+  function describe(query, key) {
+    const shares = data.weights[at.layer][at.head],
+      from = query < 0 ? at.word : query,
+      best = shares[from].indexOf(Math.max(...shares[from]));
+    const to = query < 0 ? best : key;
+    setText(
+      words,
+      `“${data.words[from]}” (word ${from + 1}) gives “${data.words[to]}” (word ${to + 1}) ${formatSigned(shares[from][to])} of its attention${to === best ? ", the most of all" : ""}. A row sums to 1.`,
+    );
+  }
+  function paint() {
+    const shares = data.weights[at.layer][at.head];
+    weights.show({
+      rows: data.words,
+      columns: data.words,
+      values: shares,
+      most: 1,
+      marked: data.words.map((_, key) => [at.word, key]),
+    });
+    describe(-1, -1);
+    const rows = data.vectors.map((layer) => layer[at.word]);
+    vectors.show({ rows: data.names, columns: rows[0].map((_, i) => (i % 8 ? "" : String(i + 1))), values: rows });
+    setText(whose, `“${data.words[at.word]}” (word ${at.word + 1}): its ${rows[0].length} numbers at every layer.`);
+    paint.numbers();
+  }
+  paint.numbers = () => {
+    const vector = data.vectors.at(-1)[at.word];
+    setText(numbers, `At the end: [${vector.map((value) => formatSigned(value)).join(", ")}]`);
+  };
+
+  function table() {
+    const rows = data.vectors.flatMap((layer, l) =>
+      layer.flatMap((vector, w) => vector.map((value, i) => [l, w + 1, data.words[w], i + 1, value])),
+    );
+    return toCsv(["layer", "place", "word", "dimension", "value"], rows);
+  }
+  function attention() {
+    const rows = data.weights.flatMap((layer, l) =>
+      layer.flatMap((head, h) =>
+        head.flatMap((row, q) =>
+          row.map((share, k) => [l + 1, h + 1, data.words[q], q + 1, data.words[k], k + 1, share]),
+        ),
+      ),
+    );
+    return toCsv(["layer", "head", "from", "place", "to", "place of it", "weight"], rows);
+  }
+
+  return {
+    show(/** @type {WordAttentionData} */ given) {
+      data = given;
+      const name = `${given.file} ${given.words.join(" ")}`;
+      at.layer = Math.min(known ? at.layer : given.weights.length - 1, given.weights.length - 1);
+      at.head = Math.min(at.head, given.weights[0].length - 1);
+      if (name !== known) at.word = given.word;
+      known = name;
+      options(
+        layers,
+        given.weights.map((_, i) => String(i + 1)),
+        at.layer,
+      );
+      options(
+        heads,
+        given.weights[0].map((_, i) => String(i + 1)),
+        at.head,
+      );
+      options(
+        chosen,
+        given.words.map((word, i) => `${i + 1} ${word}`),
+        at.word,
+      );
+      paint();
+      const halves = place.querySelectorAll(".half");
+      saveMenu(halves[0], { svg: () => weights.svg(), csv: attention, file: `${given.file}-attention` });
+      saveMenu(halves[1], { svg: () => vectors.svg(), csv: table, file: `${given.file}-vectors` });
+    },
+    close() {
+      weights.close();
+      vectors.close();
+    },
+  };
+});

@@ -1,0 +1,81 @@
+/* Place measured and predicted numbers on a line and stack dots that overlap. No DOM. */
+
+const MANY = 1000; // times; a wider span of positive numbers is drawn by its powers of ten
+
+/** The ends of an axis that holds all these numbers, and where a number lies on it, 0 to 1. */
+export function axis(numbers, low = null, high = null) {
+  const known = numbers.filter(Number.isFinite),
+    positive = known.length > 0 && known.every((n) => n > 0);
+  const least = Math.min(...known, low ?? Infinity),
+    most = Math.max(...known, high ?? -Infinity);
+  if (positive && low === null && high === null && most / least >= MANY) {
+    const from = Math.floor(Math.log10(least)),
+      to = Math.ceil(Math.log10(most));
+    return { low: 10 ** from, high: 10 ** to, powers: true, at: (n) => (Math.log10(n) - from) / (to - from || 1) };
+  }
+  const [from, to] = least < most ? [low ?? Math.min(least, least > 0 ? 0 : least), most] : [least - 0.5, most + 0.5];
+  return { low: from, high: to, powers: false, at: (n) => (n - from) / (to - from) };
+}
+
+/** Return the row of each dot, 0 for the lowest, so that dots of this size (px) do not overlap. */
+export function stackDots(places, size) {
+  const rows = [];
+  return places
+    .map((place, i) => [place, i])
+    .sort(([a], [b]) => a - b)
+    .map(([place, i]) => {
+      let row = rows.findIndex((last) => place - last >= size);
+      if (row < 0) row = rows.push(-Infinity) - 1;
+      rows[row] = place;
+      return [i, row];
+    })
+    .sort(([a], [b]) => a - b)
+    .map(([, row]) => row);
+}
+
+const MOST = 21; // columns
+
+/** How many columns the guesses of a scale need: one for each step if these are few; and the column of a guess. */
+export function columns({ low, high, step }) {
+  const steps = Math.round((high - low) / step) + 1;
+  if (steps <= MOST) return { count: steps, of: (n) => Math.round((n - low) / step) };
+  const count = MOST - 1;
+  return { count, of: (n) => Math.min(count - 1, Math.floor(((n - low) / (high - low)) * count)) };
+}
+
+/** How many guesses fall into each column; what lies outside of the scale is none. */
+export function countBins(numbers, scale) {
+  const { count, of } = columns(scale),
+    counts = new Array(count).fill(0);
+  for (const n of numbers) if (n >= scale.low && n <= scale.high) counts[of(n)] += 1;
+  return counts;
+}
+
+/** How many chose each of the choices, by name. */
+export function countChoices(names, given) {
+  const counts = Object.fromEntries(names.map((name) => [name, 0]));
+  for (const name of given) if (Object.hasOwn(counts, name)) counts[name] += 1;
+  return counts;
+}
+
+const POWERS = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
+
+/** A number as it is read: a true minus, few digits, tiny ones as a power of ten. */
+export function formatNumber(number) {
+  if (number && Math.abs(number) < 1e-3) {
+    const [digits, power] = number.toExponential(0).split("e");
+    const up = [...String(Math.abs(power))].map((digit) => POWERS[digit]).join("");
+    return `${digits === "1" ? "" : `${digits}·`}10${power < 0 ? "⁻" : ""}${up}`.replace("-", "−");
+  }
+  const near = Math.round(number),
+    size = Math.abs(number);
+  if (Math.abs(number - near) < 1e-6 * Math.max(1, size)) return near.toLocaleString("en").replace("-", "−");
+  let digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  while (digits < 4 && Number.isInteger(Number(number.toFixed(digits)))) digits += 1;
+  return number
+    .toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    .replace("-", "−");
+}
+
+/** Milliseconds until an unanswered message is sent again. */
+export const retryDelay = (failures) => Math.min(8000, 500 * 2 ** Math.max(0, failures - 1));

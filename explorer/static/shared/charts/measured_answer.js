@@ -1,0 +1,113 @@
+/* Draw the measured answer to a question; used by lesson_answer and classroom.
+
+   answer = { verdict, opinion, why, right: [names of choices], value: number | null, over: "seeds", scale: { low, high, unit } | null,
+              rows: [{ title, values: [numbers], labels: [words] }], runs: [keys] }
+   question = { text, choices: [{ name, text }], scale }; said = the user's prediction, or null */
+import { icon, svgNode, node } from "../runtime/dom.js";
+import { axis, formatNumber, stackDots } from "./dot_strip_math.js";
+
+const WIDTH = 420,
+  DOT = 11,
+  ROW = 34; // px
+
+/** Draw an answer with its words; `listed` is false in a class, whose histogram already lists the choices. */
+export function drawAnswer(question, answer, said, listed = true) {
+  const root = node("div", { class: "answer" });
+  root.append(node("p", { class: "verdict", role: "status" }, answer.verdict));
+  if (listed && question.choices.length) root.append(choices(question, answer, said));
+  root.append(strips(answer, question.scale ? said : null));
+  if (answer.opinion) root.append(node("p", { class: "opinion" }, icon("report"), node("span", {}, answer.opinion)));
+  root.append(node("p", { class: "why" }, node("b", {}, "Why: "), answer.why));
+  root.append(node("p", { class: "lineage-caption" }, source(answer.runs)));
+  return root;
+}
+
+/** Where the numbers come from. */
+function source(runs) {
+  if (!runs.length) return "Computed now, by this page’s own arithmetic.";
+  return `Measured now, from ${runs.length === 1 ? "the run" : "the runs"} ${runs.join(", ")}.`;
+}
+
+/** List the choices and mark the measured and the predicted one in words. */
+function choices(question, answer, said) {
+  const list = node("ul", { class: "choices" });
+  for (const { name, text } of question.choices) {
+    const right = answer.right.includes(name),
+      own = said === name;
+    const mark = right ? icon("check_circle") : icon(own ? "radio_button_checked" : "radio_button_unchecked");
+    const words = [right && "measured", own && "your prediction"].filter(Boolean).join(", ");
+    list.append(
+      node("li", { class: right ? "right" : null }, mark, node("span", {}, text), words ? node("em", {}, words) : null),
+    );
+  }
+  return list;
+}
+
+/** Draw a line for each subject with a dot for each seed; labels are counted. */
+function strips(answer, said) {
+  const root = node("div", { class: "strips" });
+  const labelled = answer.rows.filter((row) => row.labels.length),
+    drawn = answer.rows.filter((row) => row.values.length);
+  for (const row of labelled) {
+    const counts = new Map();
+    for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+    const words = [...counts]
+      .map(([label, count]) => `${label}: ${count} of ${row.labels.length} ${answer.over}`)
+      .join(", ");
+    root.append(node("p", { class: "counted" }, row.title ? `${row.title}: ${words}` : words));
+  }
+  if (!drawn.length) return root;
+  const scale = answer.scale,
+    guess = typeof said === "number" ? [said] : [];
+  const line = axis([...drawn.flatMap((row) => row.values), ...guess], scale?.low ?? null, scale?.high ?? null);
+  drawn.forEach((row, i) => root.append(strip(row, line, i ? null : said, answer, drawn.length > 1))); // the question is about the first
+  const unit = scale?.unit ? ` ${scale.unit}` : "";
+  root.append(
+    node(
+      "div",
+      { class: "ends", "aria-hidden": "true" },
+      node("span", {}, formatNumber(line.low) + unit),
+      node("span", {}, formatNumber(line.high) + unit),
+    ),
+  );
+  return root;
+}
+
+function strip(row, line, said, answer, titled) {
+  const places = row.values.map((value) => 10 + (WIDTH - 20) * line.at(value));
+  const up = stackDots(places, DOT),
+    tall = ROW + DOT * Math.max(0, Math.max(...up) - 1);
+  const picture = svgNode("svg", {
+    viewBox: `0 0 ${WIDTH} ${tall}`,
+    class: "strip",
+    role: "img",
+    "aria-label": describeRow(row, answer),
+  });
+  picture.append(svgNode("line", { x1: 0, x2: WIDTH, y1: tall - 6, y2: tall - 6, class: "ground" }));
+  if (typeof said === "number") {
+    const at = 10 + (WIDTH - 20) * line.at(said);
+    const left = at > WIDTH - 60;
+    picture.append(svgNode("path", { d: `M${at} ${tall - 2}V4`, class: "said" }));
+    picture.append(
+      svgNode("text", { x: at + (left ? -5 : 5), y: 13, class: "you", "text-anchor": left ? "end" : "start" }, "you"),
+    );
+  }
+  row.values.forEach((value, i) =>
+    picture.append(
+      svgNode("circle", { cx: places[i], cy: tall - 6 - DOT / 2 - DOT * up[i], r: DOT / 2 - 0.5, class: "seed" }),
+    ),
+  );
+  const middle = [...row.values].sort((a, b) => a - b);
+  const text = formatNumber((middle[(middle.length - 1) >> 1] + middle[middle.length >> 1]) / 2);
+  return node(
+    "div",
+    { class: "line" },
+    titled ? node("span", { class: "title" }, row.title) : null,
+    picture,
+    node("b", {}, text),
+  );
+}
+
+function describeRow(row, answer) {
+  return `${row.title || "measured"}: ${row.values.map(formatNumber).join(", ")}${row.values.length > 1 ? `, one for each of ${row.values.length} ${answer.over}` : ""}`;
+}

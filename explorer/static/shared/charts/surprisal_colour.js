@@ -1,0 +1,52 @@
+/* Write the surprisal of a token as a colour, as odds and in words. No DOM; tested in tests/static/token_tree.test.mjs.
+   Surprisal = -log of the model's probability at temperature 1, in nats. */
+
+import { showSpaces } from "../runtime/visible_text.js";
+
+export const FULL = 8 * Math.LN2; // by default the colour is full at 8 bits, one in 256
+const STRONGEST = 85; // percent of the colour, so that ink on it can be read
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+
+export const bits = (nats) => nats / Math.LN2;
+export const formatCount = (value) => value.toLocaleString("en");
+export const formatUnits = (n, unit) => `${formatCount(n)} ${unit}${n === 1 ? "" : "s"}`;
+
+/** Return the strength of a token's background in percent, linear in its surprisal up to the strongest. */
+export const colourStrength = (surprise, full) =>
+  Math.round(10 * STRONGEST * Math.min(1, Math.max(0, surprise) / (full || FULL))) / 10;
+
+/** "1 in 812": the odds of something of this surprisal. Above one in two odds say little, so it is the probability. */
+export function formatOdds(surprise) {
+  if (surprise === Infinity) return "never";
+  if (surprise < Math.LN2) return formatProbability(Math.exp(-surprise));
+  const times = Math.exp(surprise);
+  if (times < 9.95) return oneIn(times.toFixed(1));
+  if (times < 999_500) return oneIn(formatCount(Number(times.toPrecision(3))));
+  const exponent = Math.floor(surprise / Math.LN10),
+    first = Math.exp(surprise - exponent * Math.LN10).toFixed(1);
+  const [factor, power] = first === "10.0" ? ["1.0", exponent + 1] : [first, exponent]; // 9.97 is written 10.0
+  return oneIn(`${factor} × 10${[...String(power)].map((digit) => RAISED[digit]).join("")}`);
+}
+
+/* Numbers that belong together stay on one line. */
+const oneIn = (times) => `1 in ${times}`.replaceAll(" ", "\u00a0");
+
+/** Two digits, and never 0 or 1 for what is not. */
+export function formatProbability(p) {
+  if (p > 0 && p < 0.005) return "<0.01";
+  if (p < 1 && p >= 0.995) return ">0.99";
+  return p.toFixed(2);
+}
+
+/** A piece that stands alone, with its white space made visible. One that completes no character has only its id. */
+export const pieceLabel = (piece, id) => (piece === "" ? `#${id}` : showSpaces(piece));
+
+/** A piece in a sentence. */
+export const quotePiece = (piece, id) =>
+  piece === "" ? `a token without a letter (#${id})` : `“${pieceLabel(piece, id)}”`;
+
+/** Split a piece into one part per line; `ends`: the line ends after the part. */
+export function splitLines(piece) {
+  const all = piece.split("\n").map((text, i, lines) => ({ text, ends: i < lines.length - 1 }));
+  return all.length > 1 && all.at(-1).text === "" ? all.slice(0, -1) : all;
+}

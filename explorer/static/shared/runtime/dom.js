@@ -1,0 +1,43 @@
+/* Create HTML and SVG elements and change their text. */
+
+function fillElement(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value != null && value !== false) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child != null));
+  return element;
+}
+
+/** Create an HTML element; strings among the children become text, never markup. */
+export const node = (tag, attributes = {}, ...children) =>
+  fillElement(document.createElement(tag), attributes, children);
+
+/** Create an SVG element. */
+export const svgNode = (tag, attributes = {}, ...children) =>
+  fillElement(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+/** Give an element one of base.css's colour variables, which the styles read as `var(--colour)`. */
+export function tint(element, colour) {
+  if (colour) element.style.setProperty("--colour", `var(${colour})`);
+  return element;
+}
+
+/** Set the text of an element; an unchanged text causes no layout. */
+export function setText(place, words) {
+  if (place.textContent === words) return;
+  if (place.firstChild?.nodeType === 3 && !place.firstChild.nextSibling) place.firstChild.data = words;
+  else place.textContent = words;
+}
+
+export function element(tag, className = "", text = "") {
+  const node = document.createElement(tag);
+  node.className = className;
+  node.textContent = text;
+  return node;
+}
+
+export function icon(name) {
+  const node = element("span", "lineage-icon", name);
+  node.ariaHidden = "true";
+  return node;
+}

@@ -1,0 +1,114 @@
+/* Replace the colour names of figures, "var(--m-rnn)" or "var(--m-rnn/.22)", by the current colours of the browser, so
+   that a figure follows the light/dark switch without the server. */
+
+const NAMED = /var\((--[\w-]+)(?:\s*\/\s*([\d.]+))?\)/g;
+const STOPS = [0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6, 1];
+
+export class Theme {
+  #probe = document.createElement("i");
+  #known = new Map();
+
+  /* `changed` is called whenever the colours of `place` change. */
+  constructor(place, changed) {
+    this.#probe.className = "frame-probe"; // its transition event reports every change of colour, whoever caused it
+    this.#probe.ariaHidden = "true";
+    place.append(this.#probe);
+    this.#probe.addEventListener("transitionend", (event) => {
+      if (event.propertyName !== "color") return;
+      this.#known.clear();
+      changed();
+    });
+  }
+
+  colour = (name, alpha) => {
+    const key = `${name}/${alpha ?? ""}`;
+    if (!this.#known.has(key)) {
+      this.#probe.style.setProperty("background-color", `var(${name})`);
+      const rgb = getComputedStyle(this.#probe).backgroundColor;
+      this.#known.set(
+        key,
+        alpha === undefined ? rgb : rgb.replace(/^rgba?\(([^,]+),([^,]+),([^,)]+).*/, `rgba($1,$2,$3, ${alpha})`),
+      );
+    }
+    return this.#known.get(key);
+  };
+
+  /* Return a copy of the value with every colour name replaced and plotly.py's packed arrays unpacked. */
+  paint = (value) => {
+    if (typeof value === "string")
+      return value.includes("var(--") ? value.replace(NAMED, (_, name, alpha) => this.colour(name, alpha)) : value;
+    if (Array.isArray(value)) return value.map(this.paint);
+    if (!value || typeof value !== "object") return value;
+    if (typeof value.bdata === "string") return unpackArray(value);
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.paint(inner)]));
+  };
+
+  template({ zoomable = false } = {}) {
+    const [ink, soft, rule, page] = ["--ink", "--soft", "--rule", "--page"].map((name) => this.colour(name));
+    const scale = (name) => STOPS.map((stop, i) => [stop, this.colour(`--${name}-${i}`)]);
+    const amount = scale("amount"),
+      tick = { size: 14, color: soft };
+    const axis = {
+      zeroline: false,
+      automargin: true,
+      fixedrange: !zoomable,
+      ticklabeloverflow: "allow",
+      tickfont: tick,
+      linecolor: rule,
+      tickcolor: rule,
+      title: { font: tick, standoff: 8 },
+    };
+    return {
+      layout: {
+        font: { family: "Source Sans, sans-serif", size: 15, color: ink },
+        xaxis: { ...axis, showgrid: false, showline: true, ticks: "outside", ticklen: 4 },
+        yaxis: {
+          ...axis,
+          showgrid: true,
+          gridcolor: this.colour("--rule", 0.6),
+          showline: false,
+          ticks: "",
+          ticklabelstandoff: 4,
+        },
+        showlegend: false,
+        paper_bgcolor: "rgba(0,0,0,0)",
+        plot_bgcolor: "rgba(0,0,0,0)",
+        margin: { l: 8, r: 8, t: 28, b: 8 },
+        dragmode: false,
+        hovermode: "closest",
+        hoverlabel: {
+          bgcolor: page,
+          bordercolor: rule,
+          align: "left",
+          font: { family: "Source Sans, sans-serif", size: 14, color: ink },
+        },
+        colorscale: {
+          sequential: amount,
+          sequentialminus: amount.map(([stop], i) => [stop, amount[6 - i][1]]),
+          diverging: scale("sign"),
+        },
+      },
+      data: { heatmap: [{ showscale: false, hoverongaps: false, xgap: 2, ygap: 2, colorscale: amount }] },
+    };
+  }
+}
+
+const KINDS = {
+  f8: Float64Array,
+  f4: Float32Array,
+  i1: Int8Array,
+  i2: Int16Array,
+  i4: Int32Array,
+  u1: Uint8Array,
+  u2: Uint16Array,
+  u4: Uint32Array,
+};
+
+function unpackArray({ dtype, bdata, shape }) {
+  const bytes = Uint8Array.from(atob(bdata), (letter) => letter.charCodeAt(0));
+  const flat = Array.from(new KINDS[dtype](bytes.buffer), (number) => (Number.isNaN(number) ? null : number));
+  const columns = shape && Number(String(shape).split(",")[1]);
+  return columns
+    ? Array.from({ length: flat.length / columns }, (_, row) => flat.slice(row * columns, (row + 1) * columns))
+    : flat;
+}

@@ -1,0 +1,133 @@
+"""Pairs of source and target sequences as tensors, for training and for evaluation.
+
+The rows of a batch have different lengths, and every batch contains all lengths. With one length per batch a step costs
+half as much, but the Transformer did not learn the longest sources in the same time; with independent random lengths
+one seed of three did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Generator, Tensor
+
+from explorer.seeds import generator
+from explorer.tasks.seq2seq.config import TranslationConfig, source_vocabulary, target_vocabulary
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, format_date, split_days
+from explorer.tasks.seq2seq.digits import target_digits
+
+IdRows = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Source sequences, decoder inputs (targets shifted right), targets, and the loss mask of the targets."""
+
+    source: Int[Tensor, "*replicas batch source"]  # padded with <PAD>
+    decoder_input: Int[Tensor, "*replicas batch target"]  # <BOS> and the target, padded with <EOS>
+    targets: Int[Tensor, "*replicas batch target"]  # the target and <EOS>, padded with <EOS>
+    mask: Bool[Tensor, "*replicas batch target"]  # True: in the loss
+
+    def slice_rows(self, first: int, last: int) -> Pairs:
+        """Return the rows from `first` up to `last` of every replica, without target positions that all of them pad."""
+        longest = int(self.mask[..., first:last, :].sum(dim=-1).max())
+        given, wanted, counted = (
+            part[..., first:last, :longest] for part in (self.decoder_input, self.targets, self.mask)
+        )
+        return Pairs(self.source[..., first:last, :], given, wanted, counted)
+
+
+def build_pairs(config: TranslationConfig, sources: IdRows, targets: IdRows) -> Pairs:
+    """Return a batch from ids of sources and targets without <BOS> and <EOS>."""
+    padding, end = len(source_vocabulary(config)) - 1, len(target_vocabulary(config)) - 1
+    return Pairs(
+        _pad_rows(sources, padding),
+        _pad_rows([[end - 1, *row] for row in targets], end),
+        _pad_rows([[*row, end] for row in targets], end),
+        _pad_rows([[1] * (len(row) + 1) for row in targets], 0).bool(),
+    )
+
+
+def stack_replicas(config: TranslationConfig, parts: Sequence[Pairs]) -> Pairs:
+    """Return the batches of several replicas stacked on a first axis and padded; a single batch stays unchanged."""
+    if len(parts) == 1:
+        return parts[0]
+    padding, end = len(source_vocabulary(config)) - 1, len(target_vocabulary(config)) - 1
+    return Pairs(
+        _pad_and_stack([part.source for part in parts], padding),
+        _pad_and_stack([part.decoder_input for part in parts], end),
+        _pad_and_stack([part.targets for part in parts], end),
+        _pad_and_stack([part.mask for part in parts], 0),
+    )
+
+
+def batch(config: TranslationConfig, seed: int, order: int, step: int, size: int) -> Pairs:
+    """Return the training batch of one replica and step: new sources with their targets.
+
+    config: the settings of the task; the name of its class without "Config" is part of the random stream
+    seed: the seed of the replica
+    order: the seed of the batch order
+    step: the training step, counted from 0
+    size: rows in the batch
+    """
+    name = type(config).__name__.removesuffix("Config").lower()
+    rng = generator(seed, f"{name}/{order}/{step}")
+    if isinstance(config, DatesConfig):
+        formats = torch.randint(len(DATE_FORMATS), (size,), generator=rng)
+        return _draw_dates(config, 0, [list(DATE_FORMATS)[i] for i in formats], rng)
+    # All lengths are about equally frequent in every batch: systematic sampling with one random number.
+    share = (torch.arange(size) + torch.rand((), generator=rng)) / size
+    lengths = 1 + (share * config.longest).long().clamp_max(config.longest - 1)
+    return _draw_digits(config, lengths.tolist(), rng)
+
+
+def evaluation_digits(config: TranslationConfig, lengths: Sequence[int], count: int, seed: int = 0) -> Pairs:
+    """Return `count` sources of each length in the order of the lengths, equal for all models.
+
+    They are drawn independently of training; the shortest occur in training nevertheless, because there are few.
+    """
+    assert not isinstance(config, DatesConfig)
+    return _draw_digits(config, [n for n in lengths for _ in range(count)], generator(seed, "digits/asked"))
+
+
+def evaluation_dates(config: DatesConfig, count: int, seed: int = 0) -> Pairs:
+    """Return `count` held-out days in each format in the order of the formats, equal for all models."""
+    return _draw_dates(config, 1, [way for way in DATE_FORMATS for _ in range(count)], generator(seed, "dates/asked"))
+
+
+def _draw_digits(config: TranslationConfig, lengths: Sequence[int], rng: Generator) -> Pairs:
+    assert not isinstance(config, DatesConfig)
+    ids = torch.randint(config.symbols, (len(lengths), max(lengths)), generator=rng).tolist()
+    sources = [tuple(row[:length]) for row, length in zip(ids, lengths, strict=True)]
+    return build_pairs(config, sources, [target_digits(config, source) for source in sources])
+
+
+def _draw_dates(config: DatesConfig, part: int, formats: Sequence[str], rng: Generator) -> Pairs:
+    """Return random days in these formats. `part` is 0 for training days, 1 for held-out days."""
+    candidates, character_ids = split_days(config)[part], _character_ids(config)
+    chosen = [candidates[i] for i in torch.randint(len(candidates), (len(formats),), generator=rng).tolist()]
+    sources = [
+        [character_ids[0][each] for each in format_date(day, way)] for day, way in zip(chosen, formats, strict=True)
+    ]
+    return build_pairs(config, sources, [[character_ids[1][each] for each in day.isoformat()] for day in chosen])
+
+
+@lru_cache(maxsize=8)
+def _character_ids(config: DatesConfig) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the id of every character in sources, and in targets."""
+    source, target = source_vocabulary(config), target_vocabulary(config)
+    return {each: i for i, each in enumerate(source)}, {each: i for i, each in enumerate(target)}
+
+
+def _pad_rows(rows: IdRows, fill: int) -> Int[Tensor, "rows longest"]:
+    longest = max(len(row) for row in rows)
+    return torch.tensor([[*row, *[fill] * (longest - len(row))] for row in rows])
+
+
+def _pad_and_stack(parts: Sequence[Tensor], fill: int) -> Tensor:
+    longest = max(part.shape[-1] for part in parts)
+    return torch.stack([torch.nn.functional.pad(part, (0, longest - part.shape[-1]), value=fill) for part in parts])

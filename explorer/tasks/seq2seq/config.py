@@ -1,0 +1,79 @@
+"""Vocabularies of the sequence-to-sequence tasks, and conversion between text and ids. Needs no torch.
+
+Ids are indices in a vocabulary. A source has no <BOS> or <EOS>; <PAD> follows it in a batch with longer sources. A
+target starts after <BOS> and ends with <EOS>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from explorer.errors import InvalidSetting, shorten
+from explorer.tasks.seq2seq import dates, digits
+from explorer.tasks.seq2seq.dates import DatesConfig
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+
+TranslationConfig: TypeAlias = ReverseConfig | CopyConfig | DatesConfig
+PAD = "<PAD>"
+BOS = "<BOS>"
+EOS = "<EOS>"
+MAX_SOURCE_TOKENS = 50  # in a typed source
+_EXTRA_TOKENS = 5  # tokens that a model may generate beyond the length of a correct answer
+
+
+def source_vocabulary(config: TranslationConfig) -> tuple[str, ...]:
+    """Return the vocabulary of sources; its last token is <PAD>."""
+    return (*_symbols(config), PAD)
+
+
+def target_vocabulary(config: TranslationConfig) -> tuple[str, ...]:
+    """Return the vocabulary of targets; its last tokens are <BOS> and <EOS>."""
+    return (*(tuple("0123456789-") if isinstance(config, DatesConfig) else _symbols(config)), BOS, EOS)
+
+
+def source_ids(config: TranslationConfig, text: str) -> tuple[int, ...]:
+    """Return the ids of a typed source, which may be longer than in training, up to MAX_SOURCE_TOKENS tokens.
+
+    Text is lower-cased; spaces between digits are dropped. Raises InvalidSetting if the source is empty, too long or
+    contains unknown characters.
+    """
+    is_date = isinstance(config, DatesConfig)
+    text = (" " if is_date else "").join(text.lower().split())
+    symbols = _symbols(config)
+    expected = "a date in small letters, such as “3rd of march 1997”" if is_date else f"digits from 0 to {symbols[-1]}"
+    if not text:
+        raise InvalidSetting(f"The source is empty. Give {expected}.")
+    if unknown := next((each for each in text if each not in symbols), ""):
+        raise InvalidSetting(f"The source has “{shorten(unknown)}”, which the model never saw. Give {expected}.")
+    if len(text) > MAX_SOURCE_TOKENS:
+        raise InvalidSetting(f"The source has {len(text):,} tokens. Give at most {MAX_SOURCE_TOKENS}.")
+    return tuple(symbols.index(each) for each in text)
+
+
+def source_text(config: TranslationConfig, source: Sequence[int]) -> str:
+    """Return the text of a source without <PAD>."""
+    return "".join(token for token in (source_vocabulary(config)[i] for i in source) if token != PAD)
+
+
+def target_text(config: TranslationConfig, target: Sequence[int]) -> str:
+    """Return the text of a target up to its <EOS>, if it has one."""
+    tokens = [target_vocabulary(config)[i] for i in target]
+    return "".join(tokens[: tokens.index(EOS)] if EOS in tokens else tokens)
+
+
+def target_ids(config: TranslationConfig, source: Sequence[int]) -> tuple[int, ...] | None:
+    """Return the correct target of a source without <BOS> and <EOS>; None for a text that is not a date."""
+    if not isinstance(config, DatesConfig):
+        return digits.target_digits(config, tuple(source))
+    day = dates.parse_date(source_text(config, source)).day
+    return None if day is None else tuple("0123456789-".index(each) for each in day.isoformat())
+
+
+def max_answer_length(config: TranslationConfig, source_length: int) -> int:
+    """Return the most tokens that a model may generate, <EOS> included: a few more than a correct answer has."""
+    return (10 if isinstance(config, DatesConfig) else source_length) + 1 + _EXTRA_TOKENS
+
+
+def _symbols(config: TranslationConfig) -> tuple[str, ...]:
+    return dates.CHARACTERS if isinstance(config, DatesConfig) else tuple(digits.DIGITS[: config.symbols])

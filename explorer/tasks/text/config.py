@@ -1,0 +1,80 @@
+"""Settings of the text task: the corpus, the tokenizer, the rows, and what is held out.
+
+They are separate because forms, URLs and run keys need them before any text is read: `corpora.py` loads the texts and
+`rows.py` makes rows of tokens from them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from explorer.models.settings import setting
+
+VERSION = 1
+SHA256_PATTERN = "[0-9a-f]{64}"
+MIN_VOCABULARY = {"char": 0, "word": 2, "bpe": 3, "bytes": 256}  # smallest vocabulary that can be set
+SPLITS = {"blocks": ("end", "windows"), "sentences": ("sentences", "pairs"), "prefixes": ("sentences", "pairs")}
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """How a text becomes rows of tokens, and which targets are held out from training.
+
+    A row has `context` input tokens; the target of each is the token that follows it.
+
+    Rows: "blocks" are cut from the stream of all tokens, regardless of line ends. "sentences" are the lines of 5 to 30
+    words and more than 20 characters, each from its first token and padded. "prefixes" are the same lines, but every
+    target has its own row: the tokens before it, padding, and one prediction at the end.
+
+    Held out: "end" is the last part of the text. "windows" are blocks at random positions, which overlap with training
+    blocks (leakage). "sentences" are whole lines. "pairs" are single targets, whose neighbours are trained (leakage).
+    """
+
+    corpus: Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"] = setting(
+        "tinyshakespeare", "The text: Tiny Shakespeare, one that is made by a rule, or your own."
+    )
+    text: str = setting("", "SHA-256 of your own text; empty for every other corpus.", pattern=f"({SHA256_PATTERN})?")
+    size: int = setting(100_000, "Characters of a text that is made by a rule.", 1_000, 1_000_000)
+    corpus_seed: int = setting(0, "Seed of a text that is made by a rule.", 0, 2**31 - 1)
+    tokenizer: Literal["char", "word", "bpe", "bytes"] = setting(
+        "char", "What a token is: a character, a word, or a frequent piece of characters or of bytes (BPE)."
+    )
+    vocabulary: int = setting(500, "Tokens wished for; a text may give fewer. Characters are what they are.", 2, 20_000)
+    lower: bool = setting(False, "Whether capital letters become small ones.")
+    rows: Literal["blocks", "sentences", "prefixes"] = setting(
+        "blocks", "How the text is cut: blocks of its tokens, one line a row, or one prefix of a line a row."
+    )
+    context: int = setting(64, "Tokens that a row gives to read.", 1, 1_024)
+    split: Literal["end", "windows", "sentences", "pairs"] = setting(
+        "end", "What is held out: the end of the text, overlapping windows, whole lines, or single targets of lines."
+    )
+    held_out: float = setting(0.1, "Share that training never sees.", 0.01, 0.5)
+    split_seed: int = setting(0, "Seed of a split at random.", 0, 2**31 - 1)
+    batches: Literal["random", "contiguous"] = setting(
+        "random",
+        "Whether a batch goes on where the last one ended, so that a recurrent net may carry its state: truncated "
+        "back-propagation through time, as the gradient stays within a batch.",
+    )
+
+    def __post_init__(self) -> None:
+        if self.corpus == "own" and not re.fullmatch(SHA256_PATTERN, self.text):
+            raise ValueError("corpus = own needs text, the SHA-256 of your text (64 digits from 0 to f)")
+        if self.corpus != "own" and self.text:
+            raise ValueError(f"text goes with corpus = own only, not with corpus = {self.corpus}")
+        if self.vocabulary < MIN_VOCABULARY[self.tokenizer]:
+            raise ValueError(
+                f"vocabulary = {self.vocabulary} is too small for tokenizer = {self.tokenizer}, "
+                f"which needs at least {MIN_VOCABULARY[self.tokenizer]}"
+            )
+        if self.split not in SPLITS[self.rows]:
+            raise ValueError(
+                f"split = {self.split} does not go with rows = {self.rows}, "
+                f"which have split = {' or '.join(SPLITS[self.rows])}"
+            )
+        if self.batches == "contiguous" and (self.rows, self.split) != ("blocks", "end"):
+            raise ValueError(
+                f"batches = contiguous goes with rows = blocks and split = end only, "
+                f"not with rows = {self.rows} and split = {self.split}"
+            )

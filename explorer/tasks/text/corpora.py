@@ -1,0 +1,291 @@
+"""The corpora of the text task: Tiny Shakespeare, generated texts, and texts of visitors.
+
+Tiny Shakespeare is not in the repository: it is read from LINEAGE_DATA_DIR or from the cache, or downloaded once.
+Generated texts are determined by their size and seed. The text of a visitor stays in memory and is identified by its
+SHA-256. All functions are thread-safe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import re
+import sys
+import threading
+from collections import OrderedDict
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from explorer.environment import environment
+from explorer.errors import CorpusMissing, NeedsText, TextError, shorten
+from explorer.tasks.text.config import TextConfig
+
+TINYSHAKESPEARE = "tinyshakespeare.txt"
+TINYSHAKESPEARE_SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"
+TINYSHAKESPEARE_URL = "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt"
+MIN_CHARACTERS = 20  # of a visitor's text: enough for training and evaluation
+_MAX_STORED_BYTES = 100_000_000  # bytes of all texts of visitors together
+_ALTERNATIVES = "Or choose a corpus that is made here: toy, repeats, brackets."
+
+
+def load_text(config: TextConfig) -> str:
+    """Return the text of a configuration. Raises NeedsText or CorpusMissing if it is not available."""
+    if config.corpus == "own":
+        return _stored_text(config.text)
+    if config.corpus == "tinyshakespeare":
+        settings = environment()
+        return _load_tinyshakespeare(settings.data_dir, settings.cache)
+    return {"toy": toy_text, "repeats": repeats_text, "brackets": brackets_text}[config.corpus](
+        config.size, config.corpus_seed
+    )
+
+
+# Tiny Shakespeare
+
+
+@lru_cache(maxsize=1)
+def _load_tinyshakespeare(data_dir: Path | None, cache: Path) -> str:
+    path = data_dir / TINYSHAKESPEARE if data_dir else None
+    if path and path.exists():
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise CorpusMissing(f"{path} cannot be read: {error.strerror}. {_ALTERNATIVES}") from error
+        if hashlib.sha256(content).hexdigest() != TINYSHAKESPEARE_SHA256:
+            raise CorpusMissing(
+                f"{path}, found by LINEAGE_DATA_DIR, is not Tiny Shakespeare as it was published: "
+                f"its checksum is another one. Replace or delete it. {_ALTERNATIVES}"
+            )
+    else:
+        content = _download(cache)
+    return content.decode()
+
+
+def _download(cache: Path) -> bytes:
+    """Return Tiny Shakespeare from the cache, after downloading it if it is missing or damaged.
+
+    Raises CorpusMissing if the download fails.
+    """
+    import pooch  # type: ignore[import-untyped]  # slow to import and rarely needed
+
+    pooch.get_logger().setLevel("WARNING")
+    try:
+        file = pooch.retrieve(
+            TINYSHAKESPEARE_URL,
+            known_hash=f"sha256:{TINYSHAKESPEARE_SHA256}",
+            fname=TINYSHAKESPEARE,
+            path=cache,
+            downloader=pooch.HTTPDownloader(timeout=15),
+        )
+        return Path(file).read_bytes()
+    except ValueError as error:  # pooch raises it for a wrong checksum
+        problem = "the checksum of the downloaded file differs from the published one"
+        raise CorpusMissing(_format_missing(problem)) from error
+    except OSError as error:  # of the network (also everything that `requests` raises), or of the disk
+        raise CorpusMissing(_format_missing(f"the attempt failed ({type(error).__name__})")) from error
+
+
+def _format_missing(problem: str) -> str:
+    return (
+        f"Tiny Shakespeare is not on this machine and could not be downloaded: {problem}. "
+        f"Put {TINYSHAKESPEARE} into a folder and set LINEAGE_DATA_DIR to it. {_ALTERNATIVES}"
+    )
+
+
+def reset() -> None:
+    """Forget Tiny Shakespeare, so that the next use reads it again. The texts of visitors stay."""
+    _load_tinyshakespeare.cache_clear()
+
+
+# Generated texts: each function returns the first `size` characters of an endless text
+
+
+def toy_text(size: int, seed: int) -> str:
+    """Return `abca abca …`: after an "a", only a model with memory can predict "b" or the space. `seed` is ignored."""
+    return ("abca " * (size // 5 + 1))[:size]
+
+
+def repeats_text(size: int, seed: int) -> str:
+    """Return lines of three to eight random words, each repeated once, from a made-up vocabulary of 64 words.
+
+        bofi leka nupo; bofi leka nupo.
+
+    The first half is unpredictable. The second half is certain for a model that looks up what followed the same word
+    before (induction).
+    """
+    rng = random.Random(f"repeats/{seed}")
+    syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
+    words = rng.sample([first + second for first in syllables for second in syllables], 64)
+    lines: list[str] = []
+    length = 0
+    while length < size:
+        phrase = " ".join(rng.choices(words, k=rng.randint(3, 8)))
+        lines.append(f"{phrase}; {phrase}.\n")
+        length += len(lines[-1])
+    return "".join(lines)[:size]
+
+
+CLOSING_MARKS = {"(": ")", "[": "]", "{": "}", '"': '"'}
+MAX_DISTANCE = 60  # characters from an opening to its closing mark
+_MAX_DEPTH = 4  # levels of nesting
+
+
+def brackets_text(size: int, seed: int) -> str:
+    """Return random letters with nested brackets and quotes: each closing mark closes the last open one.
+
+        cab(ed [ac]b"ca e" d)e
+        a b{}bed
+
+    A bracket closes after 1 to 60 characters; all distances are equally likely for outermost brackets. A quote is never
+    directly inside a quote, so that `"` closes if the last open mark is a quote, and opens otherwise.
+    """
+    rng = random.Random(f"brackets/{seed}")
+    lines: list[str] = []
+    length = 0
+    while length < size:
+        group = _draw_bracket_group(rng.randrange(MAX_DISTANCE), "", 1, rng)
+        lines.append(f"{_draw_letters(rng.randint(1, 5), rng)}{group}{_draw_letters(rng.randint(1, 5), rng)}\n")
+        length += len(lines[-1])
+    return "".join(lines)[:size]
+
+
+def _draw_bracket_group(length: int, outer: str, depth: int, rng: random.Random) -> str:
+    """Return an opening mark, `length` characters (which may contain groups), and the closing mark.
+
+    length: characters between the marks
+    outer: the opening mark around this group, empty for an outermost one
+    depth: the nesting level of this group, from 1
+    rng: the random number generator
+    """
+    opening = rng.choice([mark for mark in CLOSING_MARKS if not mark == outer == '"'])
+    pieces = [opening]
+    while length:
+        if length >= 2 and depth < _MAX_DEPTH and rng.random() < 0.25:
+            pieces.append(_draw_bracket_group(rng.randrange(length - 1), opening, depth + 1, rng))
+        else:
+            pieces.append(_draw_letters(min(length, rng.randint(1, 5)), rng))
+        length -= len(pieces[-1])
+    return "".join(pieces) + CLOSING_MARKS[opening]
+
+
+def _draw_letters(count: int, rng: random.Random) -> str:
+    return "".join(rng.choices("abcde ", k=count))
+
+
+class ClosingMark(NamedTuple):
+    """The position of a closing mark, and its distance in characters from its opening mark."""
+
+    position: int
+    distance: int
+
+
+def find_closing_marks(text: str) -> list[ClosingMark]:
+    """Return all closing marks of a text made by `brackets_text`. The text must be complete: a piece lacks marks."""
+    marks: list[ClosingMark] = []
+    open_positions: list[int] = []
+    for match in re.finditer(r'[()\[\]{}"]', text):
+        mark, position = match.group(), match.start()
+        if open_positions and CLOSING_MARKS[text[open_positions[-1]]] == mark:
+            marks.append(ClosingMark(position, position - open_positions.pop()))
+        elif mark in CLOSING_MARKS:
+            open_positions.append(position)
+    return marks
+
+
+# Texts of visitors
+
+
+def validated_text(content: bytes | str, name: str = "") -> str:
+    """Return a pasted text, or an uploaded file with this name, as a corpus whose lines end with "\\n".
+
+    Control characters (such as page breaks) are dropped. Raises TextError if the text is not UTF-8, binary, too long or
+    too short.
+    """
+    source = f"“{shorten(name)}”" if name else "This text"
+    try:
+        size = len(content.encode() if isinstance(content, str) else content)
+        max_bytes = environment().most_corpus
+        if size > max_bytes:
+            raise TextError(
+                f"{source} has {size:,} bytes; at most {max_bytes:,} are read (LINEAGE_MOST_CORPUS). Cut it."
+            )
+        if isinstance(content, bytes):
+            if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+                raise TextError(f"{source} is in UTF-16; only UTF-8 is read. Save it as UTF-8.")
+            content = content.decode()
+    except UnicodeDecodeError as error:
+        raise TextError(
+            f"{source} is not in UTF-8: byte {error.start + 1:,} cannot be read. If it is a text, save it as UTF-8; "
+            "pictures, PDFs and other binary files cannot be learned from."
+        ) from None
+    except UnicodeEncodeError as error:  # half of a surrogate pair: some browsers cut pasted emoji like this
+        raise TextError(
+            f"{source} holds half a character at place {error.start + 1:,}. Delete it, or save the text as UTF-8."
+        ) from None
+    if "\0" in content:
+        raise TextError(
+            f"{source} holds zero bytes: it is a binary file, or in UTF-16. If it is a text, save it as UTF-8."
+        )
+    text = content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = re.sub(r"[\x01-\x08\x0b-\x1f\x7f-\x9f]", "", text)
+    if len(text) < MIN_CHARACTERS:
+        raise TextError(
+            f"{source} has {len(text)} character{'s' * (len(text) != 1)}; a part to learn from and a part to be asked "
+            f"about need at least {MIN_CHARACTERS}. Give more text."
+        )
+    return text
+
+
+class _TextStore:
+    """Texts by SHA-256. Above `max_bytes` in total, the least recently used texts are dropped."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._most, self._bytes = max_bytes, 0
+        self._texts: OrderedDict[str, str] = OrderedDict()  # the least recently used one first
+        self._lock = threading.Lock()
+
+    def add(self, sha: str, text: str) -> None:
+        with self._lock:
+            if sha not in self._texts:
+                self._bytes += sys.getsizeof(text)
+            self._texts[sha] = text
+            self._texts.move_to_end(sha)
+            while self._bytes > self._most and len(self._texts) > 1:
+                self._bytes -= sys.getsizeof(self._texts.popitem(last=False)[1])
+
+    def get(self, sha: str) -> str | None:
+        with self._lock:
+            if sha in self._texts:
+                self._texts.move_to_end(sha)
+            return self._texts.get(sha)
+
+    def drop(self, sha: str) -> None:
+        with self._lock:
+            if sha in self._texts:
+                self._bytes -= sys.getsizeof(self._texts.pop(sha))
+
+
+_own_texts = _TextStore(_MAX_STORED_BYTES)
+
+
+def store_text(text: str) -> str:
+    """Store a validated text of a visitor; return its SHA-256, which identifies it in a TextConfig."""
+    sha = hashlib.sha256(text.encode()).hexdigest()
+    _own_texts.add(sha, text)
+    return sha
+
+
+def drop_text(sha: str) -> None:
+    """Drop the text of a visitor."""
+    _own_texts.drop(sha)
+
+
+def _stored_text(sha: str) -> str:
+    text = _own_texts.get(sha)
+    if text is None:
+        raise NeedsText(
+            f"This needs your text, the one whose SHA-256 begins with {sha[:12]}: a visitor's own text is not kept for "
+            "long. Paste or upload the same text again, or choose another corpus."
+        )
+    return text

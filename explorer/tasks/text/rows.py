@@ -1,0 +1,446 @@
+"""Rows of tokens for language models, for training and for evaluation on held-out targets.
+
+    text_data(config).batch(seed, order, step, batch_size)      a training batch, determined by its arguments
+    text_data(config).held_out_batches()                        every held-out target once
+
+In every row, `targets` are `ids` shifted by one token. `TextData` has four subclasses, one for each kind of rows and
+split (see `TextConfig`): Blocks, Windows, Sentences, Prefixes.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int, Integer
+from numpy import ndarray
+from torch import Generator, Tensor
+
+from explorer.errors import TextError
+from explorer.seeds import generator
+from explorer.tasks.text import corpora, token_arrays
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.token_arrays import Once, Tokens
+
+_MAX_ORDER_BYTES = 2**27  # bytes of cached permutations of rows
+_MAX_FULL_BATCH_IDS = 30_000_000  # ids in a batch of all training targets
+
+
+class Batch(NamedTuple):
+    """Input rows and their targets."""
+
+    ids: Int[Tensor, "batch time"]
+    targets: Int[Tensor, "batch time"]
+    mask: Bool[Tensor, "batch time"] | None = None  # targets in the loss; None: all
+
+
+class TextData(ABC):
+    """A text as rows with a train/test split. Shared between trainings; all methods are thread-safe.
+
+    The `training_rows` rows of training contain each of its `training_targets` once (a random batch of blocks may start
+    between them); the same holds for the held-out part.
+    """
+
+    training_rows: int
+    training_targets: int
+    held_out_rows: int
+    held_out_targets: int
+    characters_per_token: float  # of held-out targets; bits per character = nats per token / this / ln 2
+    unknown_rate: float  # share of held-out targets that are the unknown token
+
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
+        self.config = config
+        self.tokenizer = tokens.tokenizer
+        self.vocabulary = len(tokens.tokenizer.tokens)
+        self.padding = tokens.tokenizer.padding or 0  # any token is fine where the loss is masked
+        self.characters = len(text)
+        self.tokens = sum(len(array) for name, array in tokens.arrays.items() if name in ("training", "held_out"))
+
+    @abstractmethod
+    def steps_per_pass(self, batch_size: int) -> int:
+        """Return the number of batches that contain as many targets as the training part."""
+
+    @abstractmethod
+    def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
+        """Return the training batch of a step (counted from 0); deterministic. Raises TextError if it is impossible.
+
+        `seed` is that of the replica, `order` that of the batches.
+        """
+
+    def resets_state(self, step: int, batch_size: int) -> bool:
+        """Return whether the recurrent state is reset: whether the rows do not continue those of the last step."""
+        return True
+
+    def held_out_batches(self, targets: int | None = None, rows: int = 256) -> Iterator[Batch]:
+        """Yield every held-out target once, or about `targets` of them in evenly spaced rows, `rows` in a batch."""
+        for indices in _evenly_spaced_rows(self.held_out_rows, self.held_out_targets, targets, rows):
+            yield self._held_out(indices)
+
+    def training_sample(self, targets: int, rows: int = 256) -> Iterator[Batch]:
+        """Yield about `targets` training targets in evenly spaced rows, always the same, for the training loss."""
+        for indices in _evenly_spaced_rows(self.training_rows, self.training_targets, targets, rows):
+            yield self._training(indices)
+
+    def held_out_contiguous(self, rows: int, length: int, targets: int | None = None) -> Iterator[Batch]:
+        """Yield the held-out part for a model that carries its recurrent state from batch to batch.
+
+        The part is cut into `rows` parallel rows, which are read `length` tokens at a time. Every held-out target
+        occurs once, or about `targets` of them from the start of each row. Raises ValueError for other kinds of rows.
+        """
+        raise ValueError(f"rows = {self.config.rows} with split = {self.config.split} cannot be read contiguously")
+
+    @abstractmethod
+    def full_training_batch(self) -> Batch:
+        """Return all training targets in one batch, for counting n-grams. Raises TextError if they are too many."""
+
+    @abstractmethod
+    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch: ...
+
+    @abstractmethod
+    def _training(self, rows: Int[ndarray, " rows"]) -> Batch: ...
+
+    def _unknown_share(self, targets: Integer[ndarray, " targets"]) -> float:
+        return 0.0 if self.tokenizer.unknown is None else float((targets == self.tokenizer.unknown).mean())
+
+
+class TokenStream:
+    """The tokens of a text in order. Target t is token t + 1."""
+
+    def __init__(self, ids: Integer[ndarray, " tokens"], padding: int) -> None:
+        self.ids, self.padding = ids, padding
+        self.targets = max(len(ids) - 1, 0)
+
+    def rows(self, starts: Int[ndarray, " rows"], length: int) -> Batch:
+        """Return rows of `length` targets that start at the positions `starts`."""
+        cut = torch.from_numpy(self.ids[starts[:, None] + np.arange(length + 1)].astype(np.int64))
+        return Batch(cut[:, :-1].contiguous(), cut[:, 1:].contiguous())
+
+    def rows_until(self, starts: Int[ndarray, " rows"], ends: Int[ndarray, " rows"], length: int) -> Batch:
+        """Return rows as `rows` does, padded and masked from the positions `ends` on."""
+        positions = starts[:, None] + np.arange(length)
+        inside = positions < ends[:, None]
+        if inside.all():
+            return self.rows(starts, length)
+        positions = np.where(inside, positions, 0)
+        ids = np.where(inside, self.ids[positions].astype(np.int64), self.padding)
+        targets = np.where(inside, self.ids[positions + 1].astype(np.int64), self.padding)
+        return Batch(torch.from_numpy(ids), torch.from_numpy(targets), torch.from_numpy(inside))
+
+    def rows_circular(self, starts: Int[ndarray, " rows"], length: int) -> Batch:
+        """Return rows as `rows` does from a circular stream: the first target follows the last one."""
+        positions = (starts[:, None] + np.arange(length)) % self.targets
+        ids, targets = self.ids[positions].astype(np.int64), self.ids[positions + 1].astype(np.int64)
+        return Batch(torch.from_numpy(ids), torch.from_numpy(targets))
+
+    def blocks(self, blocks: Int[ndarray, " rows"], length: int) -> Batch:
+        """Return some of the consecutive blocks of the stream, by index; the last block may be short."""
+        return self.rows_until(blocks * length, np.full(len(blocks), self.targets), length)
+
+
+class Blocks(TextData):
+    """Blocks of the stream; the end of the stream is held out."""
+
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
+        super().__init__(config, text, tokens)
+        self.tokens -= 1  # the held-out part repeats the last training token
+        self._training_stream = TokenStream(tokens.arrays["training"], self.padding)
+        self._held_out_stream = TokenStream(tokens.arrays["held_out"], self.padding)
+        context = config.context
+        self.training_targets, self.held_out_targets = self._training_stream.targets, self._held_out_stream.targets
+        _check_context(context, self.training_targets)
+        if not self.held_out_targets:
+            raise TextError(
+                f"The last {config.held_out:.0%} of this text hold no token to evaluate.",
+                "Give more text, hold out more of it, or choose smaller tokens.",
+            )
+        self.training_rows = math.ceil(self.training_targets / context)
+        self.held_out_rows = math.ceil(self.held_out_targets / context)
+        encoded_text = text.lower() if config.lower else text
+        self.characters_per_token = (
+            len(token_arrays.split_text(encoded_text, config.held_out)[1]) / self.held_out_targets
+        )
+        self.unknown_rate = self._unknown_share(self._held_out_stream.ids[1:])
+
+    def steps_per_pass(self, batch_size: int) -> int:
+        if self.config.batches == "contiguous":
+            row_length, piece_length = self._row_and_piece_length(batch_size)
+            return row_length // piece_length
+        return math.ceil(self.training_targets / (batch_size * self.config.context))
+
+    def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
+        if self.config.batches == "contiguous":
+            return self._next_pieces(seed, order, step, batch_size)
+        start_count = self.training_targets - self.config.context + 1
+        starts = torch.randint(start_count, (batch_size,), generator=generator(seed, f"rows/{order}/{step}"))
+        return self._training_stream.rows(starts.numpy(), self.config.context)
+
+    def resets_state(self, step: int, batch_size: int) -> bool:
+        return self.config.batches == "random" or step % self.steps_per_pass(batch_size) == 0
+
+    def _row_and_piece_length(self, batch_size: int) -> tuple[int, int]:
+        """Return the number of targets of each parallel row of a pass, and of the piece of it that one batch contains.
+
+        Raises TextError if the text is too short for the batch size.
+        """
+        row_length = self.training_targets // batch_size
+        if not row_length:
+            raise TextError(
+                f"A batch of {batch_size:,} contiguous rows needs as many training tokens; this text has "
+                f"{self.training_targets:,}.",
+                "Give more text, or a smaller batch.",
+            )
+        return row_length, min(self.config.context, row_length)
+
+    def _next_pieces(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
+        """Return the next piece of each parallel row. Every pass starts at a random position of the circular text."""
+        row_length, piece_length = self._row_and_piece_length(batch_size)
+        pass_index, index = divmod(step, row_length // piece_length)
+        row_length -= row_length % piece_length
+        first = torch.randint(self.training_targets, (), generator=generator(seed, f"lanes/{order}/{pass_index}"))
+        return self._training_stream.rows_circular(
+            int(first) + np.arange(batch_size) * row_length + index * piece_length, piece_length
+        )
+
+    def held_out_contiguous(self, rows: int, length: int, targets: int | None = None) -> Iterator[Batch]:
+        row_length = math.ceil(self.held_out_targets / rows)
+        starts = np.arange(rows) * row_length
+        ends = np.minimum(starts + row_length, self.held_out_targets)
+        read_length = row_length if targets is None else min(row_length, math.ceil(targets / rows))
+        for offset in range(0, read_length, length):
+            yield self._held_out_stream.rows_until(starts + offset, ends, length)
+
+    def full_training_batch(self) -> Batch:
+        return self._training_stream.rows(np.zeros(1, dtype=np.int64), self.training_targets)
+
+    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._held_out_stream.blocks(rows, self.config.context)
+
+    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._training_stream.blocks(rows, self.config.context)
+
+
+class Windows(TextData):
+    """Overlapping blocks, one at every position; random ones with about `held_out` of all targets are held out.
+
+    This split leaks: held-out windows are never drawn in training, but windows that start a token earlier or later are.
+    """
+
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
+        super().__init__(config, text, tokens)
+        context = config.context
+        self._stream = TokenStream(tokens.arrays["training"], self.padding)
+        _check_context(context + 1, self._stream.targets)  # one window for training, one for evaluation
+        windows = self._stream.targets - context + 1
+        self.held_out_rows = min(max(1, round(config.held_out * self._stream.targets / context)), windows - 1)
+        self.training_rows = windows - self.held_out_rows
+        shuffled = torch.randperm(windows, generator=Generator().manual_seed(config.split_seed))
+        self._held_out_starts = np.sort(shuffled[: self.held_out_rows].numpy())
+        # The number of training windows that start before each held-out window.
+        self._free_before = self._held_out_starts - np.arange(self.held_out_rows)
+        self.held_out_targets = self.held_out_rows * context
+        self.training_targets = self.training_rows * context
+        self.characters_per_token = len(text.lower() if config.lower else text) / self.tokens
+        self.unknown_rate = self._unknown_share(self._stream.ids)
+
+    def steps_per_pass(self, batch_size: int) -> int:
+        return math.ceil(self._stream.targets / (batch_size * self.config.context))
+
+    def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
+        rows = torch.randint(self.training_rows, (batch_size,), generator=generator(seed, f"rows/{order}/{step}"))
+        return self._training(rows.numpy())
+
+    def full_training_batch(self) -> Batch:
+        """Return the whole text: every held-out target is also in a training window."""
+        return self._stream.rows(np.zeros(1, dtype=np.int64), self._stream.targets)
+
+    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._stream.rows(self._held_out_starts[rows], self.config.context)
+
+    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._stream.rows(rows + np.searchsorted(self._free_before, rows, side="right"), self.config.context)
+
+
+class Sentences(TextData):
+    """Lines, each from its first token; whole lines or single targets are held out. Padding is masked.
+
+    A pair (line, position) stands for a target. Pairs are numbered line by line: first all targets of the first line.
+    """
+
+    def __init__(self, config: TextConfig, text: str, tokens: Tokens) -> None:
+        super().__init__(config, text, tokens)
+        self._ids, lengths = tokens.arrays["training"], tokens.arrays["lengths"].astype(np.int64)
+        firsts = np.cumsum(lengths) - lengths
+        has_target = lengths >= 2
+        # Of each line: the position of its first token, its number of tokens, its number of targets.
+        self._firsts, self._lengths = firsts[has_target], lengths[has_target]
+        if len(self._lengths) < 2:
+            raise TextError(
+                "Fewer than two lines of this text have two tokens: nothing can be held out.",
+                "Choose smaller tokens, rows = blocks, or another text.",
+            )
+        self._targets = np.minimum(self._lengths, config.context + 1) - 1
+        self._first_pairs = np.cumsum(self._targets) - self._targets
+        self._line_of_pair = np.repeat(np.arange(len(self._lengths), dtype=np.int32), self._targets)
+        # Of each pair: whether it is a training target, whether it is held out.
+        self._training_pairs = self._split()
+        self._held_out_pairs = ~self._training_pairs
+        self._training_rows, self._held_out_rows = (
+            self._rows_of(self._training_pairs),
+            self._rows_of(self._held_out_pairs),
+        )
+        self.training_rows, self.held_out_rows = len(self._training_rows), len(self._held_out_rows)
+        self.training_targets = int(self._training_pairs.sum())
+        self.held_out_targets = len(self._training_pairs) - self.training_targets
+        cached_orders = max(2, min(64, _MAX_ORDER_BYTES // (4 * self.training_rows)))
+        self._order_of_pass = lru_cache(cached_orders)(partial(_shuffle_rows, self.training_rows))
+        held_out_targets = self._last_context_positions(np.flatnonzero(self._held_out_pairs)) + 1
+        self.characters_per_token = (
+            int(tokens.arrays["characters"][held_out_targets].sum(dtype=np.int64)) / self.held_out_targets
+        )
+        self.unknown_rate = self._unknown_share(self._ids[held_out_targets])
+
+    def _split(self) -> Bool[ndarray, " pairs"]:
+        """Return the training pairs: the first ones after shuffling with `split_seed`, as in the assignment."""
+        whole_lines = self.config.split == "sentences"
+        count = len(self._targets) if whole_lines else len(self._line_of_pair)
+        shuffled = torch.randperm(count, generator=Generator().manual_seed(self.config.split_seed)).numpy()
+        training = np.zeros(count, dtype=bool)
+        training[shuffled[: min(max(1, int((1 - self.config.held_out) * count)), count - 1)]] = True
+        return training[self._line_of_pair] if whole_lines else training
+
+    def _lines_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " lines"]:
+        return np.flatnonzero(np.bincount(self._line_of_pair, weights=pairs)).astype(np.int32)
+
+    def _rows_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " rows"]:
+        """Return the rows that contain any of these pairs; here a row is a line."""
+        return self._lines_of(pairs)
+
+    def _last_context_positions(self, pairs: Int[ndarray, " pairs"]) -> Int[ndarray, " pairs"]:
+        """Return the positions of the last input token of each pair."""
+        lines = self._line_of_pair[pairs]
+        positions: Int[ndarray, " pairs"] = self._firsts[lines] + pairs - self._first_pairs[lines]
+        return positions
+
+    def steps_per_pass(self, batch_size: int) -> int:
+        return math.ceil(self.training_rows / batch_size)
+
+    def batch(self, seed: int, order: int, step: int, batch_size: int) -> Batch:
+        """Return a batch of a pass over all rows in random order; the last batch of a pass may be smaller."""
+        pass_index, index = divmod(step, self.steps_per_pass(batch_size))
+        order_of_rows = self._order_of_pass(seed, f"rows/{order}/{pass_index}")
+        return self._training(order_of_rows[index * batch_size : (index + 1) * batch_size])
+
+    def full_training_batch(self) -> Batch:
+        """Return all training lines, padded to the longest one. Raises TextError if they are too many."""
+        lines = self._lines_of(self._training_pairs)
+        width = int(self._targets[lines].max())
+        if len(lines) * width > _MAX_FULL_BATCH_IDS:
+            raise TextError(
+                f"{len(lines):,} lines of up to {width:,} tokens are too many for one batch.",
+                "Choose a shorter context, rows = blocks, or less text.",
+            )
+        return self._read_lines(lines, self._training_pairs, width)
+
+    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._read_lines(self._held_out_rows[rows], self._held_out_pairs, self.config.context)
+
+    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._read_lines(self._training_rows[rows], self._training_pairs, self.config.context)
+
+    def _read_lines(self, lines: Int[ndarray, " rows"], pair_mask: Bool[ndarray, " pairs"], width: int) -> Batch:
+        """Return lines of `width` tokens whose mask has the targets in `pair_mask`."""
+        offsets = np.arange(width + 1)
+        inside = offsets < self._lengths[lines][:, None]
+        positions = np.where(inside, self._firsts[lines][:, None] + offsets, 0)
+        ids = np.where(inside, self._ids[positions].astype(np.int64), self.padding)
+        has_target = inside[:, 1:]
+        pairs = np.where(has_target, self._first_pairs[lines][:, None] + offsets[:-1], 0)
+        return _to_batch(ids[:, :-1], ids[:, 1:], has_target & pair_mask[pairs])
+
+
+class Prefixes(Sentences):
+    """The same pairs, but each in its own row, as in the assignment.
+
+    A row has the tokens before the target and padding up to the full width; it is read out at its last position.
+    """
+
+    def _rows_of(self, pairs: Bool[ndarray, " pairs"]) -> Int[ndarray, " rows"]:
+        return np.flatnonzero(pairs).astype(np.int32)
+
+    def _held_out(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._read_pairs(self._held_out_rows[rows])
+
+    def _training(self, rows: Int[ndarray, " rows"]) -> Batch:
+        return self._read_pairs(self._training_rows[rows])
+
+    def _read_pairs(self, pairs: Int[ndarray, " rows"]) -> Batch:
+        firsts, lasts = self._firsts[self._line_of_pair[pairs]][:, None], self._last_context_positions(pairs)[:, None]
+        positions = firsts + np.arange(self.config.context)
+        ids = np.where(positions <= lasts, self._ids[np.minimum(positions, lasts)].astype(np.int64), self.padding)
+        targets = np.full(ids.shape, self.padding)
+        targets[:, -1] = self._ids[lasts[:, 0] + 1]
+        mask = np.zeros(ids.shape, dtype=bool)
+        mask[:, -1] = True
+        return _to_batch(ids, targets, mask)
+
+
+_data: Once[TextConfig, TextData] = Once(8)
+
+
+def text_data(config: TextConfig) -> TextData:
+    """Return the rows of a configuration, computed once. Raises TextError, NeedsText or CorpusMissing."""
+    return _data.get(config, lambda: _build_text_data(config))
+
+
+def reset() -> None:
+    """Forget the rows of every configuration."""
+    _data.reset()
+
+
+def drop_text_data(sha: str) -> None:
+    """Drop the text of a visitor whose session ended, its tokens and its rows."""
+    corpora.drop_text(sha)
+    token_arrays.drop_tokens(sha)
+    _data.drop_where(lambda config: config.text == sha)
+
+
+def _build_text_data(config: TextConfig) -> TextData:
+    text = corpora.load_text(config)
+    tokens = token_arrays.load_tokens(config, text)
+    if config.rows == "blocks":
+        return (Blocks if config.split == "end" else Windows)(config, text, tokens)
+    return (Sentences if config.rows == "sentences" else Prefixes)(config, text, tokens)
+
+
+def _to_batch(
+    ids: Int[ndarray, "batch time"], targets: Int[ndarray, "batch time"], mask: Bool[ndarray, "batch time"]
+) -> Batch:
+    return Batch(*(torch.from_numpy(np.ascontiguousarray(array)) for array in (ids, targets, mask)))
+
+
+def _shuffle_rows(rows: int, seed: int, purpose: str) -> Int[ndarray, " rows"]:
+    return (
+        torch.randperm(rows, generator=generator(seed, purpose)).numpy().astype(np.int32)
+    )  # small, because many are cached
+
+
+def _check_context(context: int, targets: int) -> None:
+    if targets < context:
+        raise TextError(
+            f"This text has {targets + 1:,} training tokens; rows with this context need at least {context + 1:,}.",
+            "Give a shorter context, or more text.",
+        )
+
+
+def _evenly_spaced_rows(
+    rows: int, targets: int, max_targets: int | None, batch_rows: int
+) -> Iterator[Int[ndarray, " batch"]]:
+    """Yield batches of row indices: all rows, or evenly spaced rows with about `max_targets` of the targets."""
+    count = rows if max_targets is None else min(rows, max(1, round(rows * max_targets / targets)))
+    for first in range(0, count, batch_rows):
+        yield np.arange(first, min(first + batch_rows, count)) * rows // count

@@ -1,0 +1,111 @@
+"""The interface between a task and the training loop: model, batches, loss and evaluation.
+
+`train.py` is the loop and knows no task. One objective trains all replicas of one run at once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import TaskConfig, task_row
+from explorer.training.config import RunConfig
+
+
+@dataclass(frozen=True)
+class RecordLayout:
+    """Names of the metrics, per-item answers and signals that runs of a task record."""
+
+    metrics: tuple[str, ...]
+    answers: dict[str, int] = field(default_factory=dict)  # with the number of parts of each
+    answer_max: float = 1.0  # highest possible answer: most are probabilities, some are losses
+    answers_at_end_only: bool = False  # before the last evaluation they are NaN
+    signals: tuple[str, ...] = ()
+    samples: bool = False
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """Metrics and per-item answers of several evaluations."""
+
+    metrics: dict[str, Float[ndarray, "evaluations replicas"]]
+    answers: dict[str, Float[ndarray, "evaluations replicas parts"]]
+
+
+class Objective(ABC):
+    """What the replicas of one run are trained on."""
+
+    tokenizer = ""  # of its text, as JSON
+
+    @abstractmethod
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        """`model` holds every replica, with a leading replica axis if there are several."""
+
+    @staticmethod
+    @abstractmethod
+    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        """Return the initialized model of one replica.
+
+        `vocabulary`: its size if a stored run knows it, so that a model can be loaded without its training data.
+        """
+
+    def fit_by_counting(self) -> tuple[Float[Tensor, " replicas"], float] | None:
+        """Fit a model that is counted and not trained in steps (n-gram).
+
+        Returns the loss over what was counted and the number of its tokens; None for every other model.
+        """
+        return None
+
+    @abstractmethod
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        """Return the loss of the batch of a step (counted from 0) in nats, with its graph, and the number of tokens
+        that one replica read in it."""
+
+    @abstractmethod
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        """Evaluate the model before this step; `full`: on all evaluation data, otherwise on a part of it."""
+
+    def generate_samples(self, step: int) -> tuple[str, ...]:
+        """Return text that each replica generates before this step, if the task has any."""
+        return ()
+
+    def is_finite(self, step: int) -> bool:
+        """Whether the outputs of the model before this step are finite."""
+        return True
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what is carried from batch to batch, for a checkpoint; each with a leading replica axis."""
+        return {}
+
+    @staticmethod
+    def state_template(config: RunConfig, model: nn.Module) -> dict[str, Tensor]:
+        """Return tensors with the names and shapes of `state`; none if every batch starts with a new state."""
+        return {}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027  # most carry nothing
+        """Continue from what `state` returned."""
+
+    @staticmethod
+    @abstractmethod
+    def compute_metrics(
+        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+    ) -> Measurements:
+        """Return the metrics of several evaluations, from what `evaluate` returned."""
+
+    @staticmethod
+    @abstractmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        """Return the names of what a run records."""
+
+
+def objective_class(task: TaskConfig) -> type[Objective]:
+    """Return the objective of a task."""
+    module, _, name = task_row(task).objective.partition(":")
+    found: type[Objective] = getattr(import_module(module), name)
+    return found

@@ -1,0 +1,74 @@
+"""The objective of sequence labelling: mean cross-entropy over all positions in the loss mask.
+
+The task defines its evaluation, in its `…_rows.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import model_for_task
+from explorer.tasks.sequence_labelling.config import LabellingConfig
+from explorer.tasks.sequence_labelling.rows import position_losses, stack_replicas
+from explorer.training.config import RunConfig
+from explorer.training.objective import Measurements, Objective, RecordLayout
+
+
+class LabellingObjective(Objective):
+    """Draws rows, and trains on the label of every position in the loss mask."""
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        self.config, self.model, self.task = config, model, labelling_task(config)
+        self.rows: Any = import_module(f"{type(self.task).__module__}_rows")
+
+    @staticmethod
+    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        task = labelling_task(config)
+        module, _, name = model_for_task(config.model).class_path.partition(":")
+        make = getattr(import_module(module), name)
+        model: nn.Module = make(config.model, len(task.vocabulary), len(task.labels), task.max_length, generator)
+        return model
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        config, task = self.config, self.task
+        each = [self.rows.batch(task, seed, config.order, step, config.batch_size) for seed in config.seeds]
+        drawn = stack_replicas(each, len(task.vocabulary) - 1)
+        counted = position_losses(self.model(drawn.ids), drawn.targets) * drawn.mask
+        read = (drawn.ids != len(task.vocabulary) - 1).sum()
+        return counted.sum(dim=(-2, -1)) / drawn.mask.sum(dim=(-2, -1)), float(read) / config.replicas
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        found: Mapping[str, Tensor] = self.rows.evaluate(self.task, self.model, self.config.replicas, full)
+        return found
+
+    @staticmethod
+    def compute_metrics(
+        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+    ) -> Measurements:
+        task = labelling_task(config)
+        metrics, parts = ({name: answers[name].numpy() for name in names} for names in (task.metrics, task.answers))
+        return Measurements(metrics, parts)
+
+    @staticmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        task = labelling_task(config)
+        return RecordLayout(
+            task.metrics,
+            answers=dict(task.answers),
+            answer_max=task.max_answer,
+            answers_at_end_only=True,
+            signals=("gradient_norm",),
+        )
+
+
+def labelling_task(config: RunConfig) -> LabellingConfig:
+    """Return the settings of a task whose models label every position."""
+    assert isinstance(config.task, LabellingConfig)
+    return config.task

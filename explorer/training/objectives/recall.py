@@ -1,0 +1,113 @@
+"""The objective of recall: predict the first symbol of a sequence after reading all of it.
+
+The evaluation uses new sequences: of the trained length at every evaluation, at the end also shorter and much longer
+ones. A model that is trained on few sequences is evaluated on these too, which shows memorization.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import model_for_task
+from explorer.models.recurrence import RecurrentClassifier
+from explorer.tasks.recall import RecallConfig, evaluation_lengths
+from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequences
+from explorer.training.config import RunConfig
+from explorer.training.objective import Measurements, Objective, RecordLayout
+
+EVALUATION_SEQUENCES = 256  # new sequences of each length
+_SYMBOLS_PER_FORWARD = 2**17  # of one replica
+
+
+class RecallObjective(Objective):
+    """Draws sequences, and trains on their first symbol."""
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        self.config, self.model, self.task = config, model, config.task_as(RecallConfig)
+
+    @staticmethod
+    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        module, _, name = model_for_task(config.model).class_path.partition(":")
+        task = config.task_as(RecallConfig)
+        model: nn.Module = getattr(import_module(module), name)(config.model, task.symbols, task.length, generator)
+        return model
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        config = self.config
+        drawn = [batch(self.task, seed, config.order, step, config.batch_size) for seed in config.seeds]
+        ids = torch.stack(drawn) if config.replicas > 1 else drawn[0]
+        return self._surprisal(ids).mean(dim=-1), float(drawn[0].numel())
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        task, replicas = self.task, self.config.replicas
+        ids = self._expand_to_replicas(evaluation_sequences(task, task.length, EVALUATION_SEQUENCES))
+        answers = {"accuracy": self.accuracy(ids), "loss": self._surprisal(ids).view(replicas, -1).mean(dim=-1)}
+        lengths = evaluation_lengths(task.length)
+        answers["by_length"] = self.by_length(lengths) if full else torch.full((replicas, len(lengths)), math.nan)
+        if task.sequences:
+            own = [fixed_sequences(task, seed) for seed in self.config.seeds]
+            answers["train_accuracy"] = self.accuracy(torch.stack(own) if replicas > 1 else own[0])
+        return answers
+
+    def accuracy(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, " replicas"]:
+        """Return the share of sequences whose first symbol is predicted."""
+        correct = [
+            self.model(part).argmax(dim=-1) == part[..., 0]
+            for part in torch.split(ids, max(1, _SYMBOLS_PER_FORWARD // ids.shape[-1]), dim=-2)
+        ]
+        return torch.cat(correct, dim=-1).float().mean(dim=-1).view(self.config.replicas)
+
+    def by_length(self, lengths: Sequence[int]) -> Float[Tensor, "replicas lengths"]:
+        """Return the accuracy on new sequences of each of these lengths."""
+        if not isinstance(self.model, RecurrentClassifier):
+            return torch.stack(
+                [
+                    self.accuracy(self._expand_to_replicas(evaluation_sequences(self.task, n, EVALUATION_SEQUENCES)))
+                    for n in lengths
+                ],
+                dim=-1,
+            )
+        # The state of a recurrent network does not depend on later symbols: the longest sequences contain the others.
+        ids, positions = (
+            self._expand_to_replicas(evaluation_sequences(self.task, max(lengths), EVALUATION_SEQUENCES)),
+            torch.tensor(lengths) - 1,
+        )
+        correct = [
+            self.model.prefix_logits(part).argmax(dim=-1)[..., positions] == part[..., :1]
+            for part in torch.split(ids, max(1, _SYMBOLS_PER_FORWARD // ids.shape[-1]), dim=-2)
+        ]
+        return torch.cat(correct, dim=-2).float().mean(dim=-2).view(self.config.replicas, -1)
+
+    def _expand_to_replicas(self, ids: Int[Tensor, "batch time"]) -> Int[Tensor, "*replicas batch time"]:
+        return ids.expand(self.config.replicas, *ids.shape) if self.config.replicas > 1 else ids
+
+    def _surprisal(self, ids: Int[Tensor, "*replicas batch time"]) -> Float[Tensor, "*replicas batch"]:
+        logits = self.model(ids)
+        surprisal = F.cross_entropy(logits.flatten(0, -2), ids[..., 0].flatten(), reduction="none")
+        return surprisal.view(ids.shape[:-1])
+
+    @staticmethod
+    def compute_metrics(
+        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+    ) -> Measurements:
+        metrics = {name: answers[name].numpy() for name in RecallObjective.layout(config).metrics}
+        return Measurements(metrics, {"by_length": answers["by_length"].numpy()})
+
+    @staticmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        task = config.task_as(RecallConfig)
+        own = ("train_accuracy",) if task.sequences else ()
+        return RecordLayout(
+            ("accuracy", "loss", *own),
+            answers={"by_length": len(evaluation_lengths(task.length))},
+            answers_at_end_only=True,
+            signals=("gradient_norm",),
+        )

@@ -1,0 +1,98 @@
+"""The objective of memorizing one string: all of it at every step, as one sequence that starts with a zero state.
+
+The loss is in nats per transition, over all transitions of the string. Training and evaluation data are the same,
+because the task is to memorize the string. Only the initialization and the sampled text are random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import model_for_task
+from explorer.generation.generate import TextGenerator
+from explorer.generation.sampling import Sampling, choose, gumbel_noise, noise_generator
+from explorer.models.language import State
+from explorer.models.recurrence import RecurrentStringModel
+from explorer.tasks.string import StringConfig
+from explorer.training.config import RunConfig
+from explorer.training.objective import Measurements, Objective, RecordLayout
+
+METRICS = ("loss", "accuracy")
+
+
+class StringObjective(Objective):
+    """Trains on one string."""
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        self.config, self.model, self.task = config, cast(RecurrentStringModel, model), config.task_as(StringConfig)
+        ids = torch.tensor([self.task.ids])
+        self._ids = ids.expand(config.replicas, *ids.shape) if config.replicas > 1 else ids
+
+    @staticmethod
+    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        module, _, name = model_for_task(config.model).class_path.partition(":")
+        symbols = len(config.task_as(StringConfig).vocabulary)
+        model: nn.Module = getattr(import_module(module), name)(config.model, symbols, generator)
+        return model
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        surprisal, _ = self._surprisal_and_hits()
+        return surprisal.mean(dim=(-2, -1)), float(self.task.transitions)
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        surprisal, correct = self._surprisal_and_hits()
+        answers = {"loss": surprisal, "accuracy": correct.float()}
+        return {name: each.mean(dim=(-2, -1)).view(self.config.replicas) for name, each in answers.items()}
+
+    def _surprisal_and_hits(self) -> tuple[Float[Tensor, "*replicas 1 transitions"], Tensor]:
+        """Return -log p of every next character, and whether it is the most probable one."""
+        logits, targets = self.model(self._ids[..., :-1]), self._ids[..., 1:]
+        surprisal = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), reduction="none").view(targets.shape)
+        return surprisal, logits.argmax(dim=-1) == targets
+
+    @torch.inference_mode()
+    def generate_samples(self, step: int) -> tuple[str, ...]:
+        """Generate text after the string's first character, at the end only, for all seeds at once."""
+        config, vocabulary = self.config, self.task.vocabulary
+        if not config.sample:
+            return ()
+        if step < config.steps:
+            return ("",) * config.replicas
+        noise = torch.stack(
+            [gumbel_noise(noise_generator(seed, 0), config.sample, len(vocabulary)) for seed in config.seeds]
+        )
+        ids, state = self._ids[..., :1], State()
+        generated: list[Int[Tensor, "*replicas 1 1"]] = []
+        for noise_at_step in noise.unbind(1):
+            features, state = self.model.features(ids, state)
+            ids = choose(self.model.readout(features), noise_at_step.view(*ids.shape, -1), Sampling())
+            generated.append(ids)
+        rows = torch.cat(generated, dim=-1).view(config.replicas, -1).tolist()
+        return tuple("".join(vocabulary[id] for id in row) for row in rows)
+
+    @staticmethod
+    def compute_metrics(
+        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+    ) -> Measurements:
+        return Measurements({name: answers[name].numpy() for name in METRICS}, {})
+
+    @staticmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        return RecordLayout(METRICS, signals=("gradient_norm",), samples=config.sample > 0)
+
+
+def string_generator(model: nn.Module) -> TextGenerator:
+    """Return a generator that reads as the replica was trained: with its state, or only the last character."""
+    return (
+        TextGenerator(model)
+        if cast(RecurrentStringModel, model).recurrent
+        else TextGenerator(model, context=1, padding=0)
+    )

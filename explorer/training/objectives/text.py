@@ -1,0 +1,150 @@
+"""The objective of language modelling: every position of a row predicts its next token.
+
+The loss is in nats per token. Each held-out row is read with a new state, except by a recurrent network that was
+trained with carried state: it carries its state from row to row, as in training.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import model_for_task
+from explorer.errors import InvalidSetting
+from explorer.generation.generate import TextGenerator, generate_ids, prompt_ids
+from explorer.generation.sampling import Sampling
+from explorer.models.configs import NgramTextConfig
+from explorer.models.language import State
+from explorer.models.layers import learning, replica
+from explorer.models.ngram import Ngram
+from explorer.seeds import generator
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import Batch, text_data
+from explorer.training.config import RunConfig
+from explorer.training.objective import Measurements, Objective, RecordLayout
+from explorer.training.scoring import mean_loss, mean_surprisal, stack_batches
+
+METRICS = ("val_loss", "val_loss_part", "train_loss", "perplexity", "bits_per_char")
+CONTIGUOUS_ROWS = (
+    16  # into which held-out text is divided for reading with carried state; each starts with a zero state
+)
+
+
+class TextObjective(Objective):
+    """Draws rows of tokens, and carries the state of a recurrent network from batch to batch."""
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        self.config, self.model = config, model
+        self.data = text_data(config.task_as(TextConfig))
+        self.tokenizer = self.data.tokenizer.to_json()
+        self._state: State = ()
+
+    @staticmethod
+    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        if isinstance(config.model, NgramTextConfig) and config.task_as(TextConfig).rows == "prefixes":
+            raise InvalidSetting("An n-gram reads lines, not padded prefixes. Choose rows = sentences: the same pairs.")
+        if isinstance(config.model, NgramTextConfig) and config.replicas > 1:
+            raise InvalidSetting("Counting knows no chance: every seed gives the same n-gram. Give replicas = 1.")
+        module, _, name = model_for_task(config.model).class_path.partition(":")
+        vocabulary = text_data(config.task_as(TextConfig)).vocabulary if vocabulary is None else vocabulary
+        model: nn.Module = getattr(import_module(module), name)(
+            config.model, vocabulary, config.task_as(TextConfig).context, generator
+        )
+        return model
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        config, size = self.config, self.config.batch_size
+        batch = stack_batches([self.data.batch(seed, config.order, step, size) for seed in config.seeds])
+        carries = config.task_as(TextConfig).batches == "contiguous"
+        if carries and self.data.resets_state(step, size):
+            self._state = ()
+        with learning([generator(seed, f"dropout/{config.order}/{step}") for seed in config.seeds]):
+            features, state = self.model.features(batch.ids, self._state)  # type: ignore[operator]  # a LanguageModel
+            self._state = tuple(part.detach() for part in state) if carries else ()
+            losses = mean_surprisal(self.model, features, batch)
+        return losses, float(batch.ids.numel() // config.replicas)
+
+    def fit_by_counting(self) -> tuple[Float[Tensor, " replicas"], float] | None:
+        if not isinstance(self.model, Ngram):
+            return None
+        batch = self.data.full_training_batch()
+        self.model.fit(*batch)
+        return self._loss([batch]).float(), float(batch.ids.numel())
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        size, carries = self.config.evaluation_size, self.config.task_as(TextConfig).batches == "contiguous"
+        part = self._loss(self._held_out(size or None), carries)
+        val = part
+        if size:
+            val = self._loss(self._held_out(None), carries) if full else torch.full_like(part, math.nan)
+        return {
+            "val_loss": val,
+            "val_loss_part": part,
+            "train_loss": self._loss(
+                self.data.training_sample(size or 65_536)
+            ),  # rows from all over the text, each with a new state
+            "perplexity": val.exp(),
+            "bits_per_char": val / self.data.characters_per_token / math.log(2),
+        }
+
+    def generate_samples(self, step: int) -> tuple[str, ...]:
+        config, task = self.config, self.config.task_as(TextConfig)
+        if not config.sample:
+            return ()
+        tokenizer = self.data.tokenizer
+        prompt, _ = prompt_ids(tokenizer, "\n")
+        models = [self.model] if config.replicas == 1 else [replica(self.model, r) for r in range(config.replicas)]
+        texts = [
+            generate_ids(TextGenerator.for_task(model, task, tokenizer), prompt, config.sample, Sampling(seed=seed))[0]
+            for model, seed in zip(models, config.seeds, strict=True)
+        ]
+        return tuple(tokenizer.decode(text.tolist()) for text in texts)
+
+    def state(self) -> dict[str, Tensor]:
+        return _state_tensors(self._state, self.config.replicas)
+
+    @staticmethod
+    @torch.inference_mode()
+    def state_template(config: RunConfig, model: nn.Module) -> dict[str, Tensor]:
+        if config.task_as(TextConfig).batches != "contiguous":
+            return {}
+        replicas = (config.replicas,) if config.replicas > 1 else ()
+        ids = torch.zeros(*replicas, config.batch_size, 1, dtype=torch.int64)
+        return _state_tensors(model.features(ids)[1], config.replicas)  # type: ignore[operator]  # a LanguageModel
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        count = sum(name.startswith("carried.") for name in state)
+        parts = [state[f"carried.{i}"] for i in range(count)]
+        self._state = tuple(parts if self.config.replicas > 1 else (part[0] for part in parts))
+
+    @staticmethod
+    def compute_metrics(
+        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+    ) -> Measurements:
+        return Measurements({name: answers[name].numpy() for name in METRICS}, {})
+
+    @staticmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        trained = not isinstance(config.model, NgramTextConfig)
+        return RecordLayout(METRICS, signals=("gradient_norm",) if trained else (), samples=config.sample > 0)
+
+    def _held_out(self, targets: int | None) -> Iterator[Batch]:
+        """Return held-out rows in the order in which the model reads them."""
+        if self.config.task_as(TextConfig).batches == "contiguous":
+            return self.data.held_out_contiguous(CONTIGUOUS_ROWS, self.config.task_as(TextConfig).context, targets)
+        return self.data.held_out_batches(targets)
+
+    def _loss(self, batches: Iterable[Batch], carries: bool = False) -> Float[Tensor, " replicas"]:
+        return mean_loss(self.model, batches, self.config.replicas, carries)
+
+
+def _state_tensors(state: State, replicas: int) -> dict[str, Tensor]:
+    """Return the parts of a carried state by name, each with a leading replica axis."""
+    rows = state if replicas > 1 else tuple(part[None] for part in state)
+    return {f"carried.{i}": part.clone() for i, part in enumerate(rows)}

@@ -1,0 +1,115 @@
+"""The objective of translation: predict every target token from the correct ones before it (teacher forcing).
+
+The evaluation uses new sources only. Its exact match is the share of greedy decodings that are correct in every token,
+<EOS> included.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from importlib import import_module
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from explorer.catalogue import model_for_task
+from explorer.errors import InvalidSetting
+from explorer.generation.seq2seq_decoding import grade_targets, surprisal
+from explorer.models.configs import TransformerEncoderDecoderConfig
+from explorer.tasks.seq2seq.batches import batch, evaluation_dates, evaluation_digits, stack_replicas
+from explorer.tasks.seq2seq.config import (
+    MAX_SOURCE_TOKENS,
+    TranslationConfig,
+    max_answer_length,
+    source_vocabulary,
+    target_vocabulary,
+)
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig, evaluation_lengths
+from explorer.training.config import RunConfig
+from explorer.training.objective import Measurements, Objective, RecordLayout
+
+PER_LENGTH, PER_WAY = 100, 25  # sources of each length or spelling in the last evaluation
+FEW_SOURCES = 8  # in the others
+METRICS = ("exact", "loss")
+_ROWS_PER_FORWARD = 500  # of one replica
+
+
+class TranslationObjective(Objective):
+    """Draws sources, and trains on every token of their targets."""
+
+    def __init__(self, config: RunConfig, model: nn.Module) -> None:
+        self.config, self.model, self.task = config, model, _translation_task(config)
+
+    @staticmethod
+    def build_model(config: RunConfig, generator: Generator, vocabulary: int | None = None) -> nn.Module:
+        task = _translation_task(config)
+        most = max_answer_length(task, MAX_SOURCE_TOKENS)
+        if isinstance(config.model, TransformerEncoderDecoderConfig) and config.model.places < most:
+            raise InvalidSetting(
+                f"places = {config.model.places} is not enough: a target may have {most} tokens. Give at least {most}."
+            )
+        module, _, name = model_for_task(config.model).class_path.partition(":")
+        sources, targets = len(source_vocabulary(task)), len(target_vocabulary(task))
+        model: nn.Module = getattr(import_module(module), name)(config.model, sources, targets, sources - 1, generator)
+        return model
+
+    def losses(self, step: int) -> tuple[Float[Tensor, "*replicas"], float]:
+        config = self.config
+        drawn = stack_replicas(
+            self.task, [batch(self.task, seed, config.order, step, config.batch_size) for seed in config.seeds]
+        )
+        read = (drawn.source != len(source_vocabulary(self.task)) - 1).sum() + drawn.mask.sum()
+        losses = surprisal(self.model(drawn.source, drawn.decoder_input), drawn.targets) * drawn.mask
+        return losses.sum(dim=(-2, -1)) / drawn.mask.sum(dim=(-2, -1)), float(read) / config.replicas
+
+    @torch.inference_mode()
+    def evaluate(self, step: int, full: bool) -> Mapping[str, Float[Tensor, "replicas ..."]]:
+        task, (name, parts, trained) = self.task, _answer_parts(self.task)
+        if isinstance(task, DatesConfig):
+            sources = evaluation_dates(task, PER_WAY if full else FEW_SOURCES)
+        else:
+            parts = parts if full else trained
+            sources = evaluation_digits(task, evaluation_lengths(task)[:parts], PER_LENGTH if full else FEW_SOURCES)
+        replicas = self.config.replicas
+        grades = [
+            grade_targets(
+                self.model,  # type: ignore[arg-type]  # a Translator
+                stack_replicas(task, [sources.slice_rows(first, first + _ROWS_PER_FORWARD)] * replicas),
+            )
+            for first in range(0, len(sources.source), _ROWS_PER_FORWARD)
+        ]
+        correct, losses = (torch.cat(each, dim=-1).view(replicas, -1) for each in zip(*grades, strict=True))
+        trained_rows = correct.shape[-1] // parts * trained  # the mean leaves out the other lengths
+        exact_by_part = correct.view(replicas, parts, -1).mean(dim=-1)
+        return {
+            "exact": correct[:, :trained_rows].mean(dim=-1),
+            "loss": losses[:, :trained_rows].sum(dim=-1) / sources.mask[:trained_rows].sum(),
+            name: exact_by_part if full else torch.full((replicas, _answer_parts(task)[1]), math.nan),
+        }
+
+    @staticmethod
+    def compute_metrics(
+        answers: Mapping[str, Float[Tensor, "evaluations replicas ..."]], config: RunConfig
+    ) -> Measurements:
+        name, *_ = _answer_parts(_translation_task(config))
+        return Measurements({each: answers[each].numpy() for each in METRICS}, {name: answers[name].numpy()})
+
+    @staticmethod
+    def layout(config: RunConfig) -> RecordLayout:
+        name, parts, _ = _answer_parts(_translation_task(config))
+        return RecordLayout(METRICS, answers={name: parts}, answers_at_end_only=True, signals=("gradient_norm",))
+
+
+def _translation_task(config: RunConfig) -> TranslationConfig:
+    assert isinstance(config.task, ReverseConfig | CopyConfig | DatesConfig)
+    return config.task
+
+
+def _answer_parts(task: TranslationConfig) -> tuple[str, int, int]:
+    """Return the name of the last evaluation's exact match by part, the number of parts, and of the trained ones."""
+    if isinstance(task, DatesConfig):
+        return "by_way", len(DATE_FORMATS), len(DATE_FORMATS)
+    return "by_length", len(evaluation_lengths(task)), task.longest

@@ -1,0 +1,139 @@
+"""The card of a classroom above its page: the question for students, all predictions for the teacher."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+import segno
+import streamlit as st
+
+from explorer.catalogue import page_title
+from explorer.ui.classroom.lesson_card import draw_step_text, go_to_page
+from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
+from explorer.ui.state.session import shared_url_params
+from explorer.ui.state.visitor import current_visitor
+from explorer.web import classroom_store, lesson_results
+from explorer.web.classroom_store import Classroom, ClassroomQuestion, UnknownClassroom
+
+_classroom = register("classroom")
+_SHOWN = "lineage.class"  # the code of this tab's classroom, and the number of the question that it shows
+KEY = "class"
+
+
+def start_lesson_in_class(name: str, number: int) -> None:
+    """Show a step of a lesson to this visitor's class."""
+    _, step = lesson_results.find_step(name, number)
+    show_question_to_class(ClassroomQuestion(step.page, step.state, (), step.question, name, number))
+
+
+def show_question_to_class(shown: ClassroomQuestion) -> None:
+    """Show a question to this visitor's class, which is started if needed, and open its page."""
+    _open_classroom(classroom_store.show_question(current_visitor().id, shown))
+
+
+def _open_classroom(classroom: Classroom) -> None:
+    """Open the page that the class sees now."""
+    shown = classroom.shown
+    st.session_state[_SHOWN] = (classroom.code, classroom.number)
+    presentation = {name: text for name, text in shared_url_params().items() if name == "screen"}
+    locked = {"lock": ",".join(shown.locked)} if shown.locked and not classroom.is_led_by(current_visitor()) else {}
+    go_to_page(shown.page, {**shown.state, **locked, **presentation, "class": classroom.code})
+
+
+def enter_classroom(code: str) -> None:
+    """Join a class. Raises UnknownClassroom."""
+    _open_classroom(classroom_store.find_classroom(code))
+
+
+def current_classroom(page: str) -> Classroom | None:
+    """Return the classroom that the URL names, or None; open its page if the tab shows another one."""
+    code = shared_url_params().get("class")
+    if code is None:
+        return None
+    try:
+        classroom = classroom_store.find_classroom(code)
+    except UnknownClassroom as error:
+        if st.session_state.get(_SHOWN, ("", 0))[0] == code:
+            show_problems(["The class has ended, and whatever was answered in it is gone. The page stays with you."])
+        else:
+            show_problems([str(error)])
+        return None
+    if st.session_state.get(_SHOWN) != (classroom.code, classroom.number) or page != classroom.shown.page:
+        _open_classroom(classroom)
+    return classroom
+
+
+def draw_return_button() -> None:
+    """Draw a button that returns to the class if the visitor has left its page."""
+    if "class" in shared_url_params():
+        return  # the class has ended, which was reported already
+    code, _ = st.session_state.get(_SHOWN, ("", 0))
+    if not code:
+        return
+    try:
+        classroom = classroom_store.find_classroom(code)
+    except UnknownClassroom:
+        del st.session_state[_SHOWN]
+        return
+    if st.button(f"Back to class {classroom.code}", icon=":material/groups:", key="class.back"):
+        _open_classroom(classroom)
+
+
+def draw_classroom_card(classroom: Classroom) -> bool:
+    """Draw the card; return whether the page may be shown below it."""
+    shown, teaches = classroom.shown, classroom.is_led_by(current_visitor())
+    with st.container(border=True, key="class-card"):
+        if shown.lesson:
+            lesson, step = lesson_results.find_step(shown.lesson, shown.step)
+            with st.container(width=EXPLANATION):
+                st.markdown(f"{lesson.title} · step {shown.step} of {len(lesson.steps)}")
+                draw_step_text(step, alone=not classroom.open)
+        elif not classroom.open:
+            st.title(page_title(shown.page), anchor=False)
+        _handle_events(classroom)
+        _classroom(data=_component_data(classroom, teaches), key=KEY, **event_callbacks(KEY, "moved", "next"))
+    if not classroom.open:
+        empty_panel(f"{page_title(shown.page)} opens here with the answer.", 200)
+    return classroom.open
+
+
+def _handle_events(classroom: Classroom) -> None:
+    """Show another step of the lesson if the teacher requested it."""
+    pop_event(KEY, "moved")  # the event only requests this run of the page
+    offset = pop_event(KEY, "next")
+    if offset in (-1, 1) and classroom.is_led_by(current_visitor()) and classroom.shown.lesson:
+        number = classroom.shown.step + offset
+        if 1 <= number <= len(lesson_results.all_lessons()[classroom.shown.lesson].steps):
+            start_lesson_in_class(classroom.shown.lesson, number)
+
+
+def _component_data(classroom: Classroom, teaches: bool) -> dict[str, object]:
+    shown = classroom.shown
+    step_count = len(lesson_results.all_lessons()[shown.lesson].steps) if shown.lesson else 0
+    url = _classroom_url(classroom.code)
+    return {
+        "code": classroom.code,
+        "number": classroom.number,
+        "open": classroom.open,
+        "teaches": teaches,
+        "question": lesson_results.question_data(shown.question) if shown.question else None,
+        "lesson": {"step": shown.step, "steps": step_count} if shown.lesson else None,
+        "address": url if teaches else None,
+        "qr": _qr_code(url) if teaches else None,
+    }
+
+
+def _classroom_url(code: str) -> str:
+    """Return the URL of a classroom, short enough to be typed."""
+    parts = urlsplit(st.context.url or "http://localhost")
+    return f"{parts.scheme}://{parts.netloc}/?class={code}"
+
+
+@lru_cache(maxsize=256)
+def _qr_code(url: str) -> dict[str, object]:
+    """Return a QR code as one SVG path, one unit per module, with the required quiet zone of four modules."""
+    modules = segno.make(url, error="m", micro=False).matrix
+    dark = [f"M{x + 4} {y + 4}h1v1h-1z" for y, row in enumerate(modules) for x, module in enumerate(row) if module]
+    return {"size": len(modules) + 8, "path": "".join(dark)}

@@ -1,0 +1,45 @@
+"""Hide controls of a page from a class, by the URL parameter `lock=KEY,KEY`.
+
+This is no protection: without the parameter the page shows all controls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import streamlit as st
+
+from explorer.errors import shorten
+from explorer.ui.state.session import shared_url_params
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
+MAX_NAMES = 60  # names
+
+
+def hidden_control_names() -> tuple[str, ...]:
+    """Return the names of the controls that the URL hides, as used in CSS classes."""
+    return tuple(name for name in shared_url_params().get("lock", "").split(",")[:MAX_NAMES] if _NAME.fullmatch(name))
+
+
+def hide_controls(names: Iterable[str]) -> None:
+    """Hide these controls by CSS; Streamlit gives each keyed element the class st-key-KEY."""
+    rules = ", ".join(f".st-key-{name}" for name in names)
+    if rules:
+        st.html(f"<style>{rules} {{ display: none !important; }}</style>")
+
+
+def control_key(key: str) -> str:
+    """Return a widget's key as Streamlit writes it in CSS classes."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", key)
+
+
+def unknown_control_messages(names: Iterable[str]) -> list[str]:
+    """Return a message for each name in the URL that is not a control of the page just drawn."""
+    keys = {control_key(str(key)) for key in st.session_state}
+    requested = [name for name in shared_url_params().get("lock", "").split(",") if name]
+    invalid = [name for name in requested if name not in names]
+    return [
+        f"There is no control “{shorten(name)}” on this page to hide; that part of the address was left out."
+        for name in [*invalid, *(name for name in names if name not in keys)]
+    ]

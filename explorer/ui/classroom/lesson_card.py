@@ -1,0 +1,234 @@
+"""The card of a lesson above its page: text, prediction, measured result and explanation."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from explorer.catalogue import PAGES
+from explorer.errors import InvalidSetting, LineageError
+from explorer.lessons.grading import Answer
+from explorer.lessons.lesson import Lesson, Step
+from explorer.ui.components.base import register
+from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
+from explorer.ui.state.session import shared_url_params
+from explorer.ui.state.visitor import current_visitor
+from explorer.web import lesson_results, prediction_store
+from explorer.web.background import submit
+
+_lesson_answer = register("lesson_answer")
+ANSWER_HEIGHT = 250  # pixels reserved for the result while it is measured
+_STEP_CHANGE = "lineage.lesson"  # previous step, opened step, end of the time in which the previous is ignored
+_NO_STEP = (None, None)  # the list of all lessons
+_STALE_SECONDS = 1.0  # seconds after the new step is drawn
+
+
+def open_step(name: str, number: int, **more_params: str) -> None:
+    """Open the page of a lesson step in its state; `more_params` are added to the URL."""
+    _, step = lesson_results.find_step(name, number)
+    current, target = (shared_url_params().get("lesson"), shared_url_params().get("part")), (name, str(number))
+    if current != target:
+        st.session_state[_STEP_CHANGE] = current, target, math.inf
+    go_to_page(step.page, {**step.state, "lesson": name, "part": str(number), **_presentation_params(), **more_params})
+
+
+def _leave_lesson() -> None:
+    """Open the list of all lessons."""
+    st.session_state[_STEP_CHANGE] = (
+        (shared_url_params().get("lesson"), shared_url_params().get("part")),
+        _NO_STEP,
+        math.inf,
+    )
+    st.switch_page("lessons.py", query_params=_presentation_params())
+
+
+def go_to_page(page: str, params: Mapping[str, str]) -> None:
+    """Open a page with these URL parameters."""
+    st.switch_page(next(row.file for row in PAGES if row.address == page), query_params=dict(params))
+
+
+def _presentation_params() -> dict[str, str]:
+    return {name: text for name, text in shared_url_params().items() if name == "screen"}
+
+
+def current_lesson_step() -> tuple[Lesson, int] | None:
+    """Return the lesson and the step number that the URL names; show a warning if they are invalid."""
+    params = shared_url_params()
+    _ignore_stale_step((params.get("lesson"), params.get("part")))
+    if "lesson" not in params:
+        return None
+    try:
+        number = params.get("part", "1")
+        if not number.isdecimal() or len(number) > 4:
+            raise InvalidSetting("The step of a lesson is a whole number from 1 on; the lesson was left out.")
+        lesson, _ = lesson_results.find_step(params["lesson"], int(number))
+        return lesson, int(number)
+    except LineageError as error:
+        show_problems([str(error)])
+        return None
+
+
+def _ignore_stale_step(requested: tuple[str | None, str | None]) -> None:
+    """Redirect to the opened step if a waiting fragment of the old page requests the step that was just left."""
+    left, opened, deadline = st.session_state.get(_STEP_CHANGE, (None, None, 0.0))
+    if requested == opened:
+        st.session_state[_STEP_CHANGE] = left, opened, min(deadline, time.monotonic() + _STALE_SECONDS)
+    elif requested == left != _NO_STEP and time.monotonic() < deadline:
+        if opened == _NO_STEP:
+            st.switch_page("lessons.py", query_params=_presentation_params())
+        else:
+            open_step(opened[0], int(opened[1]))
+
+
+def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
+    """Draw the card; return whether the page may be shown, which would reveal the answer before the prediction."""
+    step = lesson.steps[number - 1]
+    visitor_id = current_visitor().id
+    prediction = prediction_store.find_prediction(visitor_id, lesson.name, number)
+    with st.container(border=True, key="lesson-card"):
+        _draw_header(lesson, number, prediction is not None)
+        with st.container(width=EXPLANATION):
+            draw_step_text(step, alone=page == step.page and prediction is None)
+        if page != step.page:
+            if st.button("Go to the page of this step", icon=":material/arrow_forward:", key="lesson.go"):
+                open_step(lesson.name, number)
+            return True
+        if prediction is None:
+            _start_measuring(lesson, number)
+            _draw_prediction_form(visitor_id, lesson, number)
+        else:
+            _draw_answer(
+                visitor_id, lesson, number, None if prediction == prediction_store.NO_PREDICTION else prediction
+            )
+    if prediction is None:
+        empty_panel("The page opens here once you have predicted: it would show you the answer.", 260)
+    return prediction is not None
+
+
+def draw_step_text(step: Step, alone: bool) -> None:
+    """Draw the title and the text of a step; with `alone` the title is the page's title."""
+    if alone:
+        st.title(step.title, anchor=False)
+        st.markdown(step.text)
+    else:
+        st.markdown(f"#### {step.title}\n\n{step.text}")
+
+
+def _draw_header(lesson: Lesson, number: int, answered: bool) -> None:
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(f"Lesson: **{lesson.title}** · step {number} of {len(lesson.steps)}")
+        with st.container(horizontal=True, width="content"):
+            if st.button("Give it to a class", icon=":material/groups:", key="lesson.class", type="tertiary"):
+                from explorer.ui.classroom import classroom_card
+
+                classroom_card.start_lesson_in_class(lesson.name, number)
+            if st.button("Leave the lesson", icon=":material/close:", key="lesson.leave", type="tertiary"):
+                _leave_lesson()
+    st.progress((number - (not answered)) / len(lesson.steps))
+
+
+def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
+    """Draw the question, with a button to show the answer without a prediction."""
+    question = lesson.steps[number - 1].question
+    scale = question.scale
+    with st.form(f"lesson.form.{lesson.name}.{number}", border=False):
+        prediction: Any
+        if scale is None:
+            titles = {each.name: each.text for each in question.choices}
+            prediction = st.radio(
+                question.text, titles, format_func=titles.__getitem__, index=None, key=f"lesson.{lesson.name}.{number}"
+            )
+        else:
+            unit = f" ({scale.unit})" if scale.unit else ""
+            limits = f"{scale.low:g} to {scale.high:g}{unit}"
+            prediction = st.number_input(
+                f"{question.text} {limits}",
+                scale.low,
+                scale.high,
+                value=None,
+                step=scale.step,
+                format="%g",
+                placeholder="your guess",
+                width=420,
+                key=f"lesson.{lesson.name}.{number}",
+            )
+        with st.container(horizontal=True):
+            is_submitted = st.form_submit_button("That is my prediction", icon=":material/check:")
+            is_skipped = st.form_submit_button("Show me without a guess", icon=":material/visibility:")
+    if is_submitted and prediction is None:
+        show_problems(["There is no prediction yet. Choose or type one, or let the answer be shown without a guess."])
+    elif is_submitted or is_skipped:
+        prediction_store.store_prediction(
+            visitor_id, lesson.name, number, prediction if is_submitted else prediction_store.NO_PREDICTION
+        )
+        st.rerun()
+
+
+def _start_measuring(lesson: Lesson, number: int) -> None:
+    """Start to measure the result of a step before it is needed."""
+    if number <= len(lesson.steps):
+        submit(
+            lesson_results.result_key(lesson.name, number),
+            lambda: lesson_results.measure_step(lesson.name, number),
+            "quick",
+        )
+
+
+def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: object | None) -> None:
+    step = lesson.steps[number - 1]
+
+    st.markdown(step.question.text, width=EXPLANATION)
+
+    def draw(found: Answer) -> None:
+        draw_result(step, found, prediction, key=f"lesson.answer.{lesson.name}.{number}")
+
+    show_when_ready(
+        f"lesson-answer-{lesson.name}-{number}",
+        lesson_results.result_key(lesson.name, number),
+        lambda: lesson_results.measure_step(lesson.name, number),
+        draw,
+        "It is being measured …",
+        ANSWER_HEIGHT,
+        pool="quick",  # not behind the slower work of the page below
+    )
+    _start_measuring(lesson, number + 1)
+    with st.container(horizontal=True):
+        if number < len(lesson.steps):
+            if st.button("Next step", icon=":material/arrow_forward:", key="lesson.next"):
+                open_step(lesson.name, number + 1)
+        else:
+            _draw_next_step(lesson)
+        if number > 1 and st.button("Step before", icon=":material/arrow_back:", key="lesson.before"):
+            open_step(lesson.name, number - 1)
+        st.button(
+            "Predict again",
+            icon=":material/undo:",
+            key="lesson.again",
+            on_click=lambda: prediction_store.delete_prediction(visitor_id, lesson.name, number),
+        )
+
+
+def _draw_next_step(lesson: Lesson) -> None:
+    """Draw the buttons after the last step: the next lesson, and all lessons."""
+    following = lesson_results.next_lesson(lesson.name)
+    if following and st.button(
+        f"Next lesson: {following.title}", icon=":material/arrow_forward:", key="lesson.following"
+    ):
+        open_step(following.name, 1)
+    if st.button("That was the last step: all lessons", icon=":material/done_all:", key="lesson.done"):
+        _leave_lesson()
+
+
+def draw_result(step: Step, answer: Answer, prediction: object | None, key: str) -> None:
+    """Draw the measured result next to the prediction; see `static/components/lesson_answer/view.js`."""
+    data = {
+        "question": lesson_results.question_data(step.question),
+        "said": prediction,
+        **lesson_results.result_data(step, answer, prediction),
+    }
+    _lesson_answer(data=data, key=key)

@@ -1,0 +1,36 @@
+"""What surrounds every page: the card of a class or lesson, hidden controls, and the share button."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from explorer.ui.classroom import classroom_card, hidden_controls, lesson_card, share_form
+from explorer.ui.page_sections import show_problems
+from explorer.ui.state.session import shared_url_params
+
+
+def draw_page_in_shell(page: str, run: Callable[[], None]) -> None:
+    """Draw a page (`page` is its path) with the elements above and below it."""
+    hidden = hidden_controls.hidden_control_names()
+    hidden_controls.hide_controls(hidden)
+    is_open = _draw_card_above(page)
+    problems = st.container() if "lock" in shared_url_params() else None
+    if is_open:
+        run()
+        if problems:  # the controls of the page are known only after it is drawn
+            with problems:
+                show_problems(hidden_controls.unknown_control_messages(hidden))
+        if page not in ("", "lessons"):
+            share_form.draw_share_button(page)
+
+
+def _draw_card_above(page: str) -> bool:
+    """Draw the card of the class or of the lesson; return whether the page may be shown."""
+    if classroom := classroom_card.current_classroom(page):
+        return classroom_card.draw_classroom_card(classroom)
+    classroom_card.draw_return_button()
+    if lesson_step := lesson_card.current_lesson_step():
+        return lesson_card.draw_lesson_card(*lesson_step, page)
+    return True

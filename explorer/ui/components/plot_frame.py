@@ -1,0 +1,137 @@
+"""The frame that draws plotly figures in the browser, side by side, with live updates and playback."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import plotly.graph_objects as go
+
+from explorer.ui.components.base import event_callbacks, pop_event, register
+
+_frame = register("plot_frame")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure in a frame, with its title and captions.
+
+    track: indices of the traces (line, low, high) whose values the title shows at the pointer or playback position.
+    tracks: several such lines, listed below the figure: trace, title, colour and optionally low, high, digits.
+    rest: x position at which values are read without a pointer (one for each of `frames`); by default the end.
+    target: a horizontal line that can be dragged; a list says where the given traces reach it: value, low, high,
+        label, lines (trace, title, colour), and rising, unit and digits of the x positions.
+    frames: y values of every trace at each stop of the playback, which then replaces the values instead of revealing
+        the figure from the left.
+    token_axis, token_offset, token_count: the axis labelled with tokens, the position of the first, their number.
+    """
+
+    name: str
+    figure: go.Figure
+    alt: str
+    title: str | None = None
+    colour: str | None = None
+    value: str | None = None
+    caption: str | None = None
+    track: tuple[int, int, int] | None = None
+    tracks: Sequence[Mapping[str, object]] | None = None
+    rest: float | Sequence[float] | None = None
+    target: Mapping[str, object] | None = None
+    frames: Sequence[Sequence[Sequence[float | None]]] | None = None
+    token_axis: str | None = None
+    token_offset: int = 0
+    token_count: int | None = None
+
+    @cached_property
+    def data(self) -> dict[str, object]:
+        """The data for the browser, computed once for all visitors."""
+        plot = self.figure.to_plotly_json()
+        track = dict(zip(("trace", "low", "high"), self.track, strict=True)) if self.track else None
+        return {
+            **{name: getattr(self, name) for name in ("name", "alt", "title", "colour", "value", "caption", "rest")},
+            "plot": {"data": plot["data"], "layout": plot["layout"]},
+            "track": {**track, "digits": 3} if track else None,
+            "tracks": [{"digits": 3, **line} for line in self.tracks] if self.tracks else None,
+            "target": dict(self.target) if self.target else None,
+            "frames": self.frames,
+            "token_axis": self.token_axis,
+            "token_offset": self.token_offset,
+            "token_count": self.token_count,
+        }
+
+
+@dataclass(frozen=True)
+class Playback:
+    """The playback of a training, which runs in the visitor's browser only."""
+
+    run: str  # changes when another training is shown
+    end: int  # the last epoch there will be
+    available: int  # the last epoch there is
+    live: bool
+    say: str
+    autoplay: bool = False  # play from the start even if training has ended: Train was just pressed
+    unit: str = "epoch"
+    step: float = 1.0  # step of the arrow keys
+    stops: Sequence[str] = ()  # labels of the frames of the panels; `end` is then the last frame
+    says: Sequence[str] = ()  # a sentence for each frame, below the panels
+    first: int | None = None  # initial position; None: the end
+    tells: bool = False  # send the final position of a drag as the event "stop"
+
+
+def value_tracks(lines: Iterable[tuple[str, str]], digits: int | str = 2, per_line: int = 3) -> list[dict[str, object]]:
+    """Return the `tracks` of a panel whose first traces are low, high and line for each title and colour."""
+    tracks = []
+    for i, (title, colour) in enumerate(lines):
+        first_trace = per_line * i
+        tracks.append(
+            {
+                "trace": first_trace + 2,
+                "low": first_trace,
+                "high": first_trace + 1,
+                "title": title,
+                "colour": colour,
+                "digits": digits,
+            }
+        )
+    return tracks
+
+
+def draw_plot_frame(
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    height: int,
+    narrow_height: int | None = None,
+    columns: int | None = None,
+    playback: Playback | None = None,
+    live: Mapping[str, object] | None = None,
+) -> float | None:
+    """Draw plotly figures side by side; see `static/components/plot_frame/view.js`.
+
+    height, narrow_height: pixels on wide and narrow screens.
+    columns: number of figures in a row; None chooses by width.
+    live: URL and interval at which the browser polls for new data, from `polling.register_poll`.
+
+    Returns the value to which the visitor has just dragged the target, or None. The page passes it in the next run.
+    """
+    event = pop_event(key, "target")
+    target = float(event) if isinstance(event, int | float) and math.isfinite(event) else None
+    if target is not None:
+        panels = [replace(p, target={**p.target, "value": target}) if p.target else p for p in panels]
+    data = {
+        **frame_data(panels, playback),
+        "columns": columns,
+        "height": height,
+        "narrow_height": narrow_height,
+        "file": key,
+        "live": live,
+    }
+    _frame(data=data, key=key, on_over_change=lambda: None, **event_callbacks(key, "target", "stop"))
+    return target
+
+
+def frame_data(panels: Sequence[Panel], playback: Playback | None) -> dict[str, object]:
+    """Return the part of a frame's data that changes during training."""
+    return {"figures": [panel.data for panel in panels], "playback": vars(playback) if playback else None}

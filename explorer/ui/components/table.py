@@ -1,0 +1,58 @@
+"""A table in the browser with dot strips, rows to choose, sort and open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from explorer.ui.components.base import event_callbacks, pop_event, register
+
+_table = register("table")
+
+
+@dataclass(frozen=True)
+class TableState:
+    """The selection and the sort order of a table, which the page stores and passes in the next run."""
+
+    chosen: tuple[str, ...]
+    sort: str | None
+    opened: str | None  # key of the row that was just opened
+
+
+def draw_table(
+    columns: Sequence[Mapping[str, object]],
+    rows: Sequence[Mapping[str, object]],
+    *,
+    key: str,
+    label: str,
+    caption: str | None = None,
+    chosen: Sequence[str] | None = None,
+    max_chosen: int | None = None,
+    sort: str | None = None,
+) -> TableState:
+    """Draw a table whose rows can be selected, sorted and opened; see `static/components/table/view.js`.
+
+    chosen: keys of the selected rows; None if rows cannot be selected.
+    max_chosen: the largest number of selected rows; None for no limit.
+    sort: key of a column, with a leading minus for descending order.
+    """
+    event = pop_event(key, "chosen")
+    if chosen is not None and isinstance(event, list):
+        keys = {row.get("key") for row in rows} | set(chosen)
+        chosen = [one for one in event if isinstance(one, str) and one in keys][:max_chosen]
+    event = pop_event(key, "sort")
+    if isinstance(event, str) and any(c.get("sort") and c["key"] == event.removeprefix("-") for c in columns):
+        sort = event
+    event = pop_event(key, "open")
+    opened = event if isinstance(event, str) and any(row.get("key") == event for row in rows) else None
+    data = {
+        "columns": list(columns),
+        "rows": list(rows),
+        "select": None if chosen is None else {"chosen": list(chosen), "most": max_chosen},
+        "sort": sort,
+        "caption": caption,
+        "file": key,
+        "label": label,
+    }
+    _table(data=data, key=key, **event_callbacks(key, "chosen", "sort", "open"))
+    return TableState(tuple(chosen or ()), sort, opened)

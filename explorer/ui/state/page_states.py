@@ -1,0 +1,43 @@
+"""The state classes of pages whose URL a lesson may contain, and a check of such URLs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from explorer.catalogue import page_title
+from explorer.ui.state import experiment_state, url_codec
+from explorer.ui.state.experiment_state import ExperimentState
+
+# State class by page path.
+STATES = {
+    "negation": "explorer.labs.negation.state:NegationLab",
+    "tokens": "explorer.labs.tokens.state:TokensState",
+    "text": "explorer.labs.text.state:TextLab",
+    "studio": "explorer.labs.generation.state:GenerationState",
+    "attention": "explorer.labs.attention.state:AttentionState",
+    "memory": "explorer.labs.memory.state:MemoryState",
+    "translation": "explorer.labs.translation.state:TranslationState",
+    "shapes": "explorer.labs.sequence_shapes.state:SequenceShapesState",
+    "gates": "explorer.labs.gates.state:GatesState",
+    "scaled-attention": "explorer.labs.scaled_attention.state:ScaledAttentionState",
+    "depth": "explorer.labs.depth.state:DepthState",
+    "positions": "explorer.labs.positions.state:PositionsState",
+    "masks": "explorer.labs.masks.state:MasksState",
+    "block": "explorer.labs.block.state:BlockState",
+    "sentences": "explorer.labs.sentence_encoder.state:SentenceEncoderState",
+    "cost": "explorer.labs.cost.state:CostState",
+    "compare": "explorer.labs.compare.state:Comparison",
+}
+
+
+def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a message for each URL parameter that the page cannot use."""
+    if not state:
+        return ()
+    if page not in STATES:
+        return (f"The page {page_title(page)} cannot be given a state yet: it has no row in page_states.py.",)
+    module, name = STATES[page].split(":")
+    kind: type[Any] = getattr(import_module(module), name)
+    return (experiment_state.read if issubclass(kind, ExperimentState) else url_codec.read)(kind, state)[1]

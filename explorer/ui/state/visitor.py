@@ -1,0 +1,58 @@
+"""The visitor and the browser tab that a page is drawn for.
+
+`explorer.web.visitors` knows a visitor by a cookie; this module asks Streamlit for the cookies of the current page.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from explorer.errors import LineageError
+from explorer.jobs.scheduler import service
+from explorer.web.visitors import Visitor, visitor_from_cookies
+
+
+def current_visitor() -> Visitor:
+    """Return the visitor of the current page."""
+    visitor = visitor_from_cookies(st.context.cookies)
+    if visitor.id == "nobody":  # without cookies every browser tab is a new visitor
+        visitor = Visitor(st.session_state.setdefault("lineage.visitor", secrets.token_hex(10)), visitor.operator)
+    return visitor
+
+
+@dataclass
+class BrowserTab:
+    """One open browser tab of a visitor."""
+
+    visitor: str
+    deleted: list[str] = field(default_factory=list)  # runs that the visitor can still restore in this tab
+
+
+def current_tab() -> BrowserTab:
+    """Return this browser tab and register it with the job service; called at least once per run."""
+    return _open_tab(current_visitor().id)
+
+
+def purge_deleted_runs(closed: BrowserTab) -> None:
+    """Delete for good the runs that were deleted in this tab."""
+    if closed.deleted:
+        from explorer.run_store import operations
+
+        with contextlib.suppress(LineageError):  # the next start empties the trash
+            operations.purge_runs(closed.deleted)
+        closed.deleted = []
+
+
+def _close_tab(closed: BrowserTab) -> None:
+    service.tab_closed(closed.visitor)
+    purge_deleted_runs(closed)
+
+
+@st.cache_resource(scope="session", max_entries=4, show_spinner=False, on_release=_close_tab)
+def _open_tab(visitor_id: str) -> BrowserTab:
+    service.tab_opened(visitor_id)
+    return BrowserTab(visitor_id)

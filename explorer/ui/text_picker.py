@@ -1,0 +1,125 @@
+"""Controls to choose a text: a corpus, or a visitor's own text, pasted or uploaded."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import streamlit as st
+
+from explorer.environment import environment
+from explorer.errors import CorpusMissing, NeedsText
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.ui import visitor_text
+from explorer.ui.page_sections import show_problems
+from explorer.ui.state.session import PageSession, bind_widget
+
+
+@runtime_checkable
+class HasCorpus(Protocol):
+    """The state of a page that has a corpus."""
+
+    @property
+    def corpus(self) -> str: ...
+    @property
+    def text(self) -> str:
+        """The SHA-256 of the visitor's own text; empty without one."""
+
+    def with_corpus(self, corpus: Any, text: str = "") -> Any: ...
+
+
+State = TypeVar("State", bound=HasCorpus)
+
+
+def draw_corpus_row(session: PageSession[State], page: str) -> None:
+    """Draw the choice of the corpus and, for an own text, the form to enter it."""
+    corpus = session.state.corpus
+
+    def with_other_corpus(state: State, corpus: str | None) -> State:
+        if corpus in (None, state.corpus):
+            return state
+        return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")  # type: ignore[no-any-return]
+
+    widget_args = bind_widget(session, f"{page}.corpus", corpus, with_other_corpus)
+    st.segmented_control(
+        "Text", list(visitor_text.CORPUS_NAMES), format_func=visitor_text.CORPUS_NAMES.__getitem__, **widget_args
+    )
+    if corpus == "own":
+        draw_own_text_form(session, page)
+
+
+def draw_own_text_form(session: PageSession[State], page: str) -> None:
+    """Draw the form in which a visitor pastes or uploads a text."""
+
+    def set_text(content: bytes | str, name: str = "") -> None:
+        session.change(lambda state: state.with_corpus("own", visitor_text.keep_text(content, name)))
+
+    def set_uploaded_text() -> None:
+        file = st.session_state[f"{page}.file"]
+        if file is not None:
+            set_text(file.getvalue(), file.name)
+
+    max_bytes = environment().most_corpus
+    with st.container(border=True):
+        left, right = st.columns([3, 2], gap="medium")
+        with left, st.form(f"{page}.paste", border=False):
+            st.text_area("Paste a text", height=120, key=f"{page}.pasted", placeholder="At least 20 characters")
+            st.form_submit_button(
+                "Read it", icon=":material/menu_book:", on_click=lambda: set_text(st.session_state[f"{page}.pasted"])
+            )
+        with right:
+            st.file_uploader(
+                f"or take a file: .txt in UTF-8, up to {_describe_size(max_bytes)}",
+                type=["txt"],
+                key=f"{page}.file",
+                on_change=set_uploaded_text,
+                max_upload_size=math.ceil(max_bytes / 1_000_000),  # whole MB; `validated_text` checks the exact size
+            )
+        st.caption(
+            "Your text stays in this server's memory for your visit only, and is written to no disk. The address holds "
+            "its fingerprint, not the text: whoever opens it elsewhere is asked for the same text."
+        )
+
+
+def _describe_size(size: int) -> str:
+    """Return a number of bytes in readable form, rounded down."""
+    return f"{size // 100_000 / 10:g} MB" if size >= 1_000_000 else f"{size:,} bytes"
+
+
+def selected_text(session: PageSession[State], page: str) -> TextConfig:
+    """Return the chosen text; if it is not available, say so and return the fallback corpus."""
+    state = session.state
+    fallback_name = visitor_text.CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
+    if not visitor_text.is_corpus_available(state.corpus):
+        draw_missing_corpus(
+            session, page, f"Tiny Shakespeare is not on this machine yet; meanwhile you see {fallback_name}."
+        )
+        return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
+    try:
+        if state.corpus == "own" and not state.text:
+            st.caption(f"Until there is a text of yours you see {fallback_name}.")
+            return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
+        config = TextConfig(corpus=state.corpus, text=state.text)  # type: ignore[arg-type]  # each page checks its own
+        corpora.load_text(config)
+        return config
+    except NeedsText as error:
+        show_problems([f"{error} Meanwhile you see {fallback_name}."])
+    except CorpusMissing as error:
+        show_problems([str(error)])
+    return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
+
+
+def draw_missing_corpus(session: PageSession[State], page: str, sentence: str) -> None:
+    """Draw a message and a button that downloads Tiny Shakespeare."""
+
+    def download() -> None:
+        def with_fetched_text(state: State) -> State:
+            corpora.load_text(TextConfig())
+            return state
+
+        session.change(with_fetched_text)
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(sentence)
+        st.button("Download it (1.1 MB)", icon=":material/download:", on_click=download)

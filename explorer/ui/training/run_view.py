@@ -1,0 +1,141 @@
+"""The runs that a page shows: stored, stopped or being trained, with their models loaded once for all visitors.
+
+Cached models are shared by all visitors and must not be changed. Torch is imported only when a model is first used,
+because the first page must not wait for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+from numpy import ndarray
+
+from explorer.catalogue import ModelRow, model_row
+from explorer.errors import DamagedRun
+from explorer.jobs.job import JobView
+from explorer.jobs.scheduler import service
+from explorer.run_store import store
+from explorer.run_store.store import StoredRun
+from explorer.training.config import RunConfig, key
+from explorer.training.record import Curves, Record
+from explorer.ui.state.visitor import current_visitor
+
+if TYPE_CHECKING:
+    from explorer.inspection.load_model import LoadedModel
+
+
+@dataclass(frozen=True)
+class RunView:
+    """The state of one run in a comparison: its configuration, its stored run and its job."""
+
+    config: RunConfig
+    stored: StoredRun | None  # the finished run with its weights
+    job: JobView | None  # the job of this process that trains or trained it
+    stopped: StoredRun | None = None  # the run stopped before its end, if there is neither run nor job
+    private: Record | None = None  # the record of a job on the visitor's own text, in memory only
+
+    @property
+    def row(self) -> ModelRow:
+        return model_row(self.config.model)
+
+    @property
+    def loaded_run(self) -> StoredRun | Record | None:
+        """The run or record that has weights, or None."""
+        return self.stored or self.private or self.stopped
+
+    @property
+    def cache_key(self) -> tuple[Hashable, ...]:
+        """A key of these weights; contains the SHA-256 of an own text, for `background.drop_results`."""
+        run = self.loaded_run
+        if isinstance(run, StoredRun):
+            return run.cache_key
+        return (getattr(self.config.task, "text", ""), key(self.config), self.job.number if self.job else 0)
+
+    @property
+    def live(self) -> bool:
+        return self.job is not None and not self.job.done
+
+    @property
+    def curves(self) -> Curves | None:
+        """The curves of the job if there is one, otherwise of the stored run."""
+        if self.job and self.job.state != "failed":
+            return self.job.curves
+        run = self.stored or self.stopped
+        return run.curves if run else None
+
+    @property
+    def result(self) -> Curves | None:
+        """The curves of the stored run until a new job has finished."""
+        run = self.stored or self.stopped
+        return self.curves if run is None or (self.job and self.job.done) else run.curves
+
+    @property
+    def epochs(self) -> Float[ndarray, " evaluations"]:
+        """The epochs at which the model was evaluated."""
+        if self.curves is None:
+            return np.zeros(0)
+        return self.curves.axis_values("epoch", self.curves.evaluated, self.config.steps_per_epoch)
+
+    @property
+    def seconds(self) -> float | None:
+        run = self.stored or self.stopped
+        return self.job.seconds if self.job else run.card.seconds if run else None
+
+    @property
+    def parameters(self) -> int | None:
+        run = self.stored or self.stopped
+        if run:
+            return run.card.parameters
+        return self.job.parameters if self.job and self.job.parameters else None
+
+
+def run_views(
+    configs: Mapping[str, RunConfig], requested: Iterable[str] = (), visitor_id: str | None = None
+) -> dict[str, RunView]:
+    """Return the run view of each configuration.
+
+    A view shows a job if this visitor requested it (`requested`: run keys, in this tab; or in another tab, while
+    the job runs) or if there is no stored run. `visitor_id` is required outside a page script.
+    """
+    requested, visitor_id = set(requested), current_visitor().id if visitor_id is None else visitor_id
+    views = {}
+    for model, config in configs.items():
+        run_key = key(config)
+        stored = store.find_by_config(config, excluded=_broken, visitor=visitor_id)
+        view = stopped = None
+        if job := service.find(run_key, visitor_id):
+            view = job.view()
+            mine = run_key in requested or (not view.done and visitor_id in service.requesters(run_key))
+            if not mine and stored:
+                view = None
+            elif not view.done:
+                service.add_watcher(run_key, visitor_id)
+        if stored is None and view is None:
+            stopped = store.find_by_config(config, excluded=_broken, unfinished=True, visitor=visitor_id)
+        private = job.record if job and view and view.private else None
+        views[model] = RunView(config, stored, view, stopped, private)
+    return views
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _load_run_model(cache_key: tuple[str, str], _run: StoredRun) -> LoadedModel:
+    from explorer.inspection.load_model import load_model
+
+    return load_model(_run)
+
+
+_broken: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded
+
+
+def load_run_model(run: StoredRun) -> LoadedModel:
+    """Return the model of a stored run, loaded once. Raises DamagedRun; `run_views` then skips that run."""
+    try:
+        return _load_run_model(run.cache_key, run)
+    except DamagedRun:
+        _broken.add(run.cache_key)
+        raise

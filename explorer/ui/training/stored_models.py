@@ -1,0 +1,175 @@
+"""The models that a visitor can inspect: of included runs, of stored runs, and of runs on the visitor's own text.
+
+A run is named as in a URL: by its key, or by its name if it is included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from explorer.catalogue import MODELS, ModelRow, model_row, task_row
+from explorer.errors import DamagedRun, LineageError, StoreError, UnknownRun, shorten
+from explorer.jobs.job import JobView
+from explorer.jobs.scheduler import service
+from explorer.run_store import index, store
+from explorer.run_store.index import Query
+from explorer.run_store.store import StoredRun
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
+from explorer.training.record import Record
+from explorer.ui.state.session import focused_run, has_just_arrived, page_url_params
+from explorer.ui.state.visitor import current_visitor
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from explorer.tokenization.text import Tokenizer
+
+TITLES = {  # of included runs that share their architecture with others
+    "text-best": "Larger Transformer",
+    "text-assignment": "Transformer on pieces of words",
+    "text-through-training": "Transformer in training",
+    "negation-single-transformer": "Transformer on negation",
+    "negation-single-transformer-usual-start": "Transformer on negation, usual start",
+}
+UNITS = {"char": "letter", "word": "word"}  # by tokenizer
+_FIRST = ("text-ngram", "text-feedforward", "text-rnn", "text-lstm", "text-gru", "text-transformer", *TITLES)
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A run with weights, and its name and title."""
+
+    name: str  # in a URL
+    title: str
+    run: StoredRun | Record
+
+    @property
+    def config(self) -> RunConfig:
+        return self.run.config
+
+    @property
+    def row(self) -> ModelRow:
+        return model_row(self.config.model)
+
+    @property
+    def unit(self) -> str:
+        """What a token of its tokenizer is: “letter”, “word” or “token”."""
+        task = self.config.task
+        return UNITS.get(task.tokenizer, "token") if isinstance(task, TextConfig) else "word"
+
+    @property
+    def cache_key(self) -> tuple[Hashable, ...]:
+        """A key of these weights; contains the SHA-256 of an own text, for `background.drop_results`."""
+        if isinstance(self.run, StoredRun):
+            return self.run.cache_key
+        return (self.config.task_as(TextConfig).text, self.run.key, id(self.run))
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer of this run; None if its task has no text. Raises DamagedRun."""
+        if self.run.tokenizer:
+            return _load_tokenizer(self.run.tokenizer)
+        if isinstance(self.config.task, TextConfig):
+            raise DamagedRun(f"Run {self.run.key} has no tokenizer: it cannot read or write. Train it again.")
+        return None
+
+    def model(self, replica: int = 0, step: int | None = None) -> nn.Module:
+        """Return the model of one seed, which is shared and must not be changed. Raises DamagedRun.
+
+        Loading takes time, so call it through `background.submit`.
+        """
+        weights_key = _WeightsKey(self.cache_key, replica, step, self.run)
+        # A model trained on a visitor's own text is not cached, because the cache would outlive the visit.
+        return _model(weights_key) if isinstance(self.run, StoredRun) else _load_weights(weights_key)
+
+
+@dataclass(frozen=True)
+class _WeightsKey:
+    cache_key: tuple[Hashable, ...]
+    replica: int
+    step: int | None
+    run: StoredRun | Record = field(compare=False)
+
+
+def _load_weights(weights_key: _WeightsKey) -> nn.Module:
+    from explorer.inspection.load_model import load_model
+
+    return load_model(weights_key.run, weights_key.step).single_replica(weights_key.replica)
+
+
+_model = lru_cache(maxsize=96)(_load_weights)
+
+
+def find_model(name: str) -> StoredModel:
+    """Return the stored model that a URL names. Raises UnknownRun or DamagedRun."""
+    try:
+        run = store.find(name)
+        name = run.folder.name if run.shipped else run.key
+        return StoredModel(name, run.card.name or _default_title(run.config.title, name, run.shipped), run)
+    except UnknownRun:
+        job = service.find(name, current_visitor().id)
+        if job is None or job.record is None:
+            raise UnknownRun(
+                f"There is no model “{shorten(name)}” to ask: its run was deleted, or is on another machine. Choose "
+                "another one, or train it here."
+            ) from None
+        return StoredModel(job.key, f"{model_row(job.record.config.model).title} on your text", job.record)
+
+
+def model_from_previous_page(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> str:
+    """Return the run that the visitor viewed on the previous page if its task and model match, otherwise ""."""
+    name = focused_run()
+    if not (name and has_just_arrived()) or page_url_params():
+        return ""
+    try:
+        stored_model = find_model(name)
+    except LineageError:
+        return ""  # the previous page has shown the problem
+    fits = task_row(stored_model.config.task).name in tasks and (not models or stored_model.row.name in models)
+    return stored_model.name if fits else ""
+
+
+def model_titles(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the titles of all runs of these tasks (and models) that have weights, by name.
+
+    Included runs come first, then the visitor's own.
+    """
+    visitor_id = current_visitor().id
+    try:
+        entries = index.search(Query(tasks=tasks, models=models))
+    except StoreError:  # the page also works without the list
+        entries = []
+    titles = {name: "" for name in _FIRST}
+    titles |= {
+        v.key: f"{model_row(v.config.model).title} on your text"
+        for v in service.views(visitor_id)
+        if _has_private_weights(v)
+    }
+    for entry in sorted(entries, key=lambda entry: entry.owner != visitor_id):
+        name = entry.folder if entry.shipped else entry.key
+        titles[name] = entry.name or _default_title(entry.title, name, entry.shipped)
+    return {name: title for name, title in titles.items() if title}
+
+
+def _has_private_weights(view: JobView) -> bool:
+    """Return whether a job on an own text has ended with weights."""
+    return view.private and view.state in ("finished", "stopped")
+
+
+def _default_title(model: str, name: str, shipped: bool) -> str:
+    """Return the title of an unnamed run; `model` is the title of its model."""
+    if not shipped:
+        return f"{model} {name}"
+    is_default = name.startswith("text-") and name.removeprefix("text-") in MODELS
+    return TITLES.get(name) or (model if is_default else f"{model} {name}")
+
+
+@lru_cache(maxsize=64)
+def _load_tokenizer(text: str) -> Tokenizer:
+    from explorer.tokenization.text import from_json
+
+    return from_json(text)

@@ -1,0 +1,110 @@
+"""HTTP endpoints of a classroom. They run without a page script, so that thirty students can answer at once."""
+
+from __future__ import annotations
+
+import json
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from explorer.errors import InvalidSetting, LineageError, NotAllowed
+from explorer.web import classroom_store, lesson_results
+from explorer.web.background import submit
+from explorer.web.classroom_store import Classroom, UnknownClassroom
+from explorer.web.visitors import Visitor, visitor_from_cookies
+
+_MAX_BODY_BYTES = 2_000  # bytes of a request body
+_NO_COOKIES_MESSAGE = "Your browser keeps no cookies, so your answer could be counted twice. Allow them for this site."
+
+
+def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]:
+    """Return the state of a classroom for one visitor, with the measured answer once it is revealed."""
+    data = classroom_store.classroom_state(classroom, visitor)
+    shown = classroom.shown
+    if not shown.lesson:
+        return data
+    result = submit(
+        lesson_results.result_key(shown.lesson, shown.step),
+        lambda: lesson_results.measure_step(shown.lesson, shown.step),
+        "quick",
+    )
+    if data["revealed"] and result.done() and not result.cancelled():
+        try:
+            step = lesson_results.find_step(shown.lesson, shown.step)[1]
+            data["answer"] = lesson_results.result_data(step, result.result(), data["mine"], not data["teaches"])
+        except LineageError as error:
+            data["problem"] = str(error)
+    return data
+
+
+def classroom_endpoint(request: Request) -> Response:
+    """GET /class/CODE: return the state of the classroom, or a message once the class has ended."""
+    visitor = visitor_from_cookies(request.cookies)
+    try:
+        classroom = classroom_store.find_classroom(request.path_params["code"])
+        if not classroom.is_led_by(visitor) and visitor.id != "nobody":
+            classroom_store.record_presence(classroom, visitor.id)
+        return _json_response(_classroom_data(classroom, visitor))
+    except UnknownClassroom as error:
+        return _json_response({"over": True, "problem": str(error)})
+
+
+async def command_endpoint(request: Request) -> Response:
+    """POST /class/CODE/answer {number, given}, /reveal {number} or /end {}.
+
+    The required header `X-Lineage` prevents cross-site form submissions.
+    """
+    visitor, code = visitor_from_cookies(request.cookies), request.path_params["code"]
+    if "x-lineage" not in request.headers:
+        return _json_response({"problem": "This address is for the pages of this site."}, 403)
+    try:
+        body = await _read_body(request)
+        number = body.get("number")
+        if not isinstance(number, int):
+            raise InvalidSetting("It is not said to which question this belongs.")
+        match request.path_params["command"]:
+            case "answer":
+                if visitor.id == "nobody":
+                    raise NotAllowed(_NO_COOKIES_MESSAGE)
+                classroom_store.record_answer(code, visitor.id, number, body.get("given"))
+            case "reveal":
+                classroom_store.reveal_answer(code, visitor, number)
+            case "end":
+                classroom_store.end_classroom(code, visitor)
+                return _json_response({"over": True, "problem": "The class has ended."})
+            case _:
+                return _json_response({"problem": "A class can be answered, revealed and ended, nothing else."}, 404)
+        return _json_response(_classroom_data(classroom_store.find_classroom(code), visitor))
+    except LineageError as error:
+        return _error_response(error)
+
+
+async def _read_body(request: Request) -> dict[str, object]:
+    data = b""
+    async for part in request.stream():
+        data += part
+        if len(data) > _MAX_BODY_BYTES:
+            raise InvalidSetting("That is too long for an answer.")
+    try:
+        body = json.loads(data or b"{}")
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise InvalidSetting("That is no answer: an object of JSON is.")
+    return body
+
+
+def _error_response(error: LineageError) -> Response:
+    status = 404 if isinstance(error, UnknownClassroom) else 403 if isinstance(error, NotAllowed) else 422
+    return _json_response({"problem": str(error)}, status)
+
+
+def _json_response(data: dict[str, object], status: int = 200) -> Response:
+    return JSONResponse(data, status, headers={"Cache-Control": "no-store"})
+
+
+ROUTES = [
+    Route("/class/{code:str}", classroom_endpoint),
+    Route("/class/{code:str}/{command:str}", command_endpoint, methods=["POST"]),
+]

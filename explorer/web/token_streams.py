@@ -1,0 +1,202 @@
+"""Generated texts as streams: the server sends each token as soon as it is generated.
+
+A browser connects with an EventSource (server-sent events, https://html.spec.whatwg.org/#server-sent-events). It gets
+
+    data: {"ids": [...], "pieces": [...], "surprise": [...]}     text and surprisal (nats) of the next tokens
+    event: end      data: {"tokens": n, "seconds": s, "stopped": false}    stopped: it was started again elsewhere
+    event: problem  data: {"sentence": "..."}                    the stream has failed
+
+Generation runs in slices of a few hundredths of a second on two threads, round-robin over visitors, one slice ahead of
+what is sent. The server stays responsive, and after a disconnect at most two slices have been generated in vain.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import secrets
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from explorer.errors import LineageError
+from explorer.web.visitors import visitor_from_cookies
+
+if TYPE_CHECKING:
+    from explorer.generation.streaming import Chunk
+
+log = logging.getLogger("lineage")
+_MAX_STREAMS = 2_000  # registered streams; the one whose page was drawn longest ago is dropped first
+_THREADS = 2
+_UNKNOWN_MESSAGE = (
+    "The server was started anew and no longer knows of this text. Press Write again in a moment, or reload the page."
+)
+_FAILED_MESSAGE = "Something went wrong on the server while this text was written. Press Write to begin again."
+_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not buffer the events
+_registered: OrderedDict[str, tuple[Callable[[], Iterator[Chunk]], tuple[Hashable, ...]]] = OrderedDict()
+_running: dict[str, TokenStream] = {}
+
+
+def register_stream(name: str, make: Callable[[], Iterator[Chunk]], sources: tuple[Hashable, ...] = ()) -> str:
+    """Register a stream of this name for this browser tab and return its URL.
+
+    `make` is called on another thread, outside a page script, at every request; it may raise LineageError, also while
+    the text is being generated. `sources` names the data that the text depends on, for `drop_streams`.
+    """
+    token: str = st.session_state.setdefault(f"lineage.write.{name}", secrets.token_urlsafe(16))
+    _registered.pop(token, None)  # move it to the end, even if another thread has just dropped it
+    _registered[token] = make, sources
+    while len(_registered) > _MAX_STREAMS:
+        _registered.popitem(last=False)
+    return f"/write/{token}"
+
+
+def drop_streams(source: Hashable) -> None:
+    """Drop every stream that depends on this source, and end those that are being generated."""
+    for token, (_, of) in list(_registered.items()):
+        if source in of:
+            _registered.pop(token, None)
+            if stream := _running.get(token):
+                stream.stopped = True
+
+
+def running() -> dict[str, TokenStream]:
+    """Return the streams that are being generated, by their token."""
+    return dict(_running)
+
+
+def reset() -> None:
+    """Drop every registered stream, and end those that are being generated."""
+    _registered.clear()
+    for stream in running().values():
+        stream.stopped = True
+    _running.clear()
+
+
+class TokenStream:
+    """One text that is generated for one browser. Only one thread at a time may advance it."""
+
+    def __init__(self, make: Callable[[], Iterator[Chunk]]) -> None:
+        self.finished = False  # the last event has been produced
+        self.stopped = False  # end it early: it was dropped, or started again
+        self._make = make
+        self._chunks: Iterator[Chunk] | None = None
+        self._tokens = 0
+        self._begun = time.perf_counter()
+
+    def advance(self) -> bytes:
+        """Generate and return the next event; set `finished` with the last one."""
+        try:
+            if self._chunks is None:
+                self._chunks = self._make()
+            chunk = next(self._chunks, None)
+        except LineageError as error:
+            return self._problem_event(str(error))
+        except Exception:  # an unexpected error ends this stream only: log it and send a message
+            log.exception("a text failed")
+            return self._problem_event(_FAILED_MESSAGE)
+        if chunk is None:
+            self.finished = True
+            return self.end_event(stopped=False)
+        self._tokens += len(chunk.ids)
+        surprisal = [round(nats, 4) for nats in chunk.surprisal]
+        return sse_event({"ids": chunk.ids, "pieces": chunk.pieces, "surprise": surprisal}, event_id=self._tokens)
+
+    def end_event(self, stopped: bool) -> bytes:
+        seconds = round(time.perf_counter() - self._begun, 4)
+        return sse_event({"tokens": self._tokens, "seconds": seconds, "stopped": stopped}, "end")
+
+    def _problem_event(self, sentence: str) -> bytes:
+        self.finished = True
+        return sse_event({"sentence": sentence}, "problem")
+
+
+def sse_event(data: object, kind: str = "", event_id: int | None = None) -> bytes:
+    """Return one encoded server-sent event. A reconnecting browser sends the last `event_id` that it received."""
+    lines = [f"event: {kind}"] * bool(kind) + [f"id: {event_id}"] * (event_id is not None)
+    return "\n".join([*lines, f"data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}", "", ""]).encode()
+
+
+class FairThreadPool:
+    """A thread pool that serves its owners round-robin, however many slices of work each of them submits."""
+
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="writing", initializer=_use_one_torch_thread)
+        self._waiting: OrderedDict[Hashable, deque[tuple[Callable[[], bytes], Future[bytes]]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def submit(self, owner: Hashable, work: Callable[[], bytes]) -> Future[bytes]:
+        future: Future[bytes] = Future()
+        with self._lock:
+            self._waiting.setdefault(owner, deque()).append((work, future))
+        self._pool.submit(self._serve)
+        return future
+
+    def _serve(self) -> None:
+        """Run the first slice of the owner that was served longest ago; each call has one slice to run."""
+        with self._lock:
+            owner, slices = self._waiting.popitem(last=False)
+            work, future = slices.popleft()
+            if slices:
+                self._waiting[owner] = slices
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except BaseException as error:  # the waiting caller must receive it
+                future.set_exception(error)
+
+
+def _use_one_torch_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)  # one token is too little work for two cores
+
+
+_pool = FairThreadPool(_THREADS)
+
+
+async def _events(token: str, stream: TokenStream, owner: Hashable) -> AsyncIterator[bytes]:
+    """Yield all events of a stream. Closing the generator, as on a disconnect, ends the generation."""
+    try:
+        next_event = _pool.submit(owner, stream.advance)
+        while not stream.stopped:
+            event, finished = await asyncio.wrap_future(next_event), stream.finished
+            if finished:
+                yield event
+                return
+            next_event = _pool.submit(owner, stream.advance)  # generate the next slice while this one is sent
+            yield event
+        yield stream.end_event(stopped=True)
+    finally:
+        if _running.get(token) is stream:
+            del _running[token]
+
+
+async def stream_endpoint(request: Request) -> Response:
+    """GET /write/TOKEN: stream a text as it is generated; an earlier request for the same token ends."""
+    if "last-event-id" in request.headers or request.method == "HEAD":
+        return Response(status_code=204, headers=_HEADERS)  # status 204 stops an EventSource from reconnecting
+    token: str = request.path_params["token"]
+    registered = _registered.get(token)
+    if registered is None:
+        return Response(
+            sse_event({"sentence": _UNKNOWN_MESSAGE}, "problem"), media_type="text/event-stream", headers=_HEADERS
+        )
+    if token in _running:
+        _running[token].stopped = True
+    stream = _running[token] = TokenStream(registered[0])
+    visitor = visitor_from_cookies(request.cookies).id
+    owner = token if visitor == "nobody" else visitor
+    return StreamingResponse(_events(token, stream, owner), media_type="text/event-stream", headers=_HEADERS)
+
+
+ROUTES = [Route("/write/{token:str}", stream_endpoint)]

@@ -1,0 +1,57 @@
+"""Import heavy libraries on a thread after the server has started, so that the first page does not wait for torch."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import sys
+import threading
+from collections.abc import Callable, Sequence
+
+log = logging.getLogger(__name__)
+_done = threading.Event()
+_started = threading.Event()
+
+
+def start(prefetch: Sequence[Callable[[], object]] = ()) -> None:
+    """Import torch and the modules that train and inspect, on a separate thread. Called once by the server.
+
+    The functions in `prefetch` run afterwards: each starts work that the first visitor of a page would wait for.
+    """
+    _started.set()
+    sys.setswitchinterval(0.001)  # a page waits 1 ms, not 5, for the interpreter lock of a job
+    threading.Thread(target=_warm_up, args=(prefetch,), name="warm-up", daemon=True).start()
+
+
+def is_ready() -> bool:
+    """Return whether the warm-up has ended; always true where it was never started (in tests)."""
+    return _done.is_set() or not _started.is_set()
+
+
+def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
+    try:
+        import plotly.graph_objects as go
+        import scipy.special  # noqa: F401
+        import torch
+
+        torch.set_num_threads(1)  # on a server there is always other work for the second core
+        import explorer.inspection.words.negation_sentences  # noqa: F401
+        from explorer.run_store import index, operations, store
+        from explorer.training.config import default_config, with_settings
+        from explorer.training.recorder import record_run
+
+        # The first training steps of a process are slow.
+        record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
+        store.recover_after_crash()
+        operations.empty_trash()  # no browser tab is left that could restore a deleted run
+        index.refresh()
+
+        go.Figure()  # the first figure loads plotly's validators
+        gc.collect()
+        gc.freeze()  # loaded modules stay: exclude them from later collections
+    except Exception:  # pages then import what they need themselves
+        log.exception("warm-up failed")
+    finally:
+        _done.set()
+    for start_measuring in prefetch:
+        start_measuring()

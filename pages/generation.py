@@ -1,0 +1,82 @@
+"""Generation: what does temperature change?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.labs.generation import controls, formulas, streaming, temperature_slider, text_statistics, token_tree
+from explorer.labs.generation.state import GenerationState
+from explorer.ui import visitor_text
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems, source_code
+from explorer.ui.state.session import PageSession, page_session, write_url
+from explorer.ui.training import stored_models
+
+FILES = {
+    "Choosing a token": "generation/sampling.py",
+    "41 temperatures at once": "generation/temperature_grid.py",
+    "Writing": "generation/generate.py",
+    "In the browser": "static/components/temperature/sampling.js",
+}
+PAPERS = (
+    (
+        "Gumbel-max",
+        "Gumbel 1954, Statistical theory of extreme values; Maddison, Tarlow and Minka 2014, A* sampling",
+        "https://arxiv.org/abs/1411.0030",
+    ),
+    ("top-k", "Fan, Lewis and Dauphin 2018, Hierarchical neural story generation", "https://arxiv.org/abs/1805.04833"),
+    (
+        "top-p",
+        "Holtzman, Buys, Du, Forbes and Choi 2020, The curious case of neural text degeneration",
+        "https://arxiv.org/abs/1904.09751",
+    ),
+    (
+        "min-p",
+        "Nguyen et al. 2024, Min-p sampling for creative and coherent outputs",
+        "https://arxiv.org/abs/2407.01082",
+    ),
+    (
+        "distinct-n",
+        "Li, Galley, Brockett, Gao and Dolan 2016, A diversity-promoting objective function",
+        "https://arxiv.org/abs/1510.03055",
+    ),
+    (
+        "repetition",
+        "Welleck, Kulikov, Roller, Dinan, Cho and Weston 2020, Neural text generation with unlikelihood training",
+        "https://arxiv.org/abs/1908.04319",
+    ),
+)
+
+
+def page(session: PageSession[GenerationState]) -> None:
+    """The whole screen, from the question to the papers."""
+    page_head("What does temperature change?")
+    lead(
+        "The models go on from your words. Drag the temperature: the dice stay, only how boldly they are read changes."
+    )
+    controls.prompt_row(session)
+    show_problems(session.problems)
+    models = controls.selected_models(session)
+    if models:
+        texts = temperature_slider.section(session, models)
+        token_tree.section(session, models)
+        streaming.section(session, models)
+        text_statistics.section(session, models)
+    else:
+        texts = {}
+        empty_panel("Choose a model above: it writes at once.", 560)
+    formulas.section(session.state, models, texts)
+    st.header("The code", anchor=False)
+    name = st.pills("File", list(FILES), default="Choosing a token", key="studio.code", label_visibility="collapsed")
+    file = FILES[name or "Choosing a token"]
+    st.caption(f"explorer/{file}")
+    st.code(source_code(file), language="javascript" if file.endswith("js") else "python", height=420)
+    st.header("The papers", anchor=False)
+    for name, paper, link in PAPERS:
+        st.markdown(f"**{name}** · [{paper}]({link})")
+
+
+session = page_session("studio", GenerationState)
+session.state = session.state.normalized(stored_models.model_from_previous_page(("text",)))
+visitor_text.remember_text()
+page(session)
+write_url(session)

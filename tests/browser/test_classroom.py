@@ -1,0 +1,224 @@
+"""Several visitors on one server: who sees which training, who may stop it, and what outlives what."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import (
+    LONG_TRAINING_URL,
+    PROGRESS,
+    STOPPED,
+    button,
+    go_to_page,
+    jobs_of_seed,
+    jobs_panel,
+    origin,
+    playback_epoch,
+    playback_frame,
+    post_job_command,
+    press_train,
+    wait_until,
+    wait_until_idle,
+)
+from tests.serving import Server
+
+pytestmark = pytest.mark.slow
+
+QUESTIONS = {
+    "/compare": "Who learns fastest",
+    "/runs": "trained here",
+    "/": "From counting words",
+    "/negation": "only counts",
+}
+# What lies under the panel's pill and can be pressed, once the page is scrolled to its end.
+COVERED = """() => {
+    const main = document.querySelector("[data-testid=stMain]");
+    main.scrollTo(0, main.scrollHeight);
+    const pill = document.querySelector(".lineage-jobs-panel .pill").getBoundingClientRect();
+    const meets = (box) => box.width && box.left < pill.right && box.right > pill.left
+        && box.top < pill.bottom && box.bottom > pill.top;
+    return [...document.querySelectorAll("a, button, input, select, textarea, [role=slider], summary")]
+        .filter((node) => !node.closest(".lineage-jobs-panel") && meets(node.getBoundingClientRect()))
+        .map((node) => node.outerHTML.slice(0, 120));
+}"""
+# How far the race's section was from its first place on the page, in each frame.
+WATCH_RACE = """() => {
+    const main = document.querySelector("[data-testid=stMain]");
+    const top = () => {
+        const head = [...document.querySelectorAll("h2")].find((node) => node.textContent === "The race");
+        return head ? head.getBoundingClientRect().top + main.scrollTop : 9999;
+    };
+    const first = top();
+    window.moved = 0;
+    (function look() {
+        window.moved = Math.max(window.moved, Math.abs(top() - first));
+        requestAnimationFrame(look);
+    })();
+}"""
+
+
+def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit: Any) -> None:
+    one = visit(LONG_TRAINING_URL + "100")
+    press_train(one)
+    before = jobs_of_seed(one, 100)[0]
+    one.reload()
+    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
+    assert jobs_of_seed(one, 100)[0]["step"] > before["step"]
+
+    go_to_page(one, "Runs")
+    expect(one.get_by_role("heading", level=1)).to_contain_text("What has been trained here")
+    jobs_panel(one).get_by_role("button").first.click()
+    mine = jobs_panel(one).get_by_role("listitem").filter(has_text="seed = 100")
+    expect(mine.locator(".yours")).to_be_visible()
+    expect(mine.get_by_role("button", name="Stop RNN")).to_be_visible()
+    expect(mine.get_by_role("progressbar")).not_to_have_attribute("aria-valuenow", "0")
+
+    two = visit("/")
+    jobs_panel(two).get_by_role("button").first.click()
+    theirs = jobs_panel(two).get_by_role("listitem").filter(has_text="seed = 100")
+    expect(theirs.get_by_role("link", name="RNN")).to_be_visible()
+    expect(theirs.locator(".yours")).to_be_hidden()
+    expect(theirs.get_by_role("button")).to_have_count(0)
+    theirs.get_by_role("link", name="RNN").click()
+    expect(two).to_have_url(re.compile(r"/negation\?run="))
+    expect(two.locator(".frame-say")).to_have_text(PROGRESS)
+    here = playback_epoch(two)
+    wait_until(lambda: playback_epoch(two) > here + 2)
+    playback_frame(two).get_by_role("button", name="Pause").click()
+    here, step = playback_epoch(two), jobs_of_seed(one, 100)[0]["step"]
+    wait_until(lambda: jobs_of_seed(one, 100)[0]["step"] > step)
+    assert playback_epoch(two) == here, "a paused playback goes on"
+    expect(button(two, "Training")).to_be_disabled()
+    key = before["key"]
+    for page, headers in ((two, {"X-Lineage": "1"}), (one, {})):  # somebody else; a form of another site
+        refused = post_job_command(page, key, "stop", **headers)
+        assert refused.status == 403
+        assert re.fullmatch(r"[A-Z].*\.", refused.json()["problem"])
+    assert jobs_of_seed(one, 100)[0]["state"] == "running"
+
+    mine.get_by_role("button", name="Stop RNN").click()
+    expect(mine.locator(".words")).to_have_text(re.compile(r"^stopped at step [1-9]"))
+    step = jobs_of_seed(one, 100)[0]["step"]
+    expect(two.get_by_text(STOPPED)).to_be_visible()
+    go_to_page(one, "Negation")
+    expect(one.get_by_text(STOPPED)).to_be_visible()
+    button(one, "Go on").click()
+    running = wait_until(lambda: (found := jobs_of_seed(one, 100)[0])["state"] == "running" and found)
+    assert running["step"] >= step, "it began anew"
+    wait_until(lambda: jobs_of_seed(one, 100)[0]["step"] > step)
+    expect(one.locator(".frame-say")).to_have_text(PROGRESS)
+
+
+def test_the_same_training_asked_for_by_two_and_twice_is_one(visit: Any) -> None:
+    one, two = visit(LONG_TRAINING_URL + "110"), visit(LONG_TRAINING_URL + "110")
+    button(one, "Train").dblclick()
+    expect(button(two, "Train")).to_be_visible()
+    button(two, "Train").click()
+    for page in (one, two):
+        expect(page.locator(".frame-say")).to_have_text(PROGRESS)
+        found = jobs_of_seed(page, 110)
+        assert [(job["state"], job["mine"]) for job in found] == [("running", True)]
+    assert post_job_command(one, found[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    expect(two.get_by_text(STOPPED)).to_be_visible()
+
+
+def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Path) -> None:
+    server = Server(tmp_path / "cut", LINEAGE_CHECKPOINT_SECONDS="0.3")
+    try:
+        server.start()
+        page = visit(
+            "/negation?models=rnn&rnn.epochs=300&replicas=2&seed=120",
+            at=server.url,
+            bearing=(
+                "ERR_CONNECTION_REFUSED",
+                "ERR_CONNECTION_RESET",
+                "ERR_EMPTY_RESPONSE",
+                "WebSocket",
+                "disconnected",
+                "Client Error in reaching server endpoint",
+                "server is not responding",
+                "DoInitPings",
+            ),
+        )
+        press_train(page)
+        kept = server.home / "jobs" / jobs_of_seed(page, 120)[0]["key"]
+        wait_until(lambda: (kept / "card.json").exists())
+        said = wait_until(lambda: page.locator(".frame-say").inner_text())
+        server.kill()
+        server.start()
+        first = wait_until(lambda: jobs_of_seed(page, 120))[0]
+        assert first["mine"] and first["can_stop"], "the visitor is no longer the same"
+        expect(page.locator(".frame-say")).not_to_have_text(said, timeout=60_000)  # it has found the server again
+        seen = [first]
+        wait_until(lambda: seen.append(jobs_of_seed(page, 120)[0]) or seen[-1]["state"] == "finished", 120)
+        assert next(job["step"] for job in seen if job["step"]) > 13, "it began anew"
+        expect(page.locator(".frame-say")).to_have_text(re.compile("^trained"))
+        expect(page.locator(".frame-position")).to_have_text("epoch 300 of 300")
+        expect(page.locator(".lineage-verdicts .row")).to_have_count(1)
+    finally:
+        server.stop()
+
+
+def test_the_panel_is_there_while_something_trains(visit: Any, tmp_path: Path) -> None:
+    folder = Path(os.environ.get("LINEAGE_SCREENSHOTS") or tmp_path)
+    idle, narrow = visit("/"), visit(LONG_TRAINING_URL + "130", 390, 844)
+    expect(jobs_panel(idle)).to_be_hidden()
+    press_train(narrow)
+    expect(jobs_panel(idle)).to_be_visible()
+    expect(idle.locator(".lineage-jobs-panel .headline")).to_have_text(re.compile(r"^Training 1 · "))
+
+    pill = jobs_panel(narrow).get_by_role("button").first
+    panel = narrow.locator(".lineage-jobs-panel .panel")
+    expect(pill).to_have_attribute("aria-expanded", "false")
+    pill.focus()
+    narrow.keyboard.press("Enter")
+    expect(pill).to_have_attribute("aria-expanded", "true")
+    expect(panel).to_be_visible()
+    box = panel.bounding_box()
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["y"] >= 0
+    for scheme in ("light", "dark"):
+        narrow.emulate_media(color_scheme=scheme)
+        narrow.wait_for_timeout(100)
+        narrow.screenshot(path=folder / f"panel-narrow-{scheme}.png")
+    narrow.keyboard.press("Tab")
+    expect(panel.get_by_role("link")).to_be_focused()
+    narrow.keyboard.press("Escape")
+    expect(pill).to_have_attribute("aria-expanded", "false")
+    expect(pill).to_be_focused()
+    expect(panel).to_be_hidden()
+    for path, question in QUESTIONS.items():
+        narrow.goto(origin(narrow) + path)
+        expect(narrow.get_by_role("heading", level=1)).to_contain_text(question)
+        expect(jobs_panel(narrow)).to_be_visible()
+        wait_until_idle(narrow)
+        assert narrow.evaluate(COVERED) == [], f"the panel lies over what can be pressed on {path}"
+
+    assert post_job_command(narrow, jobs_of_seed(narrow, 130)[0]["key"], "stop", **{"X-Lineage": "1"}).status == 204
+    expect(jobs_panel(idle)).to_be_hidden()
+
+
+def test_the_race_stays_where_it_is_while_a_training_runs(visit: Any) -> None:
+    page = visit(LONG_TRAINING_URL + "140")
+    press_train(page)
+    wait_until_idle(page)
+    page.evaluate(WATCH_RACE)
+    here = playback_epoch(page)
+    wait_until(lambda: playback_epoch(page) > here + 5)
+    assert page.evaluate("window.moved") <= 1
+    page.goto(origin(page) + "/negation?models=bag_of_words")  # this run ships: nothing new comes to the page
+    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .main-svg').length >= 15")
+    expect(page.get_by_role("heading", name="The papers")).to_be_attached()
+    again = button(page, "Train again")
+    again.scroll_into_view_if_needed()
+    wait_until_idle(page)
+    page.evaluate(WATCH_RACE)
+    again.click()
+    expect(page.get_by_text(re.compile("^Trained once more"))).to_be_visible()
+    wait_until_idle(page)
+    assert page.evaluate("window.moved") <= 1

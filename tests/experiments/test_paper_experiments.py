@@ -1,0 +1,84 @@
+"""The experiments say what they vary, and vary nothing else."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from explorer.experiments.paper_experiments import (
+    CLAIMED_WINDOW,
+    EXPERIMENTS,
+    UNIFORM_BITS,
+    Experiment,
+    shipped_configs,
+)
+from explorer.experiments.pretraining import shipped_configs as shipped
+from explorer.jobs import limits
+from explorer.seeds import generator
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import key, with_settings
+from explorer.training.objectives.text import TextObjective
+from tests import needs
+
+EVERY = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
+
+
+@EVERY
+def test_every_run_is_one_that_this_server_trains_with_three_seeds_on_characters(experiment: Experiment) -> None:
+    for trial in experiment.trials:
+        config = limits.check(trial.config)
+        task = config.task_as(TextConfig)
+        assert (config.model_name, config.seed, config.replicas) == (experiment.model, 0, 3)
+        assert (task.corpus, task.tokenizer, task.split) == ("tinyshakespeare", "char", "end")
+
+
+@EVERY
+def test_runs_differ_in_what_the_experiment_says_and_in_nothing_else(experiment: Experiment) -> None:
+    first = experiment.trials[0]
+    for trial in experiment.trials:
+        own = {**trial.panel.settings, **trial.condition.settings, experiment.setting: trial.value}
+        same = {**first.panel.settings, **first.condition.settings, experiment.setting: first.value}
+        assert set(own) == set(same)
+        assert with_settings(first.config, own) == trial.config
+    assert len({key(trial.config) for trial in experiment.trials}) == len(experiment.trials)
+    assert len(experiment.trials) == len(experiment.conditions) * sum(len(part.values) for part in experiment.panels)
+
+
+@EVERY
+def test_with_and_without_start_from_the_same_weights_and_read_the_same_text(experiment: Experiment) -> None:
+    """A seed is compared with itself."""
+    assert len({trial.config.task for trial in experiment.trials}) == 1
+    assert {tuple(trial.config.seeds) for trial in experiment.trials} == {(0, 1, 2)}
+
+
+def test_names_of_shipped_runs_are_valid_folder_names() -> None:
+    names = shipped_configs()
+    assert {"text-window-1", "text-batchnorm-bn-0.3", "text-clipping-descent-none-1", "text-warmup-post-warm-0.1"} <= {
+        *names
+    }
+    assert len(names) == sum(len(each.trials) for each in EXPERIMENTS.values())
+    assert len(set(names.values())) == len(names)
+    assert names.items() <= shipped().items()
+    assert all(name.replace("-", "").replace(".", "").isalnum() and name.islower() for name in names)
+
+
+def test_their_final_weights_take_less_than_three_megabytes() -> None:
+    taken = 0
+    for config in shipped_configs().values():
+        model = TextObjective.build_model(config, generator(0, "a test"), vocabulary=65)
+        taken += 4 * config.replicas * sum(value.numel() for value in model.state_dict().values())
+    assert 1e6 < taken < 3e6
+
+
+def test_the_claimed_window_is_among_those_trained() -> None:
+    window = EXPERIMENTS["window"]
+    assert CLAIMED_WINDOW in window.panels[0].values[1:]
+    assert str(CLAIMED_WINDOW) in window.claim
+
+
+@needs.tiny_shakespeare
+def test_uniform_bits_follow_from_the_number_of_characters() -> None:
+    text = corpora.load_text(TextConfig())
+    assert math.log2(len(set(text))) == UNIFORM_BITS

@@ -1,0 +1,24 @@
+"""A string's run as one file trains to the same losses."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.catalogue import models_of
+from explorer.export.python_file import as_python
+from explorer.training.config import default_config, with_settings
+from explorer.training.recorder import record_run
+
+
+@pytest.mark.parametrize("model", models_of("string"))
+@pytest.mark.parametrize("more", [{}, {"replicas": 2, "recurrent": False, "text": '<b>"ü\\🙂'}], ids=["one", "cut"])
+def test_the_file_trains_to_the_same_losses(tmp_path: Path, model: str, more: dict[str, object]) -> None:
+    config = with_settings(default_config("string", model), {"iterations": 6, **more})
+    file = tmp_path / "run.py"
+    file.write_text(as_python(config), encoding="utf-8")
+    losses = list(runpy.run_path(str(file))["train"]())
+    np.testing.assert_array_equal(np.array(losses, np.float32), record_run(config).curves.losses)

@@ -1,0 +1,258 @@
+"""A language model as one plain file: run where nothing of ours can be imported, it trains to the same curve."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.experiments.presets import preset
+from explorer.export.python_file import as_python, required_libraries
+from explorer.tasks.text.corpora import TINYSHAKESPEARE_SHA256, TINYSHAKESPEARE_URL, store_text, validated_text
+from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
+from explorer.training.events import Evaluation, Step
+from explorer.training.train import train
+
+# As an editor of another system saves it: with a mark at its start, two characters at each line's end, page breaks.
+OWN = b"\xef\xbb\xbf" + "Größe zählt nicht;\r\nwer zählt, der irrt.\x0c\r\rEin Vers bleibt hier…\n".encode() * 20
+SHA = store_text(validated_text(OWN))
+DATA: dict[str, object] = {"corpus": "repeats", "size": 3_000, "context": 8, "sample": 30}
+LOOP: dict[str, object] = {"iterations": 12, "batch_size": 4, "evaluate_every": 5, "evaluation_size": 60}
+SIZES: dict[str, dict[str, object]] = {
+    "ngram": {"n": 3},
+    "feedforward": {"width": 4, "hidden": 9, "window": 3},
+    "rnn": {"width": 4, "hidden": 9},
+    "lstm": {"width": 4, "hidden": 9},
+    "gru": {"width": 4, "hidden": 9},
+    "transformer": {"width": 8, "heads": 2, "layers": 2, "hidden": 12},
+}
+RUNS: dict[str, tuple[str, dict[str, object]]] = {
+    "ngram": ("ngram", {}),
+    "ngram_lines": ("ngram", {"rows": "sentences", "split": "pairs"}),
+    "feedforward": ("feedforward", {"corpus": "toy", "replicas": 2}),
+    "batch_norm": ("feedforward", {"batch_norm": True, "dropout": 0.1, "method": "rmsprop", "beta2": 0.99}),
+    "rnn": ("rnn", {"corpus": "toy", "start": "orthogonal", "schedule": "cosine", "end": 0.1, "order": 3}),
+    "rnn_carried": ("rnn", {"batches": "contiguous", "replicas": 2, "layers": 2, "dropout": 0.1, "average": 0.9}),
+    "lstm": ("lstm", {"layers": 2, "dropout": 0.2, "seed": 5}),
+    "lstm_seeds": ("lstm", {"layers": 2, "dropout": 0.2, "replicas": 2, "evaluation_size": 0}),
+    "gru": ("gru", {"batches": "contiguous", "method": "sgd", "learning_rate": 0.1, "momentum": 0.9, "clip": 0.1}),
+    "transformer": ("transformer", {"average": 0.9, "context": 20}),
+    "transformer_seeds": ("transformer", {"average": 0.9, "replicas": 2, "dropout": 0.1, "norm": "rms"}),
+    "as_in_the_assignment": (
+        "transformer",
+        {**preset("assignment-original").settings, **LOOP, **DATA, **SIZES["transformer"], "vocabulary": 60}
+        # Until it makes a difference to what is written whether a prefix is padded.
+        | {"iterations": 60, "evaluate_every": 20, "learning_rate": 0.05},
+    ),
+    "pieces": ("transformer", {"rows": "sentences", "split": "pairs", "tokenizer": "bpe", "vocabulary": 60}),
+    "lower_case": ("gru", {"rows": "sentences", "split": "sentences", "tokenizer": "bytes", "lower": True}),
+    "words": ("feedforward", {"tokenizer": "word", "vocabulary": 40, "split": "windows"}),
+    "bytes": ("rnn", {"corpus": "brackets", "tokenizer": "bytes", "vocabulary": 270}),
+    "own": ("gru", {"corpus": "own", "text": SHA, "lower": True}),
+    "low_enough": ("feedforward", {"corpus": "toy", "iterations": 200, "stop_at": 1.0, "learning_rate": 0.1}),
+    "no_better": ("feedforward", {"iterations": 200, "patience": 2, "learning_rate": 0.5, "average": 0.5}),
+}
+CONFIGS = {
+    name: with_settings(
+        default_config("text", model), {**DATA, **SIZES[model], **({} if model == "ngram" else LOOP), **changes}
+    )
+    for name, (model, changes) in RUNS.items()
+}
+RUN_ALL = """
+import json, runpy, sys
+from pathlib import Path
+import torch
+torch.set_num_threads(1)
+told = {}
+
+
+def refusal(read, *arguments):
+    sys.argv = list(arguments)
+    try:
+        read()
+    except SystemExit as ended:
+        return ended.code
+
+
+for file in Path().glob("*.py"):
+    names = runpy.run_path(str(file))
+    if file.stem in ("own", "tinyshakespeare"):
+        others = ("other.txt", "binary.txt", "nowhere.txt")
+        told[f"{file.stem} refuses"] = {
+            "": refusal(names["read"], file.name),
+            **{other: refusal(names["read"], file.name, other) for other in others},
+        }
+    if file.stem == "tinyshakespeare":
+        continue
+    sys.argv = [file.name, "input.txt"]
+    data = names["load_data"](names["read"]())
+    model = names["build_models"](data)
+    learned = list(names["train_steps"](model, data))
+    seeds = names["RUN"].seeds
+    several = len(seeds) > 1 and "replica" in names
+    alone = [names["replica"](model, i) if several else model for i in range(len(seeds))]
+    told[file.stem] = {
+        "learned": learned,
+        "val_loss": names["validation"](model, data).tolist(),
+        "written": [names["generate_text"](one, data, seed) for one, seed in zip(alone, seeds)],
+    }
+assert not {"explorer", "jaxtyping", "pydantic"} & set(sys.modules)
+print(json.dumps(told))
+"""
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-I", *arguments], cwd=folder, capture_output=True, text=True)
+
+
+exported = cache(as_python)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All files, in a folder with nothing else but the text that one of them asks for."""
+    folder = tmp_path_factory.mktemp("files")
+    for name, config in CONFIGS.items():
+        (folder / f"{name}.py").write_text(exported(config))
+    (folder / "tinyshakespeare.py").write_text(as_python(default_config("text", "rnn")))
+    (folder / "input.txt").write_bytes(OWN)
+    (folder / "other.txt").write_text("another text\n")
+    (folder / "binary.txt").write_bytes(b"\xff\xfe\x00")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results_of_files(files: Path) -> dict[str, dict[str, Any]]:
+    """What all files tell, in one process."""
+    ended = run(files, "-c", RUN_ALL)
+    assert not ended.returncode, ended.stderr
+    return json.loads(ended.stdout)
+
+
+@cache
+def told(name: str) -> tuple[list[list[object]], Evaluation]:
+    """What our own training tells: losses and validation losses as the file tells them, and the last evaluation."""
+    config = CONFIGS[name]
+    lines: list[list[object]] = []
+    last = None
+    for event in train(config):
+        if isinstance(event, Step):
+            lines.append([event.step, "loss", event.losses.tolist()])
+        elif isinstance(event, Evaluation):
+            last = event
+            if event.step < config.steps:
+                lines.append([event.step, "validation loss", event.answers["val_loss_part"].tolist()])
+    assert last
+    return lines, last
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_file_trains_to_exactly_the_same_losses(name: str, results_of_files: dict[str, dict[str, Any]]) -> None:
+    lines, last = told(name)
+    assert results_of_files[name]["learned"] == lines
+    assert results_of_files[name]["val_loss"] == last.answers["val_loss"].tolist()
+
+
+@pytest.mark.parametrize("name", [name for name, config in CONFIGS.items() if config.sample])
+def test_the_file_generates_the_same_text(name: str, results_of_files: dict[str, dict[str, Any]]) -> None:
+    assert tuple(results_of_files[name]["written"]) == told(name)[1].samples
+
+
+def test_the_short_runs_end_before_their_last_step() -> None:
+    """Otherwise what a file does about it would not be seen."""
+    assert all(told(name)[1].step < CONFIGS[name].steps for name in ("low_enough", "no_better"))
+
+
+def test_running_the_file_prints_losses_and_text(files: Path) -> None:
+    lines, last = told("own")
+    printed = run(files, "own.py", "input.txt").stdout
+    expected = [" ".join([f"step {step}  {what}", *map(str, numbers)]) for step, what, numbers in lines]
+    assert printed.splitlines()[: len(lines)] == expected
+    loss, bits = (float(last.answers[name]) for name in ("val_loss", "bits_per_char"))
+    perplexity = float(last.answers["perplexity"])
+    summary = f"seed 0  validation loss {loss}  perplexity {perplexity}  bits a character {bits}\n"
+    assert printed.endswith(summary + last.samples[0] + "\n")
+
+
+def test_a_file_names_the_expected_text_in_one_sentence(results_of_files: dict[str, dict[str, Any]]) -> None:
+    refused = results_of_files["own refuses"]
+    assert refused[""] == f"Say which file holds the text of this run (SHA-256 {SHA}): python own.py input.txt"
+    assert refused["other.txt"] == (
+        f"other.txt does not hold the text of this run: SHA-256 {SHA} is expected, and this is "
+        f"{hashlib.sha256(b'another text' + bytes([10])).hexdigest()}."
+    )
+    assert refused["binary.txt"].startswith("binary.txt cannot be read as a text in UTF-8: ")
+    assert refused["nowhere.txt"].startswith("nowhere.txt cannot be read as a text in UTF-8: ")
+
+
+def test_tiny_shakespeare_is_asked_for_by_name(results_of_files: dict[str, dict[str, Any]]) -> None:
+    refused = results_of_files["tinyshakespeare refuses"]
+    assert refused[""].startswith(f"Say which file holds Tiny Shakespeare (SHA-256 {TINYSHAKESPEARE_SHA256})")
+    assert refused["other.txt"].startswith("other.txt does not hold Tiny Shakespeare: SHA-256 86c4e6aa9db7c042")
+    text = as_python(default_config("text", "rnn"))
+    assert "python FILE input.txt" in text
+    assert TINYSHAKESPEARE_URL in text
+
+
+def test_a_visitors_own_text_is_not_in_the_file(files: Path) -> None:
+    text = as_python(CONFIGS["own"])
+    assert SHA in text
+    assert "zählt" not in text
+    assert "python FILE input.txt" in text
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_file_imports_what_it_uses_and_nothing_else(name: str) -> None:
+    text = exported(CONFIGS[name])
+    tree = ast.parse(text)
+    imported = {
+        (node.module if isinstance(node, ast.ImportFrom) else alias.name, alias.asname or alias.name)
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert {local.split(".")[0] for module, local in imported if module != "__future__"} <= used
+    roots = {str(module).split(".")[0] for module, _ in imported} - {"__future__"} - set(sys.stdlib_module_names)
+    assert roots == set(required_libraries(CONFIGS[name]).replace(",", "").replace(" and", "").split())
+    assert "type: ignore" not in text
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_file_has_no_more_than_the_run_uses(name: str) -> None:
+    config, text = CONFIGS[name], exported(CONFIGS[name])
+    counted = config.model_name == "ngram"
+    expected = {
+        "class Ngram(": counted,
+        "class NeuralNgram(": config.model_name == "feedforward",
+        "class RecurrentLanguageModel(": config.model_name in ("rnn", "lstm", "gru"),
+        "class LSTMCell(": config.model_name == "lstm",
+        "class RecurrentClassifier(": False,
+        "class Adam(": not counted and config.optimiser.method in ("adam", "muon"),
+        "class SGD(": config.optimiser.method == "sgd",
+        "def swap_averaged_weights(": config.average > 0,
+        "def stack(": config.replicas > 1 and not counted,
+        "class EarlyStopping:": config.stop_at > 0 or config.patience > 0,
+        "def rows_circular(": getattr(config.task, "batches", "") == "contiguous",
+        "class Sentences(": getattr(config.task, "rows", "") != "blocks",
+        "class Characters:": getattr(config.task, "tokenizer", "") == "char",
+        "class WordLevel(": getattr(config.task, "tokenizer", "") == "word",
+        "pydantic": False,
+        "lru_cache": getattr(config.task, "rows", "") != "blocks",
+    }
+    assert {what: what in text for what in expected} == expected
+
+
+def test_a_branch_is_exported_as_if_it_had_no_parent() -> None:
+    parent = CONFIGS["transformer"]
+    branch: RunConfig = branch_from(parent, 3, {"order": 7})
+    alone = with_settings(parent, {"order": 7})
+    assert as_python(branch).replace(key(branch), key(alone)) == as_python(alone)

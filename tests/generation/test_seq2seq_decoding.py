@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from explorer.errors import InvalidSetting
+from explorer.generation.seq2seq_decoding import (
+    beam_search,
+    exposure_bias_curves,
+    grade_targets,
+    greedy_decode,
+    surprisal,
+)
+from explorer.models.layers import replica, stack
+from explorer.models.translation import Translator
+from explorer.tasks.seq2seq.batches import Pairs
+from tests.models.translators import KINDS, PADDING, TARGETS, sources, translator
+
+BOS, EOS = TARGETS - 2, TARGETS - 1
+LONGEST = 6
+KIND = pytest.mark.parametrize("kind", KINDS)
+MODELS = {(kind, seed): translator(kind, seed) for kind in KINDS for seed in range(4)}
+SOURCE = st.lists(st.integers(0, PADDING - 1), min_size=1, max_size=7)
+MODEL = st.sampled_from(sorted(MODELS))
+
+
+@torch.inference_mode()
+def score(model: Translator, source: Tensor, ids: list[int]) -> float:
+    """Return the sum of log-softmax of the plain forward pass."""
+    log_p = model(source[None], torch.tensor([[BOS, *ids[:-1]]]))[0].log_softmax(dim=-1)
+    return float(log_p[torch.arange(len(ids)), ids].sum())
+
+
+def until_eos(ids: list[int]) -> list[int]:
+    """Return the ids up to the first <EOS>."""
+    return ids[: ids.index(EOS) + 1] if EOS in ids else ids
+
+
+@KIND
+def test_greedy_takes_the_likeliest_of_the_plain_forward_at_each_step(kind: str) -> None:
+    model, source = MODELS[kind, 0], sources(5)
+    found = greedy_decode(model, source, LONGEST)
+    for row in range(5):
+        ids = until_eos(found.ids[row].tolist())
+        for i, token in enumerate(ids):
+            assert token == int(model(source[row : row + 1], torch.tensor([[BOS, *ids[:i]]]))[0, -1].argmax())
+        assert bool(found.finished[row]) == (ids[-1] == EOS)
+        assert found.ids[row, len(ids) :].eq(EOS).all()
+        assert float(found.score[row]) == pytest.approx(score(model, source[row], ids), abs=1e-4)
+    assert found.ids.shape[1] <= LONGEST
+
+
+def test_some_of_these_models_come_to_their_end_and_some_do_not() -> None:
+    ends = [bool(end) for model in MODELS.values() for end in greedy_decode(model, sources(5), LONGEST).finished]
+    assert 0 < sum(ends) < len(ends)
+
+
+@KIND
+def test_side_by_side_is_the_same_as_alone_and_so_is_a_stack(kind: str) -> None:
+    together = stack([MODELS[kind, seed] for seed in range(3)])
+    source = sources(3, 4)
+    found = greedy_decode(together, source, LONGEST)
+    for r in range(3):
+        for row in range(4):
+            alone = source[r, row][source[r, row] != PADDING]
+            one = greedy_decode(replica(together, r), alone[None], LONGEST)
+            assert until_eos(one.ids[0].tolist()) == until_eos(found.ids[r, row].tolist())
+            assert float(one.score[0]) == pytest.approx(float(found.score[r, row]), abs=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(MODEL, SOURCE, st.integers(1, 4))
+def test_padding_never_changes_an_answer(which: tuple[str, int], ids: list[int], more: int) -> None:
+    model = MODELS[which]
+    plain = greedy_decode(model, torch.tensor([ids]), LONGEST)
+    padded = greedy_decode(model, torch.tensor([[*ids, *[PADDING] * more]]), LONGEST)
+    assert plain.ids.tolist() == padded.ids.tolist()
+    torch.testing.assert_close(plain.score, padded.score, atol=1e-4, rtol=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(MODEL, SOURCE)
+def test_a_beam_of_width_one_is_greedy(which: tuple[str, int], ids: list[int]) -> None:
+    model, source = MODELS[which], torch.tensor(ids)
+    beams, found = beam_search(model, source, 1, LONGEST), greedy_decode(model, source[None], LONGEST)
+    assert list(beams.sequence(beams.best[0])) == until_eos(found.ids[0].tolist())
+    assert beams.candidates[beams.best[0]].score == pytest.approx(float(found.score[0]), abs=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(MODEL, SOURCE, st.integers(1, 8))
+def test_scores_are_those_of_the_plain_forward(which: tuple[str, int], ids: list[int], width: int) -> None:
+    model, source = MODELS[which], torch.tensor(ids)
+    beams = beam_search(model, source, width, LONGEST)
+    scores = [beams.candidates[position].score for position in beams.best]
+    assert scores == sorted(scores, reverse=True)
+    assert len(set(map(beams.sequence, beams.best))) == len(beams.best) == width
+    for position in beams.best:
+        sequence = list(beams.sequence(position))
+        assert beams.candidates[position].score == pytest.approx(score(model, source, sequence), abs=1e-4)
+        assert beams.candidates[position].finished == (sequence[-1] == EOS)
+        assert EOS not in sequence[:-1]
+
+
+@settings(max_examples=20, deadline=None)
+@given(MODEL, SOURCE, st.integers(1, 8))
+def test_the_search_tree_is_consistent(which: tuple[str, int], ids: list[int], width: int) -> None:
+    beams = beam_search(MODELS[which], torch.tensor(ids), width, LONGEST)
+    steps = max(each.step for each in beams.candidates)
+    for i, each in enumerate(beams.candidates):
+        if each.parent < 0:
+            assert each.step == 1 and each.score == each.log_probability
+            continue
+        parent = beams.candidates[each.parent]
+        assert each.parent < i and parent.step == each.step - 1
+        assert parent.kept and not parent.finished
+        assert each.score == pytest.approx(parent.score + each.log_probability)
+        assert each.finished == (each.token == EOS)
+    finished: list[float] = []
+    for step in range(1, steps + 1):
+        new = [each for each in beams.candidates if each.step == step]
+        ranked = sorted([*finished, *(each.score for each in new)], reverse=True)[:width]
+        kept = [each for each in new if each.kept]
+        assert all(each.score >= ranked[-1] for each in kept)
+        assert all(each.score <= ranked[-1] for each in new if not each.kept)
+        finished = [value for value in finished if value >= ranked[-1]]
+        assert len(finished) + len(kept) == width
+        finished += [each.score for each in kept if each.finished]
+    assert all(beams.candidates[position].finished for position in beams.best) or steps == LONGEST
+
+
+@settings(max_examples=15, deadline=None)
+@given(MODEL, SOURCE)
+def test_over_two_steps_the_widest_beam_looks_at_everything_it_kept(which: tuple[str, int], ids: list[int]) -> None:
+    model, source = MODELS[which], torch.tensor(ids)
+    decoder_input = torch.tensor([[BOS, token] for token in range(TARGETS)])
+    with torch.inference_mode():
+        log_p = model(source.expand(TARGETS, -1), decoder_input).log_softmax(dim=-1)
+    first, second = log_p[0, 0], log_p[:, 1]
+    likeliest = first.topk(8).indices.tolist()
+    best = max([float(first[one] + (0 if one == EOS else second[one].max())) for one in likeliest])
+    beams = beam_search(model, source, 8, 2)
+    assert beams.candidates[beams.best[0]].score == pytest.approx(best, abs=1e-4)
+
+
+@pytest.mark.parametrize("width", [0, 9, -1])
+def test_a_width_that_is_not_possible(width: int) -> None:
+    with pytest.raises(InvalidSetting, match=f"width = {width} is not possible. Give a whole number from 1 to 8."):
+        beam_search(MODELS["vector", 0], torch.tensor([1]), width, 3)
+
+
+def example_pairs(model: Translator, rows: int = 12) -> Pairs:
+    """Return pairs of which half have the greedy output of the model as target."""
+    source = sources(rows)
+    own = greedy_decode(model, source, 4)
+    targets = torch.nn.functional.pad(own.ids, (0, 4 - own.ids.shape[1]), value=EOS)
+    targets[::2, 0] = (targets[::2, 0] + 1) % BOS
+    mask = torch.cat((torch.ones(rows, 1, dtype=torch.bool), (targets != EOS)[:, :-1].cumprod(dim=-1).bool()), dim=-1)
+    mask[1::3, -1] = False
+    decoder_input = torch.cat((torch.full((rows, 1), BOS), targets[:, :-1]), dim=-1)
+    return Pairs(source, decoder_input, targets, mask)
+
+
+@KIND
+def test_one_forward_grades_what_greedy_decoding_writes(kind: str) -> None:
+    model = MODELS[kind, 1]
+    pairs = example_pairs(model)
+    right, losses = grade_targets(model, pairs)
+    found = greedy_decode(model, pairs.source, 4).ids
+    found = torch.nn.functional.pad(found, (0, 4 - found.shape[1]), value=EOS)
+    same = ((found == pairs.targets) | ~pairs.mask).all(dim=-1)
+    assert right.bool().tolist() == same.tolist()
+    assert 0 < right.sum() < len(right)
+    other = Pairs(pairs.source, pairs.decoder_input, pairs.targets.masked_fill(~pairs.mask, BOS), pairs.mask)
+    for one, again in zip((right, losses), grade_targets(model, other), strict=True):
+        torch.testing.assert_close(one, again)  # masked targets have no effect
+    for row in range(len(right)):
+        ids = pairs.targets[row][pairs.mask[row]].tolist()
+        assert float(losses[row]) == pytest.approx(-score(model, pairs.source[row], ids), abs=1e-4)
+
+
+@KIND
+def test_exposure_bias_by_position(kind: str) -> None:
+    model = MODELS[kind, 1]
+    pairs = example_pairs(model)
+    teacher_forced, free = exposure_bias_curves(model, pairs)
+    with torch.inference_mode():
+        logits = model(pairs.source, pairs.decoder_input)
+    for position in range(pairs.targets.shape[1]):
+        rows = pairs.mask[:, position]
+        targets = pairs.targets[rows, position]
+        losses = surprisal(logits[rows, position], targets)
+        assert float(teacher_forced.loss[position]) == pytest.approx(float(losses.mean()), abs=1e-4, nan_ok=True)
+        right = (logits[rows, position].argmax(dim=-1) == targets).float().mean()
+        assert float(teacher_forced.accuracy[position]) == pytest.approx(float(right), nan_ok=True)
+    # The first question is the same, and so is everything where the model is right.
+    torch.testing.assert_close(teacher_forced.loss[0], free.loss[0])
+    odd = Pairs(*(part[1::2] for part in (pairs.source, pairs.decoder_input, pairs.targets, pairs.mask)))
+    teacher_forced, free = exposure_bias_curves(model, odd)
+    torch.testing.assert_close(teacher_forced.loss, free.loss, equal_nan=True, atol=1e-5, rtol=1e-5)
+    assert (free.accuracy.nan_to_num(1) == 1).all()
+
+
+def test_exposure_of_a_stack_is_that_of_each() -> None:
+    together = stack([MODELS["additive", seed] for seed in range(2)])
+    pairs = example_pairs(MODELS["additive", 1])
+    both = Pairs(
+        *(part.expand(2, *part.shape) for part in (pairs.source, pairs.decoder_input, pairs.targets, pairs.mask))
+    )
+    curves = exposure_bias_curves(together, both)
+    alone = exposure_bias_curves(MODELS["additive", 1], pairs)
+    for one, other in zip(curves, alone, strict=True):
+        torch.testing.assert_close(one.loss[1], other.loss, equal_nan=True, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(one.accuracy[1], other.accuracy, equal_nan=True)

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.errors import InvalidSetting
+from explorer.generation.seq2seq_decoding import greedy_decode
+from explorer.inspection.attention.alignment import (
+    INTERVENTIONS,
+    _tap_interventions,
+    align,
+    exact_match_by_intervention,
+    exact_match_under,
+    summary_sensitivity,
+)
+from explorer.models.configs import EncoderDecoderConfig, TransformerEncoderDecoderConfig
+from explorer.models.encoder_decoder import EncoderDecoder
+from explorer.models.layers import stack
+from explorer.models.taps import intervene, record, tap_names
+from explorer.models.transformer_encoder_decoder import TransformerEncoderDecoder
+from explorer.models.translation import Translator
+from explorer.tasks.seq2seq.batches import evaluation_digits
+from explorer.tasks.seq2seq.config import max_answer_length, source_vocabulary, target_vocabulary
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
+from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
+
+CONFIG = ReverseConfig(longest=3, symbols=4)
+KINDS = ("vector", "additive", "transformer")
+SOURCE = (2, 0, 3)
+
+
+def model(kind: str, seed: int = 1, config: ReverseConfig | DatesConfig = CONFIG) -> Translator:
+    made = torch.Generator().manual_seed(seed)
+    sizes = len(source_vocabulary(config)), len(target_vocabulary(config)), len(source_vocabulary(config)) - 1
+    if kind == "transformer":
+        return TransformerEncoderDecoder(TransformerEncoderDecoderConfig(width=8, heads=2, hidden=9), *sizes, made)
+    attention = "additive" if kind == "additive" else "none"
+    return EncoderDecoder(EncoderDecoderConfig(width=4, hidden=5, attention=attention), *sizes, made)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_probabilities_and_taps_equal_those_of_the_forward_pass(kind: str) -> None:
+    one = model(kind)
+    found = align(one, CONFIG, SOURCE)
+    ids = greedy_decode(one, torch.tensor([SOURCE]), max_answer_length(CONFIG, 3)).ids[0].tolist()
+    assert (found.source, list(found.target)) == (SOURCE, ids)
+    said = one(torch.tensor([SOURCE]), torch.tensor([[one.bos, *ids[:-1]]]))[0].softmax(dim=-1)
+    np.testing.assert_allclose(found.probabilities, said.detach().numpy(), atol=1e-6)
+    assert set(found.taps) == set(tap_names(one).values())
+    given = align(one, CONFIG, SOURCE, (3, 0, 2))
+    assert given.target == (3, 0, 2, one.eos)
+
+
+def test_alignment_of_additive_attention() -> None:
+    one = model("additive")
+    found = align(one, CONFIG, SOURCE, (3, 0, 2))
+    assert found.weights is not None and found.energies is not None and found.contexts is not None
+    assert found.weights.shape == found.energies.shape == (1, 1, 4, 3)
+    e = np.exp(found.energies)
+    np.testing.assert_allclose(found.weights, e / e.sum(axis=-1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(found.contexts, found.weights[0, 0] @ found.taps["attention.annotations"], atol=1e-6)
+    assert found.summary_vector is None and found.source_self_attention is None and found.target_self_attention is None
+
+
+def test_alignment_of_a_transformer() -> None:
+    found = align(model("transformer"), CONFIG, SOURCE, (3, 0))
+    assert (
+        found.weights is not None
+        and found.source_self_attention is not None
+        and found.target_self_attention is not None
+    )
+    assert found.weights.shape == (2, 2, 3, 3) and found.source_self_attention.shape == (2, 2, 3, 3)
+    assert not np.triu(found.target_self_attention, 1).any()
+    np.testing.assert_array_equal(found.weights[1], found.taps["decoder.1.cross.weights"])
+    assert found.contexts is None and found.summary_vector is None
+
+
+def test_alignment_of_a_model_without_attention() -> None:
+    found = align(model("vector"), CONFIG, SOURCE)
+    assert found.summary_vector is not None and found.summary_vector.shape == (5,)
+    assert found.weights is None and found.energies is None
+
+
+def test_summary_sensitivity_by_hand() -> None:
+    one = model("vector")
+    found = summary_sensitivity(one, SOURCE)
+    for place in range(3):
+        own = one.encode(torch.tensor([SOURCE]))[0][0]
+        far = []
+        for token in range(4):
+            if token != SOURCE[place]:
+                other = list(SOURCE)
+                other[place] = token
+                far.append((one.encode(torch.tensor([other]))[0][0] - own).norm().item())
+        assert len(far) == 3
+        assert found[place] == pytest.approx(sum(far) / 3, abs=1e-5)
+    for kind in ("additive", "transformer"):
+        with pytest.raises(InvalidSetting, match="one vector"):
+            summary_sensitivity(model(kind), SOURCE)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("kind", KINDS)
+def test_exact_match_without_intervention_is_that_of_greedy_decoding_also_in_a_stack(kind: str) -> None:
+    both = [model(kind, seed) for seed in (1, 2)]
+    for intervention in INTERVENTIONS:
+        if kind == "vector" and intervention in ("uniform", "frozen"):
+            continue
+        alone = [exact_match_under(one, CONFIG, intervention, count=5) for one in both]
+        np.testing.assert_allclose(exact_match_under(stack(both), CONFIG, intervention, count=5), alone, atol=1e-6)
+        assert alone[0].shape == (len(evaluation_lengths(CONFIG)),)
+    for i, length in enumerate(evaluation_lengths(CONFIG)):
+        asked = evaluation_digits(CONFIG, [length], 5)
+        ids = greedy_decode(both[0], asked.source, length + 1).ids
+        ids = torch.nn.functional.pad(ids, (0, length + 1 - ids.shape[1]), value=both[0].eos)
+        right = (ids == asked.targets).all(dim=-1).float().mean()
+        assert exact_match_under(both[0], CONFIG, "none", count=5)[i] == pytest.approx(float(right))
+
+
+@pytest.mark.slow
+def test_dates_have_one_part_per_format() -> None:
+    config = DatesConfig()
+    for kind in KINDS:
+        assert exact_match_under(model(kind, config=config), config, "cut", count=2).shape == (len(DATE_FORMATS),)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cut_removes_all_information_about_the_source(kind: str) -> None:
+    one, given = model(kind), torch.tensor([[4, 1, 1], [4, 1, 1]])
+    source = torch.tensor([[0, 1, 2], [3, 3, 0]])
+    assert not torch.allclose(*one(source, given), atol=1e-4)
+    with intervene(one, _tap_interventions(one, "cut", source)):
+        cut = one(source, given)
+    torch.testing.assert_close(cut[0], cut[1])
+
+
+@pytest.mark.parametrize("kind", ["additive", "transformer"])
+@pytest.mark.parametrize("intervention", ["uniform", "frozen"])
+def test_attention_weights_under_interventions(kind: str, intervention: str) -> None:
+    one = model(kind)
+    source = torch.tensor([[0, 1, 2], [3, 4, 4]])  # 4 is padding
+    given = torch.tensor([[4, 1, 2], [4, 0, 3]])
+    with record(one) as usual:
+        one(source, given)
+    with intervene(one, _tap_interventions(one, intervention, source)), record(one) as trace:
+        one(source, given)
+    names = ["attention.weights"] if kind == "additive" else ["decoder.0.cross.weights", "decoder.1.cross.weights"]
+    for name in names:
+        weights = trace[name]
+        if intervention == "uniform":
+            even = torch.tensor([[1 / 3, 1 / 3, 1 / 3], [1, 0, 0]])
+            shape = (2, 1, 3) if kind == "additive" else (2, 1, 1, 3)
+            torch.testing.assert_close(weights, even.view(shape).expand_as(weights))
+        else:
+            torch.testing.assert_close(weights, weights[..., :1, :].expand_as(weights))
+    if intervention == "frozen":
+        torch.testing.assert_close(trace[names[0]][..., 0, :], usual[names[0]][..., 0, :])
+
+
+def test_attention_interventions_need_attention() -> None:
+    for intervention in ("uniform", "frozen"):
+        with pytest.raises(InvalidSetting, match=f"intervention = {intervention} needs a model with attention"):
+            exact_match_under(model("vector"), CONFIG, intervention, count=2)
+    with pytest.raises(InvalidSetting, match=r"intervention = other is unknown\. Give one of none, uniform"):
+        exact_match_under(model("vector"), CONFIG, "other", count=2)
+
+
+def test_exact_match_by_intervention_is_the_mean_over_the_trained_lengths() -> None:
+    trained = CONFIG.longest
+    both = stack([model("additive", seed) for seed in (1, 2)])
+    found = exact_match_by_intervention(both, CONFIG, INTERVENTIONS, 5)
+    for row, intervention in zip(found, INTERVENTIONS, strict=True):
+        parts = exact_match_under(both, CONFIG, intervention, 5)[:, :trained]
+        np.testing.assert_allclose(row, parts.mean(axis=-1), atol=1e-6)
+    without_attention = exact_match_by_intervention(model("vector"), CONFIG, INTERVENTIONS, 5)
+    assert np.isnan(without_attention[:, 0]).tolist() == [name in ("uniform", "frozen") for name in INTERVENTIONS]

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from explorer.errors import NeedsText
+from explorer.inspection.language import dynamic_evaluation
+from explorer.inspection.language.dynamic_evaluation import evaluate_dynamically, evaluate_statically
+from explorer.inspection.load_model import load_model
+from explorer.models.ngram import Ngram
+from explorer.tasks.text import corpora
+from explorer.tasks.text.config import TextConfig
+from explorer.tasks.text.rows import Batch, text_data
+from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.model_factory import build_model
+from explorer.training.recorder import record_run
+from explorer.training.scoring import mean_loss
+
+SIZES: dict[str, dict[str, object]] = {
+    "feedforward": {"width": 4, "hidden": 9, "window": 3, "batch_norm": True, "dropout": 0.5},
+    "rnn": {"width": 4, "hidden": 9, "layers": 2, "dropout": 0.5},
+    "lstm": {"width": 4, "hidden": 9},
+    "gru": {"width": 4, "hidden": 9},
+    "transformer": {"width": 8, "heads": 2, "layers": 1, "hidden": 12, "dropout": 0.5},
+}
+TASK: dict[str, object] = {"corpus": "brackets", "size": 3_000, "context": 8}
+LINES: dict[str, object] = {"corpus": "repeats", "rows": "sentences", "split": "sentences"}
+WAYS: list[tuple[str, dict[str, object]]] = [
+    *((model, {}) for model in SIZES),
+    ("gru", {"batches": "contiguous"}),
+    ("lstm", {"batches": "contiguous", "layers": 2}),
+    ("transformer", LINES),
+    ("feedforward", {**LINES, "rows": "prefixes", "split": "pairs"}),
+    ("rnn", {"split": "windows"}),
+]
+
+
+def untrained(model: str, **changes: Any) -> tuple[RunConfig, nn.Module]:
+    """A model as a run begins with it, opened as kept ones are."""
+    config = with_settings(default_config("text", model), {**TASK, **SIZES[model], "replicas": 1, **changes})
+    return config, build_model(config).eval().requires_grad_(False)
+
+
+def task(config: RunConfig) -> TextConfig:
+    return config.task_as(TextConfig)
+
+
+def rows(config: RunConfig) -> Iterator[Batch]:
+    """The held-out rows in order, one after the other."""
+    data = text_data(task(config))
+    carries = task(config).batches == "contiguous"
+    return data.held_out_contiguous(1, task(config).context) if carries else data.held_out_batches(rows=1)
+
+
+def targets(batch: Batch) -> int:
+    return batch.targets.numel() if batch.mask is None else int(batch.mask.sum())
+
+
+@pytest.mark.parametrize(("model", "changes"), WAYS, ids=[f"{m}-{'-'.join(map(str, c.values()))}" for m, c in WAYS])
+def test_at_learning_rate_zero_both_losses_are_the_static_loss(model: str, changes: dict[str, object]) -> None:
+    config, frozen = untrained(model, **changes)
+    read = evaluate_dynamically(frozen, task(config), 0.0)
+    assert read.dynamic.losses == pytest.approx(read.static.losses, abs=1e-6)
+    assert np.array_equal(read.dynamic.tokens, read.static.tokens)
+    assert read.relative_change == 0
+    assert read.tokens == read.held_out == text_data(task(config)).held_out_targets, "all of it: it is short"
+    assert read.carries_state == (task(config).batches == "contiguous")
+    wanted = mean_loss(frozen, rows(config), carries=read.carries_state)
+    assert read.static.losses[-1] == pytest.approx(float(wanted), abs=1e-5)
+
+
+@pytest.mark.parametrize("carried", ["random", "contiguous"])
+def test_every_segment_is_scored_before_its_update(carried: str) -> None:
+    config, frozen = untrained("gru", batches=carried)
+    frozen_weights, updated = (evaluate_dynamically(frozen, task(config), rate) for rate in (0.0, 0.3))
+    assert updated.dynamic.losses[0] == frozen_weights.static.losses[0], "nobody has learned yet"
+    assert updated.dynamic.losses[1] != frozen_weights.static.losses[1]
+    first = next(rows(config))
+    assert updated.dynamic.losses[0] == pytest.approx(float(mean_loss(frozen, [first])), abs=1e-5)
+
+
+@pytest.mark.parametrize("model", SIZES)
+def test_the_model_is_unchanged_and_results_are_reproducible(model: str) -> None:
+    config, frozen = untrained(model)
+    before = {name: value.clone() for name, value in frozen.state_dict().items()}
+    one, two = (evaluate_dynamically(frozen, task(config), 0.1) for _ in range(2))
+    assert all(torch.equal(value, before[name]) for name, value in frozen.state_dict().items())
+    assert not any(p.requires_grad or p.grad is not None for p in frozen.parameters())
+    assert one.relative_change > 0
+    for each in ("static", "dynamic"):
+        assert np.array_equal(getattr(one, each).losses, getattr(two, each).losses)
+    assert np.array_equal(one.gradient_norms, two.gradient_norms)
+
+
+@pytest.mark.parametrize(("scale", "long"), [(1.0, False), (30.0, True)])
+def test_a_step_follows_the_clipped_gradient(scale: float, long: bool) -> None:
+    config, frozen = untrained("rnn", corpus="repeats")
+    frozen.get_parameter("readout.weight").mul_(scale)
+    read = evaluate_dynamically(frozen, task(config), 0.01, most=1)
+    (norm,) = read.gradient_norms
+    assert (norm > dynamic_evaluation.CLIP) == long
+    own = math.sqrt(sum(float(p.square().sum()) for p in frozen.parameters()))
+    assert read.relative_change * own == pytest.approx(0.01 * min(norm, 1.0), rel=1e-3)
+
+
+def test_a_repeated_phrase_is_learned() -> None:
+    text = "".join("abc "[i * i % 4] for i in range(3_000)) + "xyzzy; " * 300
+    sha = corpora.store_text(text)
+    task_of_mine = {"corpus": "own", "text": sha, "context": 16, "held_out": 0.4}
+    config, frozen = untrained("gru", **task_of_mine)
+    trained = load_model(record_run(replace(config, iterations=30))).single_replica(0)
+    for model in (frozen, trained):
+        read = evaluate_dynamically(model, task(config), 0.3)
+        assert read.dynamic.losses[-1] < read.static.losses[-1] - 0.5
+        assert read.dynamic.losses[-1] < read.dynamic.losses[0]
+    corpora.drop_text(sha)
+    with pytest.raises(NeedsText):
+        evaluate_dynamically(frozen, replace(task(config), context=15), 0.3)
+
+
+def test_a_long_text_is_truncated() -> None:
+    config, frozen = untrained("gru", size=30_000, context=64)
+    read = evaluate_dynamically(frozen, task(config), 0.0, most=1_000)
+    assert read.tokens == 1_024 < read.held_out
+    begun = mean_loss(frozen, islice(rows(config), 16))
+    assert read.static.losses[-1] == pytest.approx(float(begun), abs=1e-5)
+
+
+def test_large_models_and_short_segments_read_fewer_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    config, frozen = untrained("gru", size=30_000, context=64)
+    parameters = sum(p.numel() for p in frozen.parameters())
+    monkeypatch.setattr(dynamic_evaluation, "_MAX_WORK", 2_200 * parameters)
+    assert 2_200 <= evaluate_dynamically(frozen, task(config), 0.0).tokens < 2_264
+    monkeypatch.setattr(dynamic_evaluation, "_MAX_WORK", 1)
+    assert 2_000 <= evaluate_dynamically(frozen, task(config), 0.0).tokens < 2_064, "some seconds are never nothing"
+    monkeypatch.setattr(dynamic_evaluation, "_MAX_SEGMENTS", 10)
+    assert evaluate_dynamically(frozen, task(config), 0.0).tokens == 640
+
+
+def test_diverged_losses_end_the_dynamic_evaluation_only() -> None:
+    config, frozen = untrained("rnn")
+    read = evaluate_dynamically(frozen, task(config), 1e38)
+    assert read.diverged and 1 <= len(read.dynamic.losses) < len(read.static.losses)
+    assert np.isfinite(read.dynamic.losses).all() and np.isfinite(read.static.losses).all()
+    assert len(read.gradient_norms) == len(read.dynamic.losses)
+
+
+@pytest.mark.parametrize("changes", [{}, {"batches": "contiguous"}, LINES], ids=["cold", "on", "lines"])
+def test_an_ngram_is_evaluated_on_the_same_text(changes: dict[str, object]) -> None:
+    config, frozen = untrained("gru", **changes)
+    data = text_data(task(config))
+    counts = load_model(record_run(replace(fit_ngram(3), task=config.task))).single_replica(0)
+    assert isinstance(counts, Ngram)
+    found = evaluate_statically(counts, task(config))
+    assert np.array_equal(found.tokens, evaluate_dynamically(frozen, task(config), 0.0).static.tokens)
+    if changes.get("batches") == "contiguous":  # its context reaches over the pieces: one row
+        whole = next(iter(data.held_out_contiguous(1, data.held_out_targets)))
+        wanted = float(counts.surprisal(whole.ids, whole.targets).mean())
+    else:
+        wanted = float(mean_loss(counts, rows(config)))
+    assert found.losses[-1] == pytest.approx(wanted, abs=1e-5)
+
+
+def fit_ngram(n: int) -> RunConfig:
+    return with_settings(default_config("text", "ngram"), {"n": n, "replicas": 1})
+
+
+def test_the_running_loss_is_weighted_by_targets() -> None:
+    config, frozen = untrained("transformer", **LINES)
+    progress = evaluate_statically(frozen, task(config))
+    each = [(targets(row), float(mean_loss(frozen, [row]))) for row in rows(config)]
+    total = sum(count * loss for count, loss in each) / sum(count for count, _ in each)
+    assert progress.losses[-1] == pytest.approx(total, abs=1e-5)

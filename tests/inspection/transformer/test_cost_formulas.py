@@ -1,0 +1,112 @@
+"""Bytes are exact and are held; seconds are only there: no test asserts on time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.overrides import TorchFunctionMode
+
+from explorer.inspection.language.context_cost import saved_bytes
+from explorer.inspection.transformer.cost_formulas import (
+    PARTS,
+    LayerSize,
+    crossover,
+    expected_saved_bytes,
+    growth_exponent,
+    multiplications,
+    scale_to_median,
+)
+from explorer.inspection.transformer.cost_measurement import MAX_WEIGHT_BYTES, _LayerStack, _TimingBench, measure_costs
+
+SIZES = (LayerSize(48, 32, 1, 4), LayerSize(64, 48, 2, 2))
+X = np.array([32, 64, 128, 256])
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("part", ["attention", "fused", "feedforward", "rnn", "gru"])
+def test_the_formula_gives_the_bytes_that_autograd_saves(part: str, size: LayerSize) -> None:
+    assert _TimingBench(part, size).saved == expected_saved_bytes(part, size)
+
+
+def test_pytorchs_lstm_saves_more_than_its_equations_need() -> None:
+    for size in SIZES:
+        assert _TimingBench("lstm", size).saved > expected_saved_bytes("lstm", size)
+
+
+class Counting(TorchFunctionMode):
+    """The multiplications of every matrix product that is done inside."""
+
+    found = 0
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        left = {"linear": 0, "matmul": 0, "__matmul__": 0, "addmm": 1}.get(getattr(function, "__name__", ""))
+        if left is not None:
+            self.found += result.numel() * args[left].shape[-1]
+        return result
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("part", ["attention", "feedforward", "rnn"])
+def test_the_formula_gives_the_multiplications_that_pytorch_performs(part: str, size: LayerSize) -> None:
+    stand = _TimingBench(part, size)
+    with torch.no_grad(), Counting() as counting:
+        stand.part(stand.x)
+    if part == "rnn":  # nothing is multiplied with the zeros before the first step
+        counting.found += size.layers * size.width**2
+    assert counting.found == multiplications(part, size)
+
+
+def test_each_gate_costs_as_much_as_a_plain_cell() -> None:
+    size = SIZES[0]
+    ratios = {part: multiplications(part, size) / multiplications("rnn", size) for part in ("gru", "lstm")}
+    assert ratios == {"gru": 3, "lstm": 4}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_is_measured_at_every_size(part: str) -> None:
+    found = measure_costs(part, SIZES, 0.0)
+    assert np.isfinite([found.forward, found.forward_backward, found.saved_bytes]).all()
+    assert (found.saved_bytes > 0).all()
+
+
+def test_sizes_that_need_too_much_memory_are_skipped() -> None:
+    longest = int((MAX_WEIGHT_BYTES / 4 / 8) ** 0.5)
+    found = measure_costs("attention", (LayerSize(32, 16, 1, 8), LayerSize(longest + 1, 16, 1, 8)), 0.0)
+    assert np.isfinite(found.saved_bytes).tolist() == [True, False]
+
+
+def test_a_fused_kernel_gives_the_same_output_and_saves_less() -> None:
+    size = SIZES[0]
+    explicit, fused = _LayerStack("attention", size), _LayerStack("fused", size)
+    x = torch.randn(1, size.length, size.width, generator=torch.Generator().manual_seed(1))
+    assert torch.allclose(explicit(x), fused(x), atol=1e-6)
+    assert saved_bytes(fused, lambda: fused(x)) < saved_bytes(explicit, lambda: explicit(x))
+
+
+def test_the_growth_exponent_of_a_power_law() -> None:
+    y = 3.0 * X.astype(float) ** 1.7
+    assert growth_exponent(X, y, 32) == pytest.approx(1.7)
+    y[0] = 1e9
+    assert growth_exponent(X, y, 64) == pytest.approx(1.7)
+    assert np.isnan(growth_exponent(X, np.array([1.0, np.nan, np.nan, np.nan]), 32))
+
+
+def test_a_formula_is_scaled_to_the_median_ratio() -> None:
+    formula = X.astype(float)
+    found = scale_to_median(formula, np.array([9.0, 2.0, 1.0, np.nan]) * formula)
+    assert found == pytest.approx(2 * formula)
+    assert np.isnan(scale_to_median(formula, np.full(4, np.nan))).all()
+
+
+def test_crossover_by_hand() -> None:
+    flat = np.full(4, 100.0)
+    assert crossover(X, X.astype(float), flat) == pytest.approx(100)
+    assert crossover(X, flat * 2, flat) == 0
+    assert crossover(X, flat, X * 10.0) == float("inf")
+    assert crossover(X, np.array([200, 50, 200, 200.0]), flat) == pytest.approx(64 * 2**0.5)  # not where it dips under
+    assert crossover(X, np.array([200, 50, 200, np.nan]), flat) == pytest.approx(64 * 2**0.5)
+    assert crossover(X, np.array([50, 200, 50, 200.0]), flat) == pytest.approx(128 * 2**0.5)  # where it stays above

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.errors import EmptySentence, InvalidSetting, SentenceTooLong, UnknownWords
+from explorer.inspection.load_model import load_model
+from explorer.inspection.words.labelling import parse_row, predict_positions, row_activations
+from explorer.run_store.store import find
+from explorer.seeds import generator
+from explorer.tasks.sequence_labelling.agreement import AgreementConfig
+from explorer.tasks.sequence_labelling.agreement_rows import build_rows as agreement_rows
+from explorer.tasks.sequence_labelling.agreement_rows import draw_clauses
+from explorer.tasks.sequence_labelling.config import LabellingConfig
+from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
+from explorer.tasks.sequence_labelling.delayed_copy_rows import evaluation_rows as fresh_echo
+from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig
+from explorer.tasks.sequence_labelling.homographs_rows import evaluation_sentences
+from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
+from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
+from explorer.tasks.sequence_labelling.position_rule_rows import evaluation_rows as fresh_places
+from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
+from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
+from explorer.tasks.sequence_labelling.word_sense_rows import build_rows as gloss_rows
+
+
+def label(task: LabellingConfig, wanted: int | None) -> str | None:
+    return None if wanted is None else task.labels[wanted]
+
+
+@pytest.mark.parametrize("again", ["copy", "reverse"])
+def test_typed_digits_become_a_training_row(again: str) -> None:
+    task = DelayedCopyConfig(again=again)  # type: ignore[arg-type]
+    drawn = fresh_echo(task, [5], 1)
+    row = parse_row(task, " ".join(task.vocabulary[id] for id in drawn.ids[0, :5]))
+    assert list(row.ids) == drawn.ids[0].tolist() and list(row.loss_mask) == drawn.mask[0].tolist()
+    assert list(row.targets[5:]) == drawn.targets[0, 5:].tolist() and row.targets[:5] == (None,) * 5
+
+
+def test_a_partial_copy_is_parsed_as_typed() -> None:
+    row = parse_row(DelayedCopyConfig(), "407|5")
+    assert row.ids == (4, 0, 7, 10, 5) and row.targets == (None, None, None, 4, 0)
+
+
+def test_typed_rows_of_the_other_tasks_equal_training_rows() -> None:
+    place = PositionRuleConfig(period=3)
+    drawn = fresh_places(place, 7)
+    row = parse_row(place, "".join(map(str, drawn.ids[0].tolist())))
+    assert list(row.ids) == drawn.ids[0].tolist() and list(row.targets) == drawn.targets[0].tolist()
+    for said in evaluation_sentences(20, ambiguous=True):
+        rows, row = gloss_rows([said]), parse_row(WordSenseConfig(), " ".join(said.words))
+        assert list(row.ids) == rows.ids[0].tolist() and list(row.targets) == rows.targets[0].tolist()
+    for clause in draw_clauses(generator(3, "asked"), 20):
+        drawn, row = agreement_rows(AgreementConfig(), [clause]), parse_row(AgreementConfig(), " ".join(clause.words))
+        length = len(clause.words)
+        assert (
+            list(row.ids) == drawn.ids[0, :length].tolist() and list(row.loss_mask) == drawn.mask[0, :length].tolist()
+        )
+        right = [wanted for wanted in row.targets if wanted is not None]
+        assert right == drawn.targets[0, :length][drawn.mask[0, :length]].tolist()
+
+
+def test_undetermined_targets_are_none() -> None:
+    task = WordSenseConfig()
+    for text in ("the bank is here", "the bank is near the loan and the water"):
+        assert parse_row(task, text).targets[1] is None
+    assert label(task, parse_row(task, "by the water a bank").targets[4]) == "bank (river)"
+    assert set(parse_row(MaskedWordConfig(), "the ___ is near the loan").targets) == {None}
+    assert parse_row(MaskedWordConfig(), "the _").ids[1] == len(MaskedWordConfig().vocabulary) - 2
+    row = parse_row(GrammarTextConfig(), "The owl")
+    assert row.targets == (*row.ids[1:], None) and all(row.loss_mask)
+    assert label(AgreementConfig(), parse_row(AgreementConfig(), "the queens near the king").targets[-1]) == "are"
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "kind", "words"),
+    [
+        (RandomSymbolsConfig(), "ab3", InvalidSetting, "“3” is no sign of this task"),
+        (RandomSymbolsConfig(), " ", InvalidSetting, "The text is empty"),
+        (RandomSymbolsConfig(), "ab" * 7, InvalidSetting, "has 14 tokens; this model is asked about at most 12"),
+        (GrammarTextConfig(), "no!", InvalidSetting, "“!” is no sign of this task. It has a, b"),
+        (DelayedCopyConfig(), "1" * 21, InvalidSetting, "21 digits are too many"),
+        (DelayedCopyConfig(), "|", InvalidSetting, "no digit to copy"),
+        (DelayedCopyConfig(), "12|12", InvalidSetting, "at most 1 of them"),
+        (PositionRuleConfig(), "1x", InvalidSetting, "“x”"),
+        (WordSenseConfig(), "the bank sleeps", UnknownWords, "“sleeps”"),
+        (WordSenseConfig(), "...", EmptySentence, "no word"),
+        (WordSenseConfig(), "bank " * 41, SentenceTooLong, "41 words"),
+        (MaskedWordConfig(), "the _ _", InvalidSetting, "More than one word is hidden"),
+        (AgreementConfig(), "near is the king", InvalidSetting, "No noun stands before the verb"),
+        (AgreementConfig(), "the king " + "near the queen " * 4, InvalidSetting, "has 14 tokens"),
+    ],
+)
+def test_invalid_rows_are_rejected_with_a_message(
+    task: LabellingConfig, text: str, kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind) as refused:
+        parse_row(task, text)
+    assert words in str(refused.value)
+
+
+def test_a_model_without_a_mask_reads_its_targets() -> None:
+    right = {}
+    for name in ("noise-open", "noise-causal"):
+        run = find(name)
+        task = run.config.task_as(RandomSymbolsConfig)
+        found = predict_positions(load_model(run), task, parse_row(task, "qbdgacpelfhm"))
+        assert found[-1].is_correct is None and all(0 < each.probability <= 1 for each in found)
+        right[name] = sum(each.is_correct is True for each in found)
+    assert right["noise-open"] >= 10 and right["noise-causal"] <= 3
+
+
+def test_row_activations_follow_the_mask_and_exist_without_attention() -> None:
+    for name, hidden in (("noise-causal", True), ("noise-open", False)):
+        found = row_activations(load_model(find(name)).single_replica(0), (0, 1, 2, 3))
+        assert found.weights is not None
+        assert (
+            bool(np.isnan(found.weights[:, :, 0, 1:]).all()) == hidden and not np.isnan(found.weights[..., 3, :]).any()
+        )
+        assert np.allclose(np.nansum(found.weights, axis=-1), 1, atol=1e-5)
+    found = row_activations(load_model(find("place-turns-gru")).single_replica(0), (0, 1, 2, 3))
+    assert found.weights is None and found.states.shape[0] == 4 and "embedded" in found.taps
+    assert row_activations(load_model(find("gloss-alone")).single_replica(0), (0, 1)).weights is None

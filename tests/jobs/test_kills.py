@@ -1,0 +1,19 @@
+"""A training that is killed with -9 at random moments and resumed each time ends like an undisturbed one."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_run_that_was_killed_repeatedly_is_bit_equal_to_an_undisturbed_one() -> None:
+    command = [sys.executable, "-m", "benchmarks.load.crash_recovery", "--kills", "6", "--seed", "4", "--json"]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout)
+    assert (found["kills"], found["worries"]) == (6, [])
+    assert found["runs"] > 0

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.inspection.attention.attend import TokenizedInput
+from explorer.inspection.attention.head_scores import HeadImportance
+from explorer.labs.attention.findings import (
+    answer_finding,
+    describe_ablation,
+    importance_caption,
+    importance_finding,
+    lens_finding,
+)
+from explorer.labs.attention.results import AttentionReading
+from explorer.labs.attention.state import AttentionState
+
+DEFAULTS = AttentionState()
+LABELS = ["layer 1, head 1", "layer 1, head 2", "layer 2, head 1", "layer 2, head 2"]
+
+
+def make_reading(now: list[float], before: list[float], state: AttentionState = DEFAULTS) -> AttentionReading:
+    tokenized = TokenizedInput((1, 2), ("a", "\n"), "", "", (), (), False)
+    as_logs = (np.log(np.array([[0.5, 0.5], p], dtype=np.float32)) for p in (now, before))
+    return AttentionReading(state, tokenized, (1, 1), (), b"", *as_logs)
+
+
+def make_importance(rise: list[float], error: float) -> HeadImportance:
+    loss = 1.5 + np.array(rise).reshape(2, 2)
+    return HeadImportance("validation loss, nats a token", 1.5, loss, np.full((2, 2), error), 2_048)
+
+
+def test_the_finding_has_the_answer_and_its_probability() -> None:
+    found = make_reading([0.2, 0.8], [0.2, 0.8])
+    assert answer_finding(found, 1, "xy".__getitem__, True) == "After “a↵” it expects “y” most, 0.80."
+    assert answer_finding(found, 1, ["collapse", "sustain"].__getitem__, False) == "It answers sustain, 0.80."
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        (0.8, "With one head off, its answer stays “y”, 0.80: nothing moves that two digits show."),
+        (0.8049, "With one head off, its answer stays “y”, 0.80: nothing moves that two digits show."),
+        (0.8051, "With one head off, its answer stays “y”, but goes from 0.80 to 0.81."),
+        (0.6, "With one head off, its answer stays “y”, but goes from 0.80 to 0.60."),
+        (0.3, "With one head off, after “a↵” it expects “x” most, 0.70; untouched it is “y”, 0.80."),
+    ],
+)
+def test_the_finding_says_whether_an_ablation_changes_the_answer(now: float, expected: str) -> None:
+    assert (
+        answer_finding(
+            make_reading([1 - now, now], [0.2, 0.8], AttentionState(off=("0.0",))), 1, "xy".__getitem__, True
+        )
+        == expected
+    )
+
+
+def test_every_ablation_is_named() -> None:
+    state = AttentionState(off=("0.0", "1.1"), flat=("0.1",), unmasked=True, unplaced=True)
+    assert describe_ablation(state) == "two heads off, one head made uniform, the mask lifted and no positions"
+
+
+def test_the_most_important_head_is_named_and_unimportant_ones_are_counted() -> None:
+    finding = importance_finding(make_importance([0.1, 0.01, 0.2, 0.001], 0.005), LABELS)
+    assert finding == (
+        "Without layer 2, head 1 the loss rises most, from 1.500 nats by +0.200; without any one of two of the 4 heads "
+        "nothing measurable is lost."
+    )
+    finding = importance_finding(make_importance([0.1, 0.05, 0.2, -0.04], 0.001), LABELS)
+    assert finding.endswith("least of all without layer 2, head 2, −0.040.")
+
+
+def test_an_only_head_is_not_compared_with_others() -> None:
+    one = HeadImportance("loss", 0.001, np.array([[0.7]]), np.zeros((1, 1)), 6)
+    assert importance_finding(one, LABELS[:1]) == "Without its only head the loss goes from 0.001 to 0.700 nats."
+    assert importance_caption(one, False).startswith("All 6 sentences of the grammar")
+    assert importance_caption(make_importance([0.0] * 4, 0.1), True, 9_000).startswith(
+        "2,048 of 9,000 held-out targets"
+    )
+
+
+def test_where_no_head_matters_none_is_named() -> None:
+    finding = importance_finding(make_importance([0.001, -0.001, 0.0, 0.002], 0.01), LABELS)
+    assert finding == "Without any one of its 4 heads the loss changes by nothing that can be measured."
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [
+        ([True, True, True], "From the embedding on it has its answer; there it is 0.10 sure, at the end 0.90."),
+        ([True, False, True], "Only the last layer says what the model answers; after layer 1 it is still another one"),
+        ([False, True, True], "From layer 1 on it has its answer; there it is 0.50 sure, at the end 0.90."),
+    ],
+)
+def test_the_finding_has_the_layer_after_which_the_prediction_never_changes(right: list[bool], expected: str) -> None:
+    finding = lens_finding(["the embedding", "layer 1", "layer 2"], np.array([0.1, 0.5, 0.9]), np.array(right))
+    assert finding.startswith(expected)

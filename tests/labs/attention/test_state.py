@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from explorer.errors import InvalidSetting
+from explorer.labs.attention.state import AttentionState, format_heads, parse_heads
+from explorer.ui.state import url_codec
+from explorer.ui.training.model_input import MAX_TEXT_LENGTH
+
+
+def test_the_url_has_what_differs_from_the_defaults_and_is_read_back() -> None:
+    state = AttentionState(
+        "text-best", "", "O Romeo", 0, 126, 2, 3, 5, "matrix", "row", "spread", ("0.1", "2.3"), ("1.0",), True, True, 4
+    )
+    assert url_codec.write(AttentionState()) == {}
+    assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
+    assert url_codec.read(AttentionState, url_codec.write(AttentionState(say=""))) == (AttentionState(say=""), ())
+
+
+def test_the_longest_text_is_in_the_url() -> None:
+    state = AttentionState(say="x" * MAX_TEXT_LENGTH, at=3)
+    assert url_codec.read(AttentionState, url_codec.write(state)) == (state, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("off", "1", "“1” names no heads. Write layer.head"),
+        ("flat", "0.1,x", "names no heads"),
+        ("layer", "first", "Give a number from 0 to 63"),
+        ("at", "-1", "Give a number from 0 to 1,023"),
+        ("view", "cube", "Give one of lines, matrix"),
+        ("sort", "beauty", "Give one of place, previous"),
+        ("unmasked", "perhaps", "Give true or false"),
+        ("walk", "7", "Give a number from 0 to 6"),
+    ],
+)
+def test_an_invalid_url_parameter_is_reported_and_the_rest_is_kept(name: str, text: str, expected: str) -> None:
+    state, problems = url_codec.read(AttentionState, {name: text, "head": "2"})
+    assert state == AttentionState(head=2)
+    assert len(problems) == 1 and expected in problems[0]
+
+
+def test_another_model_keeps_text_and_view_but_no_ablated_head() -> None:
+    state = AttentionState(say="x", layer=3, off=("0.1",), step=5, view="matrix", unmasked=True)
+    assert state.with_model("text-best") == AttentionState("text-best", say="x", view="matrix")
+    assert state.with_model(state.model) is state
+    assert state.with_model("text-best", examples=("x", "y")) == AttentionState("text-best", view="matrix")
+
+
+def test_heads_and_positions_outside_of_the_model_are_left_out() -> None:
+    state = AttentionState(layer=7, head=7, at=30, off=("0.1", "9.9", "1.1"), flat=("5.0",))
+    assert state.clamped(2, 4, 30) == AttentionState(layer=1, head=3, at=None, off=("0.1", "1.1"), flat=())
+    assert state.clamped(8, 8, 31).at == 30
+
+
+def test_another_text_resets_the_query_and_has_a_maximum_length() -> None:
+    assert AttentionState(at=3).with_text("a b") == AttentionState(say="a b")
+    with pytest.raises(InvalidSetting, match="at most 2,000 characters here; this one has 2,001"):
+        AttentionState().with_text("x" * (MAX_TEXT_LENGTH + 1))
+
+
+def test_heads_have_one_name_in_a_url() -> None:
+    assert format_heads(parse_heads(("1.0", "0.1", "0.10"))) == ("0.1", "0.10", "1.0")
+    assert AttentionState(off=("0.0",)).ablated and not AttentionState().ablated

@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.inspection.compare import MeanDifference
+from explorer.labs.compare import chart, comparison
+from explorer.labs.compare.comparison import (
+    ComparedRun,
+    default_target,
+    differing_settings,
+    displayed_curves,
+    load_runs,
+)
+from explorer.labs.compare.results import (
+    compare_final_values,
+    describe_difference,
+    find_target_reached,
+    format_amount,
+    format_value,
+    shared_initialization,
+    step_cost_finding,
+    target_finding,
+)
+from explorer.labs.compare.state import AXES, MOST, TASK_MEASURES, Comparison, default_runs
+from explorer.run_store import store
+from explorer.run_store.store import Card, Metric, StoredRun
+from explorer.training.config import branch_from, default_config, key, with_settings
+from explorer.training.record import Curves
+from explorer.ui.training.run_view import RunView
+
+STATE = Comparison()
+
+
+def make_run(
+    name: str, steps: int = 10, tokens: float = 100, seconds: float = 1, end: float = 1.0, **changes: object
+) -> ComparedRun:
+    """A run whose accuracy rises from 0.5 on a straight line; what a step costs is given."""
+    config = with_settings(default_config("negation", "rnn"), {"replicas": 2, **changes})
+    moments = np.arange(steps + 1.0)
+    metrics = {
+        "test_accuracy": np.array([[0.5, 0.5], [end, end]]),
+        "test_loss": np.array([[1.0, 1.0], [1.5 - end, 1.5 - end]]),
+        "train_loss": np.array([[1.0, 1.0], [1.5 - end, 1.5 - end]]),
+    }
+    losses = np.linspace(1, 1.5 - end, steps)[:, None].repeat(2, 1)
+    curves = Curves(0, losses, moments * tokens, moments * seconds, np.array([0, steps]), metrics)
+    card = Card(
+        key=key(config), parameters=7, seconds=1, state="finished", step=steps,
+        metrics={"a": Metric(mean=1, values=[])},
+        created="2026-01-01T00:00:00+00:00", torch="2.0", name=name,
+    )  # fmt: skip
+    return ComparedRun(name, key(config), name, RunView(config, StoredRun(Path(name), config, card, curves), None))
+
+
+A, B, C = make_run("A", 10, 100, 1), make_run("B", 20, 10, 1, seed=10), make_run("C", 30, 100, 0.1, seed=20)
+
+
+def test_the_three_axes_may_have_three_winners() -> None:
+    found = target_finding(STATE, [A, B, C], 0.95)
+    assert found == "First at 0.950: A by step (9 steps), B by tokens read (180 tokens) and C by seconds (2.7 s)."
+
+
+def test_one_run_may_be_first_on_all_axes() -> None:
+    fast = make_run("D", 8, 10, 0.1, seed=30)
+    found = target_finding(STATE, [A, fast], 0.95)
+    assert found == "D is at 0.950 first, whatever one counts: after 7 steps, 72 tokens and 0.7 s."
+    assert target_finding(STATE, [fast], 0.95).startswith("D is at 0.950 after 7 steps,")
+
+
+def test_no_run_is_first_if_none_reaches_the_target() -> None:
+    low = make_run("low", end=0.9)
+    assert target_finding(STATE, [low], 0.95) == "No run's mean is ever at 0.950. Drag the target to where they are."
+    assert target_finding(STATE, [], 0.95).startswith("No run's mean is ever")
+
+
+def test_a_run_reaches_the_target_where_its_mean_crosses_it_and_its_seeds_are_counted() -> None:
+    one = make_run("one")
+    curves = one.curves
+    assert curves is not None
+    curves.metrics["test_accuracy"][1] = [1.0, 0.8]  # the mean ends at 0.9
+    for target, at, seeds in ((0.7, 5.0, 2), (0.85, 8.75, 1), (0.95, None, 1)):
+        (found,) = find_target_reached(STATE, [one], target, "step")
+        assert (found.at, found.seeds) == (pytest.approx(at), seeds)
+
+
+def test_losses_reach_the_target_from_above() -> None:
+    (found,) = find_target_reached(Comparison(y="test_loss"), [A], 0.75, "step")
+    assert found.at == pytest.approx(5)
+
+
+@pytest.mark.parametrize(
+    ("value", "axis", "text"),
+    [
+        (1234.4, "step", "1,234 steps"),
+        (999.0, "tokens", "999 tokens"),
+        (1.2, "step", "1 step"),
+        (0.0994, "seconds", "99 ms"),
+        (2.71, "seconds", "2.7 s"),
+        (None, "step", "never"),
+        (float("nan"), "seconds", "never"),
+    ],
+)
+def test_a_position_is_formatted_with_its_unit(value: float | None, axis: str, text: str) -> None:
+    assert format_amount(value, axis) == text
+
+
+def test_what_a_step_costs_explains_the_axes() -> None:
+    assert step_cost_finding([A, B, C]) == (
+        "A step of A takes 1000.00 ms, one of C 100.00 ms: 10.0 times as long. "
+        "Their steps read from 10 to 100 tokens a seed."
+    )
+    assert step_cost_finding([A, C]).endswith("Every step reads about 100 tokens a seed, so steps and tokens agree.")
+    assert step_cost_finding([A]) == ""
+
+
+def test_most_runs_reach_the_default_target() -> None:
+    ends = [make_run(str(end), end=end) for end in (0.9, 1.2, 1.3)]  # losses end at 0.6, 0.3, 0.2
+    assert default_target(STATE, ends) == 0.95
+    losses = Comparison(y="test_loss")
+    assert default_target(losses, ends) == pytest.approx(0.36)
+    assert default_target(losses, []) == 0.1
+    for measure in TASK_MEASURES["negation"]:
+        if not measure.endswith("accuracy"):
+            assert target_finding(Comparison(y=measure), ends, default_target(Comparison(y=measure), ends))
+
+
+def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() -> None:
+    same, other = make_run("same", end=0.75, learning_rate=0.01), make_run("other", end=0.75, seed=5)
+    pairs, groups = compare_final_values(A, same, STATE), compare_final_values(A, other, STATE)
+    assert pairs is not None and groups is not None
+    assert (pairs.mean, pairs.paired, groups.mean, groups.paired) == (-0.25, True, -0.25, False)
+
+
+def test_a_difference_is_described_with_its_interval_and_whether_it_is_noise() -> None:
+    assert describe_difference(MeanDifference(-0.1, -0.15, -0.05, 8, True), True) == "−0.100 (−0.150 to −0.050)"
+    assert describe_difference(MeanDifference(0.01, -0.02, 0.04, 8, True), True) == (
+        "+0.010 (−0.020 to +0.040), within the noise of the seeds"
+    )
+    assert describe_difference(MeanDifference(0.0, 0.0, 0.0, 8, True), True).startswith(
+        "0.000 (0.000 to 0.000), within"
+    )
+    assert describe_difference(None, True) == "one seed tells nothing of luck"
+
+
+@pytest.mark.parametrize(("value", "text"), [(0.5, "0.500"), (0.0123, "0.012"), (4.2e-5, "0.000042"), (0.0, "0.000")])
+def test_a_small_loss_keeps_two_significant_digits(value: float, text: str) -> None:
+    assert format_value(value, rising=False) == text
+    assert float(format_value(1e-12, rising=False)) == 0 and not format_value(1e-12, rising=False).endswith(".")
+
+
+def test_only_differing_settings_are_listed() -> None:
+    other = make_run("E", seed=3, hidden=9)
+    assert differing_settings([A, other]) == {"hidden": ["24", "9"], "seed": ["0", "3"]}
+    assert differing_settings([A, A]) == {}
+    gru = ComparedRun(
+        "5", "g", "g", RunView(with_settings(default_config("negation", "gru"), {"replicas": 2}), None, None)
+    )
+    assert differing_settings([A, gru])["model"] == ["rnn", "gru"]
+
+
+# ---- real runs
+
+
+def load_named(*names: str) -> list[ComparedRun]:
+    found, problems = load_runs([store.find(name).key for name in names])
+    assert problems == []
+    return found
+
+
+def test_runs_of_one_model_are_named_by_their_differing_settings() -> None:
+    found = load_named("negation-single-rnn", "negation-half-rnn", "negation-single-gru")
+    assert [e.name for e in found] == ["RNN, p_not = 0.35", "RNN, p_not = 0.5", "GRU"]
+    assert [e.label for e in found] == ["1", "2", "3"]
+    parent = store.find("negation-single-rnn").config
+    views = {"a": RunView(parent, None, None), "b": RunView(branch_from(parent, 30, {"order": 1}), None, None)}
+    assert list(comparison._display_names(views).values()) == ["RNN, order = 0", "RNN, branch at step 30, order = 1"]
+
+
+def test_an_unknown_run_is_reported_and_the_others_stay() -> None:
+    keys = [store.find("negation-single-rnn").key, "abcdefghijkl", "../../etc/passwd"]
+    found, problems = load_runs(keys)
+    assert [e.key for e in found] == keys[:1]
+    assert len(problems) == 2 and all("is not on this machine" in problem for problem in problems)
+
+
+def test_recurrent_models_of_the_same_seeds_start_from_the_same_embedding_and_readout() -> None:
+    told = shared_initialization(load_named("negation-single-rnn", "negation-single-lstm", "negation-single-gru"))
+    assert len(told) == 3
+    for sentence in told:
+        assert "`embedding.weight`" in sentence and "readout" in sentence
+        assert "recurren" not in sentence.split("numbers in")[1]
+
+
+def test_initial_weights_of_other_seeds_or_without_a_snapshot_are_not_compared() -> None:
+    rnn, gru = load_named("negation-single-rnn", "negation-single-gru")
+    config = with_settings(gru.config, {"seed": 8})
+    stored = gru.view.stored
+    assert stored is not None
+    other = ComparedRun(
+        "2", "o", "o", RunView(config, StoredRun(stored.folder, config, stored.card, stored.curves), None)
+    )
+    assert shared_initialization([rnn, gru]) != []
+    assert shared_initialization([rnn, other]) == []
+    assert shared_initialization(load_named("negation-half-rnn", "negation-half-gru")) == []
+
+
+def test_the_default_runs_are_left_out_of_the_url_and_the_newest_eight_stay() -> None:
+    usual = default_runs()
+    assert len(usual) == 4
+    assert STATE.with_runs(usual) == STATE
+    assert STATE.displayed_runs == usual
+    many = [str(i) for i in range(10)]
+    assert STATE.with_runs(many + many).runs == tuple(many[-MOST:])
+
+
+def test_runs_of_one_colour_have_different_dashes() -> None:
+    dashes = chart._line_styles([make_run(str(i), seed=i) for i in range(4)])
+    assert len(set(dashes.values())) == 4
+
+
+@pytest.mark.parametrize("measure", TASK_MEASURES["negation"])
+def test_every_measure_of_shipped_runs_has_a_curve_on_every_axis(measure: str) -> None:
+    runs = load_named("negation-single-rnn", "negation-held-out-transformer")
+    for axis in AXES:
+        for found in displayed_curves(Comparison(y=measure, smooth=0.5), runs, axis):
+            assert found is not None and len(found.x) > 10 and np.isfinite(found.values).all()

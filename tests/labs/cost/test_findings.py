@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.errors import InvalidSetting
+from explorer.inspection.transformer.cost_formulas import PARTS, MeasuredCosts
+from explorer.labs.cost import findings
+from explorer.labs.cost.findings import SweepResult
+from explorer.labs.cost.parameter_count import sized_config
+from explorer.labs.cost.state import SWEEPS, CostState, Sweep
+from explorer.labs.cost.sweeps import sweep_result
+
+
+def results_of_all_parts(sweep: Sweep, seconds: dict[str, float], power: float = 1.0) -> dict[str, SweepResult]:
+    """Return results in which each part takes its seconds at size 1 and grows with a power of the size."""
+    state, x = CostState(), np.array(SWEEPS[sweep], dtype=float)
+    found = {}
+    for part in PARTS:
+        line = seconds.get(part, 1e-6) * x**power
+        found[part] = sweep_result(part, sweep, state.sizes(sweep, part), MeasuredCosts(line, 2 * line, x))
+    return found
+
+
+def test_the_length_from_which_attention_costs_more_is_reported() -> None:
+    found = results_of_all_parts("length", {"feedforward": 1e-4})
+    x = np.array(SWEEPS["length"], dtype=float)
+    for part, at in (("attention", 256.0), ("fused", 1024.0)):
+        line = 1e-4 * x**2 / at
+        found[part] = sweep_result(part, "length", CostState().sizes("length", part), MeasuredCosts(line, line, x))
+    said = findings.length_finding(found, CostState(way="forward"))
+    assert "from about 256 tokens on, fused from about 1,024 tokens on; the formula says from 128 on." in said
+    assert "At 2,048 tokens it takes 8.0 times as long, fused 2.0." in said
+
+
+def test_equal_crossings_are_reported_once() -> None:
+    cheap = findings.length_finding(results_of_all_parts("length", {"feedforward": 1e-3}), CostState(width=32))
+    assert "Attention, fused or not, costs more than the feedforward part at no length measured; " in cheap
+    assert "the formula says from 64 on" in cheap
+    dear = findings.length_finding(results_of_all_parts("length", {"feedforward": 1e-9}), CostState())
+    assert "fused or not, costs more than the feedforward part at every length measured" in dear
+    assert "takes 1,000 times as long" in dear
+
+
+def test_exponents_of_width_are_reported() -> None:
+    flat, steep = (
+        findings.width_finding(results_of_all_parts("width", {}, power), CostState()) for power in (1.0, 2.0)
+    )
+    assert "to the 1.0" in flat and "for all of them less than the formula says" in flat
+    assert "nowhere less than the formulas say" in steep
+
+
+def test_the_cost_of_layers_is_reported() -> None:
+    assert findings.layers_finding(results_of_all_parts("layers", {}, 1.0), CostState()) == (
+        "Eight times the layers take 8.0 to 8.0 times as long, and keep 8.0 times the memory."
+    )
+
+
+def test_sizes_where_formulas_fail_are_named() -> None:
+    assert findings.sweep_note(results_of_all_parts("layers", {}, 1.0), CostState(), "layers").startswith(
+        "No line lies above its formula"
+    )
+    said = findings.sweep_note(results_of_all_parts("width", {}, 0.5), CostState(), "width")
+    assert said.startswith("At width 16 the formula is furthest off for")
+
+
+def test_the_cost_of_a_recurrent_step_is_reported() -> None:
+    said = findings.sweep_note(
+        results_of_all_parts("length", {"gru": 3e-5, "feedforward": 1e-6}, 1.0), CostState(way="forward"), "length"
+    )
+    assert "takes 30.0 microseconds in a sequence of 128 and 30.0 in one of 2,048: the same step again" in said
+    assert "By the formula it takes 0.8 times" in said and "measured are 30 times, for its products are small" in said
+    other = findings.sweep_note(
+        results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5), CostState(), "length"
+    )
+    assert "a step of the longer one costs more" in other and "products are small" not in other
+
+
+def test_a_fast_lstm_is_explained_by_kernels() -> None:
+    found = results_of_all_parts("length", {"gru": 20e-6, "lstm": 1e-6})
+    said = findings.kernel_note(found, CostState())
+    assert "The LSTM multiplies 1.3 times as much as the GRU; at 2,048 the GRU takes 20 times as long" in said
+    assert said in findings.sweep_note(found, CostState(), "length")
+    slow = results_of_all_parts("length", {"gru": 6e-6, "lstm": 8e-6})
+    assert findings.kernel_note(slow, CostState()) == "" and "\n\n\n" not in findings.sweep_note(
+        slow, CostState(), "length"
+    )
+
+
+def test_layer_names_are_described() -> None:
+    assert findings.layer_name("blocks[0–3].attention.project") == "queries, keys and values"
+    assert findings.layer_name("decoder[0–1].cross.key") == "decoder: cross-attention, keys"
+    assert findings.layer_name("encoder.recurrent") == "encoder: from the state"
+    assert findings.layer_name("embedding") == "a vector for each token"
+    assert findings.layer_name("summary.squeeze") == "summary.squeeze"
+
+
+def test_the_largest_parts_are_named() -> None:
+    assert findings.parameters_finding("RNN", [("a", 60), ("b", 40)], 100) == (
+        "RNN: 100 parameters. The largest part, “a”, has 60 of them, 60%."
+    )
+    assert "The largest parts, “a” and “b”, each have 40 of them, 40%." in findings.parameters_finding(
+        "RNN", [("a", 40), ("b", 40), ("c", 20)], 100
+    )
+
+
+def test_memory_is_compared_with_the_formula() -> None:
+    found = results_of_all_parts("length", {})
+    for part, each in list(found.items()):
+        wrong = 2.5 if part == "lstm" else 1.0
+        kept = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
+        found[part] = sweep_result(part, "length", CostState().sizes("length", part), kept)
+    said = findings.memory_note(found)
+    assert said.startswith("The bytes kept are those of the formula for attention, fused, feedforward, RNN and GRU.")
+    assert "LSTM keeps up to 2.5 times as many." in said
+    exact = findings.memory_note({"gru": found["gru"]})
+    assert exact == "The bytes kept are those of the formula for GRU."
+
+
+def test_parts_that_are_not_measured_are_named() -> None:
+    assert findings.missing_parts([p for p in PARTS if p != "lstm"]) == "LSTM is"
+    assert findings.missing_parts(["attention", "fused", "feedforward", "rnn"]) == "GRU and LSTM are"
+
+
+def test_selected_sizes_are_those_of_the_model() -> None:
+    assert sized_config(CostState(d=128, layers=2)).model.width == 128  # type: ignore[union-attr]
+    assert sized_config(CostState(who="negation-bag_of_words", d=12)).model_name == "bag_of_words"
+    with pytest.raises(InvalidSetting):
+        sized_config(CostState(d=63))  # four heads do not share it
+    assert CostState(d=128, layers=2).with_model("text-gru") == CostState(who="text-gru")

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from explorer.errors import InvalidSetting
+from explorer.labs.gates.findings import GateInitOutcome, gate_init_finding, number_latex, product_latex
+from explorer.labs.gates.state import PRESETS, STEPS, GatesState, apply_event, parse_trace
+from explorer.ui.state import url_codec
+
+
+def test_a_trace_is_parsed_from_runs_and_its_last_value_is_repeated() -> None:
+    assert parse_trace("0x2,1,0.5")[:5] == (0, 0, 1, 0.5, 0.5)
+    assert len(parse_trace("0.9")) == len(parse_trace("1x50")) == STEPS
+
+
+@pytest.mark.parametrize("text", ["", "a", "1,,0", "1x", "0.5x999", "1x51", "x3", "nan", "1e5", "0x30,1x30"])
+def test_invalid_traces_are_rejected(text: str) -> None:
+    with pytest.raises(InvalidSetting):
+        parse_trace(text)
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
+def test_every_preset_survives_the_url(preset: object) -> None:
+    state = replace(GatesState(), **preset.traces, at=preset.at)  # type: ignore[attr-defined]
+    found, problems = url_codec.read(GatesState, url_codec.write(state))
+    assert problems == () and found == state
+
+
+def test_component_messages_are_validated_like_the_url() -> None:
+    message = {"lanes": GatesState().traces | {"f": "0.5"}, "u": 0.25, "w": 1, "at": 7, "show": "gru"}
+    assert apply_event(GatesState(), json.dumps(message)) == GatesState(f="0.5", u=0.25, w=1.0, at=7, show="gru")
+    for bad in ("", "7", "[]", "{}", None, json.dumps(message | {"u": 9}), json.dumps(message | {"lanes": {"f": "2"}})):
+        assert apply_event(GatesState(at=3), bad) == GatesState(at=3)
+
+
+def test_gate_values_count_from_the_first_write() -> None:
+    assert GatesState().gates_after_write("f") == (0.9,) * 49 and GatesState().gates_after_write("z") == (0.9,) * 49
+    late = GatesState(i="0x4,1,0", z="1x4,0,0.5", n="0x4,1,0")
+    assert (late.first_write_step("f"), late.first_write_step("z")) == (5, 5) and late.gates_after_write("z") == (
+        0.5,
+    ) * 45
+    assert GatesState(i="0").first_write_step("f") == 1
+    assert GatesState(i="0x49,1").gates_after_write("f") == ()
+
+
+def test_products_are_formatted_with_powers() -> None:
+    assert product_latex((0.9,) * 49) == "0.9^{49}"
+    assert product_latex((0.5, 1.0, 1.0)) == r"1^{2} \cdot 0.5"
+    assert product_latex(()) == "1"
+    assert product_latex(tuple(i / 10 for i in range(6))).endswith(r"\cdots")
+    assert [number_latex(v) for v in (0.0, 1.0, 0.0057, 0.123, 3.2e-9)] == [
+        "0",
+        "1",
+        r"5.7 \cdot 10^{-3}",
+        "0.12",
+        r"3.2 \cdot 10^{-9}",
+    ]
+
+
+def test_the_gate_initialization_finding_states_solved_seeds() -> None:
+    found = {3.0: GateInitOutcome(3.0, 7, 8), 0.0: GateInitOutcome(0.0, 0, 8)}
+    assert "at about 0.50 (the usual start) 0 of 8; at 0.95 (bias 3) 7 of 8" in gate_init_finding(found, 50, "GRU")
+    assert gate_init_finding({}, 50, "GRU") == ""

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.labs.masks import findings
+from explorer.labs.masks.findings import FinalLosses
+from explorer.tasks.sequence_labelling.grammar_text import LETTERS, GrammarTextConfig
+from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
+
+NOISE, TWO, TALE = (
+    findings.loss_baseline(task)
+    for task in (RandomSymbolsConfig(), RandomSymbolsConfig(symbols=2), GrammarTextConfig())
+)
+
+
+def final_losses(loss: float, prefix: float = 2.95, by_place: list[float] | None = None) -> FinalLosses:
+    places = None if by_place is None else np.array([by_place])
+    return FinalLosses(np.array([loss]), np.array([prefix]), places)
+
+
+def test_a_loss_below_the_floor_is_called_a_leak() -> None:
+    said = findings.leak_verdict(NOISE, final_losses(2.95), final_losses(0.26))
+    assert said == (
+        "Without the mask the loss falls to 0.26 nats a symbol, below ln 19 = 2.94: that is not learning but a leak. "
+        "With the mask it stays at 2.95."
+    )
+    said = findings.leak_verdict(TALE, final_losses(0.44), final_losses(0.03))
+    assert said == (
+        "Without the mask the loss falls to 0.03 nats a letter, below 0.33, the least possible for anyone who sees "
+        "only the past: that is not learning but a leak. With the mask it ends at 0.44, above it."
+    )
+
+
+@pytest.mark.parametrize(
+    ("causal", "without", "words"),
+    [
+        (None, 2.95, "ends at 2.95 nats a symbol, not below ln 19 = 2.94: nothing leaked yet"),
+        (0.3, None, "below ln 19 = 2.94 too: here is another leak"),
+        (3.4, None, "it ends at 3.40, above ln 19 = 2.94"),
+        (2.95, None, "it stays at 2.95, the floor ln 19 = 2.94"),
+        (2.0, 0.1, "it ends at 2.00, below it too"),
+    ],
+)
+def test_other_final_losses_are_reported(causal: float | None, without: float | None, words: str) -> None:
+    said = findings.leak_verdict(NOISE, *(None if loss is None else final_losses(loss) for loss in (causal, without)))
+    assert words in said
+
+
+def test_the_baseline_depends_on_the_task() -> None:
+    assert "below ln 2 = 0.69" in findings.leak_verdict(TWO, None, final_losses(0.1))
+    assert findings.leak_verdict(TWO, None, None) == ""
+    assert TALE.floor < 0.4 < 3 < TALE.uniform_loss and NOISE.floor == NOISE.uniform_loss
+
+
+def test_prefix_loss_is_compared_with_guessing() -> None:
+    said = findings.generation_finding(NOISE, final_losses(0.3, prefix=7.5))
+    assert said.endswith("loses 7.50 nats: 2.5 times as much as guessing evenly, which costs 2.94.")
+    said = findings.generation_finding(TALE, final_losses(0.3, prefix=2.9))
+    assert said.endswith("loses 2.90 nats; guessing evenly costs 3.33.")
+
+
+def test_only_the_last_position_cannot_copy_its_answer() -> None:
+    said = findings.position_finding(NOISE, final_losses(0.25, by_place=[0.01, 0.02, 3.0]))
+    assert "At places 1 to 2" in said and "at most 0.02" in said and "3.00 / 3 = 1.00" in said
+    assert "3.00, no better than guessing." in said
+    said = findings.position_finding(TALE, final_losses(0.03, by_place=[0.01, 0.02, 1.1]))
+    assert "nothing stands there: 1.10. That place alone" in said
+    assert "alone" not in findings.position_finding(NOISE, final_losses(1.3, by_place=[1.2] * 19 + [2.95]))
+    said = findings.position_finding(NOISE, final_losses(2.9, by_place=[2.9, 2.95, 3.0]))
+    assert said.startswith("By place its loss lies between 2.90")
+    assert findings.position_finding(NOISE, final_losses(2.9)) == ""
+
+
+def test_repetitions_are_counted() -> None:
+    ids = np.array([[[0, 1, 1, 1, 2]], [[0, 1, 2, 0, 1]]])
+    np.testing.assert_allclose(findings.repetition_rate(ids, 2), [2 / 3, 0])
+    said = findings.repetition_finding(19, "Without the mask", ids, 2, np.array([[0.9, 0.8, 1.0], [0.9, 0.8, 1.0]]))
+    assert (
+        "33% of what it writes" in said and "by chance it would be 5%" in said and "0.90 on average (two seeds)" in said
+    )
+    assert "as often as chance" in findings.repetition_finding(3, "x", ids, 2, np.zeros((2, 3)))
+    assert findings.format_rows(ids[0], 2, "abc") == "ab → bbc"
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "counts"),
+    [
+        ("the old king sees the owl. th", 12, (12, 12)),  # what the end cuts off may become a word
+        ("the old kings see the o", 12, (4, 8)),  # nobody knows “kings” or “see”
+        ("the old sailor hides", 10, (9, 9)),
+        ("the owl.. hides x", 7, (5, 6)),
+        ("qqqqqqqq", 2, (0, 6)),
+        ("the owl  . ", 7, (0, 0)),
+    ],
+)
+def test_generated_letters_in_words_are_counted(text: str, first: int, counts: tuple[int, int]) -> None:
+    assert findings.count_letters_in_words(text, first) == counts
+
+
+def test_the_share_of_letters_in_words_is_reported() -> None:
+    ids = np.array([[[LETTERS.index(letter) for letter in "the owl hides the qwl. "]]])
+    assert findings.spelling_finding("With it", ids, 4) == "With it: 79% of its letters stand in words of the language."
+    assert "0% of its letters" in findings.spelling_finding("With it", ids[..., -2:], 1)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.experiments.recall import SWEEP_LENGTHS as SWEPT
+from explorer.experiments.recall import VARIANTS
+from explorer.labs.memory.findings import (
+    RecallResult,
+    budget_caption,
+    describe_variants,
+    learning_rate_finding,
+    notebook_caption,
+    other_length_findings,
+    recall_result,
+    solved_finding,
+    sweep_finding,
+    train_set_findings,
+)
+from explorer.tasks.recall import evaluation_lengths
+from explorer.training.record import Curves
+
+LENGTHS = evaluation_lengths(50)
+
+
+def make_result(name: str, accuracy: list[float], **at: float | list[float]) -> RecallResult:
+    """A run whose seeds are this right at 50, and at other lengths as given, or else at chance."""
+    values = np.full((len(accuracy), len(LENGTHS)), 0.5)
+    values[:, LENGTHS.index(50)] = accuracy
+    for length, share in at.items():
+        values[:, LENGTHS.index(int(length[1:]))] = share
+    each = VARIANTS[name]
+    return RecallResult(
+        each,
+        each.config(replicas=len(accuracy)),
+        np.array(accuracy, float),
+        np.full(len(accuracy), 40),
+        LENGTHS,
+        values,
+    )
+
+
+def test_variants_are_grouped_by_initialization() -> None:
+    found_text = describe_variants(
+        [VARIANTS[name] for name in ("rnn-usual", "lstm-chrono", "gru-chrono", "transformer-none")]
+    )
+    assert (
+        found_text
+        == "the RNN with the usual start, the LSTM and the GRU with open gates and the Transformer without positions"
+    )
+
+
+def test_the_finding_counts_seeds() -> None:
+    runs = (
+        make_result("rnn-usual", [1, 0.5, 0.96]),
+        make_result("gru-usual", [0.5, 0.4, 0.6]),
+        make_result("gru-chrono", [1, 1, 0.95]),
+    )
+    assert solved_finding({run.variant.name: run for run in runs}, 50) == (
+        "Who can name the first of 50 symbols? The GRU with open gates in every seed; the RNN with the usual start in "
+        "two of three; the GRU with the usual start in none."
+    )
+    assert solved_finding({}, 50) == ""
+
+
+def test_findings_name_who_generalizes_to_other_lengths_and_who_learned_a_fixed_one() -> None:
+    found = {
+        "gru-chrono": make_result("gru-chrono", [1, 1], n51=1, n1000=[1.0, 0.99]),
+        "lstm-forget-3": make_result("lstm-forget-3", [1, 0.5], n51=1, n1000=[1.0, 0.5]),
+        "rnn-usual": make_result("rnn-usual", [1, 1, 0.5], n51=[0.01, 0.5, 0.5], n1000=[0.2, 0.4, 0.5]),
+        "gru-usual": make_result("gru-usual", [0.5], n51=0.1),
+    }
+    found_text = other_length_findings(found, 50)
+    assert found_text[0] == (
+        "Trained at 50, asked at 1,000: all two seeds of the GRU with open gates and one of two seeds of the LSTM with "
+        "gates at bias 3 still know."
+    )
+    assert (
+        found_text[1] == "Asked at 1,000, two of three seeds of the RNN with the usual start are right in 0.20 to 0.40."
+    )
+    assert found_text[2].startswith(
+        "One symbol further, at 51, one of the two seeds of the RNN with the usual start is not lost"
+    )
+    assert found_text[2].endswith("right at 50. The others are right in 0.50 there.")
+    assert len(found_text) == 3
+
+
+def test_a_stopped_run_has_no_finding_about_other_lengths() -> None:
+    notebook_caption = make_result("gru-chrono", [1, 1])
+    notebook_caption.by_length[:] = np.nan
+    assert other_length_findings({"gru-chrono": notebook_caption}, 50) == []
+
+
+def test_a_seed_solves_the_task_from_the_step_after_which_it_stays_above_the_threshold() -> None:
+    accuracy = np.array([[0.5, 0.5, 1.0], [1.0, 0.5, 0.5], [0.5, 0.96, 0.5], [1.0, 1.0, 0.5]])
+    answers = np.full((4, 3, len(LENGTHS)), np.nan)
+    found = recall_result(
+        VARIANTS["gru-chrono"], VARIANTS["gru-chrono"].config(replicas=3), make_curves(accuracy, answers)
+    )
+    assert found is not None and found.solved_at.tolist() == [60, 40, -1] and found.solved == 2
+
+
+def make_curves(accuracy: Any, answers: Any, **metrics: Any) -> Curves:
+    none = np.zeros((61, accuracy.shape[1]))
+    return Curves(
+        0,
+        none[1:],
+        none[:, 0],
+        none[:, 0],
+        np.array([0, 20, 40, 60]),
+        {"accuracy": accuracy, **metrics},
+        {"by_length": answers},
+    )
+
+
+def test_the_longest_solved_length_depends_on_the_learning_rate() -> None:
+    found = {
+        (0.003, 10): make_result("rnn-usual", [1, 1]),
+        (0.003, 50): make_result("rnn-usual", [0.5, 0.5]),
+        (0.01, 50): make_result("rnn-usual", [1, 0.5]),
+        (0.03, 10): make_result("rnn-usual", [0.5, 0.5]),
+    }
+    assert learning_rate_finding(found, "the RNN") == (
+        "The longest that any seed of the RNN solves: 10 at a step size of 0.003, 50 at a step size of 0.01 "
+        "and none at 0.03."
+    )
+    assert learning_rate_finding({(0.003, 10): make_result("rnn-usual", [1])}, "the RNN") == ""
+
+
+def test_the_sweep_finding_leaves_out_incomplete_rows() -> None:
+    every = lambda name, *accuracy: {n: make_result(name, list(accuracy)) for n in SWEPT}  # noqa: E731
+    found = {
+        "gru-chrono": every("gru-chrono", 1, 1),
+        "gru-usual": every("gru-usual", 0.5, 0.5),
+        "rnn-usual": {**every("rnn-usual", 1, 1), 50: make_result("rnn-usual", [1, 0.5])},
+        "lstm-chrono": {10: make_result("lstm-chrono", [1, 1])},
+    }
+    assert sweep_finding(found) == (
+        "The GRU with open gates solves every length here in every seed. The GRU with the usual start solves none. "
+        "For the RNN with the usual start it depends on the length and on the seed."
+    )
+    assert sweep_finding({"lstm-chrono": found["lstm-chrono"]}) == ""
+
+
+def test_the_train_set_finding_compares_both_accuracies_over_seeds() -> None:
+    own, none = np.full((4, 3), 0.98), np.zeros((4, 3, 1))
+    begins = "After 60 steps the LSTM is right in 0.98 of its own sequences. "
+    assert train_set_findings({"lstm": make_curves(np.full((4, 3), 0.5), none, train_accuracy=own)}) == [
+        begins + "On fresh ones, in 0.50."
+    ]
+    some = make_curves(np.tile([0.44, 1.0, 0.54], (4, 1)), none, train_accuracy=own)
+    assert train_set_findings({"lstm": some}) == [
+        begins + "On fresh ones two of three seeds are right in 0.44 to 0.54; one has learned it."
+    ]
+    assert train_set_findings({"lstm": make_curves(np.ones((4, 3)), none, train_accuracy=own)}) == [
+        begins + "On fresh ones too: 1.00."
+    ]
+    assert (
+        notebook_caption({"lstm": some}, 20).endswith("mean: LSTM 0.98 and 0.66.")
+        and notebook_caption({"lstm": some}, 7) == ""
+    )
+
+
+def test_the_caption_has_the_steps_of_each_model() -> None:
+    found = {name: make_result(name, [0.5, 1.0]) for name in ("rnn-usual", "gru-usual", "gru-chrono")}
+    assert budget_caption(found).startswith("Steps of training: GRU 300; RNN 1,000.")
+    assert budget_caption({"gru-usual": found["gru-usual"]}).startswith("All were trained for 300 steps.")

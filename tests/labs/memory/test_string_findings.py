@@ -1,0 +1,126 @@
+"""Every word about the smallest language model against the numbers it was made from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.labs.memory import string_findings as findings
+from explorer.tasks.string import ambiguous_contexts, find_errors
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("abca abca abca ", "Memory is worth 0.297 nats here: it tells which “a” this is."),
+        (
+            "to be or not to be ",
+            "Memory is worth 0.707 nats here: it tells which space, which “o” or which “t” this is.",
+        ),
+        ("abcabc", "Memory is worth nothing here: every character has one continuation, so seeing it is enough."),
+        ("aaaa", "Nothing can be wrong here: “a” is the only character there is."),
+        ("  ", "Nothing can be wrong here: space is the only character there is."),
+    ],
+)
+def test_the_finding_has_the_loss_that_memory_can_save(text: str, sentence: str) -> None:
+    assert findings.memory_finding(text) == sentence
+
+
+def test_many_ambiguous_characters_are_counted_and_some_are_named() -> None:
+    sentence = findings.memory_finding("abacadbcbdcd")
+    assert "it tells the places of four characters apart, such as “a”, " in sentence
+
+
+@pytest.mark.parametrize(
+    ("char", "name"),
+    [
+        (" ", "space"),
+        ("a", "“a”"),
+        ("<", "“<”"),
+        ("\u00a0", "no-break space"),
+        ("\u200d", "zero width joiner"),
+        ("\u0301", "combining acute accent"),
+        ("🙂", "“🙂”"),
+    ],
+)
+def test_a_character_that_cannot_be_seen_has_a_name(char: str, name: str) -> None:
+    assert findings.character_name(char) == name
+
+
+def test_the_finding_has_the_final_losses() -> None:
+    low = 0.297
+    sentence = findings.final_loss_finding("RNN", np.array([0.0002, 0.0013]), np.array([0.2971, 0.2973]), low)
+    assert sentence == (
+        "With its state the RNN ends at 0.0002 to 0.001 nats a character. With the state cut it ends at 0.297, "
+        "on the floor."
+    )
+    sentence = findings.final_loss_finding("RNN", np.array([0.2, 0.2]), np.array([0.35, 0.30]), low)
+    assert "still on its way" in sentence
+    assert "0.300 to 0.350, 0.053 above the floor at most." in sentence
+    assert "both can be right everywhere" in findings.final_loss_finding(
+        "RNN", np.array([0.001]), np.array([0.001]), 0.0
+    )
+
+
+def test_from_which_step_on_everything_is_right() -> None:
+    steps = np.array([0, 2, 4, 6])
+    right = np.array([[0.5, 0.5], [1.0, 0.5], [0.5, 1.0], [1.0, 1.0]])
+    assert findings.solved_step_finding(steps, right, 14) == (
+        "With its state all 14 next characters are right from a step between 4 and 6 on."
+    )
+    some = np.array([[0.5, 0.5], [1.0, 0.5], [1.0, 1.0], [1.0, 0.5]])
+    assert "in one of two seeds from step 2 on" in findings.solved_step_finding(steps, some, 14)
+    assert (
+        findings.solved_step_finding(steps, right * 0.5, 14)
+        == "After step 6 at most 7 of 14 next characters are right."
+    )
+
+
+def test_the_caption_counts_errors() -> None:
+    text = "abca abca abca "
+    none, early, late = (
+        find_errors(text, "bca a"),
+        find_errors(text, "bcab"),
+        find_errors(text, "bca " + "abca " * 3 + "abcab"),
+    )
+    assert (len(none), len(early), len(late)) == (0, 1, 1)
+    sentence = findings.error_count_caption(200, 14, [none, none], [early, none])
+    assert (
+        sentence == "In 200 characters each of two seeds slips never with its state, at most once with the state cut."
+    )
+    assert "none slips before the string's own end" in findings.error_count_caption(
+        200, 14, [late, none], [early, early]
+    )
+    assert "own end" not in findings.error_count_caption(200, 14, [early, late], [early, early])
+
+
+def test_the_hint_explains_an_error() -> None:
+    text, written = "abca abca abca ", "bcab"
+    (slip,) = find_errors(text, written)
+    assert findings.error_hint(slip, written, "a") == (
+        "After “abca” comes space, not “b”: elsewhere in the string it may follow “a”."
+    )
+    (slip,) = find_errors(text, "c")
+    assert findings.error_hint(slip, "c", "a") == (
+        "After “a” comes “b”, not “c”: nowhere in the string it does follow “a”."
+    )
+
+
+def test_the_formula_holds_the_numbers_of_the_string_and_none_of_its_characters() -> None:
+    assert r"\tfrac{6}{14} \cdot 0.693 \\ &= 0.297" in findings.floor_formula("abca abca abca ")
+    assert findings.floor_formula("abcabc").count("&=") == 2
+    assert "+ 0.106" in findings.floor_formula("to be or not to be ")
+    assert "$" not in findings.floor_formula("$a$$b$$c")
+
+
+def test_the_table_has_the_successors_and_the_entropy() -> None:
+    (context,) = ambiguous_contexts("abca abca abca ")
+    assert findings.describe_successors(context) == "“b” three times and space three times"
+    assert findings.entropy_words(context) == "ln 2 = 0.693"
+    (context,) = ambiguous_contexts("aaab")
+    assert findings.entropy_words(context) == "0.637"
+
+
+def test_the_caption_describes_the_string() -> None:
+    assert findings.string_caption("abca abca abca ") == "15 characters, 4 different, the last one a space."
+    assert findings.string_caption("a") == "1 character, 1 different."

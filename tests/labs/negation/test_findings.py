@@ -1,0 +1,202 @@
+"""Every sentence agrees with the numbers that it was made from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy import ndarray
+
+from explorer.labs.negation.findings import (
+    Verdict,
+    attention_finding,
+    ceiling_finding,
+    contributions_finding,
+    final_accuracy_finding,
+    held_out_finding,
+    padding_finding,
+    reading_finding,
+    verdict_finding,
+)
+from explorer.tasks.negation import CLASSES
+
+SUSTAIN, COLLAPSE = CLASSES.index("sustain"), CLASSES.index("collapse")
+
+
+def make_verdict(title: str, *sustain: float) -> Verdict:
+    return Verdict(title, "--m-rnn", np.array(sustain))
+
+
+def ends(**values: list[float]) -> list[tuple[str, ndarray]]:
+    return [(title, np.array(accuracies, dtype=float)) for title, accuracies in values.items()]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "truth", "note"),
+    [
+        (make_verdict("a", 0.9, 0.8), SUSTAIN, "right in all 2 seeds"),
+        (make_verdict("a", 0.9, 0.8), COLLAPSE, "wrong in all 2 seeds"),
+        (make_verdict("a", 0.9, 0.9, 0.1), SUSTAIN, "right in 2 of 3 seeds"),
+        (make_verdict("a", 0.9, 0.9, 0.1), COLLAPSE, "wrong in 2 of 3 seeds"),
+        (make_verdict("a", 0.9, 0.45, 0.45), COLLAPSE, "wrong in 1 of 3 seeds"),  # the mean may side with the few
+        (make_verdict("a", 0.9), SUSTAIN, "right"),
+        (make_verdict("a", 0.9), COLLAPSE, "wrong"),
+        (make_verdict("a", 0.9, 0.1, 0.8), None, "2 of 3 seeds say so"),
+        (make_verdict("a", 0.9), None, "one seed"),
+    ],
+)
+def test_a_verdict_notes_in_how_many_seeds_it_is_right_or_wrong(verdict: Verdict, truth: int | None, note: str) -> None:
+    assert verdict.note(truth) == note
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_a_verdict_gives_the_likelier_class_and_its_probability(sustain: list[float]) -> None:
+    verdict = make_verdict("a", *sustain)
+    assert verdict.probability >= 0.5
+    assert verdict.probability == pytest.approx(verdict.mean if verdict.answer == SUSTAIN else 1 - verdict.mean)
+    assert verdict.correct_seeds(SUSTAIN) + verdict.correct_seeds(COLLAPSE) == len(sustain)
+
+
+YES, NO = 0.9, 0.1
+
+
+@pytest.mark.parametrize(
+    ("sustain", "truth", "sentence"),
+    [
+        ([YES, NO, NO, NO], COLLAPSE, "A says sustain. The other three say collapse, and so does the grammar."),
+        ([YES, NO, NO, NO], SUSTAIN, "The other three say collapse. A says sustain, and so does the grammar."),
+        ([NO] * 2 + [YES] * 3, SUSTAIN, "A and B say collapse. The other three say sustain, and so does the grammar."),
+        ([NO, NO, NO, NO], COLLAPSE, "All four say collapse, and so does the grammar."),
+        ([NO, NO, NO, NO], SUSTAIN, "All four say collapse; the grammar says sustain."),
+        ([YES, NO, YES, NO], COLLAPSE, "A and C say sustain. B and D say collapse, and so does the grammar."),
+        ([YES, NO, YES, NO], SUSTAIN, "B and D say collapse. A and C say sustain, and so does the grammar."),
+        ([NO, YES], COLLAPSE, "B says sustain. A says collapse, and so does the grammar."),
+        ([NO, NO], COLLAPSE, "Both say collapse, and so does the grammar."),
+        ([NO], COLLAPSE, "A says collapse, and so does the grammar."),
+        ([NO], SUSTAIN, "A says collapse; the grammar says sustain."),
+        ([YES, NO, NO], None, "A says sustain. The other two say collapse. The grammar has no sentence like this one."),
+        ([NO, NO, NO], None, "All three say collapse. The grammar has no sentence like this one."),
+        ([], COLLAPSE, "No model has been trained under these settings yet."),
+    ],
+)
+def test_the_headline_names_the_answer_of_every_model(sustain: list[float], truth: int | None, sentence: str) -> None:
+    verdicts = [make_verdict(title, p) for title, p in zip("ABCDE", sustain, strict=False)]
+    assert verdict_finding(verdicts, truth) == sentence
+
+
+def test_the_contributions_finding_is_about_not_or_else_the_strongest_word() -> None:
+    values = np.array([0.0, 1.25, 0.5])
+    assert contributions_finding(("human", "not", "nature"), values).startswith("“not” always adds +1.25, whatever")
+    assert contributions_finding(("not", "not", "nature"), -values - 0.1).startswith(
+        "“not” always adds −0.10, each time,"
+    )
+    assert contributions_finding(("human", "destroy", "nature"), -values) == "“destroy” adds most: −1.25."
+
+
+def test_the_reading_finding_names_the_largest_change() -> None:
+    sentence = reading_finding(("<BOS>", "not", "preserve"), np.array([0.5, 0.45, 0.05]))
+    assert sentence == "The largest turn, 0.45 to 0.05, comes with “preserve”."
+
+
+def test_uniform_attention_has_no_strongest_token() -> None:
+    tokens = ("<BOS>", "not", "preserve", "<PAD>")
+    row = np.array([0.3, 0.36, 0.34, np.nan])
+    even = attention_finding(tokens, np.stack([row] * 4), 0, 1)
+    assert "almost evenly at everything, 0.30 to 0.36" in even
+    sharp = np.stack([[0.1, 0.2, 0.7, np.nan], [0.9, 0.1, 0.0, np.nan], row, row])
+    assert attention_finding(tokens, sharp, 0, 1) == (
+        "The answer is read at “<BOS>”, which looks hardest at “preserve”: 0.70."
+    )
+    assert attention_finding(tokens, sharp, 0, 2).startswith("In block 1 of 2, “<BOS>”, which looks hardest")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (
+            ends(Bag=[0.8833, 0.8833], RNN=[1, 1]),
+            "RNN reaches 1.000 in every seed. Bag ends at 0.883 in every seed, the ceiling of counting.",
+        ),
+        (ends(Bag=[0.6667, 0.6667]), "Bag ends at 0.667 in every seed."),
+        (ends(Bag=[1, 1], RNN=[1, 1], GRU=[1, 1]), "All three reach 1.000 in every seed."),
+        (ends(Bag=[1, 1], RNN=[1, 1]), "Both reach 1.000 in every seed."),
+        (ends(RNN=[1, 1]), "RNN reaches 1.000 in every seed."),
+        (
+            ends(RNN=[1, 1], GRU=[1, 0.9]),
+            "RNN reaches 1.000 in every seed. It depends on the seed: everything right for GRU in 1 of 2 seeds.",
+        ),
+        (
+            ends(GRU=[1, 0.9], LSTM=[1, 0.8]),
+            "It depends on the seed: everything right for GRU in 1 of 2 seeds and LSTM in 1 of 2 seeds.",
+        ),
+        (ends(RNN=[1 - 1e-7], Bag=[0.8833]), "RNN reaches 1.000. Bag ends at 0.883, the ceiling of counting."),
+    ],
+)
+def test_the_final_accuracies_are_described_as_measured(values: list[tuple[str, ndarray]], sentence: str) -> None:
+    assert final_accuracy_finding(values, 0.88333) == sentence
+
+
+def test_a_model_without_a_solved_seed_is_described_by_its_range() -> None:
+    sentence = final_accuracy_finding(ends(Bag=[0.65, 0.7, 0.6667]), 0.8333)
+    assert "0 of 3" not in sentence
+    assert sentence == "Bag ends between 0.650 and 0.700, depending on the seed."
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "lead", "reached", "parts"),
+    [
+        (0.88333, 0.88333, None, ["No counting model passes 0.8833 here", "Cross-entropy leads up to the ceiling."]),
+        (0.83333, 0.66667, None, ["passes 0.8333", "Training does not even lead there", "gets only 0.6667 right."]),
+        (1.0, 1.0, None, ["counting is enough: the ceiling is 1.", "leads up to the ceiling."]),
+        (0.9, 0.9, [0.9, 0.9], ["ended at 0.9000 in every seed."]),
+        (0.9, 0.9, [0.9, 0.75], ["ended at 0.7500 to 0.9000 over its seeds."]),
+    ],
+)
+def test_both_ceilings_of_counting_are_described_with_their_numbers(
+    ceiling: float, lead: float, reached: list[float] | None, parts: list[str]
+) -> None:
+    sentence = ceiling_finding(ceiling, lead, None if reached is None else np.array(reached))
+    assert [part for part in parts if part not in sentence] == []
+    assert ("The bag of words on this page" in sentence) == (reached is not None)
+    assert ("does not even" in sentence) == (lead < ceiling)
+    assert ("enough" in sentence) == (ceiling == 1)
+
+
+def test_one_seed_is_not_called_every_seed() -> None:
+    assert "every seed" not in ceiling_finding(0.9, 0.9, np.array([0.9]))
+    assert "every seed" not in final_accuracy_finding(ends(RNN=[1.0], Bag=[0.9]), 0.9)
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (
+            ends(Bag=[0, 0], RNN=[1, 0]),
+            "It is understood all the same by RNN in 1 of 2 seeds. Bag never understands it.",
+        ),
+        (ends(Bag=[0, 0], RNN=[0.5, 0]), "Bag and RNN never understand it."),
+        (ends(RNN=[1, 1]), "It is understood all the same by RNN in 2 of 2 seeds."),
+    ],
+)
+def test_the_held_out_pair_is_described_seed_by_seed(values: list[tuple[str, ndarray]], sentence: str) -> None:
+    assert held_out_finding("destroy", values) == f"“not destroy” was never shown in training. {sentence}"
+
+
+def test_padding_without_effect_is_described_so() -> None:
+    same = [make_verdict("A", 0.9, 0.8), make_verdict("B", 0.2, 0.1)]
+    assert padding_finding(same, same, SUSTAIN) == "The same sentence gets the same answer, alone or in company."
+
+
+def test_padding_that_changes_an_answer_is_described_with_both_answers() -> None:
+    sentence = padding_finding([make_verdict("A", 0.2, 0.1)], [make_verdict("A", 0.9, 0.8)], SUSTAIN)
+    assert sentence == (
+        "One sentence, two answers. A says collapse alone, sustain in company, and alone it is wrong in all 2 seeds."
+    )
+    assert "wrong" not in padding_finding([make_verdict("A", 0.9)], [make_verdict("A", 0.2)], SUSTAIN)
+
+
+def test_padding_that_only_changes_a_probability_is_not_called_two_answers() -> None:
+    sentence = padding_finding([make_verdict("A", 0.9)], [make_verdict("A", 0.8)], SUSTAIN)
+    assert "A is 0.90 sure alone, 0.80 in company." in sentence
+    assert "two answers" not in sentence

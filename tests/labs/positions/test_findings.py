@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.inspection.transformer.positions import OrderDistance
+from explorer.labs.positions import findings
+from explorer.labs.positions.findings import CopyAccuracy
+
+DOG, MAN = ["the", "dog", "bit", "the", "man"], ["the", "man", "bit", "the", "dog"]
+
+
+def order_of(positions: str, causal: bool, apart: float) -> OrderDistance:
+    return OrderDistance(positions, causal, np.array([apart, apart]), np.array([apart, apart]))
+
+
+def copy_accuracy(words: str, *exact: float) -> CopyAccuracy:
+    return CopyAccuracy(words, tuple(range(1, len(exact) + 1)), np.array([exact, exact], float))
+
+
+def test_models_without_order_information_are_named() -> None:
+    found = [order_of("none", False, 1e-7), order_of("sinusoidal", False, 0.1), order_of("none", True, 0.2)]
+    said = findings.order_finding(DOG, MAN, found)
+    assert said.endswith("an encoder without positions cannot tell, in any of two seeds.")
+    assert findings.order_finding(DOG, MAN, found[1:]).endswith("every one of these models sees it, in all two seeds.")
+    assert "none of these models can tell" in findings.order_finding(DOG, MAN, found[:1])
+    assert findings.order_finding(DOG, DOG, found).startswith("This is one sentence twice")
+    assert "have not the same words" in findings.order_finding(DOG, ["a", "cat"], found)
+
+
+def test_the_causal_mask_is_mentioned_only_if_it_reveals_order() -> None:
+    said = findings.causal_mask_finding([order_of("none", False, 2e-7), order_of("none", True, 0.2)])
+    assert "at most 2·10⁻⁷ of its length" in said and "is not blind: 0.20 to 0.20" in said
+    other = findings.causal_mask_finding([order_of("none", False, 0.3), order_of("none", True, 1e-7)])
+    assert "words differ by up to 0.3" in other and "blind" not in other
+
+
+def test_a_length_is_solved_only_if_all_shorter_ones_are() -> None:
+    assert copy_accuracy("x", 1, 0.9, 0.2, 0.9).longest_solved() == 2
+    assert copy_accuracy("x", 0.1, 1).longest_solved() == 0 and copy_accuracy("x", 1, 1).longest_solved() == 2
+    assert np.isnan(copy_accuracy("x", 1).accuracy_at(5))
+
+
+def test_the_verdict_names_models_that_extrapolate() -> None:
+    learned, rotary, none = (
+        copy_accuracy("learned", 1, 0.9, 0, 0),
+        copy_accuracy("rotary", 1, 1, 0.7, 0),
+        copy_accuracy("none", 1, 0.1, 0, 0),
+    )
+    said = findings.length_verdict({"learned": learned, "rotary": rotary, "none": none}, 2)
+    assert said == (
+        "Learned and rotary get at least half of the rows right up to 2 digits, as trained; beyond that rotary up to 3."
+    )
+    assert findings.length_verdict({"learned": learned}, 2).endswith("as trained; at 3 none.")
+    nearly = copy_accuracy("rotary", 1, 1, 0.4, 0)
+    assert findings.length_verdict({"rotary": nearly}, 2).endswith("at 3 the best, rotary, has 0.40.")
+    assert "Nobody gets half of the rows right at the 2 digits" in findings.length_verdict({"none": none}, 2)
+
+
+def test_the_drop_beyond_training_is_stated_in_numbers() -> None:
+    said = findings.extrapolation_finding(
+        {"a": copy_accuracy("a", 1, 0.9, 0.2, 0), "b": copy_accuracy("b", 1, 0.8, 0.3, 0.1)}, 2
+    )
+    assert said.startswith("At 2, 3 and 4 digits: a 0.90, 0.20, 0.00; b 0.80, 0.30, 0.10.")
+    assert said.endswith("At 4 digits the best, b, has 0.10.")
+    assert findings.extrapolation_finding({"a": copy_accuracy("a", 1, 1, 0, 0)}, 2).endswith(
+        "At 4 digits nobody gets a row right."
+    )
+
+
+def test_the_reach_of_the_mask_without_positions_is_stated() -> None:
+    found = {"none": copy_accuracy("none", 1, 0.1, 0), "rotary": copy_accuracy("rotary", 1, 1, 0)}
+    assert "up to one digit, the others up to two" in findings.no_positions_finding(found, 2)
+    assert "as far as any other" in findings.no_positions_finding({**found, "none": found["rotary"]}, 2)
+    assert findings.no_positions_finding({"rotary": found["rotary"]}, 2) == ""

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+
+import pytest
+
+from explorer.labs.runs import descriptions
+from explorer.labs.runs.descriptions import (
+    describe_end,
+    describe_settings,
+    display_name,
+    format_age,
+    format_bytes,
+    run_facts,
+)
+from explorer.run_store import index, operations, store
+from explorer.training.config import branch_from, key
+from explorer.training.recorder import record_run
+from tests.export.alike import short_config
+from tests.labs.runs.stored import SMALL
+
+NOW = datetime.datetime(2026, 5, 1, tzinfo=datetime.UTC)
+
+
+def entry(name: str = "negation-half-rnn") -> index.Entry:
+    return next(e for e in index.search() if e.folder == name)
+
+
+def test_a_run_is_described_by_its_changed_settings() -> None:
+    assert describe_settings(entry()) == "p_not = 0.5"
+    assert describe_settings(entry("negation-single-rnn")) == "as released"
+    assert describe_settings(replace(entry(), parent="abcdefghijkl")) == "p_not = 0.5, branch of abcdefghijkl"
+    assert display_name(entry()) == "RNN" and display_name(replace(entry(), name="mine")) == "mine"
+
+
+def test_the_end_of_a_run_is_described_only_if_it_did_not_finish() -> None:
+    run = replace(entry(), step=1_200, steps=2_000)
+    assert describe_end(run) == ""
+    assert describe_end(replace(run, state="stopped")) == "stopped at step 1,200 of 2,000"
+    assert describe_end(replace(run, state="diverged")) == "diverged by step 1,200 of 2,000"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5, "just now"),
+        (59, "just now"),
+        (61, "1 minute ago"),
+        (7_300, "2 hours ago"),
+        (86_500, "1 day ago"),
+        (9e6, "104 days ago"),
+    ],
+)
+def test_an_age_is_formatted_in_its_largest_unit(monkeypatch: pytest.MonkeyPatch, seconds: float, text: str) -> None:
+    class Clock(datetime.datetime):
+        @classmethod
+        def now(cls, tz: datetime.tzinfo | None = None) -> datetime.datetime:
+            return NOW
+
+    monkeypatch.setattr(descriptions.datetime, "datetime", Clock)
+    assert format_age(NOW - datetime.timedelta(seconds=seconds)) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(0, "0.0 MB"), (1_234_567, "1.2 MB"), (2_000_000_000, "2.00 GB")])
+def test_a_size_is_formatted_in_megabytes_or_gigabytes(count: int, text: str) -> None:
+    assert format_bytes(count) == text
+
+
+def test_the_facts_of_a_run_are_those_of_its_card() -> None:
+    config = branch_from(short_config("bag_of_words", replicas=2, **SMALL), 0, {"learning_rate": 0.5})
+    record = replace(record_run(short_config("bag_of_words", replicas=2, **SMALL)), config=config)
+    run = store.save_run(record, store.run_folder(config))
+    facts = dict(run_facts(run))
+    assert facts["seeds"] == "0 to 1" and facts["steps"] == "1 of 1" and facts["learning_rate"] == "0.5"
+    assert facts["parameters"] == f"{run.card.parameters:,}"
+    assert key(config) == run.key
+    assert operations.may_change(run, "", True)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.inspection.steps_to_solve import LossCurves
+from explorer.labs.scaled_attention.findings import softmax_at_width, training_verdict, width_finding
+from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
+from explorer.ui.state import url_codec
+
+EDITED = ScaledAttentionState(
+    words="a b", width=2, q=(1.0, -0.25, 3.0, 0.0), mask="padding", padding=(0, 1), at="out.1.0", draw=7
+)
+
+
+def test_the_url_stores_the_tables() -> None:
+    assert url_codec.write(ScaledAttentionState()) == {}
+    written = url_codec.write(EDITED)
+    assert written["q"] == "1.0,-0.25,3.0,0.0" and written["at"] == "out.1.0"
+    assert url_codec.read(ScaledAttentionState, written) == (EDITED, ())
+    full = ScaledAttentionState(q=(-99.999,) * 36, k=(0.1234,) * 36)
+    assert url_codec.read(ScaledAttentionState, url_codec.write(full)) == (full, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q", "1,nan"),
+        ("k", "1,x"),
+        ("v", "1e9"),
+        ("q", ",".join(["1"] * 37)),
+        ("at", "scores.1"),
+        ("at", "q.0.0"),
+        ("padding", "9"),
+        ("width", "7"),
+        ("mask", "both"),
+        ("wide", "0"),
+        ("words", "a " * 41),
+    ],
+)
+def test_an_invalid_url_parameter_is_reported_and_the_rest_is_used(name: str, text: str) -> None:
+    state, problems = url_codec.read(ScaledAttentionState, {name: text, "draw": "3"})
+    assert len(problems) == 1 and state == ScaledAttentionState(draw=3)
+
+
+def test_component_messages_are_applied_to_the_state() -> None:
+    told = json.dumps(EDITED.component_state)
+    assert apply_event(ScaledAttentionState(words="a b"), told) == EDITED
+    assert apply_event(EDITED, json.dumps({**EDITED.component_state, "at": "", "q": []})) == replace(
+        EDITED, at="", q=()
+    )
+
+
+@pytest.mark.parametrize("said", ["", "[1]", "7", '{"width": 99}', '{"q": [1e9]}', '{"q": ["a"]}', '{"mask": null}'])
+def test_invalid_component_messages_change_nothing(said: str) -> None:
+    assert apply_event(EDITED, said) == EDITED
+
+
+def test_tokens_can_be_added_and_removed() -> None:
+    state = ScaledAttentionState()
+    assert state.with_token_count(5).tokens == ["the", "cat", "sat", "down", "word5"]
+    assert state.with_token_count(2).tokens == ["the", "cat"] and state.with_token_count(2).padding == (1,)
+    assert state.with_token_count(1) == state and len(state.with_token_count(9).tokens) == 6
+    assert ScaledAttentionState(words="").tokens == ["word 1", "word 2"]
+
+
+def test_input_that_does_not_fit_is_reported() -> None:
+    assert ScaledAttentionState().input_problems == [] and EDITED.input_problems == []
+    (said,) = ScaledAttentionState(words="a b c d e f g").input_problems
+    assert "7 words" in said and ScaledAttentionState(words="a b c d e f g").tokens == list("abcdef")
+    assert "has no words" in ScaledAttentionState(words=" ").input_problems[0]
+    odd = ScaledAttentionState(k=(1.0, 2.0, 3.0))
+    assert "numbers of K" in odd.input_problems[0] and odd.component_state["k"] == []
+
+
+def test_another_model_starts_at_its_first_head() -> None:
+    state = ScaledAttentionState(model="a", say="mine", layer=2, head=3)
+    assert state.with_model("b") == replace(state, model="b", layer=0, head=0)
+    assert state.with_model("b", examples=("mine",)).say is None
+    assert replace(EDITED, seeds=2).with_defaults() == ScaledAttentionState(seeds=2)
+
+
+def test_the_width_finding_follows_the_numbers() -> None:
+    widths = (1, 4, 16, 64)
+    even = np.full(4, 0.18)
+    said = width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.0003], even]))
+    assert "first rises, to 0.30 at d_k = 16, then collapses: at 64 it is 1,000 times lower" in said
+    assert "Divided, it stays at 0.18." in said
+    assert "falls from the start, 5.0 times lower at 64" in width_finding(
+        widths, np.array([[0.5, 0.4, 0.3, 0.1], even])
+    )
+    assert "grows all the way, to 0.4 at 64" in width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.4], even]))
+    gone = width_finding(widths, np.array([[0.1, 0.2, 0.1, 0.0], [0.1, 0.2, 0.1, 0.05]]))
+    assert "more than a million times lower" in gone and "Divided, it goes from 0.05 to 0.2." in gone
+
+
+def test_softmax_at_one_width_is_described_with_its_numbers() -> None:
+    said = softmax_at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72]))
+    assert said == (
+        "At d_k = 64 the scores are divided by 8.00. The largest of 32 weights is then 0.10, and the entropy 3.72 of "
+        "at most ln 32 = 3.47 nats. Not divided they are 0.87 and 0.49."
+    )
+
+
+def loss_curves(*reached: float | None) -> LossCurves:
+    """Return curves of seeds that reach the threshold at these steps."""
+    steps = np.arange(0.0, 200.0, 10.0)
+    return LossCurves(steps, np.array([[0.01 if r is not None and s >= r else 2.0 for r in reached] for s in steps]))
+
+
+def test_the_training_verdict_follows_the_numbers() -> None:
+    assert loss_curves(50, None).steps_to_solve.tolist() == [50, np.inf]
+    slower = training_verdict(64, loss_curves(50, 60), loss_curves(100, 120))
+    assert "all two seeds come below 0.1 nats, after 50 to 60 steps" in slower and "2.0 times more slowly" in slower
+    lost = training_verdict(64, loss_curves(50, 50, 50), loss_curves(90, None, None))
+    assert "one of three seeds comes below 0.1 nats, after 90 steps" in lost and "not in every seed" in lost
+    assert "hardly a difference" in training_verdict(8, loss_curves(50), loss_curves(50))
+    assert "even slower with the division, 2.0 times" in training_verdict(8, loss_curves(100), loss_curves(50))
+    never = training_verdict(64, loss_curves(50), loss_curves(None))
+    assert "not divided, none of one seed comes below" in never and "more slowly" not in never
+    assert training_verdict(64, loss_curves(None), loss_curves(None)).startswith("Neither model learned it")
+    assert training_verdict(64, None, loss_curves(50)) == ""

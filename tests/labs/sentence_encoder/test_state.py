@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import pytest
+
+from explorer.errors import InvalidSetting
+from explorer.experiments.labelling import VARIANTS
+from explorer.labs.sentence_encoder.state import EXAMPLES, MAX_SENTENCES, SentenceEncoderState, parse_sentences
+from explorer.run_store.store import find
+from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS
+from explorer.training.config import key
+from explorer.ui.state import url_codec
+
+
+def test_the_state_survives_the_url() -> None:
+    state = SentenceEncoderState(
+        task="gist", layers=1, seeds=2, steps=10, rate=0.01, word="bat", who="alone", layer=0, chosen=3
+    )
+    state = state.with_sentences("the bank\nthe bark / is by the dog")
+    assert url_codec.read(SentenceEncoderState, url_codec.write(state)) == (state, ())
+    assert url_codec.write(SentenceEncoderState()) == {}
+
+
+def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
+    state, problems = url_codec.read(
+        SentenceEncoderState, {"word": "dog", "layers": "7", "task": "gist", "layer": "-5"}
+    )
+    assert state == SentenceEncoderState(task="gist") and len(problems) == 3
+    assert problems[0] == "There is no map of “dog”. There is bank, bat, bark, spring."
+
+
+def test_the_trained_models_depend_on_task_and_layers() -> None:
+    assert (
+        SentenceEncoderState().variant_names == ("gloss-two", "gloss-alone")
+        and SentenceEncoderState(layers=1).variant_names[0] == "gloss-one"
+    )
+    configs = SentenceEncoderState(task="gist").configs
+    assert configs == {name: VARIANTS[name].config() for name in ("gist-two", "gist-alone")}
+    other = SentenceEncoderState(seeds=2, seed=7, steps=9, rate=0.02).configs["gloss-two"]
+    assert (other.replicas, other.seed, other.steps, other.optimiser.learning_rate) == (2, 7, 9, 0.02)
+    with pytest.raises(InvalidSetting):
+        SentenceEncoderState().with_training_settings(steps=10**9)
+
+
+def test_a_run_in_the_url_is_shown_if_possible() -> None:
+    assert SentenceEncoderState(run=find("gist-one").key).with_run() == SentenceEncoderState(task="gist", layers=1)
+    with pytest.raises(InvalidSetting, match="stands on another page: Positions"):
+        SentenceEncoderState(run=find("echo-none").key).with_run()
+    with pytest.raises(InvalidSetting, match="no encoder of one or two layers with attention"):
+        SentenceEncoderState(run=key(VARIANTS["gloss-alone"].config())).with_run()
+
+
+def test_typed_sentences_are_never_lost() -> None:
+    many = "\n".join(["the bank"] * 12)
+    state = SentenceEncoderState(chosen=9).with_sentences(many)
+    assert state.text == many
+    found = parse_sentences(state.lines)
+    assert len(found.words) == MAX_SENTENCES and found.problems == (
+        "12 sentences are more than are read. The first 10 are; leave the others out.",
+    )
+    assert (
+        SentenceEncoderState().with_sentences("") == SentenceEncoderState()
+        and SentenceEncoderState().with_sentences("\n".join(EXAMPLES)).say == ""
+    )
+    assert SentenceEncoderState(chosen=9).with_sentences("the bank").chosen == 0
+
+
+def test_unreadable_sentences_are_reported_and_the_others_are_read() -> None:
+    found = parse_sentences(("the bnak is near", "the Bark.", "!!", " ".join(["the"] * 60)))
+    assert found.words == {1: ("the", "bark")}
+    assert found.problems[0].startswith(
+        "Sentence 1 is left out: the language does not have all its words. Nearest: for “bnak” bank"
+    )
+    assert [problem.split(".")[0] for problem in found.problems[1:]] == [
+        "Sentence 3 is left out",
+        "Sentence 4 is left out",
+    ]
+
+
+def test_the_examples_contain_both_senses_of_every_homograph() -> None:
+    found = parse_sentences(EXAMPLES)
+    assert len(found.words) == len(EXAMPLES) == MAX_SENTENCES and found.problems == ()
+    for word in HOMOGRAPHS:
+        assert sum(word in words for words in found.words.values()) >= 2
+
+
+def test_reset_restores_settings_and_keeps_sentences() -> None:
+    state = SentenceEncoderState(layers=1, seeds=2, steps=4).with_sentences("the bank")
+    assert state.reset() == SentenceEncoderState().with_sentences("the bank")

@@ -1,0 +1,74 @@
+"""The verdicts on the three claims follow from the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.labs.sequence_shapes import findings
+from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
+
+
+def clipping_outcome(accuracy: list[float], reach: float) -> ClippingOutcome:
+    return ClippingOutcome(np.array(accuracy), np.full(len(accuracy), reach))
+
+
+def test_the_share_of_the_last_steps_is_reported() -> None:
+    share = np.tile([0.0, 0.0, 0.25, 0.75], (3, 1))
+    even = np.full((3, 4), 0.25)
+    assert findings.gradient_share_finding([("the RNN", share), ("the GRU", even)], trained=False) == (
+        "Before training, the last two of 4 steps make so much of the whole gradient: of the RNN 100% and of the GRU "
+        "50%."
+    )
+    assert findings.gradient_share_finding([("the RNN", share)], trained=True).startswith("After training")
+
+
+def test_clipping_does_not_restore_vanished_gradients() -> None:
+    said = findings.clipping_verdict(clipping_outcome([1.0, 0.5, 0.5], 1e-9), clipping_outcome([1.0, 0.5, 0.5], 3e-9))
+    assert said.startswith("False. With clipping 1 of 3 seeds learn to recall, without it 1;")
+    assert "10⁻⁹ and 3\u00a0×\u00a010⁻⁹" in said
+
+
+def test_clipping_is_confirmed_if_runs_support_it() -> None:
+    said = findings.clipping_verdict(clipping_outcome([1.0, 1.0, 1.0], 0.2), clipping_outcome([0.5, 0.5, 0.5], 1e-9))
+    assert said.startswith("These runs speak for it.")
+    assert findings.clipping_verdict(clipping_outcome([1.0] * 3, 1e-9), clipping_outcome([0.5] * 3, 1e-9)).startswith(
+        "Not so:"
+    )
+
+
+def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> PositionRuleAccuracy:
+    return PositionRuleAccuracy(words, shares, np.full(5, right), np.full(5, beyond))
+
+
+def test_shared_weights_learn_position_rules_if_a_network_did() -> None:
+    found = {"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9), rule_accuracy("the GRU", True, 0.5, 0.4)]}
+    assert findings.position_verdict(found) == (
+        "False. The RNN learns one rule with all five seeds. Not always: the GRU learns one rule with 0 of 5."
+    )
+    nobody = {"one rule": [rule_accuracy("the RNN", True, 0.5, 0.4)]}
+    assert findings.position_verdict(nobody) == "These runs speak for it: the RNN learns one rule with 0 of 5."
+
+
+def test_extrapolation_is_reported_only_for_seeds_that_learned() -> None:
+    found = {
+        "one rule": [
+            rule_accuracy("the RNN", True, 1.0, 0.9),
+            rule_accuracy("the GRU", True, 0.5, 0.4),
+            rule_accuracy("the Transformer", False, 1.0, 0.1),
+        ]
+    }
+    assert "right in 90% to 90% where weights are shared, and in 10% to 10%" in findings.extrapolation_finding(found)
+    assert findings.extrapolation_finding({"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9)]}) == ""
+
+
+def test_a_head_is_specialized_only_if_its_ablation_alone_costs_accuracy() -> None:
+    whole, looks = np.ones(4), np.zeros((4, 1, 3))
+    looks[:, 0, 0] = 0.8
+    missed = np.ones((4, 1, 3))
+    missed[:, 0, 0] = 0.5
+    said = findings.heads_verdict("verb", whole, looks, missed)
+    assert said.startswith("True here. In 4 of 4 seeds at least one head") and "the dearest costs 50%" in said
+    assert findings.heads_verdict("verb", whole, looks, np.ones((4, 1, 3))).startswith("False here.")
+    two = missed.copy()
+    two[:, 0, 1] = 0.5
+    assert findings.heads_verdict("verb", whole, looks, two).startswith("False here.")

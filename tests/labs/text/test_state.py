@@ -1,0 +1,167 @@
+"""The address codec of the page of language models, and what its gestures mean."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from explorer.catalogue import MODELS, models_of
+from explorer.errors import InvalidSetting
+from explorer.experiments.presets import PRESETS
+from explorer.labs.text.state import TextLab
+from explorer.run_store import store
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import Optimiser, RunConfig
+from explorer.ui.state.experiment_state import read, write
+
+TRAINED = [model for model in models_of("text") if model != "ngram"]
+SHA = "a" * 64
+
+
+def values_of(name: str, model: str | None) -> SearchStrategy[Any]:
+    """Everything that one setting may be, by its own description."""
+    kinds = [MODELS[model].by_task["text"].config] if model else []
+    kind = next(k for k in (*kinds, Optimiser, RunConfig, TextConfig) if name in get_type_hints(k))
+    about = next(f for f in dataclasses.fields(kind) if f.name == name).metadata
+    hint = get_type_hints(kind)[name]
+    if get_origin(hint) is Literal:
+        return st.sampled_from([value for value in get_args(hint) if value != "own"])
+    if hint is bool:
+        return st.booleans()
+    return (st.integers if hint is int else st.floats)(about["low"], about["high"])
+
+
+CHANGES = st.one_of(
+    *[st.tuples(st.just(None), st.just(name), values_of(name, None)) for name in TextLab.SHARED if name != "text"],
+    *[
+        st.tuples(st.just(model), st.just(name), values_of(name, model))
+        for model in models_of("text")
+        for name in TextLab.own_settings(model)
+    ],
+)
+
+
+def changed(lab: TextLab, model: str | None, name: str, value: object) -> TextLab:
+    """The lab after a visitor tried a change, which may be impossible just now."""
+    try:
+        return lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
+    except InvalidSetting:
+        return lab
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(CHANGES, max_size=6),
+    st.sets(st.sampled_from(models_of("text")), min_size=1),
+    st.sampled_from(["loss", "perplexity", "bits"]),
+    st.sampled_from(["step", "tokens", "seconds"]),
+)
+def test_an_address_gives_back_the_lab_it_was_written_from(
+    changes: list[tuple[str | None, str, object]], models: set[str], unit: str, along: str
+) -> None:
+    lab = TextLab()
+    for change in changes:
+        lab = changed(lab, *change)
+    lab = lab.with_models(models).with_view_fields(unit=unit, along=along)
+    assert read(TextLab, write(lab)) == (lab, ())
+
+
+def test_an_untouched_lab_has_no_address_and_shows_the_runs_that_ship() -> None:
+    lab = TextLab()
+    assert write(lab) == {}
+    for model in TRAINED:
+        assert lab.config(model) == store.find(f"text-{model}").config
+
+
+@pytest.mark.parametrize("name", ["text-best", "text-assignment", "text-through-training", "text-gru"])
+def test_every_shipped_run_has_an_address_that_shows_it(name: str) -> None:
+    run = store.find(name)
+    lab, problems = read(TextLab, {"run": run.key})
+    assert not problems
+    assert run.config in lab.configs.values()
+    assert read(TextLab, write(lab)) == (lab, ())
+
+
+def test_a_run_of_another_task_is_named_with_its_page() -> None:
+    key = store.find("negation-single-rnn").key
+    lab, problems = read(TextLab, {"run": key})
+    assert lab == TextLab()
+    assert problems == (f"Run {key} stands on another page: Negation, /negation?run={key}.",)
+
+
+def test_counting_takes_no_part_in_what_only_training_has() -> None:
+    lab = (
+        TextLab()
+        .with_shared(seed=7, replicas=2, stop_at=1.5, patience=4)
+        .with_every_trained(iterations=50, batch_size=8)
+    )
+    assert lab.config("ngram") == TextLab().config("ngram")
+    assert "iterations" not in TextLab.own_settings("ngram")
+    for model in TRAINED:
+        config = lab.config(model)
+        assert (config.seed, config.replicas, config.stop_at, config.patience) == (7, 2, 1.5, 4)
+        assert (config.iterations, config.batch_size) == (50, 8)
+
+
+def test_no_state_is_carried_where_rows_do_not_go_on() -> None:
+    lab = TextLab()
+    assert lab.config("gru").task_as(TextConfig).batches == "contiguous"
+    lines = lab.with_shared(rows="sentences", split="sentences")
+    assert lines.config("gru").task_as(TextConfig).batches == "random"
+    assert lines.with_shared(rows="blocks", split="end").config("gru") == lab.config("gru")
+
+
+def test_another_text_is_first_looked_at_briefly_and_the_usual_one_is_as_it_was() -> None:
+    lab = TextLab().with_corpus("brackets")
+    assert lab.corpus == "brackets"
+    assert {lab.config(model).iterations for model in TRAINED} == {300}
+    assert lab.value("replicas") == 1
+    assert lab.with_corpus("tinyshakespeare") == TextLab()
+
+
+def test_an_own_text_is_waited_for_and_then_named_by_its_fingerprint() -> None:
+    waiting = TextLab().with_corpus("own")
+    assert (waiting.corpus, waiting.text, waiting.awaiting_text) == ("own", "", True)
+    assert write(waiting) == {}
+    there = waiting.with_corpus("own", SHA)
+    assert (there.corpus, there.text, there.awaiting_text) == ("own", SHA, False)
+    assert write(there)["text"] == SHA
+    assert read(TextLab, write(there)) == (there, ())
+
+
+@pytest.mark.parametrize("name", [name for name, each in PRESETS.items() if each.task == "text"])
+def test_a_preset_brings_its_model_and_its_text(name: str) -> None:
+    chosen = PRESETS[name]
+    lab = TextLab().with_preset(name)
+    assert chosen.model in lab.models
+    config, wanted = lab.config(chosen.model), chosen.config()
+    assert (config.model, config.optimiser, config.batch_size) == (wanted.model, wanted.optimiser, wanted.batch_size)
+    if chosen.chooses_text:  # the very run: a shipped one is found by its preset
+        assert config == wanted
+    assert read(TextLab, write(lab)) == (lab, ())
+
+
+BAD = {
+    "unit": ("nats", "Give loss or perplexity or bits."),
+    "along": ("epoch", "Give step or tokens or seconds."),
+    "tokenizer": ("morse", "Give one of char, word, bpe, bytes."),
+    "gru.hidden": ("1e9", "Give a whole number from 1 to"),
+    "ngram.hidden": ("3", "This page has no"),
+    "ngram.n": ("9", "from 1 to 6"),
+    "split": ("pairs", "does not go with rows"),
+    "corpus": ("own", "needs text"),
+    "giving": ("true", "This page has no"),
+    "experiment": ("cold fusion", "Give "),
+}
+
+
+@pytest.mark.parametrize(("name", "value", "told"), [(name, *each) for name, each in BAD.items()])
+def test_a_bad_part_of_an_address_is_named_and_the_rest_is_kept(name: str, value: str, told: str) -> None:
+    lab, (problem,) = read(TextLab, {name: value, "gru.width": "32"})
+    assert told in problem
+    assert lab == TextLab().with_own("gru", width=32)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.experiments.translation import VARIANTS
+from explorer.labs.translation import alignment as alignment
+from explorer.labs.translation.alignment import AlignmentData
+from explorer.labs.translation.state import TranslationState
+from explorer.tasks.seq2seq.config import source_ids
+from explorer.training.recorder import record_run
+from explorer.ui.state.session import PageSession
+from explorer.ui.training.run_view import RunView
+from tests.pages.screen import assert_no_errors, component_data, headings, page_text, wait_until_ready
+
+STATE = TranslationState(longest=4, say="3141")
+KINDS = ("vector", "additive", "transformer")
+
+
+@lru_cache
+def make_view(name: str) -> RunView:
+    config = VARIANTS[name].config("reverse", longest=4, iterations=2, replicas=2)
+    return RunView(config, None, None, private=record_run(config))
+
+
+def aligned(name: str, replica: int = 1) -> AlignmentData:
+    return alignment.compute_alignment(
+        make_view(name), STATE.task_config, replica, source_ids(STATE.task_config, STATE.say)
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_all_arrays_of_one_seed_and_source_are_sent_together(name: str) -> None:
+    found = aligned(name)
+    written = len(found.target)
+    assert (found.source, found.right) == (tuple("3141"), (*"1413", "<EOS>"))
+    assert found.arrays["probabilities"].shape == (written, 12)
+    np.testing.assert_allclose(found.arrays["probabilities"].sum(axis=-1), 1, atol=1e-5)
+    assert all(array.dtype == np.float32 for array in found.arrays.values())
+    shapes = {key: value.shape for key, value in found.arrays.items() if key != "probabilities"}
+    if name == "vector":
+        assert shapes == {"vector": (64,), "moved": (4,)}
+    elif name == "additive":
+        look = (1, 1, written, 4)
+        assert shapes == {"source": look, "source_scores": look, "contexts": (written, 128)}
+    else:
+        sizes = {"source": (written, 4), "encoder": (4, 4), "decoder": (written, written)}
+        expected = {each: (2, 4, *size) for each, size in sizes.items()}
+        assert shapes == expected | {f"{each}_scores": size for each, size in expected.items()}
+
+
+@pytest.mark.parametrize("look", ["source", "encoder", "decoder"])
+def test_scores_are_what_the_softmax_was_given(look: str) -> None:
+    arrays = aligned("transformer").arrays
+    scores = arrays[f"{look}_scores"].astype(float)
+    if look == "decoder":
+        scores = np.where(np.tri(scores.shape[-1], dtype=bool), scores, -np.inf)
+    e = np.exp(scores)
+    np.testing.assert_allclose(arrays[look], e / e.sum(axis=-1, keepdims=True), atol=1e-5)
+
+
+def test_seeds_differ_in_their_attention() -> None:
+    assert not np.allclose(aligned("additive", 0).arrays["contexts"][0], aligned("additive", 1).arrays["contexts"][0])
+
+
+def test_the_default_is_the_best_head() -> None:
+    found = aligned("transformer")
+    weights = found.arrays["source"]
+    layer, head = alignment.selected_head(STATE, found)
+    places = range(weights.shape[-1] - 1, -1, -1)
+    rights = (weights[..., : len(places), :].argmax(axis=-1) == np.array(places)).sum(axis=-1)
+    assert rights[layer, head] == rights.max()
+
+
+def test_a_missing_head_selects_the_last_one() -> None:
+    found = aligned("transformer")
+    assert alignment.selected_head(replace(STATE, layer=1, head=2), found) == (1, 2)
+    assert alignment.selected_head(replace(STATE, layer=7, head=15), found) == (1, 3)
+    assert alignment.selected_head(replace(STATE, layer=7, head=15), aligned("additive")) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "changed"),
+    [
+        ("look", "decoder", {"look": "decoder"}),
+        ("look", "elsewhere", {}),
+        ("open", [1, 2], {"layer": 1, "head": 2}),
+        ("open", [1, -2], {}),
+        ("open", "12", {}),
+        ("at", 0, {"at": 0}),
+        ("at", -1, {}),
+        ("at", 10_000, {}),
+        ("at", True, {}),
+    ],
+)
+def test_events_of_the_component_are_checked(
+    monkeypatch: pytest.MonkeyPatch, name: str, said: object, changed: dict[str, object]
+) -> None:
+    monkeypatch.setattr(alignment, "pop_event", lambda key, event: said if event == name else None)
+    monkeypatch.setattr(alignment, "write_url", lambda session: None)
+    session = PageSession(STATE)
+    alignment.apply_events(session, aligned("transformer"))
+    assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]
+
+
+# ---- on the screen
+
+
+def script() -> None:
+    import streamlit as st
+
+    from explorer.labs.translation.alignment import section
+    from explorer.labs.translation.state import TranslationState
+    from explorer.ui.state.session import page_session
+
+    section(page_session("translation", TranslationState), st.session_state["lanes"])
+
+
+def screen(**address: str) -> AppTest:
+    """The section by itself, of the contestants that were trained."""
+    at = AppTest.from_function(script, default_timeout=600)
+    untrained = RunView(STATE.configs["wide"], None, None)
+    at.session_state["lanes"] = {"wide": untrained, **{name: make_view(name) for name in KINDS}}
+    for name, value in {"longest": "4", "say": STATE.say, **address}.items():
+        at.query_params[name] = value
+    return wait_until_ready(assert_no_errors(at.run()))
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_section_shows_the_selected_model(name: str) -> None:
+    at = screen(inside=name, at="0", replica="1")
+    (data,) = component_data(at, "alignment")
+    assert (data["kind"], data["title"], data["colour"]) == (name, VARIANTS[name].title, VARIANTS[name].colour)
+    assert (data["target"], data["at"]) == (list(aligned(name).target), 0)
+    assert VARIANTS[name].words in headings(at)[1]
+    assert "No run yet of the one whose vector is twice as wide: train above" in page_text(at).replace("\\", "")
+    assert at.latex
+
+
+def test_the_example_has_the_numbers_of_the_selected_row() -> None:
+    at = screen(inside="transformer", look="decoder", layer="1", head="3", at="1")
+    arrays = aligned("transformer", 0).arrays
+    best = int(arrays["decoder"][1, 3, 1, :2].argmax())
+    score = float(arrays["decoder_scores"][1, 3, 1, best])
+    assert f"e_{{2,{best + 1}}}" in at.latex[1].value and f"= {score:.2f}" in at.latex[1].value
+    rest = 1 / float(arrays["decoder"][1, 3, 1, best]) - 1  # without what is masked
+    assert rf"\frac{{1}}{{1 + {rest:.3f}}}" in at.latex[1].value
+    assert component_data(at, "alignment")[0]["open"] == [1, 3]
+
+
+def test_an_invalid_source_draws_nothing_and_a_missing_run_is_reported() -> None:
+    assert headings(screen(say="3x1")) == []
+    at = AppTest.from_function(script, default_timeout=600)
+    at.session_state["lanes"] = {"wide": RunView(STATE.configs["wide"], None, None)}
+    assert "No run to look into yet" in page_text(assert_no_errors(at.run())).replace("\\", "")

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.labs.translation import alignment_findings as findings
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, format_date
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+
+DATE = "3rd of march 1997"
+
+
+def looks(*strongest: int, columns: int = 3, weight: float = 0.8) -> np.ndarray:
+    """One head whose rows look most at these places."""
+    weights = np.full((1, 1, len(strongest), columns), (1 - weight) / (columns - 1), np.float32)
+    for row, column in enumerate(strongest):
+        weights[0, 0, row, column] = weight
+    return weights
+
+
+# ---- digits
+
+
+def test_target_positions_follow_from_the_task_while_tokens_are_generated() -> None:
+    assert findings.target_positions(ReverseConfig(), 3, ("4", "1", "3", "<EOS>")) == [2, 1, 0]
+    assert findings.target_positions(CopyConfig(), 3, ("3", "1", "4", "<EOS>")) == [0, 1, 2]
+    assert findings.target_positions(ReverseConfig(), 3, ("4", "<EOS>")) == [2]
+    assert findings.target_positions(ReverseConfig(), 2, ("1", "1", "1", "1")) == [1, 0]
+
+
+def test_hits_of_additive_attention_are_counted_step_by_step() -> None:
+    target = ("4", "1", "3", "<EOS>")
+    said = findings.attention_finding(ReverseConfig(), "the model with it", "314", target, looks(2, 1, 1, 0), (0, 0))
+    assert said == "In 2 of 3 steps the model with it looks most at the digit it has to write."
+    said = findings.attention_finding(CopyConfig(), "the model with it", "314", target, looks(0, 1, 1, 0), (0, 0))
+    assert "In 2 of 3 steps" in said
+    assert "has nothing to look for" in findings.attention_finding(
+        ReverseConfig(), "it", "3", ("<EOS>",), looks(0), (0, 0)
+    )
+
+
+def test_the_selected_head_is_compared_with_the_best() -> None:
+    two = np.concatenate([looks(0, 0, 0, 0), looks(2, 1, 0, 0)], axis=1)
+    target = ("4", "1", "3", "<EOS>")
+    said = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 0))
+    assert said.startswith("In 1 of 3 steps layer 1, head 1 of the Transformer")
+    assert said.endswith("layer 1, head 2, the best of its 2, in 3.")
+    said = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 1))
+    assert said.startswith("In 3 of 3 steps layer 1, head 2") and said.endswith("none of its 2 heads is more often.")
+
+
+# ---- dates
+
+
+def test_the_year_is_found_in_every_date_format() -> None:
+    from datetime import date
+
+    for way in DATE_FORMATS:
+        text = format_date(date(1985, 11, 12), way)
+        year = findings.find_year(text)
+        assert year is not None
+        assert text[year.start : year.stop] in ("1985", "85"), text
+    assert findings.find_year("31 february 1999") is None
+    assert findings.find_year("no date") is None
+
+
+def test_the_weight_on_the_year_is_compared_with_uniform_attention() -> None:
+    target = (*"1997-03-03", "<EOS>")
+    weights = looks(13, 14, 15, 16, *[0] * 7, columns=17)
+    said = findings.attention_finding(DatesConfig(), "the model", DATE, target, weights, (0, 0))
+    share = 0.8 + 3 * 0.2 / 16
+    assert said == (
+        f"While the model writes the year, {share:.2f} of its weight is on “1997”; evenly spread it would be 0.24."
+    )
+    two = np.concatenate([looks(*[0] * 11, columns=17), weights], axis=0)
+    said = findings.attention_finding(DatesConfig(), "the Transformer", DATE, target, two, (0, 0))
+    assert f"layer 1, head 1 of its look at the source has {4 * 0.2 / 16:.2f}" in said
+    assert f"layer 2, head 1, the one with most, {share:.2f}" in said
+    assert "the most of 2 heads" in findings.attention_finding(
+        DatesConfig(), "the Transformer", DATE, target, two, (1, 0)
+    )
+
+
+def test_an_invalid_date_is_reported_with_the_answer() -> None:
+    weights = looks(*[0] * 11, columns=16)
+    said = findings.attention_finding(
+        DatesConfig(), "the model", "31 february 1999", (*"1999-02-28", "<EOS>"), weights, (0, 0)
+    )
+    assert "28 days, not 31" in said and said.endswith("The model writes “1999-02-28” all the same.")
+    said = findings.attention_finding(
+        DatesConfig(), "the model", DATE, ("1", "9", "<EOS>"), looks(0, 0, 0, columns=17), (0, 0)
+    )
+    assert said == "The model writes “19”, and so not even a year."
+
+
+# ---- one vector, and what is written
+
+
+def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
+    said = findings.sensitivity_finding(tuple("314"), np.array([0.5, 2.0, 1.0], np.float32))
+    assert said.startswith("Another symbol at place 2, instead of “1”, moves the vector most: by 2.00")
+    assert said.endswith("At place 1, instead of “3”, by 0.50, the least.")
+    assert findings.sensitivity_finding(("a b"[1],), np.array([0.5], np.float32)).startswith(
+        "Another symbol instead of “␣”"
+    )
+    assert "all 4 tokens from the same 64 numbers" in findings.vector_finding("it", 4, 64)
+
+
+@pytest.mark.parametrize(
+    ("target", "right", "said"),
+    [
+        (("4", "1", "<EOS>"), ("4", "1", "<EOS>"), "It writes “41”, which is right."),
+        (("4", "<EOS>"), ("4", "1", "<EOS>"), "1 of 3 tokens are right, counting <EOS>. The right answer is “41”."),
+        (("4", "1", "7"), ("4", "1", "<EOS>"), "“417”, without an end: 2 of 3 tokens are right"),
+        (("<EOS>",), ("4", "<EOS>"), "It writes nothing: 0 of 2"),
+        (("4", "<EOS>"), None, "There is no right answer to compare."),
+    ],
+)
+def test_the_output_is_compared_with_the_right_answer(
+    target: tuple[str, ...], right: tuple[str, ...] | None, said: str
+) -> None:
+    assert said in findings.output_finding(target, right)
+
+
+# ---- formulas
+
+
+def test_the_example_numbers_give_the_weight() -> None:
+    energies = np.array([1.0, 900.0, 899.0], np.float32)  # too large for an exponential
+    shifted = np.exp(energies.astype(float) - 900)
+    weights = (shifted / shifted.sum()).astype(np.float32)
+    said = findings.additive_example(4, energies, weights)
+    assert r"e_{5,2} &= 900.00" in said and r"\frac{1}{1 + 0.368} = 0.73" in said
+    assert r"c_{5} &= 0.73\, h_{2} + 0.27\, h_{3} + 0.00\, h_{1} \end" in said
+
+
+def test_scores_are_products_over_the_root_of_their_width() -> None:
+    said = findings.scaled_example(0, 16, np.array([2.5], np.float32), np.array([1.0], np.float32))
+    assert r"\frac{10.00}{\sqrt{16}} = 2.50" in said and r"\frac{1}{1 + 0.000} = 1.00" in said

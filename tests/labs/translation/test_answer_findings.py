@@ -1,0 +1,136 @@
+"""Every word about what translators answer against the answers it was made from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.labs.translation import answer_findings as findings
+from explorer.labs.translation.answer_findings import SeedAnswer
+
+VECTOR, WIDE = "the model with one vector", "the wide one"
+ATTENDS, TRANSFORMER = "the one that looks", "the Transformer"
+
+
+def every(**texts: str) -> list[SeedAnswer]:
+    words = {"v": VECTOR, "w": WIDE, "a": ATTENDS, "t": TRANSFORMER}
+    return [SeedAnswer(words[name], text, True) for name, text in texts.items()]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (every(v="951413", a="951413"), "Both models turn 314159 around."),
+        (every(v="951413", w="951413", a="951413"), "All three models turn 314159 around."),
+        (every(a="951413"), "The one that looks turns 314159 around."),
+        (every(v="951415"), "The model with one vector writes 951415; it is wrong."),
+        (
+            every(v="951415", w="951413", a="951413", t="951413"),
+            "Three of four models turn 314159 around; the model with one vector writes 951415.",
+        ),
+        (
+            every(v="951415", w="951415", a="951413", t=""),
+            "Of four models only the one that looks turns 314159 around; the model with one vector and the wide one "
+            "write 951415; the Transformer writes nothing.",
+        ),
+        (every(w="9", a="5"), "Neither model turns 314159 around: the wide one writes 9; the one that looks writes 5."),
+        (
+            every(v="9", w="9", a="9"),
+            "None of the three models turns 314159 around: the model with one vector, the wide one and the one that "
+            "looks write 9.",
+        ),
+        ([], ""),
+    ],
+)  # fmt: skip
+def test_the_finding_names_who_answers_correctly(said: list[SeedAnswer], expected: str) -> None:
+    assert findings.answers_finding("reverse", "314159", said, "951413") == expected
+
+
+def test_an_answer_without_an_end_is_wrong() -> None:
+    said = [SeedAnswer(ATTENDS, "951413", False)]
+    assert findings.answers_finding("reverse", "314159", said, "951413") == (
+        "The one that looks writes 951413 without an end; it is wrong."
+    )
+
+
+def test_a_long_answer_is_described_by_its_first_error() -> None:
+    source = "12345678901234567890"
+    said = every(v=source[:3] + "9" * 17, w=source[:5], a=source, t=source + "1")
+    assert findings.answers_finding("copy", source, said, source) == (
+        "Of four models only the one that looks copies these 20 digits; the model with one vector goes wrong at place "
+        "4; the wide one stops after 5 of 20; the Transformer goes on after place 20."
+    )
+
+
+def test_dates() -> None:
+    assert findings.answers_finding("dates", "5-nov-55", every(v="1955-11-05", a="1955-11-05"), "1955-11-05") == (
+        "Both models read “5-nov-55” as 1955-11-05."
+    )
+    assert findings.answers_finding("dates", "x", every(v="1999-03-03", a="1999-03-03"), None) == (
+        "Both models write 1999-03-03 all the same."
+    )
+    assert (
+        findings.answers_finding("dates", "x", every(a=""), None) == "The one that looks writes nothing all the same."
+    )
+    assert findings.answers_finding("dates", "x", every(v="1", w="2", a="2"), None) == (
+        "They answer all the same: the model with one vector writes 1; the wide one and the one that looks write 2."
+    )
+
+
+def test_the_note_counts_right_or_agreeing_seeds() -> None:
+    assert findings.seed_agreement(["1", "2", "1"], "1", "2") == "right in 2 of 3 seeds"
+    assert findings.seed_agreement(["1", "2", "1"], None, "1") == "2 of 3 seeds write this"
+    assert findings.seed_agreement(["1"], "2", "1") == "one seed"
+
+
+def test_beyond_training() -> None:
+    assert findings.length_caption(20, 20, "digits") == ""
+    assert findings.length_caption(21, 20, "digits").startswith("Beyond training: this source has 21 digits")
+
+
+AFTER = "when the right tokens are put before it", "when it reads its own."
+ENDS = "The loss is 1.50 nats a place after the right tokens, 2.50 after its own."
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "expected"),
+    [
+        (
+            [[1.0, 0.8, 0.6], [1.0, 0.8, 0.6]],
+            [[1.0, 0.4, 0.2], [1.0, 0.4, 0.0]],
+            "From place 2 on it is right in 0.70 {}, in 0.25 {}",
+        ),
+        (
+            [[0.9, 0.7]],
+            [[0.5, 0.5]],
+            "Over all places it is right in 0.80 {}, in 0.50 {}",
+        ),
+        (
+            [[1.0, 0.8, 0.2, 0.2]],
+            [[1.0, 0.4, 0.5, 0.5]],
+            "At place 2 it is right in 0.80 {}, in 0.40 {}",
+        ),
+        (
+            [[1.0, 1.0]],
+            [[1.0, 0.99]],
+            "It makes no difference to it what stands before: at its worst place it is right in 1.00 after the right "
+            "tokens, in 0.99 after its own.",
+        ),
+        (
+            [[1.0, 0.5]],
+            [[1.0, 0.7]],
+            "It does not suffer from its own writing: over all places it is right in 0.85 with it, in 0.75 with the "
+            "right tokens put before it.",
+        ),
+    ],
+)
+def test_exposure(given: list[list[float]], own: list[list[float]], expected: str) -> None:
+    right, loss = np.array(given), np.full_like(given, 1.5)
+    assert (
+        findings.exposure_finding("it", right, np.array(own), (loss, loss + 1)) == f"{expected.format(*AFTER)} {ENDS}"
+    )
+
+
+def test_a_small_loss_keeps_a_digit() -> None:
+    one = np.ones((1, 2))
+    assert "The loss is 0.002 nats" in findings.exposure_finding("it", one, one, (0.002 * one, one))

@@ -1,0 +1,229 @@
+"""What every model answers, and step by step: from a run to what the browser draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.experiments.translation import VARIANTS
+from explorer.generation.seq2seq_decoding import MAX_BEAM_WIDTH
+from explorer.inspection.seq2seq.decoding import greedy_translations, require_translator
+from explorer.labs.translation import answers, decoding_steps
+from explorer.labs.translation.answers import SeedAnswers
+from explorer.labs.translation.model_picker import selected_variant
+from explorer.labs.translation.state import TranslationState
+from explorer.tasks.seq2seq.config import EOS, source_ids
+from explorer.training.recorder import record_run
+from explorer.ui.state.session import PageSession
+from explorer.ui.training import run_view
+from explorer.ui.training.run_view import RunView
+from tests.pages.screen import assert_no_errors, component_data, wait_until_ready, warnings_of
+
+pytestmark = pytest.mark.usefixtures("patient")
+TINY: dict[str, object] = {"longest": 3, "iterations": 4, "replicas": 2}
+STATE = TranslationState(longest=3, steps=4, seeds=2, who=("vector", "additive"))
+
+
+@pytest.fixture(scope="module")
+def views() -> Mapping[str, RunView]:
+    """Two with a run, and one without."""
+    found = {}
+    for name in ("vector", "additive", "transformer"):
+        config = VARIANTS[name].config("reverse", **TINY)
+        record = record_run(config) if name != "transformer" else None
+        found[name] = RunView(config, None, None, private=record)
+    return found
+
+
+# ---- answers
+
+
+def test_every_seed_answers(views: Mapping[str, RunView]) -> None:
+    source = source_ids(STATE.task_config, "12")
+    found = answers.compute_answers(views["vector"], STATE.task_config, source)
+    assert (found.source, len(found.answers)) == (source, 2)
+    model = answers.load_view_model(views["vector"])
+    alone = [
+        greedy_translations(require_translator(model.single_replica(replica)), STATE.task_config, source)
+        for replica in (0, 1)
+    ]
+    for found_answer, (answer,) in zip(found.answers, alone, strict=True):
+        assert found_answer.ids == answer.ids
+        assert found_answer.probabilities == pytest.approx(answer.probabilities, rel=1e-4)
+    assert alone[0][0].probabilities != pytest.approx(alone[1][0].probabilities, rel=1e-2), "two different seeds"
+
+
+def test_a_wrong_token_has_the_right_one() -> None:
+    from explorer.inspection.seq2seq.decoding import GreedyTranslation
+
+    end = 11
+    answer = GreedyTranslation((2, 3, end), (0.5, 0.25, 1.0))
+    tokens = answers._tokens(STATE.task_config, answer, "21")
+    assert [(token["text"], token["wanted"]) for token in tokens] == [("2", None), ("3", "1"), ("end", None)]
+    early = answers._tokens(STATE.task_config, GreedyTranslation((2, end), (0.5, 0.5)), "21")
+    assert early[1]["wanted"] == "1"
+    late = answers._tokens(STATE.task_config, GreedyTranslation((2, 1, 0, 0), (0.5,) * 4), "21")
+    assert [token["wanted"] for token in late] == [None, None, "end", ""]
+    assert answers._text_with_end(STATE.task_config, answer) == "23" + EOS
+    assert {token["wanted"] for token in answers._tokens(STATE.task_config, answer, None)} == {None}
+
+
+def test_a_row_is_right_only_with_its_end() -> None:
+    from explorer.inspection.seq2seq.decoding import GreedyTranslation
+
+    whole, open_end = GreedyTranslation((2, 1, 11), (0.5, 0.5, 0.4)), GreedyTranslation((2, 1), (0.5, 0.5))
+    each = SeedAnswers(STATE.task_config, (1, 2), (whole, open_end))
+    rows = [answers._row(VARIANTS["vector"], each, one, "21") for one in each.answers]
+    assert [row["right"] for row in rows] == [True, False]
+    assert {row["note"] for row in rows} == {"right in 1 of 2 seeds"}
+    assert [row["sure"] for row in rows] == ["0.10", "0.25"]
+    assert answers._row(VARIANTS["vector"], each, whole, None)["right"] is None
+
+
+def test_probabilities_are_never_0_or_1() -> None:
+    assert [answers.format_probability(p) for p in (0.001, 0.5, 0.999)] == ["<0.01", "0.50", ">0.99"]
+
+
+def test_the_longest_source_that_is_trained() -> None:
+    assert answers.longest_trained(STATE.task_config) == 3
+    longest = answers.longest_trained(TranslationState(task="dates").task_config)
+    assert longest == len("wednesday the 10th of september 1997")
+
+
+def test_answers_to_different_sources_are_never_mixed(views: Mapping[str, RunView]) -> None:
+    one, two = (
+        answers.compute_answers(views["vector"], STATE.task_config, source_ids(STATE.task_config, text))
+        for text in ("12", "21")
+    )
+    found = answers._with_first_source({"a": one, "b": two, "c": one})
+    assert list(found) == ["a", "c"]
+
+
+# ---- step by step
+
+
+def test_the_default_is_the_first_variant_with_attention(views: Mapping[str, RunView]) -> None:
+    record = {name: views[name] for name in ("vector", "additive")}
+    assert selected_variant(STATE, record) == "additive"
+    assert selected_variant(replace(STATE, inside="vector"), record) == "vector"
+    assert selected_variant(replace(STATE, inside="wide"), record) == "additive"
+    assert selected_variant(replace(STATE, inside="additive"), {"vector": views["vector"]}) == "vector"
+    every = replace(STATE, who=tuple(VARIANTS))
+    assert selected_variant(every, {"vector": views["vector"], "transformer": views["transformer"]}) == "transformer"
+
+
+def test_lengths_are_trained_ones_and_a_few_beyond() -> None:
+    assert decoding_steps.selectable_lengths(TranslationState()) == [5, 10, 15, 20, 21, 25]
+    assert decoding_steps.selectable_lengths(TranslationState(longest=1)) == [1, 2, 6]
+    assert decoding_steps.selected_length(TranslationState()) == 20
+    assert decoding_steps.selected_length(TranslationState(fed=21)) == 21
+    assert decoding_steps.selected_length(TranslationState(fed=7)) == 20
+    assert decoding_steps.selected_length(TranslationState(task="dates", fed=21)) == 0
+
+
+def test_every_width_is_sent_and_seeds_differ(views: Mapping[str, RunView]) -> None:
+    source = source_ids(STATE.task_config, "12")
+    first, second = (
+        decoding_steps.compute_beams(views["additive"], STATE.task_config, source, replica) for replica in (0, 1)
+    )
+    assert len(first.best) == len(first.starts) - 1 == MAX_BEAM_WIDTH
+    assert first.content != second.content
+
+
+def test_exposure_is_computed_for_every_seed(views: Mapping[str, RunView]) -> None:
+    found = decoding_steps.compute_exposure(views["additive"], STATE.task_config, 2)
+    assert found.free_running_accuracy.shape == (2, 3)
+    assert np.isfinite(found.teacher_forced_loss).all()
+
+
+# ---- both on a screen
+
+
+def screen() -> None:
+    import streamlit as st
+
+    from explorer.labs.translation import answers, decoding_steps
+    from explorer.ui.page_sections import show_problems
+
+    session, views = st.session_state["page"], st.session_state["lanes"]
+    show_problems(session.problems)
+    answers.section(session, views)
+    decoding_steps.section(session, views)
+
+
+def shown(views: Mapping[str, RunView], state: TranslationState = STATE) -> AppTest:
+    at = AppTest.from_function(screen, default_timeout=600)
+    at.session_state["page"], at.session_state["lanes"] = PageSession(state), views
+    return wait_until_ready(assert_no_errors(at.run()))
+
+
+def test_both_sections_are_drawn(views: Mapping[str, RunView]) -> None:
+    at = shown(views, replace(STATE, who=("vector", "additive", "transformer"), say="12"))
+    (data,) = component_data(at, "translation_answers")
+    assert [row["title"] for row in data["rows"]] == ["One vector", "Additive attention"]
+    assert ["".join(head["tokens"]) for head in data["head"]] == ["12", "21"]
+    assert [caption.value for caption in at.caption if "No run yet" in caption.value] != []
+    (tree,) = component_data(at, "beam_search")
+    assert (tree["title"], tree["source"], tree["right"], tree["width"]) == ("Additive attention", "12", "21", 3)
+    (curves,) = component_data(at, "plot_frame")
+    assert [figure["title"] for figure in curves["figures"]] == ["Accuracy", "Loss, nats"]
+    assert warnings_of(at) == []
+    at = wait_until_ready(assert_no_errors(at.selectbox(key="translation.steps-inside").set_value("vector").run()))
+    assert at.session_state["page"].state.inside == "vector"
+    assert component_data(at, "beam_search")[0]["title"] == "One vector"
+    at = wait_until_ready(assert_no_errors(at.selectbox(key="translation.fed").set_value(4).run()))
+    assert at.session_state["page"].state.fed == 4
+    assert len(component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]) == 5
+
+
+def test_the_width_selected_in_the_browser_is_kept(views: Mapping[str, RunView]) -> None:
+    at = shown(views)
+    for said, width in ((7, 7), (9, 7), ("2", 7), (1, 1)):
+        at.session_state["translation-beams: width"] = said
+        at = wait_until_ready(assert_no_errors(at.run()))
+        assert at.session_state["page"].state.width == component_data(at, "beam_search")[0]["width"] == width
+
+
+def test_dates(views: Mapping[str, RunView]) -> None:
+    config = VARIANTS["vector"].config("dates", iterations=1, replicas=1)
+    view = RunView(config, None, None, private=record_run(config))
+    at = shown({"vector": view}, TranslationState(task="dates", who=("vector",), say="31 february 1999"))
+    (data,) = component_data(at, "translation_answers")
+    assert [head["title"] for head in data["head"]] == ["source"]
+    assert (data["rows"][0]["right"], data["rows"][0]["note"]) == (None, "one seed")
+    said = [part.value.replace("\\", "") for part in at.subheader]
+    assert said[0].startswith("There is no such date: february 1999 has 28 days, not 31. The model with one vector wri")
+    assert component_data(at, "beam_search")[0]["right"] is None
+    assert (
+        len(component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]) == 11
+    )  # ten characters and the end
+    with pytest.raises(KeyError):
+        at.selectbox(key="translation.fed")
+
+
+def test_another_source_is_answered_and_an_invalid_one_is_reported(views: Mapping[str, RunView]) -> None:
+    at = shown(views)
+    at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("1212").run()))
+    (data,) = component_data(at, "translation_answers")
+    assert "Beyond training: this source has 4 digits" in data["caption"]
+    at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("12a").run()))
+    assert warnings_of(at) == ["The source has “a”, which the model never saw. Give digits from 0 to 9."]
+    assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
+
+
+def test_without_a_run_nothing_is_drawn(views: Mapping[str, RunView]) -> None:
+    at = shown({"transformer": views["transformer"]}, replace(STATE, who=("transformer",)))
+    assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
+    assert any("No model with a run" in part.value for part in at.markdown)
+
+
+def test_a_stored_run_uses_the_cached_model(monkeypatch: pytest.MonkeyPatch, views: Mapping[str, RunView]) -> None:
+    loaded = []
+    monkeypatch.setattr(run_view, "load_run_model", lambda run: loaded.append(run))
+    monkeypatch.setattr(answers, "StoredRun", type(views["vector"].loaded_run))
+    answers.load_view_model(views["vector"])
+    assert loaded == [views["vector"].loaded_run]

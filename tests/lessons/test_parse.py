@@ -1,0 +1,180 @@
+"""A lesson is read whole, and what is wrong in one is said with its file and line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from explorer.lessons.parse import placeholder_names, read_lesson, read_lessons
+from explorer.lessons.yaml_lines import LessonError
+
+GOOD = """\
+title: A lesson
+about: What it is about.
+minutes: 5
+steps:
+  - title: First
+    text: Read this.
+    page: negation
+    state: {models: bag_of_words}
+    predict:
+      question: What does it say?
+      choices:
+        sustain: It sustains
+        collapse: It collapses
+    measure:
+      name: says
+      run: negation-single-bag_of_words
+      sentence: human not preserve nature
+    expects: sustain
+    why: It says {most} in {share} of {seeds}.
+  - title: Second
+    text: And this.
+    page: memory
+    predict:
+      question: How many?
+      number: {low: 0, high: 8, step: 1, unit: seeds}
+    measure:
+      name: solved
+      of:
+        one: {title: RNN, run: recall-50-rnn-usual}
+        other: {title: LSTM, run: recall-50-lstm-usual}
+    expects: {from: 0, to: 3}
+    why: The first has {one_value}, the other {other_value}.
+"""
+
+
+def written(folder: Path, text: str, name: str = "1-first.yaml") -> Path:
+    (folder / "lessons").mkdir(exist_ok=True)
+    path = folder / "lessons" / name
+    path.write_text(text)
+    return path
+
+
+def test_a_lesson_is_read_with_everything_in_it(tmp_path: Path) -> None:
+    asked: list[tuple[str, dict[str, str]]] = []
+    lesson = read_lesson(written(tmp_path, GOOD), lambda page, state: asked.append((page, dict(state))) or ())
+    assert (lesson.name, lesson.title, lesson.minutes, len(lesson.steps)) == ("first", "A lesson", 5, 2)
+    first, second = lesson.steps
+    assert asked[-1] == (first.page, first.state) == ("negation", {"models": "bag_of_words"})
+    assert [(each.name, each.text) for each in first.question.choices] == [
+        ("sustain", "It sustains"),
+        ("collapse", "It collapses"),
+    ]
+    assert (first.expects, first.line, first.measurement.measure.name) == ("sustain", 5, "says")
+    assert second.question.scale is not None and second.question.scale.format(3.0) == "3 seeds"
+    assert [each.title for each in second.measurement.subjects] == ["RNN", "LSTM"]
+    assert (second.expects, second.state) == ((0, 3), {})
+    assert set(placeholder_names(second.measurement)) >= {"value", "low", "high", "seeds", "one_value", "other_seeds"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("page: negation", "page: negatoin", 7, "there is no page “negatoin”. There is lessons, negation, "),
+        ("    page: negation\n", "", 5, "“page” is missing"),
+        ("    expects: sustain\n", "", 5, "“expects” is missing"),
+        ("    why: It says", "    because: It says", 19, "“because” is unknown here. Possible names are title, text,"),
+        ("title: A lesson\n", "title: A lesson\ntitle: Again\n", 2, "“title” occurs twice here"),
+        ("title: A lesson\n", "title:\n", 1, "the value is empty"),
+        ("minutes: 5", "minutes: five", 3, "“five” is not a number"),
+        ("minutes: 5", "minutes: 500", 3, "Give a number from 1 to 120"),
+        ("name: says", "name: shouts", 15, "There is no measure “shouts”. The measures are score,"),
+        (
+            "run: negation-single-bag_of_words",
+            "run: negation-tripple-rnn",
+            16,
+            "No included run has the name “negation-tripple-rnn”",
+        ),
+        ("run: negation-single-bag_of_words", "run: reverse-vector", 16, "accepts runs of the tasks negation"),
+        ("      sentence: human not preserve", "      sentence: human not protect nature", 17, "never saw “protect”"),
+        ("      sentence: human", "      phrase: human", 17, "“says” has no setting “phrase”"),
+        ("      sentence: human not preserve nature\n", "", 15, "“says” needs the setting sentence"),
+        ("        collapse: It collapses\n", "", 12, "these are 1 choices. Give two to six"),
+        ("        collapse: It", "        Col lapse: It", 13, "is not possible as the name of a choice"),
+        (
+            "        collapse: It",
+            "        breaks: It",
+            15,
+            "“says” gives the labels collapse, sustain: each needs a choice with its name",
+        ),
+        ("expects: sustain", "expects: both", 18, "there is no choice “both”. There is sustain, collapse"),
+        ("{share}", "{mean}", 19, "the placeholder {mean} is unknown. Possible ones are most, seeds, share"),
+        ("{share}", "{share", 19, "this sentence has a single brace"),
+        ("low: 0, high: 8", "low: 8, high: 8", 25, "the range between 8 and 8 is empty"),
+        ("step: 1", "step: 0", 25, "step = 0 is not possible"),
+        ("{from: 0, to: 3}", "{from: 9, to: 12}", 31, "is not a range between 0 and 8"),
+        ("      number: {low", "      choice: {low", 25, "“choice” is unknown here"),
+        ("      number: {low: 0, high: 8, step: 1, unit: seeds}\n", "", 24, "either “choices” or a “number”"),
+        ("run: recall-50-lstm-usual", "run: recall-50-lstm-usual, step: 3", 30, "“solved” has no setting “step”"),
+        ("state: {models: bag_of_words}", "state: nothing", 8, "a mapping is expected here"),
+        ("state: {models: bag_of_words}", "state: {modls: x}", 8, "The page says no to modls"),
+        ("steps:\n", "steps: [\n", 5, "the file is not valid YAML"),
+        (GOOD, "", 1, "the file is empty"),
+        (GOOD, "- a list\n", 1, "a mapping is expected here"),
+        (GOOD, GOOD[: GOOD.index("  - title: First")] + "  []\n", 5, "at least one step"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_file_and_line(
+    tmp_path: Path, old: str, new: str, line: int, words: str
+) -> None:
+    assert old in GOOD
+    path = written(tmp_path, GOOD.replace(old, new, 1))
+
+    def check(page: str, state: object) -> tuple[str, ...]:
+        return ("The page says no to modls.",) if "modls" in state else ()  # type: ignore[operator]
+
+    with pytest.raises(LessonError) as said:
+        read_lesson(path, check)
+    assert str(said.value).startswith(f"lessons/1-first.yaml, line {line}: "), said.value
+    assert words in str(said.value)
+
+
+BANDS = """\
+      question: How many?
+      choices:
+        few: {text: Few, below: 2}
+        many: {text: Many, from: 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("from: 2", "from: 3", "leave a gap or overlap"),
+        (", from: 2", "", "give each choice “from”, “below” or both"),
+        (", below: 2", ", from: 1, below: 2", "leave a gap or overlap"),
+        ("below: 2", "from: 2, below: 2", "the range from 2 to below 2 is empty"),
+    ],
+)
+def test_bands_have_a_choice_for_every_number_and_only_one(tmp_path: Path, old: str, new: str, words: str) -> None:
+    start, _, rest = GOOD.partition("      question: How many?\n")
+    _, _, end = rest.partition("    measure:")
+    text = (start + BANDS + "    measure:" + end).replace("{from: 0, to: 3}", "few")
+    assert read_lesson(written(tmp_path, text)).steps[1].expects == "few"
+    with pytest.raises(LessonError, match=words):
+        read_lesson(written(tmp_path, text.replace(old, new)))
+
+
+def test_which_of_them_needs_a_choice_for_each(tmp_path: Path) -> None:
+    text = GOOD.replace("      name: solved\n", "      name: solved\n      which: highest\n")
+    with pytest.raises(LessonError, match="“which” needs one choice for each"):
+        read_lesson(written(tmp_path, text))
+    with pytest.raises(LessonError, match="Give highest or lowest"):
+        read_lesson(written(tmp_path, text.replace("highest", "best")))
+
+
+def test_lessons_come_in_the_order_of_their_files_and_each_name_once(tmp_path: Path) -> None:
+    written(tmp_path, GOOD, "2-second.yaml")
+    written(tmp_path, GOOD, "1-first.yaml")
+    assert [each.name for each in read_lessons(tmp_path / "lessons")] == ["first", "second"]
+    written(tmp_path, GOOD, "3-first.yaml")
+    with pytest.raises(LessonError, match=r"3-first.yaml, line 1: another lesson"):
+        read_lessons(tmp_path / "lessons")
+    with pytest.raises(LessonError, match="small letters"):
+        read_lesson(written(tmp_path, GOOD, "1 First.yaml"))
+    with pytest.raises(LessonError, match="not UTF-8 text"):
+        path = written(tmp_path, GOOD, "4-fourth.yaml")
+        path.write_bytes(b"\xff\xfe\x00")
+        read_lesson(path)

@@ -1,0 +1,40 @@
+"""What some tests need besides the Python packages: where it is, and how to get it. Without it they are skipped."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from explorer.tasks.text.corpora import TINYSHAKESPEARE, TINYSHAKESPEARE_URL
+from tests import postgres
+
+NODE = shutil.which("node")
+CHROMIUM = next(  # the lightest first
+    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
+)
+AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+
+NO_NODE = "This test needs Node 20 or newer: install Debian's package nodejs."
+NO_CHROMIUM = "This test needs Chromium: install Debian's package chromium-headless-shell, or Chrome."
+NO_AXE = "This test needs axe-core: run `npm install` in the folder of the project."
+NO_POSTGRESQL = "This test needs PostgreSQL: install Debian's package postgresql; its server need not be started."
+NO_TEXT = (
+    f"This test needs Tiny Shakespeare: save {TINYSHAKESPEARE_URL} as {TINYSHAKESPEARE} into a folder, "
+    "and set LINEAGE_DATA_DIR to that folder."
+)
+
+node = pytest.mark.skipif(NODE is None, reason=NO_NODE)
+axe = pytest.mark.skipif(not AXE.is_file(), reason=NO_AXE)
+postgresql = pytest.mark.skipif(bool(postgres.missing()), reason=NO_POSTGRESQL)
+
+
+def has_tiny_shakespeare() -> bool:
+    """Return whether LINEAGE_DATA_DIR holds Tiny Shakespeare; the cache of a test is empty."""
+    folder = os.environ.get("LINEAGE_DATA_DIR")
+    return bool(folder) and (Path(folder or "") / TINYSHAKESPEARE).is_file()
+
+
+tiny_shakespeare = pytest.mark.skipif(not has_tiny_shakespeare(), reason=NO_TEXT)

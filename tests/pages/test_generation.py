@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.catalogue import MODELS
+from explorer.generation.generate import continue_text
+from explorer.generation.sampling import Sampling
+from explorer.labs.generation.formulas import format_power_of_e
+from explorer.labs.generation.token_tree import FIRST_TOKENS
+from explorer.run_store import index, store
+from explorer.tasks.text.config import TextConfig
+from explorer.training.config import default_config, with_settings
+from explorer.training.recorder import record_run
+from explorer.ui import visitor_text
+from explorer.ui.training.stored_models import find_model
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    page_text,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+)
+
+SMALL = {"tokens": "20", "models": "text-ngram,text-rnn"}
+
+
+def studio(address: Mapping[str, str] | None = None) -> AppTest:
+    return wait_until_ready(page("generation.py", {**SMALL, **(address or {})}))
+
+
+def temperature(at: AppTest) -> dict[str, Any]:
+    return component_data(at, "temperature")[0]
+
+
+def text_of(name: str, prompt: str, sampling: Sampling) -> str:
+    """What the terminal writes."""
+    hand = find_model(name)
+    assert hand.tokenizer
+    found = continue_text(hand.model(), hand.tokenizer, hand.config.task_as(TextConfig), prompt, 20, sampling)
+    return found.texts[0]
+
+
+def test_the_default_state_shows_results() -> None:
+    at = wait_until_ready(page("generation.py"))
+    assert warnings_of(at) == [] and not at.exception
+    data = temperature(at)
+    assert [model["title"] for model in data["models"]] == ["n-gram", "Transformer"]
+    assert [model["colour"] for model in data["models"]] == [MODELS[m].colour for m in ("ngram", "transformer")]
+    assert data["focus"] == "text-transformer" and data["position"]["at"] == 0
+    assert len(data["temperatures"]) == 41 and url_params(at) == {}
+    assert "The papers" in headings(at)
+
+
+def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
+    dice = {"t": "0.9", "seed": "5", "top_k": "6"}
+    wanted = text_of("text-rnn", "Romeo", Sampling(0.9, 6, seed=5))
+    at = studio(dice)
+    tree = component_data(at, "token_tree")[0]
+    assert tree["title"] == "RNN" and tree["here"]["candidates"]
+    assert "".join(step["piece"] for step in tree["steps"]) == wanted[:FIRST_TOKENS]
+    assert component_data(studio({**dice, "path": ""}), "token_tree")[0]["steps"] == []
+    hand = find_model("text-rnn")
+    assert hand.tokenizer
+    path = hand.tokenizer.encode(wanted).tolist()
+    at = studio({**dice, "path": ",".join(map(str, path))})
+    steps = component_data(at, "token_tree")[0]["steps"]
+    assert [step["dice"] for step in steps] == path
+    assert "".join(step["piece"] for step in steps) == wanted
+    assert all(1 <= len(step["candidates"]) <= 8 for step in steps)
+    surprises = [step["surprise"] for step in steps]
+    assert component_data(at, "token_tree")[0]["most_surprising"] == int(np.argmax(surprises))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"t": "hot"}, "t = hot is not possible. Give a number from 0 to 2."),
+        ({"path": "3,900"}, "path names token 900, but this model has 0 to 64: the path begins anew."),
+        ({"models": "text-rnn,gone"}, "There is no model “gone” to ask"),
+        (
+            {"models": "text-rnn,negation-single-gru"},
+            "The run “negation-single-gru” learned negation, it cannot write.",
+        ),
+        ({"colour": "red"}, "This page has no “colour”"),
+    ],
+)
+def test_an_invalid_request_is_reported_and_the_rest_works(given: dict[str, str], sentence: str) -> None:
+    at = studio(given)
+    assert not at.exception
+    assert len(warnings_of(at)) == 1 and warnings_of(at)[0].startswith(sentence)
+    assert "RNN" in [model["title"] for model in temperature(at)["models"]]
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("prompt", "note"),
+    [
+        ("", ""),
+        ("日本", "Nothing of it is left to read, so the model starts from a line end. It never saw “日” and “本”"),
+        ("Röm", "It never saw “ö”: left out."),
+        ("x" * 90, "It sees only the last 58 letters; all up to “…xxxxxxxxxxxxxxxxxxxxxxxx” is forgotten."),
+    ],
+)
+def test_changes_to_a_prompt_are_reported(prompt: str, note: str) -> None:
+    at = studio({"prompt": prompt, "models": "text-transformer"})
+    assert not at.exception and warnings_of(at) == []
+    [model] = temperature(at)["models"]
+    assert model["note"].startswith(note) and bool(model["note"]) == bool(note)
+
+
+def test_a_temperature_near_0_has_a_formula_and_is_rounded_as_on_the_slider() -> None:
+    assert (
+        format_power_of_e(math.log(99.994)) == "99.99" and format_power_of_e(math.log(99_999.0)) == r"1.0 \cdot 10^{5}"
+    )
+    assert format_power_of_e(1_000.0) == r"2.0 \cdot 10^{434}"  # larger than any number of this machine
+    for t, shown in (("0.01", 0.01), ("1e-300", 0.0), ("0.694", 0.69)):
+        at = studio({"t": t, "models": "text-transformer,text-transformer"})
+        assert not at.exception and warnings_of(at) == []
+        assert temperature(at)["temperature"] == shown and len(temperature(at)["models"]) == 1
+
+
+def test_a_long_prompt_and_a_deleted_model_are_reported() -> None:
+    config = with_settings(
+        default_config("text", "rnn"), {"corpus": "toy", "size": 2_000, "iterations": 2, "hidden": 8, "width": 8}
+    )
+    run = store.save_run(record_run(config), store.run_folder(config))
+    index.refresh()
+    at = studio({"models": f"text-ngram,{run.key}", "prompt": "abca "})
+    assert [model["name"] for model in temperature(at)["models"]] == ["text-ngram", run.key]
+    shutil.rmtree(run.folder)
+    at = assert_no_errors(at.run())
+    assert warnings_of(at)[0].startswith(f"There is no model “{run.key}” to ask: its run was deleted")
+    assert [model["name"] for model in temperature(at)["models"]] == ["text-ngram"]
+
+
+def test_another_seed_resets_the_selected_position() -> None:
+    at = studio({"at": "7", "of": "3", "path": "1,2"})
+    assert temperature(at)["position"] is not None
+    before = [model["address"] for model in temperature(at)["models"]]
+    at.number_input(key="studio.seed").set_value(9)
+    at = wait_until_ready(at.run())
+    assert url_params(at) == {**SMALL, "seed": "9"}
+    assert all(one != model["address"] for one, model in zip(before, temperature(at)["models"], strict=True))
+
+
+def test_text_statistics_are_compared_with_the_corpus() -> None:
+    at = studio()
+    text = re.sub(r"\\(.)", r"\1", page_text(at))
+    assert "At temperature 0, " in text and "the mean of eight texts of 20 tokens" in text
+    here = visitor_text.is_corpus_available("tinyshakespeare")
+    assert ("As varied as what people wrote is the n-gram at about" in text) == here
+    assert ("Dashed: what people wrote, held-out text" in text) == here
+
+
+def test_a_run_in_the_url_is_the_only_model() -> None:
+    at = studio({"run": "text-gru", "models": "text-ngram"})
+    assert [model["name"] for model in temperature(at)["models"]] == ["text-gru"]
+    assert url_params(at) == {"models": "text-gru", "tokens": "20"}

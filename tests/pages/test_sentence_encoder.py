@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.labs.sentence_encoder.state import EXAMPLES, SentenceEncoderState
+from explorer.run_store.store import find
+from tests.pages.screen import (
+    assert_no_errors,
+    component_data,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    url_params,
+    wait_for_runs,
+    wait_until_ready,
+    warnings_of,
+)
+
+
+def open_page(given: Mapping[str, str] | None = None) -> AppTest:
+    return wait_until_ready(page("sentence_encoder.py", given))
+
+
+def test_page_shows_results_without_interaction() -> None:
+    at = open_page()
+    assert warnings_of(at) == [] and url_params(at) == {}
+    assert any(each.startswith("Before attention every “bank” is one vector") for each in headings(at))
+    assert [panel["title"] for panel in plot_frame_figures(at, "sentences-layers")] == [
+        "After training",
+        "Before training",
+        "Without attention",
+    ]
+    (map_,) = component_data(at, "sense_map")
+    assert [" ".join(row["words"]) for row in map_["sentences"]] == list(EXAMPLES)
+    assert [row["says"].split()[0] for row in map_["sentences"][:4]] == ["money", "river", "game", "night"]
+    assert map_["layer"] == 2 and map_["chosen"] == 0 and len(map_["points"]) == 3
+    assert map_["of"] == [0, 1, 8, 9], "where “bank” stands, or a synonym of it"
+    (look,) = component_data(at, "word_attention")
+    assert len(look["vectors"]) == 3 and len(look["vectors"][0][0]) == 48 and look["word"] == 1
+    right = find("gloss-two").curves.last("sense")
+    assert f"the sense is right {right.mean():.2f}" in page_text(at).replace("\\", "")
+
+
+def test_word_encoder_and_layer_can_be_selected() -> None:
+    (map_,) = component_data(open_page({"word": "bat", "who": "alone", "layer": "0"}), "sense_map")
+    assert map_["word"] == "bat" and map_["layer"] == 0 and map_["topics"] == ["game", "night"]
+    at = open_page({"task": "gist", "layers": "1", "who": "untrained", "chosen": "3"})
+    (map_,) = component_data(at, "sense_map")
+    assert len(map_["points"]) == 2 and map_["chosen"] == 3 and map_["synonyms"] == ["lender", "shore"]
+    assert component_data(at, "word_attention")[0]["words"] == EXAMPLES[3].split()
+    assert not component_data(open_page({"who": "alone"}), "word_attention"), (
+        "where nobody attends there is nothing to look at"
+    )
+
+
+def test_sentences_can_be_typed_and_unreadable_ones_are_reported() -> None:
+    at = open_page()
+    typed = "the bank is near the puppy\nthe bnak\nwe saw the boat"
+    at = wait_until_ready(assert_no_errors(at.text_area(key="sentences.say").set_value(typed).run()))
+    assert warnings_of(at) == [
+        "Sentence 2 is left out: the language does not have all its words. Nearest: for “bnak” bank, bark, bat."
+    ]
+    assert at.text_area(key="sentences.say").value == typed
+    (map_,) = component_data(at, "sense_map")
+    assert [row["readable"] for row in map_["sentences"]] == [True, False, True]
+    assert url_params(at)["say"] == typed.replace("\n", "/")
+    at = wait_until_ready(
+        assert_no_errors(at.button[[b.label for b in at.button].index("Back to the examples")].click().run())
+    )
+    assert warnings_of(at) == [] and "say" not in url_params(at)
+
+
+def test_invalid_url_parameters_are_reported_one_by_one() -> None:
+    at = open_page({"task": "poem", "layers": "9", "word": "dog", "nothing": "1", "run": "aaaaaaaaaaaa"})
+    assert len(warnings_of(at)) == 5 and len(component_data(at, "sense_map")) == 1
+
+
+@pytest.mark.parametrize("line", ["", "/", "////", "!!!/???"])
+def test_arbitrary_sentences_raise_no_exception(line: str) -> None:
+    assert len(component_data(open_page({"say": line}), "sense_map")) == 1
+
+
+def test_untrained_settings_are_offered_and_trained() -> None:
+    given = {"seeds": "1", "steps": "2", "seed": "11", "layers": "1"}
+    at = open_page(given)
+    assert "No finished run of the encoder of one layer and the one without attention" in page_text(at).replace(
+        "\\", ""
+    )
+    assert "Train it, and the map appears here" in page_text(at).replace("\\", "")
+    at = assert_no_errors(at.button(key="missing.run").click().run())
+    wait_for_runs(SentenceEncoderState(seeds=1, steps=2, seed=11, layers=1).configs.values())
+    at = wait_until_ready(assert_no_errors(at.run()))
+    assert len(component_data(at, "sense_map")) == 1 and any(
+        "two senses is still one vector" in each for each in headings(at)
+    )

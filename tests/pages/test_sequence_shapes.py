@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.labs.sequence_shapes.state import SequenceShapesState
+from tests.pages.screen import (
+    assert_no_errors,
+    headings,
+    page,
+    page_text,
+    plot_frame_figures,
+    url_params,
+    wait_until_ready,
+    warnings_of,
+)
+
+
+def open_page(address: Mapping[str, str] | None = None) -> AppTest:
+    return wait_until_ready(page("sequence_shapes.py", address))
+
+
+def test_every_claim_has_a_verdict_without_interaction() -> None:
+    at = open_page()
+    assert warnings_of(at) == [] and url_params(at) == {}
+    verdicts = " ".join(headings(at))
+    assert "Before training, the last two of 50 steps" in verdicts
+    assert verdicts.count("False") == 3, "what the runs that ship say; other runs may say otherwise"
+    assert [panel["name"] for panel in plot_frame_figures(at, "shapes-sum")] == ["shares", "sizes"]
+    assert len(plot_frame_figures(at, "shapes-place")) == 2
+    assert "by at most" in page_text(at)
+
+
+def test_gradients_after_training_and_the_pronoun_can_be_selected() -> None:
+    at = wait_until_ready(assert_no_errors(open_page({"trained": "true", "agreeing": "pronoun"})))
+    verdicts = " ".join(headings(at))
+    assert "After training, the last two of 50 steps" in verdicts and "costs the pronoun" in verdicts
+    assert url_params(at) == {"trained": "true", "agreeing": "pronoun"}
+
+
+@pytest.mark.parametrize(
+    ("part", "sentence"),
+    [
+        ({"agreeing": "noun"}, "agreeing = noun is not possible. Give one of verb, pronoun."),
+        ({"who": "me"}, "This page has no “who”; that part of the address was left out."),
+    ],
+)
+def test_invalid_url_parameters_are_reported(part: dict[str, str], sentence: str) -> None:
+    at = open_page(part)
+    assert any(sentence in each.replace("\\", "") for each in warnings_of(at)) and url_params(at) == {}
+    assert SequenceShapesState().agreeing == "verb"
+
+
+def test_the_unrolled_network_can_be_reset() -> None:
+    at = open_page({"shape": "from-one", "first": "h", "replica": "1", "agreeing": "pronoun"})
+    at = wait_until_ready(assert_no_errors(at.button(key="shapes.fresh").click().run()))
+    assert url_params(at) == {"agreeing": "pronoun"}, "what other sections show stays"
+    assert at.button(key="shapes.fresh").disabled

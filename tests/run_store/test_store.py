@@ -1,0 +1,667 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.catalogue import models_of
+from explorer.errors import DamagedRun, RunError, UnknownRun
+from explorer.experiments import gradient_clipping, paper_experiments, recall, translation
+from explorer.experiments.pretraining import WITH_ALL_SNAPSHOTS, shipped_configs, tags_of, trim_for_release
+from explorer.inspection.evaluate import evaluate
+from explorer.inspection.load_model import load_model
+from explorer.run_store import store
+from explorer.run_store.archive.write import model_card
+from explorer.run_store.curves_table import to_table
+from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
+from explorer.training.record import Record, RunState
+from explorer.training.recorder import Recorder, as_checkpoint, record_run
+from explorer.training.train import train
+from tests import needs
+from tests.export.alike import assert_records_equal, interrupt_training, short_config
+
+CONFIG = with_settings(
+    default_config("negation", "rnn"), {"epochs": 3, "train_size": 211, "test_size": 53, "replicas": 2, "snapshots": 4}
+)
+
+MODELS = models_of("negation")
+Patch = pytest.MonkeyPatch
+KEPT = [0, 1, 3, 12]  # its snapshots; checkpoints only to go on from: 10
+
+
+@cache
+def record() -> Record:
+    return record_run(CONFIG)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store.save_run(record(), tmp_path / "run")
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("world", [{}, {"p_not": 0.0}, {"held_out": "destroy", "max_nots": 2}], ids=str)
+def test_a_run_comes_back_as_it_was_written(world: dict[str, object], replicas: int, tmp_path: Path) -> None:
+    changes = {"epochs": 3, "train_size": 211, "test_size": 53, "replicas": replicas, **world}
+    record = record_run(with_settings(default_config("negation", "gru"), changes))
+    saved = store.save_run(record, tmp_path / "run")
+    store.reset()
+    run = store.load(tmp_path / "run")
+    assert run.config == record.config
+    assert run.card == saved.card
+    assert run.key == key(record.config)
+    assert run.card.parameters == record.parameters
+    assert run.card.step == record.curves.step == record.config.steps
+    for part in ("losses", "tokens", "seconds", "evaluated"):
+        before, after = getattr(record.curves, part), getattr(run.curves, part)
+        np.testing.assert_array_equal(after, before)
+        assert after.dtype == before.dtype, part
+    for part in ("metrics", "answers", "signals"):
+        before, after = getattr(record.curves, part), getattr(run.curves, part)
+        assert after.keys() == before.keys()
+        for name, values in before.items():
+            np.testing.assert_array_equal(after[name], values.astype(np.float32))
+    assert (
+        run.snapshot_steps() == run.checkpoint_steps() == sorted(record.snapshots) == list(record.config.snapshot_steps)
+    )
+    assert_records_equal(run.record(), record, from_disk=True)
+    assert run.record().seconds == pytest.approx(record.seconds, abs=1e-3)
+    assert run.weights().keys() == record.snapshots[record.config.steps].weights.keys()
+
+
+def test_a_run_folder_holds_its_few_kinds_of_files_and_nothing_that_can_run(folder: Path) -> None:
+    files = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
+    weights = [f"{kind}/{step:08d}.safetensors" for kind in ("optimiser", "snapshots") for step in KEPT]
+    assert files == ["card.json", "config.json", "events.parquet", *weights]
+    json.loads((folder / "card.json").read_text(), parse_constant=pytest.fail)  # NaN and Infinity are no JSON
+
+
+def test_nothing_is_left_beside_a_saved_run(folder: Path) -> None:
+    store.save_run(record(), folder)
+    assert [file.name for file in folder.parent.iterdir() if file.name != "home"] == ["run"]
+
+
+def test_saving_again_replaces_the_run(folder: Path) -> None:
+    (folder / "note.txt").write_text("old")
+    store.load(folder)
+    other = record_run(with_settings(CONFIG, {"epochs": 2}))
+    store.save_run(other, folder)
+    assert store.load(folder).config == other.config
+    assert not (folder / "note.txt").exists()
+
+
+def test_summary_knows_no_nan() -> None:
+    metric = store.summarize_metrics({"a": np.array([0.5, np.nan, 1.0]), "b": np.array([np.nan])})
+    assert metric["a"] == store.Metric(mean=0.75, values=[0.5, None, 1.0])
+    assert metric["b"] == store.Metric(mean=None, values=[None])
+
+
+def edited(name: str, change: Callable[[dict], object]) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        data = json.loads((folder / name).read_text())
+        change(data)
+        (folder / name).write_text(json.dumps(data))
+
+    return edit
+
+
+def cut(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:97])
+
+
+def pickled(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes(pickle.dumps({"readout.weight": [1.0]}))
+
+
+EVENTS = "events.parquet"
+
+
+def put_table(folder: Path, table: store.pa.Table) -> None:
+    store.pq.write_table(table, folder / EVENTS)
+
+
+def events_of(changes: dict[str, object]) -> Callable[[Path], None]:
+    """The events of another run."""
+    return lambda folder: put_table(folder, to_table(record_run(with_settings(CONFIG, changes)).curves))
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "no card": lambda folder: (folder / "card.json").unlink(),
+    "no events": lambda folder: (folder / "events.parquet").unlink(),
+    "cut config": cut("config.json"),
+    "cut card": cut("card.json"),
+    "cut events": cut("events.parquet"),
+    "empty events": lambda folder: (folder / "events.parquet").write_bytes(b""),
+    "events are a folder": lambda folder: ((folder / "events.parquet").unlink(), (folder / "events.parquet").mkdir()),
+    "config is no text": lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe\x00"),
+    "config is a list": lambda folder: (folder / "config.json").write_text("[]"),
+    "config is deep": lambda folder: (folder / "config.json").write_text("[" * 100_000),
+    "another key": edited("card.json", lambda card: card.update(key="aaaaaaaaaaaa")),
+    "another config": edited("config.json", lambda config: config.update(epochs=4)),
+    "another number of replicas": lambda folder: [
+        edited("config.json", lambda config: config.update(replicas=5))(folder),
+        edited("card.json", lambda card: card.update(key=key(with_settings(CONFIG, {"replicas": 5}))))(folder),
+    ],
+    "another version": edited("config.json", lambda config: config["model"].update(version=1)),
+    "unknown setting": edited("config.json", lambda config: config["model"].update(depth=2)),
+    "impossible setting": edited("config.json", lambda config: config["task"].update(p_not=7)),
+    "card without metrics": edited("card.json", lambda card: card.pop("metrics")),
+    "a step beyond the curves": edited("card.json", lambda card: card.update(step=13)),
+    "a step before the curves": edited("card.json", lambda card: card.update(step=-1)),
+    "a step that is none": edited("card.json", lambda card: card.update(step="last")),
+    "a state that is none": edited("card.json", lambda card: card.update(state="resting")),
+    "more rows than steps": events_of({"epochs": 4}),
+    "fewer rows than the card says": events_of({"epochs": 2}),
+    "events from a later step on": lambda folder: put_table(folder, store.pq.read_table(folder / EVENTS)[2:]),
+    "events without losses": lambda folder: put_table(folder, store.pq.read_table(folder / EVENTS).drop(["loss"])),
+    "no events at all": lambda folder: put_table(folder, store.pq.read_table(folder / EVENTS)[:0]),
+    "a branch from nowhere": edited("config.json", lambda config: config.update(branch={"parent": "x", "step": 1})),
+    "a branch from a later step": edited(
+        "config.json", lambda config: config.update(branch={"parent": "a" * 12, "step": 5})
+    ),
+    "pickled events": pickled("events.parquet"),
+    "pickled config": pickled("config.json"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_folder_is_said_in_one_sentence(damage: str, folder: Path) -> None:
+    DAMAGES[damage](folder)
+    store.reset()
+    with pytest.raises(DamagedRun) as raised:
+        store.load(folder)
+    assert "run cannot be read" in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 300
+
+
+SNAPSHOT = "snapshots/00000012.safetensors"
+
+
+def reshaped(folder: Path) -> None:
+    weights = store.load(folder).weights()
+    weights["readout.weight"] = weights["readout.weight"][:, :, 1:]
+    (folder / SNAPSHOT).write_bytes(store.save(weights))
+
+
+def renamed(folder: Path) -> None:
+    weights = store.load(folder).weights()
+    weights["readout.mass"] = weights.pop("readout.weight")
+    (folder / SNAPSHOT).write_bytes(store.save(weights))
+
+
+def torch_pickled(folder: Path) -> None:
+    buffer = io.BytesIO()
+    torch.save({"readout.weight": torch.zeros(2)}, buffer)
+    (folder / SNAPSHOT).write_bytes(buffer.getvalue())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda folder: shutil.rmtree(folder / "snapshots"),
+        cut(SNAPSHOT),
+        pickled(SNAPSHOT),
+        torch_pickled,
+        reshaped,
+        renamed,
+        lambda folder: (folder / SNAPSHOT).rename(folder / "snapshots/last.safetensors"),
+    ],
+    ids=["missing", "cut", "pickled", "torch.save", "another shape", "another name", "file without a step"],
+)
+def test_damaged_weights_are_said_in_one_sentence(damage: Callable[[Path], object], folder: Path) -> None:
+    damage(folder)
+    with pytest.raises(DamagedRun) as raised:
+        load_model(store.load(folder))
+    assert "weights" in str(raised.value)
+    assert "Train it again." in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_weights_of_a_step_that_was_not_kept_are_missing(folder: Path) -> None:
+    with pytest.raises(DamagedRun, match="has no weights of step 7"):
+        store.load(folder).weights(7)
+
+
+@pytest.mark.parametrize(
+    "name", ["nonsense", "", ".", "..", "../run", "/etc/passwd", "/", "a" * 5_000, "x\0y", "négation"]
+)
+def test_a_foreign_name_is_an_unknown_run(name: str) -> None:
+    with pytest.raises(UnknownRun) as raised:
+        store.find(name)
+    assert len(str(raised.value)) < 200
+
+
+def test_a_folder_without_a_run_is_unknown(tmp_path: Path) -> None:
+    with pytest.raises(UnknownRun, match="There is no run in"):
+        store.load(tmp_path)
+
+
+def test_a_run_is_found_by_its_key_or_its_configuration(home: Path) -> None:
+    saved = store.save_run(record(), store.run_folder(CONFIG))
+    assert saved.folder.parent == home / "runs"
+    assert store.find(saved.key).folder == saved.folder
+    found = store.find_by_config(CONFIG)
+    assert found and found.folder == saved.folder
+    assert store.find_by_config(with_settings(CONFIG, {"seed": 3})) is None
+
+
+def test_a_run_under_the_key_of_another_is_not_taken_for_it() -> None:
+    other = with_settings(CONFIG, {"seed": 3})
+    store.save_run(record(), store.run_folder(other))
+    assert store.find_by_config(other) is None
+
+
+def test_an_evaluation_stands_in_the_rows_of_its_step(folder: Path) -> None:
+    rows = store.pq.read_table(folder / "events.parquet").to_pylist()
+    assert [(row["step"], row["replica"]) for row in rows[:3]] == [(0, 0), (0, 1), (1, 0)]
+    assert [row["step"] for row in rows if row["replica"] == 1 and row["evaluated"]] == [0, 1, 3, 4, 8, 12]
+    assert all(np.isnan(row["metric.test_loss"]) != row["evaluated"] for row in rows)
+
+
+def test_a_run_that_was_deleted_is_unknown(folder: Path) -> None:
+    store.load(folder)
+    shutil.rmtree(folder)
+    with pytest.raises(RunError):
+        store.load(folder)
+
+
+def test_a_folder_named_like_a_run_may_be_empty() -> None:
+    store.run_folder(CONFIG).mkdir(parents=True)
+    with pytest.raises(UnknownRun):
+        store.load(store.run_folder(CONFIG))
+    with pytest.raises(UnknownRun):
+        store.find(key(CONFIG))
+    assert store.find_by_config(CONFIG) is None
+    assert store.run_folder(CONFIG) not in list(store.run_folders())
+    store.save_run(record(), store.run_folder(CONFIG))
+    assert store.find(key(CONFIG)).config == CONFIG
+
+
+def test_a_damaged_run_is_not_found_by_its_configuration() -> None:
+    saved = store.save_run(record(), store.run_folder(CONFIG))
+    assert store.find_by_config(CONFIG, excluded={saved.cache_key}) is None
+    (saved.folder / "events.parquet").write_bytes(b"")
+    store.reset()
+    assert store.find_by_config(CONFIG) is None
+    assert saved.folder in list(store.run_folders())  # it takes room, and can be taken away
+    store.remove_folder(saved.folder)
+    assert not saved.folder.exists()
+    assert not list(saved.folder.parent.iterdir())
+
+
+# ---- trainings under way
+
+
+def stopped_at(step: int, config: RunConfig = CONFIG) -> Record:
+    return interrupt_training(Recorder(config), train(config), step)
+
+
+@pytest.mark.parametrize("state", ["running", "stopped", "diverged"])
+def test_a_run_without_its_end_is_found_by_its_configuration_only_when_asked_for(state: RunState) -> None:
+    saved = store.save_run(replace(stopped_at(10), state=state, problem="why"), store.run_folder(CONFIG))
+    assert (saved.card.state, saved.card.problem, saved.card.step, saved.card.finished) == (state, "why", 10, False)
+    assert store.find_by_config(CONFIG) is None
+    found = store.find_by_config(CONFIG, unfinished=True)
+    assert found and found.folder == saved.folder
+    assert store.find(key(CONFIG)).card == saved.card
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_training_that_went_over_the_disk_twice_ends_as_in_one_go(model: str, replicas: int, tmp_path: Path) -> None:
+    config = short_config(model, replicas=replicas)
+    store.write_run(stopped_at(10, config), tmp_path / "job")
+    first = store.load(tmp_path / "job").record()
+    recorder = Recorder(config, first)
+    store.write_run(
+        interrupt_training(recorder, train(config, as_checkpoint(10, first.snapshots[10])), 20), tmp_path / "job"
+    )
+    assert store.load(tmp_path / "job").checkpoint_steps() == [0, 1, 3, 10, 20]
+    store.write_run(record_run(config, before=store.load(tmp_path / "job").record()), tmp_path / "job")
+    complete = record_run(config)
+    assert_records_equal(store.load(tmp_path / "job").record(), complete, from_disk=True)
+    store.write_run(complete, tmp_path / "other")
+    mine, theirs = store.load(tmp_path / "job"), store.load(tmp_path / "other")
+    assert mine.card.metrics == theirs.card.metrics
+    for file in ["config.json", *(f"snapshots/{step:08d}.safetensors" for step in config.snapshot_steps)]:
+        assert (mine.folder / file).read_bytes() == (theirs.folder / file).read_bytes()
+
+
+def test_a_branch_comes_back_as_it_was_written(tmp_path: Path) -> None:
+    parent = record_run(short_config())
+    config = branch_from(parent.config, 10, {"order": 1})
+    recorder = Recorder(config, origin=(float(parent.curves.tokens[10]), 2.5))
+    for event in train(config, as_checkpoint(10, parent.snapshots[10])):
+        recorder.add(event)
+    run = store.save_run(recorder.record(), tmp_path / "branch")
+    store.reset()
+    run = store.load(run.folder)
+    assert run.config == config
+    assert (run.curves.first, run.card.step) == (10, 32)
+    assert run.curves.seconds[0] == 2.5
+    assert run.curves.tokens[0] == parent.curves.tokens[10]
+    assert_records_equal(run.record(), recorder.record(), from_disk=True)
+    rows = store.pq.read_table(run.folder / EVENTS)
+    assert (rows["step"][0].as_py(), len(rows)) == (10, 23)
+
+
+def test_a_record_before_its_first_evaluation_can_be_written(tmp_path: Path) -> None:
+    store.write_run(Recorder(CONFIG).record("stopped"), tmp_path / "run")
+    run = store.load(tmp_path / "run")
+    assert (run.card.step, run.card.metrics, run.snapshot_steps()) == (0, {}, [])
+    assert run.curves.losses.shape == (0, 2)
+    with pytest.raises(DamagedRun, match=r"has no weights of step 0\. Train it again"):
+        run.weights()
+
+
+def test_what_is_there_is_not_written_again_and_what_was_replaced_goes(tmp_path: Path, monkeypatch: Patch) -> None:
+    folder, put, written = tmp_path / "job", store.write_file, []
+    monkeypatch.setattr(
+        store, "write_file", lambda file, what: (written.append(str(file.relative_to(folder))), put(file, what))
+    )
+    files = {
+        step: {f"{kind}/{step:08d}.safetensors" for kind in ("snapshots", "optimiser")} for step in (0, 1, 3, 10, 12)
+    }
+    always = {"events.parquet", "card.json"}
+
+    store.write_run(stopped_at(3), folder)
+    assert set(written) == always | {"config.json"} | files[0] | files[1] | files[3]
+    assert written[-1] == "card.json"  # it says what of the rest is true
+    written.clear()
+    store.write_run(stopped_at(10), folder)
+    assert sorted(written) == sorted(always | files[10])
+    written.clear()
+    store.write_run(record(), folder)
+    assert sorted(written) == sorted(always | files[12])
+    assert {str(f.relative_to(folder)) for f in folder.rglob("*.safetensors")} == set().union(*(files[s] for s in KEPT))
+    written.clear()
+    store.write_run(record(), folder)
+    assert sorted(written) == sorted(always)
+
+
+def test_files_that_are_no_snapshot_are_left_alone(folder: Path) -> None:
+    (folder / "snapshots" / "mine.safetensors").write_bytes(b"")
+    (folder / "job.json").write_text("{}")
+    store.write_run(record(), folder)
+    assert (folder / "snapshots" / "mine.safetensors").exists()
+    assert (folder / "job.json").exists()
+    assert store.load(folder).snapshot_steps() == KEPT
+
+
+def test_weights_beyond_the_card_are_not_trusted(tmp_path: Path) -> None:
+    store.write_run(stopped_at(3), tmp_path / "run")
+    for kind in ("snapshots", "optimiser"):
+        shutil.copy(tmp_path / "run" / kind / "00000003.safetensors", tmp_path / "run" / kind / "00000010.safetensors")
+    run = store.load(tmp_path / "run")
+    assert run.snapshot_steps() == run.checkpoint_steps() == [0, 1, 3]
+    with pytest.raises(DamagedRun, match="has no weights of step 10"):
+        run.weights(10)
+    with pytest.raises(DamagedRun, match=r"stores no optimizer state for step 10. Train it on this machine first\."):
+        run.checkpoint(10)
+
+
+# ---- power cuts
+
+
+class PowerCut(BaseException):
+    """Nobody can catch it, and nothing is done after it."""
+
+
+@contextmanager
+def power_for(operations: int) -> Iterator[list[str]]:
+    """Only so many operations on files happen; from then on each raises. Those that happened are in the list."""
+    done: list[str] = []
+
+    def limited(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
+        def act(*arguments: Any, **options: Any) -> Any:
+            if len(done) >= operations:
+                if name == "open" and "wb" in (*arguments, *options.values()):
+                    operation(*arguments, **options).close()  # what it would overwrite is gone by then
+                raise PowerCut
+            done.append(name)
+            return operation(*arguments, **options)
+
+        return act
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("replace", "rename", "unlink", "mkdir", "open"):
+            patch.setattr(Path, name, limited(name, getattr(Path, name)))
+        patch.setattr(store.os, "fsync", limited("fsync", lambda handle: None))
+        yield done
+
+
+def readable(folder: Path, complete: Record) -> tuple[int, str] | None:
+    """What can be read of a folder: the step and the state. Everything that belongs to it is there then."""
+    store.reset()
+    try:
+        run = store.load(folder)
+    except RunError:
+        return None
+    losses = complete.curves.losses[: run.card.step]
+    np.testing.assert_array_equal(run.curves.losses, losses)
+    kept = run.record().snapshots
+    assert max(kept) == run.curves.step == run.card.step
+    for step in kept.keys() & complete.snapshots.keys():
+        for name, value in complete.snapshots[step].weights.items():
+            np.testing.assert_array_equal(kept[step].weights[name], value)
+    assert run.weights().keys() == complete.snapshots[0].weights.keys()
+    return run.card.step, run.card.state
+
+
+def test_a_power_cut_at_any_moment_leaves_the_state_before_or_after(tmp_path: Path, monkeypatch: Patch) -> None:
+    monkeypatch.setattr(store.os, "fsync", lambda handle: None)
+    few = with_settings(CONFIG, {"snapshots": 2})  # kept: 0 and 12; only to go on from: 10
+    complete = record_run(few)
+    parts = [stopped_at(10, few), complete]
+    known: list[tuple[int, str] | None] = [None, (10, "stopped"), (12, "finished")]
+    before, operations = tmp_path / "before", 0
+    before.mkdir()
+    for index, part in enumerate(parts):
+        seen = set()
+        for cut in count():
+            work = tmp_path / f"{index}-{cut}"
+            shutil.copytree(before, work)
+            try:
+                with power_for(cut):
+                    store.write_run(part, work)
+                break
+            except PowerCut:
+                found = readable(work, complete)
+                assert found in (known[index], known[index + 1]), cut
+                seen.add(found)
+            store.write_run(part, work)  # the light is on again
+            assert readable(work, complete) == known[index + 1]
+            operations += 1
+        if index:
+            assert seen == {known[index], known[index + 1]}
+        shutil.rmtree(before)
+        work.rename(before)
+    assert operations > 40
+    assert sorted(file.stem for file in before.rglob("*.safetensors")) == ["00000000"] * 2 + ["00000012"] * 2
+
+
+def test_a_disk_that_takes_no_more_loses_neither_run(folder: Path, monkeypatch: Patch) -> None:
+    rename, renamed = Path.rename, []
+
+    def full(self: Path, target: Path) -> Path:
+        renamed.append(target)
+        if len(renamed) == 2:  # the new run to its place; the old one has left it
+            raise OSError("no space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", full)
+    with pytest.raises(OSError, match="no space"):
+        store.save_run(record_run(with_settings(CONFIG, {"seed": 5})), folder)
+    assert len(renamed) == 3
+    assert store.load(folder).config == CONFIG
+    assert [file.name for file in folder.parent.iterdir() if file.name != "home"] == ["run"]
+
+
+def test_a_file_that_could_not_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: Patch) -> None:
+    def full(handle: int) -> None:
+        raise OSError("no space left on device")
+
+    store.write_file(tmp_path / "file", b"before")
+    monkeypatch.setattr(store.os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        store.write_file(tmp_path / "file", b"after")
+    assert (tmp_path / "file").read_bytes() == b"before"
+    assert [file.name for file in tmp_path.iterdir() if file.name != "home"] == ["file"]
+
+
+# ---- what people say of a run
+
+
+SAID: dict[str, Any] = {"name": "Mine", "tags": ("a", "b"), "note": "“ß”\nsecond line", "pinned": True}
+
+
+def test_what_is_said_of_a_run_is_kept(folder: Path) -> None:
+    before = store.load(folder)
+    after = store.update_card(before, **SAID)
+    assert {name: getattr(after.card, name) for name in SAID} == SAID
+    store.reset()
+    assert store.load(folder).card == after.card == before.card.model_copy(update=SAID)
+    assert store.update_card(after, note="").card.note == ""
+    assert store.load(folder).card.name == "Mine"
+    with pytest.raises(ValueError, match="pinned"):
+        store.update_card(after, pinned="perhaps")
+
+
+def test_a_run_that_is_trained_again_keeps_what_was_said_of_it(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    first = store.update_card(store.save_run(stopped_at(3), place, owner="me"), **SAID)
+    again = store.save_run(record(), place, owner="somebody else")
+    assert {name: getattr(again.card, name) for name in SAID} == SAID
+    assert again.card.owner == "me"
+    assert (again.card.step, again.card.state) == (12, "finished")
+    assert again.cache_key != first.cache_key
+    assert again.curves.step == 12
+
+
+def test_a_run_belongs_to_whoever_trained_it_first(tmp_path: Path) -> None:
+    assert store.save_run(record(), tmp_path / "mine", owner="me").card.owner == "me"
+    assert store.save_run(record(), tmp_path / "nobodys").card.owner == ""
+
+
+def test_a_damaged_card_does_not_hinder_another_training(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (folder / "card.json").write_text("{")
+    assert store.save_run(record(), folder).card.finished
+    assert "its name, tags and note are lost" in caplog.text
+
+
+def test_a_changed_card_is_noticed_even_within_one_tick_of_the_clock(folder: Path) -> None:
+    before = store.load(folder)
+    assert store.load(folder) is before
+    file = folder / "card.json"
+    data = json.loads(file.read_text()) | {"name": "Other"}
+    then = file.stat().st_mtime_ns
+    store.write_file(file, store.json_bytes(data))
+    store.os.utime(file, ns=(then, then))
+    assert store.load(folder).card.name == "Other"
+
+
+def test_the_size_of_a_run_is_that_of_its_files(folder: Path) -> None:
+    (folder / "snapshots" / "more").write_bytes(b"x" * 1_000)
+    assert (
+        store.folder_size(folder) == sum(len(file.read_bytes()) for file in folder.rglob("*") if file.is_file()) > 1_000
+    )
+
+
+# ---- the shipped runs
+
+
+def test_the_shipped_runs_are_those_of_the_recipes() -> None:
+    assert set(store.pretrained().values()) == set(shipped_configs())
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", shipped_configs())
+def test_a_shipped_run_has_its_recipe_and_its_card(name: str) -> None:
+    run = store.find(name)
+    assert run.config == shipped_configs()[name]
+    assert run.card.finished
+    assert run.card.tags == tags_of(name)
+    assert (run.folder / "MODEL_CARD.md").read_text() == model_card(run)
+
+
+# Of experiments and of sweeps some stand for the others: to ask them all again takes minutes.
+MANY = (
+    paper_experiments.shipped_configs()
+    | recall.shipped_configs()
+    | gradient_clipping.shipped_configs()
+    | translation.shipped_configs()
+)
+SOME = {"text-window-1", "recall-trap-lstm", "recall-exploding-fast-clip", "reverse-additive", "dates-transformer"}
+ASKED_AGAIN = [name for name in shipped_configs() if name not in MANY or name in SOME or name in WITH_ALL_SNAPSHOTS]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("name", ASKED_AGAIN)
+def test_the_weights_of_a_shipped_run_give_its_metrics(name: str) -> None:
+    run = store.find(name)
+    if name.startswith("text-") and not needs.has_tiny_shakespeare():
+        pytest.skip(needs.NO_TEXT)
+    again = evaluate(run)
+    assert again.keys() == run.card.metrics.keys()
+    for metric, value in run.card.metrics.items():
+        assert again[metric].mean == pytest.approx(value.mean, abs=1e-6)
+        assert again[metric].values == pytest.approx(value.values, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", shipped_configs())
+def test_a_shipped_run_holds_weights_to_look_at_and_none_to_go_on_from(name: str) -> None:
+    run = store.find(name)
+    scrubbed = name.startswith("negation-single-") or name == "text-through-training" or name in WITH_ALL_SNAPSHOTS
+    assert run.snapshot_steps() == (list(run.config.snapshot_steps) if scrubbed else [run.config.steps])
+    assert run.checkpoint_steps() == []
+    assert run.shipped
+
+
+def test_what_ships_is_trimmed_of_what_a_training_needs() -> None:
+    every = trim_for_release("negation-single-rnn", record())
+    assert sorted(every.snapshots) == KEPT
+    assert all(kept.optimiser is None for kept in every.snapshots.values())
+    assert sorted(trim_for_release("negation-half-rnn", record()).snapshots) == [12]
+    assert record().snapshots[12].optimiser
+
+
+def test_nothing_of_ours_unpickles() -> None:
+    for file in Path(store.__file__).parents[1].rglob("*.py"):
+        found = re.findall(r"import \w*pickle|from \w*pickle|pickle\.\w|torch\.load|allow_pickle", file.read_text())
+        assert not found, file  # its docstring may say so
+
+
+def test_a_run_that_a_crash_left_beside_its_place_goes_back_and_what_may_still_be_written_stays(home: Path) -> None:
+    config = short_config()
+    kept = store.save_run(record_run(config), store.run_folder(config))
+    old, fresh = home / "runs" / ".old-crash", home / "runs" / ".writing-now"
+    old.mkdir()
+    fresh.mkdir()
+    kept.folder.rename(old / "run")
+    os.utime(old, (0, 0))
+    store.recover_after_crash()
+    assert store.find(key(config)).curves.step == config.steps
+    assert (old.exists(), fresh.exists()) == (False, True)
+
+
+def test_every_run_that_ships_stays_open() -> None:
+    shipped = list(store.pretrained().values())
+    first = [store.find(name) for name in shipped]
+    assert all(store.find(name) is run for name, run in zip(shipped, first, strict=True))

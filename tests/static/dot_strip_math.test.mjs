@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  axis,
+  countBins,
+  columns,
+  retryDelay,
+  formatNumber,
+  stackDots,
+  countChoices,
+} from "../../explorer/static/shared/charts/dot_strip_math.js";
+
+test("an axis holds all its numbers, and what could be guessed", () => {
+  const line = axis([12, 40], 0, 100);
+  assert.deepEqual(
+    [line.low, line.high, line.powers, line.at(0), line.at(50), line.at(100)],
+    [0, 100, false, 0, 0.5, 1],
+  );
+  assert.deepEqual([axis([3, 5]).low, axis([3, 5]).high], [0, 5]);
+  assert.deepEqual([axis([120], 0, 100).high, axis([-2, 3]).low], [120, -2]);
+  const one = axis([0]);
+  assert.ok(one.at(0) > 0 && one.at(0) < 1);
+});
+
+test("numbers that span many powers of ten are drawn by them", () => {
+  const line = axis([3e-18, 7e-13]);
+  assert.ok(line.powers && Math.abs(line.low / 1e-18 - 1) < 1e-9 && Math.abs(line.high / 1e-12 - 1) < 1e-9);
+  assert.ok(Math.abs(line.at(1e-15) - 0.5) < 1e-9);
+  assert.ok(!axis([0, 1]).powers && !axis([1, 900]).powers);
+});
+
+test("dots that would touch stand above each other", () => {
+  assert.deepEqual(stackDots([10, 10, 10], 8), [0, 1, 2]);
+  assert.deepEqual(stackDots([30, 10, 20], 10), [0, 0, 0]);
+  assert.deepEqual(stackDots([10, 14, 20], 8), [0, 1, 0]);
+});
+
+test("every guess is in one column, none is lost", () => {
+  const few = { low: 0, high: 8, step: 1 },
+    many = { low: 0, high: 100, step: 1 };
+  assert.equal(columns(few).count, 9);
+  assert.deepEqual(countBins([0, 8, 8, 3, 9, -1], few), [1, 0, 0, 1, 0, 0, 0, 0, 2]);
+  const guesses = Array.from({ length: 101 }, (_, i) => i),
+    counts = countBins(guesses, many);
+  assert.equal(counts.length, 20);
+  assert.equal(
+    counts.reduce((sum, n) => sum + n),
+    guesses.length,
+  );
+  assert.equal(counts.at(-1), 6, "the last column holds its end");
+});
+
+test("choices are counted, and what is none is not", () => {
+  assert.deepEqual(countChoices(["a", "b"], ["a", "a", "b", "c", "toString"]), { a: 2, b: 1 });
+});
+
+test("numbers read as the server writes them", () => {
+  const texts = {
+    0: "0",
+    3: "3",
+    62.99999952: "63",
+    88.329: "88.3",
+    99.98: "99.98",
+    0.998: "0.998",
+    1234: "1,234",
+    0.13: "0.13",
+  };
+  for (const [number, text] of Object.entries(texts)) assert.equal(formatNumber(Number(number)), text);
+  assert.deepEqual([formatNumber(-0.5), formatNumber(5.6e-15), formatNumber(1e-18)], ["−0.50", "6·10⁻¹⁵", "10⁻¹⁸"]);
+});
+
+test("who gets no answer waits longer each time, up to eight seconds", () => {
+  assert.deepEqual([1, 2, 3, 9].map(retryDelay), [500, 1000, 2000, 8000]);
+});

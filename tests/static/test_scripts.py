@@ -1,0 +1,18 @@
+"""The parts of the browser's scripts that know no browser are tested by node."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from tests import needs
+
+HERE = Path(__file__).parent
+
+
+@needs.node
+def test_the_scripts_pass_their_own_tests() -> None:
+    files = sorted(map(str, HERE.glob("*.test.mjs")))
+    done = subprocess.run([str(needs.NODE), "--test", *files], capture_output=True, text=True)
+    assert files
+    assert done.returncode == 0, done.stdout + done.stderr

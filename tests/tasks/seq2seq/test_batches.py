@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import pytest
+import torch
+
+from explorer.tasks.seq2seq.batches import (
+    Pairs,
+    batch,
+    build_pairs,
+    evaluation_dates,
+    evaluation_digits,
+    stack_replicas,
+)
+from explorer.tasks.seq2seq.config import (
+    TranslationConfig,
+    source_text,
+    source_vocabulary,
+    target_ids,
+    target_text,
+    target_vocabulary,
+)
+from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, parse_date, split_days
+from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+
+CONFIGS = [ReverseConfig(), CopyConfig(longest=7, symbols=3), DatesConfig()]
+NAMES = ["reverse", "copy", "dates"]
+
+
+def fingerprint(drawn: Pairs) -> str:
+    parts = (drawn.source, drawn.decoder_input, drawn.targets, drawn.mask)
+    return hashlib.sha256(b"".join(part.long().numpy().tobytes() for part in parts)).hexdigest()[:12]
+
+
+def test_build_pairs_of_a_worked_example() -> None:
+    found = build_pairs(ReverseConfig(), [[3, 1, 4], [5]], [[4, 1, 3], [5]])
+    assert found.source.tolist() == [[3, 1, 4], [5, 10, 10]]
+    assert found.decoder_input.tolist() == [[10, 4, 1, 3], [10, 5, 11, 11]]
+    assert found.targets.tolist() == [[4, 1, 3, 11], [5, 11, 11, 11]]
+    assert found.mask.tolist() == [[True] * 4, [True, True, False, False]]
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
+def test_every_row_has_the_correct_target(config: TranslationConfig) -> None:
+    drawn = batch(config, 0, 0, 0, 64)
+    asked = evaluation_dates(config, 2) if isinstance(config, DatesConfig) else evaluation_digits(config, [1, 9, 4], 2)
+    eos = len(target_vocabulary(config)) - 1
+    for found in (drawn, asked):
+        for source, given, wanted, counted in zip(
+            found.source, found.decoder_input, found.targets, found.mask, strict=True
+        ):
+            right = target_ids(config, [i for i in source.tolist() if i != len(source_vocabulary(config)) - 1])
+            assert right is not None
+            assert wanted[counted].tolist() == [*right, eos]
+            assert given[counted].tolist() == [eos - 1, *right]
+            assert set(given[~counted].tolist()) <= {eos}
+            assert set(wanted[~counted].tolist()) <= {eos}
+
+
+@pytest.mark.parametrize(
+    ("config", "first", "asked"),
+    list(
+        zip(
+            CONFIGS,
+            ["fd1f186d43c6", "15bf4ae30fd6", "be105e895e54"],
+            ["51ee95d6fc35", "a89db0ee306c", "1d33393b103a"],
+            strict=True,
+        )
+    ),
+    ids=NAMES,
+)
+def test_batches_are_deterministic(config: TranslationConfig, first: str, asked: str) -> None:
+    before = torch.get_rng_state()
+    assert fingerprint(batch(config, 0, 0, 0, 16)) == first
+    fresh = evaluation_dates(config, 3) if isinstance(config, DatesConfig) else evaluation_digits(config, [2, 5], 3)
+    assert fingerprint(fresh) == asked
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
+def test_every_seed_order_and_step_has_its_own_batch(config: TranslationConfig) -> None:
+    drawn = {fingerprint(batch(config, *which, 16)) for which in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))}
+    assert len(drawn) == 4
+
+
+def test_all_lengths_are_about_equally_frequent_in_each_batch() -> None:
+    config = ReverseConfig()
+    for size, few, many in ((40, 2, 2), (32, 1, 2), (10, 0, 1)):
+        for step in range(20):
+            lengths = (batch(config, 0, 0, step, size).source != 10).sum(dim=-1)
+            counts = [Counter(lengths.tolist())[n] for n in range(1, 21)]
+            assert min(counts) >= few and max(counts) <= many and sum(counts) == size
+    often = Counter(n for step in range(400) for n in (batch(config, 1, 0, step, 3).source != 10).sum(dim=-1).tolist())
+    assert set(often) == set(range(1, 21))
+
+
+def test_evaluated_days_are_never_trained() -> None:
+    config = DatesConfig()
+    held_out = set(split_days(config)[1])
+    for step in range(20):
+        trained = {parse_date(source_text(config, row.tolist())).day for row in batch(config, 0, 0, step, 64).source}
+        assert not trained & held_out
+    asked = evaluation_dates(config, 5)
+    texts = [source_text(config, row.tolist()) for row in asked.source]
+    assert {parse_date(text).day for text in texts} <= held_out
+    assert len(texts) == 5 * len(DATE_FORMATS)
+    assert ["mon" in text or "," in text for text in texts[:5]].count(True) == 0  # the first way: "3 march 1997"
+    assert target_text(config, asked.targets[0].tolist()) == str(parse_date(texts[0]).day)
+
+
+def test_stacked_batches_keep_their_rows() -> None:
+    config = ReverseConfig()
+    one, other = (evaluation_digits(config, [n], 2) for n in (2, 5))
+    both = stack_replicas(config, [one, other])
+    assert both.source.shape == (2, 2, 5) and both.decoder_input.shape == (2, 2, 6)
+    assert both.source[0, :, 2:].unique().tolist() == [10]
+    assert torch.equal(both.targets[0, :, :3], one.targets) and torch.equal(both.targets[1], other.targets)
+    assert both.mask[0].sum(dim=-1).tolist() == [3, 3]
+    assert stack_replicas(config, [one]) is one
+    assert torch.equal(both.slice_rows(1, 2).source, both.source[:, 1:2])
+    mixed = evaluation_digits(config, [2, 5], 2)
+    assert mixed.slice_rows(0, 2).decoder_input.shape == (2, 3) and mixed.slice_rows(1, 3).decoder_input.shape == (2, 6)
+    assert torch.equal(mixed.slice_rows(0, 2).targets, mixed.targets[:2, :3])

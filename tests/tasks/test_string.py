@@ -1,0 +1,114 @@
+"""The loss floor of a string without memory, and errors in generated text."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.errors import InvalidSetting
+from explorer.tasks.string import StringConfig, ambiguous_contexts, contexts, find_errors, loss_floor
+from explorer.training.config import default_config, key, parse_config, to_json, with_settings
+
+LETTERS = st.text("abc ", min_size=2, max_size=30)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("abca abca abca ", 6 / 14 * math.log(2)),  # after "a" stands "b" three times and the space three times
+        ("aaaa", 0.0),
+        ("abcabc", 0.0),
+        ("ab", 0.0),
+        ("aab", math.log(2)),  # both transitions begin with "a": one goes to "a", one to "b"
+        ("banana", 0.0),
+        ("hello", 2 / 4 * math.log(2)),  # "l" to "l" and to "o"
+        ("aaab", -(2 / 3 * math.log(2 / 3) + 1 / 3 * math.log(1 / 3))),
+        ("ü🙂üß", 2 / 3 * math.log(2)),
+    ],
+)
+def test_loss_floor_of_worked_examples(text: str, expected: float) -> None:
+    assert loss_floor(text) == pytest.approx(expected, abs=1e-12)
+
+
+def test_ambiguous_contexts_are_sorted_by_their_loss() -> None:
+    first, second, third = ambiguous_contexts("to be or not to be ")
+    assert (first.character, dict(first.continuations)) == (" ", {"b": 2, "o": 1, "n": 1, "t": 1})
+    assert (second.character, second.count, third.character, third.count) == ("o", 4, "t", 3)
+    assert [c.character for c in ambiguous_contexts("abca abca ")] == ["a"]
+    assert ambiguous_contexts("abcabc") == ()
+
+
+@given(LETTERS)
+def test_the_loss_floor_is_zero_exactly_if_continuations_are_unique(text: str) -> None:
+    after = {char: {text[i + 1] for i in range(len(text) - 1) if text[i] == char} for char in text}
+    assert (loss_floor(text) == 0) == all(len(found) <= 1 for found in after.values())
+    assert 0 <= loss_floor(text) <= math.log(len(set(text))) + 1e-12
+    assert sum(context.count for context in contexts(text)) == len(text) - 1
+
+
+@given(LETTERS)
+def test_no_other_distribution_has_a_lower_loss(text: str) -> None:
+    uniform = sum(c.count * math.log(len(c.continuations)) for c in contexts(text)) / (len(text) - 1)
+    assert loss_floor(text) <= uniform + 1e-12
+
+
+def test_an_error_contradicts_the_longest_matching_context() -> None:
+    text = "abca abca abca "
+    assert find_errors(text, "bca abca abca abca abca ") == []
+    (early,) = find_errors(text, " abca ")  # the string begins with "ab", whatever follows "a" later on
+    assert (early.position, early.context, early.expected, early.pair_in_string) == (0, "a", "b", True)
+
+
+def test_errors_in_the_default_string() -> None:
+    text = "abca abca abca "
+    (found,) = find_errors(text, "bcabca ")
+    assert (found.position, found.context, found.expected, found.pair_in_string) == (3, "abca", " ", True)
+    (pair,) = find_errors(text, "bb")
+    assert (pair.position, pair.context, pair.expected, pair.pair_in_string) == (1, "ab", "c", False)
+    assert [slip.position for slip in find_errors(text, "bcabcabca ")] == [3, 6]
+
+
+def test_an_error_counts_once() -> None:
+    assert [slip.position for slip in find_errors("abcdabcd", "bcbcd")] == [2]
+
+
+def test_continuations_after_the_end_of_the_string_are_not_errors() -> None:
+    assert find_errors("hex", "exhexx") == []  # nothing follows "x": neither "h" nor "x" can be wrong
+
+
+@given(LETTERS)
+def test_the_string_itself_has_no_errors(text: str) -> None:
+    assert find_errors(text, text[1:]) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty"),
+        ("a", "single character"),
+        ("x" * 201, "201 characters; 2 to 200"),
+        ("a\nb", r"U\+000A"),
+        ("a\x07b", r"U\+0007"),
+        ("a\u2028b", r"U\+2028"),
+        ("a\ud800", r"U\+D800"),
+    ],
+)
+def test_invalid_strings_raise_one_sentence(text: str, said: str) -> None:
+    with pytest.raises(InvalidSetting, match=said) as raised:
+        StringConfig(text)
+    assert "\n" not in str(raised.value)
+    with pytest.raises(InvalidSetting, match=said):
+        with_settings(default_config("string", "rnn"), {"text": text})
+
+
+@pytest.mark.parametrize("text", ["aa", "<b>&</b>", "grüße 🙂🙂", "👩‍👩‍👧", "x" * 200, "  "])
+def test_every_other_string_is_accepted(text: str) -> None:
+    config = with_settings(default_config("string", "gru"), {"text": text})
+    assert parse_config(to_json(config)) == config
+    assert key(config) != key(default_config("string", "gru"))
+    task = config.task_as(StringConfig)
+    assert "".join(task.vocabulary[id] for id in task.ids) == text
+    assert task.transitions == len(text) - 1

@@ -1,0 +1,14 @@
+"""Helpers of the sentences: small counts, lists and durations in words."""
+
+from __future__ import annotations
+
+from explorer.jobs.estimate import format_duration
+from explorer.ui.wording import count_seeds, join_words, number_word
+
+
+def test_small_counts_are_words() -> None:
+    assert [number_word(n) for n in (0, 1, 8, 12, 13, 10_000)] == ["no", "one", "eight", "twelve", "13", "10,000"]
+    assert [count_seeds(1), count_seeds(8)] == ["one seed", "eight seeds"]
+    assert [join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]
+    times = [format_duration(seconds) for seconds in (0.42, 9.94, 9.96, 89.0, 91.0, 600.0)]
+    assert times == ["0.4 s", "9.9 s", "10 s", "89 s", "2 min", "10 min"]

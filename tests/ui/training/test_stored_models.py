@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+import streamlit as st
+
+from explorer.errors import DamagedRun, UnknownRun
+from explorer.jobs.scheduler import service
+from explorer.run_store import index, store
+from explorer.tasks.text import corpora
+from explorer.training.config import default_config, key, with_settings
+from explorer.training.recorder import record_run
+from explorer.ui.training import stored_models
+
+OWN = "the cat sat on the mat and the dog sat on the log. " * 60
+
+
+@pytest.fixture(autouse=True)
+def ada(home: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whoever asks is called Ada, and no job of hers stays."""
+    monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))
+    st.session_state["lineage.visitor"] = "ada"
+    yield
+    service.reset()
+
+
+def test_a_shipped_run_is_called_by_its_name_however_it_was_asked_for() -> None:
+    by_name = stored_models.find_model("text-transformer")
+    assert by_name.name == stored_models.find_model(by_name.run.key).name == "text-transformer"
+    assert by_name.title == "Transformer"
+    assert stored_models.find_model("text-best").title == "Larger Transformer"
+    assert stored_models.find_model("text-window-8").title == "Feedforward text-window-8"
+    assert by_name.tokenizer and stored_models.find_model("negation-single-transformer").tokenizer is None
+
+
+def test_a_model_is_opened_once_for_all_and_each_seed_and_step_is_another() -> None:
+    hand = stored_models.find_model("text-through-training")
+    assert hand.model() is stored_models.find_model("text-through-training").model()
+    assert hand.model(step=1) is not hand.model(step=2)
+    with pytest.raises(DamagedRun, match="no weights of step 7"):
+        hand.model(step=7)
+
+
+def test_a_run_of_this_machine_is_offered_until_it_is_deleted() -> None:
+    config = with_settings(
+        default_config("text", "rnn"), {"corpus": "toy", "size": 2_000, "iterations": 2, "hidden": 8, "width": 8}
+    )
+    run = store.save_run(record_run(config), store.run_folder(config))
+    index.refresh()
+    names = stored_models.model_titles(("text",))
+    assert names[run.key] == f"RNN {run.key}"
+    assert next(iter(names)) == "text-ngram"
+    assert all(name.startswith("text-") or name == run.key for name in names)
+    assert run.key not in stored_models.model_titles(("negation",), ("transformer",))
+    assert stored_models.find_model(run.key).model() is not None
+    shutil.rmtree(run.folder)
+    with pytest.raises(UnknownRun, match=f"There is no model “{run.key}” to ask: its run was deleted"):
+        stored_models.find_model(run.key)
+
+
+@pytest.mark.parametrize("name", ["", "../runs", "abcdefghijkl", "x" * 500])
+def test_a_name_of_nothing_is_answered_with_what_to_do(name: str) -> None:
+    with pytest.raises(UnknownRun, match=r"Choose another one, or train it here\."):
+        stored_models.find_model(name)
+
+
+def test_a_run_on_an_own_text_is_for_its_visitor_alone_and_in_no_cache() -> None:
+    sha = corpora.store_text(OWN)
+    config = with_settings(
+        default_config("text", "rnn"),
+        {"corpus": "own", "text": sha, "iterations": 2, "hidden": 8, "width": 8, "context": 8, "batch_size": 4},
+    )
+    service.tab_opened("ada")
+    job = service.submit(config, "ada")
+    while not job.view().done:
+        service.add_watcher(key(config), "ada")
+    assert job.view().state == "finished", job.view().problem
+    assert stored_models.model_titles(("text",))[key(config)] == "RNN on your text"
+    hand = stored_models.find_model(key(config))
+    assert sha in hand.cache_key
+    assert hand.model() is not hand.model()
+    st.session_state["lineage.visitor"] = "eve"
+    assert key(config) not in stored_models.model_titles(("text",))
+    with pytest.raises(UnknownRun, match="There is no model"):
+        stored_models.find_model(key(config))
