@@ -41,10 +41,13 @@ TRAPS = """() => [...document.querySelectorAll("a[href], button, input, select, 
 MOVES = """() => [...document.querySelectorAll(".lineage, .lineage *")]
     .filter((each) => !each.matches(".frame-probe") && /[1-9]/.test(getComputedStyle(each).transitionDuration))
     .map((each) => each.outerHTML.slice(0, 200))"""
-# Our instruments are there, and the button that every page has; its style sheet is that of captions, too.
+# Our components are there, none waits for data or fades in, and so is the button that every page has; its style sheet
+# is that of captions, too.
 DRAWN = """() => document.querySelector(".lineage-presentation-button")
+    && !document.querySelector(".lineage.waiting")
     && [...document.querySelectorAll(".lineage")].every((place) => place.childElementCount)
-    && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)"""
+    && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)
+    && !document.getAnimations().some((moving) => moving instanceof CSSTransition)"""
 
 
 pytestmark = [needs.axe, pytest.mark.slow]
@@ -57,7 +60,6 @@ def troubles() -> Any:
     def found(page: Page, name: str, again: bool = False) -> list[str]:
         wait_until_idle(page)
         page.wait_for_function(DRAWN)
-        page.wait_for_timeout(150)  # what fades in has its colour by then
         if not page.evaluate("'axe' in window"):
             page.evaluate(needs.AXE.read_text())
         asked = [NOT_READ, OF_THE_SCREEN, "rule"] if again else [NOT_READ, EVERYTHING, "tag"]

@@ -21,7 +21,7 @@ from contextlib import asynccontextmanager
 
 import streamlit as st
 
-from explorer.web.streamlit_patch import forget_what_left_pages_ask
+from explorer.web.streamlit_patch import ignore_reruns_of_left_pages
 
 
 @asynccontextmanager
@@ -66,7 +66,7 @@ LATE = """
 """
 
 
-@pytest.mark.parametrize("cure", ["forget_what_left_pages_ask()", "pass"])
+@pytest.mark.parametrize("cure", ["ignore_reruns_of_left_pages()", "pass"])
 def test_what_a_page_asks_for_as_it_is_left_does_not_empty_the_next(visit: Any, tmp_path: Path, cure: str) -> None:
     (tmp_path / "app.py").write_text(APP.format(cure=cure))
     (tmp_path / "navigation.py").write_text(NAVIGATION)
@@ -94,7 +94,7 @@ def test_what_a_page_asks_for_as_it_is_left_does_not_empty_the_next(visit: Any, 
         expect(page).to_have_url(re.compile("/two$"))
         page.wait_for_timeout(3_000)
         wait_until_idle(page)
-        assert page.get_by_role("heading", level=1).all_inner_texts() == (["Two"] if "forget" in cure else [])
+        assert page.get_by_role("heading", level=1).all_inner_texts() == (["Two"] if "ignore" in cure else [])
         page.close()  # before its server goes, for which it would look
     finally:
         server.stop()

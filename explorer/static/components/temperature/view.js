@@ -330,6 +330,7 @@ export default defineComponent((place) => {
               "button",
               { type: "button", class: end, "aria-label": name },
               node("b", {}, String(value)),
+              " ",
               said ? node("span", {}, said) : null,
             );
             mark.style.setProperty("--at", value / 2);

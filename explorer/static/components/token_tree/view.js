@@ -59,6 +59,7 @@ class Candidate {
     { type: "button", class: "candidate", tabindex: -1 },
     this.piece,
     this.dice,
+    " ",
     this.p,
     node("span", { class: "bar" }, this.learned, this.now),
   );
