@@ -130,7 +130,7 @@ export function trainingSlider(does) {
       const step = given.steps[index],
         share = given.steps.length < 2 ? 0 : index / (given.steps.length - 1);
       if (Number(slider.value) !== index) slider.value = index;
-      slider.style.setProperty("--at", `calc(${EDGE}px + ${share} * (100% - ${2 * EDGE}px))`);
+      slider.style.setProperty("--at", share);
       const loss = given.curve?.steps.length ? height(given.curve, step) : NaN;
       const words = `step ${number(step)} of ${number(given.steps.at(-1))}`;
       const text = loading

@@ -179,7 +179,7 @@ export default defineComponent((place) => {
     slider.value = at;
     slider.disabled = play.disabled = last < 1;
     slider.setAttribute("aria-valuetext", said);
-    slider.style.setProperty("--at", `${last > 0 ? (100 * at) / last : 0}%`);
+    slider.style.setProperty("--at", last > 0 ? at / last : 0);
     set(play.firstChild, timer ? "pause" : "play_arrow");
     set(play.lastChild, timer ? "Pause" : "Play");
     back.disabled = at <= 0;

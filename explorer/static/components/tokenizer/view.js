@@ -171,7 +171,7 @@ export default defineComponent((place) => {
   function show() {
     paint = 0;
     slider.value = currentSize();
-    slider.style.setProperty("--at", `${(100 * (currentSize() - data.least)) / Math.max(1, data.most - data.least)}%`);
+    slider.style.setProperty("--at", (currentSize() - data.least) / Math.max(1, data.most - data.least));
     slider.setAttribute("aria-valuetext", `${number(currentSize())} tokens`);
     size.textContent = number(currentSize());
     tokens = segment(data, rankOf, currentSize());

@@ -116,7 +116,7 @@ export class Playback {
     this.play = button("play_arrow", "Play", () => this.toggle());
     this.back = button("skip_previous", "Step back", () => this.step(-1));
     this.next = button("skip_next", "Step", () => this.step(1));
-    this.scrubber = element("input", "frame-scrubber");
+    this.scrubber = element("input", "slider frame-scrubber");
     this.scrubber.type = "range";
     this.scrubber.min = 0;
     this.scrubber.oninput = () =>
@@ -219,8 +219,8 @@ export class Playback {
     this.scrubber.step = playing ? "any" : this.#step;
     this.scrubber.value = cursor;
     this.scrubber.setAttribute("aria-valuetext", text);
-    this.scrubber.style.setProperty("--at", `${(100 * cursor) / end}%`);
-    this.scrubber.style.setProperty("--ready", `${(100 * available) / end}%`);
+    this.scrubber.style.setProperty("--at", cursor / end);
+    this.scrubber.style.setProperty("--ready", available / end);
     set(this.say, say ? `${say},` : "");
   }
 
