@@ -1,7 +1,12 @@
-"""Every page of the app through axe-core: nothing serious may stand between a page and whoever reads it otherwise."""
+"""Every page in a wide window and on a phone, light and dark: it fits, it is accessible (axe-core), nothing reruns.
+
+LINEAGE_SCREENSHOTS=FOLDER saves a picture of each for a person to look at.
+"""
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +14,7 @@ from playwright.sync_api import Page, expect
 
 from explorer.catalogue import PAGES
 from tests import needs
-from tests.browser.steps import assert_fits, wait_until_idle
+from tests.browser.steps import assert_fits, placeholders, wait_until_idle
 
 NOT_READ = [
     # Streamlit's own drawer of pages on a phone: its list holds <div>s around the <li>s.
@@ -50,12 +55,29 @@ DRAWN = """() => document.querySelector(".lineage-presentation-button")
     && !document.getAnimations().some((moving) => moving instanceof CSSTransition)"""
 
 
+COUNT_RERUNS = """() => {
+    window.reruns = 0;
+    const app = document.querySelector("[data-testid=stApp]");
+    new MutationObserver(() => { window.reruns += app.dataset.testScriptState === "running"; })
+        .observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
+}"""
+RNN_CURVE = ".lineage-plot-frame:has(.frame-controls) figure:nth-child(3) .trace path.js-line"
+RNN_COLOUR = {"light": "rgb(180, 68, 11)", "dark": "rgb(206, 88, 5)"}
+
 pytestmark = [needs.axe, pytest.mark.slow]
+
+
+def take_picture(page: Page, name: str) -> None:
+    """Save a picture of the window if the environment names a folder for pictures."""
+    if folder := os.environ.get("LINEAGE_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.wait_for_timeout(500)  # what moves has arrived by then
+        page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 @pytest.fixture
 def troubles() -> Any:
-    """What is serious on a page, each with its rule and its place."""
+    """Return a function that lists the serious violations on a page, each with its rule and its place."""
 
     def found(page: Page, name: str, again: bool = False) -> list[str]:
         wait_until_idle(page)
@@ -74,20 +96,29 @@ def troubles() -> Any:
 
 
 @pytest.mark.parametrize("address", [row.address for row in PAGES])
-def test_a_page_has_no_serious_violation(troubles: Any, visit: Any, address: str) -> None:
+def test_a_page_fits_and_is_accessible_wide_and_narrow_light_and_dark(troubles: Any, visit: Any, address: str) -> None:
     page = visit(f"/{address}")
+    expect(placeholders(page)).to_have_count(0)
     found = troubles(page, "light, 1440")
     assert_fits(page)
+    take_picture(page, f"{address or 'home'}-wide-light")
+    page.evaluate(COUNT_RERUNS)
+    for scheme in ("dark", "light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        if address == "negation":
+            expect(page.locator(RNN_CURVE).last).to_have_css("stroke", RNN_COLOUR[scheme])
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.reruns") == 0, "the colour scheme of the browser does not concern the server"
     page.set_viewport_size({"width": 390, "height": 844})
-    page.emulate_media(color_scheme="dark")
     assert found + troubles(page, "dark, 390", again=True) == []
     assert_fits(page)
+    take_picture(page, f"{address or 'home'}-narrow-dark")
     assert page.evaluate(TRAPS) == []
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate(MOVES) == []
 
 
-def test_a_page_on_a_projector_has_none_either(troubles: Any, visit: Any) -> None:
+def test_a_page_in_presentation_mode_is_accessible(troubles: Any, visit: Any) -> None:
     page = visit("/negation?screen=projector", 1280, 720)
     expect(page.get_by_role("navigation", name="Projector")).to_be_visible()
     page.keyboard.press("ArrowRight")
