@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  axis,
+  makeAxis,
   countBins,
-  columns,
+  histogramColumns,
   retryDelay,
   formatNumber,
   stackDots,
@@ -11,22 +11,22 @@ import {
 } from "../../explorer/static/shared/charts/dot_strip_math.js";
 
 test("an axis holds all its numbers, and what could be guessed", () => {
-  const line = axis([12, 40], 0, 100);
+  const line = makeAxis([12, 40], 0, 100);
   assert.deepEqual(
-    [line.low, line.high, line.powers, line.at(0), line.at(50), line.at(100)],
+    [line.low, line.high, line.powers, line.positionOf(0), line.positionOf(50), line.positionOf(100)],
     [0, 100, false, 0, 0.5, 1],
   );
-  assert.deepEqual([axis([3, 5]).low, axis([3, 5]).high], [0, 5]);
-  assert.deepEqual([axis([120], 0, 100).high, axis([-2, 3]).low], [120, -2]);
-  const one = axis([0]);
-  assert.ok(one.at(0) > 0 && one.at(0) < 1);
+  assert.deepEqual([makeAxis([3, 5]).low, makeAxis([3, 5]).high], [0, 5]);
+  assert.deepEqual([makeAxis([120], 0, 100).high, makeAxis([-2, 3]).low], [120, -2]);
+  const one = makeAxis([0]);
+  assert.ok(one.positionOf(0) > 0 && one.positionOf(0) < 1);
 });
 
 test("numbers that span many powers of ten are drawn by them", () => {
-  const line = axis([3e-18, 7e-13]);
+  const line = makeAxis([3e-18, 7e-13]);
   assert.ok(line.powers && Math.abs(line.low / 1e-18 - 1) < 1e-9 && Math.abs(line.high / 1e-12 - 1) < 1e-9);
-  assert.ok(Math.abs(line.at(1e-15) - 0.5) < 1e-9);
-  assert.ok(!axis([0, 1]).powers && !axis([1, 900]).powers);
+  assert.ok(Math.abs(line.positionOf(1e-15) - 0.5) < 1e-9);
+  assert.ok(!makeAxis([0, 1]).powers && !makeAxis([1, 900]).powers);
 });
 
 test("dots that would touch stand above each other", () => {
@@ -38,7 +38,7 @@ test("dots that would touch stand above each other", () => {
 test("every guess is in one column, none is lost", () => {
   const few = { low: 0, high: 8, step: 1 },
     many = { low: 0, high: 100, step: 1 };
-  assert.equal(columns(few).count, 9);
+  assert.equal(histogramColumns(few).count, 9);
   assert.deepEqual(countBins([0, 8, 8, 3, 9, -1], few), [1, 0, 0, 1, 0, 0, 0, 0, 2]);
   const guesses = Array.from({ length: 101 }, (_, i) => i),
     counts = countBins(guesses, many);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  advance,
+  advanceCursor,
   startPlayback,
   truncateTrace,
   isContinuous,
   selectFrame,
-  nearest,
-  pageAt,
+  nearestX,
+  frameIndexAt,
   stepCursor,
   valueAt,
 } from "../../explorer/static/shared/charts/playback.js";
@@ -16,13 +16,13 @@ const run = { run: "a", end: 30, available: 30, live: false };
 const line = { x: [0, 1, 2, 3], y: [0, 0.5, 0.75, 1], mode: "lines" };
 
 test("a whole run takes its pace, whatever the training took", () => {
-  assert.deepEqual(advance(0, 2, 8, run), { cursor: 7.5, done: false });
-  assert.deepEqual(advance(29, 2, 8, run), { cursor: 30, done: true });
+  assert.deepEqual(advanceCursor(0, 2, 8, run), { cursor: 7.5, done: false });
+  assert.deepEqual(advanceCursor(29, 2, 8, run), { cursor: 30, done: true });
 });
 
 test("playback waits for what is not trained yet, and ends when a stopped run ends early", () => {
-  assert.deepEqual(advance(11, 1, 4, { ...run, available: 12, live: true }), { cursor: 12, done: false });
-  assert.deepEqual(advance(11, 1, 4, { ...run, available: 12 }), { cursor: 12, done: true });
+  assert.deepEqual(advanceCursor(11, 1, 4, { ...run, available: 12, live: true }), { cursor: 12, done: false });
+  assert.deepEqual(advanceCursor(11, 1, 4, { ...run, available: 12 }), { cursor: 12, done: true });
 });
 
 test("a finished run opens finished; one that trains before our eyes plays from the start", () => {
@@ -111,9 +111,9 @@ test("a line is read where it is, and nowhere else", () => {
   assert.equal(valueAt(line, 2.5), 0.875);
   assert.equal(valueAt(line, 4), null);
   assert.equal(valueAt({ x: [0, 1], y: [0, null] }, 0.5), null);
-  assert.equal(nearest(line, 1.6), 2);
-  assert.equal(nearest(line, 2.9, 1.5), 1);
-  assert.equal(nearest({ x: [0, 1], y: [0, null] }, 1), 0);
+  assert.equal(nearestX(line, 1.6), 2);
+  assert.equal(nearestX(line, 2.9, 1.5), 1);
+  assert.equal(nearestX({ x: [0, 1], y: [0, null] }, 1), 0);
 });
 
 test("of frames the one at the cursor is open, at the end the last", () => {
@@ -123,7 +123,7 @@ test("of frames the one at the cursor is open, at the end the last", () => {
     [[5, 6], null],
   ];
   assert.deepEqual(
-    [0, 0.9, 1, 1.9999999, 2, null, 7].map((cursor) => pageAt(frames, cursor)),
+    [0, 0.9, 1, 1.9999999, 2, null, 7].map((cursor) => frameIndexAt(frames, cursor)),
     [0, 0, 1, 2, 2, 2, 2],
   );
   const other = { x: [0], y: [9] };

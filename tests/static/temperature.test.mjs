@@ -11,7 +11,7 @@ import {
   stepTemperature,
   twoBits,
 } from "../../explorer/static/components/temperature/math.js";
-import { tokenLabel, tail } from "../../explorer/static/shared/runtime/visible_text.js";
+import { tokenLabel, shortenToEnd } from "../../explorer/static/shared/runtime/visible_text.js";
 import {
   choose,
   truncate,
@@ -200,7 +200,7 @@ test("numbers and texts in words", () => {
   assert.deepEqual([twoBits(Math.LN2), twoBits(-1e-9)], ["1.00", "0.00"]);
   assert.deepEqual([tokenLabel(" a\n"), tokenLabel("")], ["␣a↵", "∅"]);
   assert.deepEqual(
-    [tail("to be or not to be "), tail("a\nb"), tail("12345678901234567")],
+    [shortenToEnd("to be or not to be "), shortenToEnd("a\nb"), shortenToEnd("12345678901234567")],
     ["…or not to be␣", "a↵b", "…2345678901234567"],
   );
 });

@@ -36,7 +36,7 @@ import {
 import { bars, heat, heatMark, lineMark, lines, strip } from "./export.js";
 import { headPicker } from "./head_picker.js";
 import { moveCell as shifted, formatNumber } from "../../shared/charts/value_scale.js";
-import { setText, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -202,7 +202,7 @@ export default defineComponent((place) => {
       0,
       Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)),
     );
-    setText(words, `Number ${i + 1} of ${values.length}: ${formatNumber(values[i])}.`);
+    setTextIfChanged(words, `Number ${i + 1} of ${values.length}: ${formatNumber(values[i])}.`);
   };
   own.root.onpointerleave = () => show();
   group.onpointerleave = () => {
@@ -328,7 +328,7 @@ export default defineComponent((place) => {
       const wide = group.clientWidth - 8;
       setSize(own, wide, STRIP);
       own.base.replaceChildren(...strip(numbers(), wide, STRIP, look));
-      setText(stripTitle, stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", numbers()));
+      setTextIfChanged(stripTitle, stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", numbers()));
       if (!view) {
         setSize(change, wide, BARS);
         change.base.replaceChildren(...bars(data.source, found.moved.data, wide, BARS, look, at.column));
@@ -348,7 +348,7 @@ export default defineComponent((place) => {
     const text = view
       ? rowWords(view, kind, at, given) + cellWords(view, at, SCORES[data.kind])
       : `${stepWords(given, at.row)}.${movedWords(at.column)}`;
-    setText(words, text + rest);
+    setTextIfChanged(words, text + rest);
     group.ariaLabel = `${data.title}${kind && data.kind === "transformer" ? `, ${TITLES[kind].toLowerCase()}, layer ${layer + 1}, head ${head + 1}` : ""}: ${text} Arrow keys move, Escape lets go.`;
   }
   const movedWords = (at) =>
@@ -483,7 +483,7 @@ export default defineComponent((place) => {
           found = all;
           paint();
         },
-        () => setText(words, "The numbers of this source did not arrive. Reload the page to try again."),
+        () => setTextIfChanged(words, "The numbers of this source did not arrive. Reload the page to try again."),
       );
     },
     close() {

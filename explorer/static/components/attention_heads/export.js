@@ -3,13 +3,13 @@ import { COLUMNS, SCORES, headScores, height, sortHeads, distanceProfile, weight
 import { FAR, formatDistance, scoreTitles } from "./head_scores.js";
 import { headName } from "../../shared/runtime/format.js";
 import { smallestVisible, rows, stroke, lineWidth } from "./head_view.js";
-import { rampColour, cellEdges, fullColourWeight, pictureOf } from "../../shared/charts/heatmap.js";
+import { rampColour, cellEdges, fullColourWeight, headDataUrl } from "../../shared/charts/heatmap.js";
 import { TALL, shape, ticks } from "./snapshot_slider.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { svgNode } from "../../shared/runtime/dom.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { fit, measure } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth, textWidth } from "../../shared/runtime/text_metrics.js";
 
 const MONO = '"Source Code", monospace',
   SERIF = '"Source Serif", serif';
@@ -54,7 +54,7 @@ export function gridSvg(place, { view, look, title }) {
           height: side,
           style: "image-rendering: pixelated",
         };
-        parts.push(svgNode("image", { href: pictureOf(view, layer, head, look, grown), ...spot }));
+        parts.push(svgNode("image", { href: headDataUrl(view, layer, head, look, grown), ...spot }));
       }
     }
     const below = top + view.layers * step + 10;
@@ -72,7 +72,7 @@ export function gridSvg(place, { view, look, title }) {
       text(left, below + 10, "0", 14, get("--soft")),
       text(left + 142, below + 10, look.scale === "row" ? "the strongest of its row" : "1", 14, get("--soft")),
     );
-    return [Math.max(left + view.heads * step + 20, measure(title, 22) + 40), below + 32, ...parts];
+    return [Math.max(left + view.heads * step + 20, textWidth(title, 22) + 40), below + 32, ...parts];
   });
 }
 
@@ -201,7 +201,7 @@ function matrixOf({ view, layer, head, tokens, keys, look, title }, get) {
   ].filter(Boolean);
   const name = `${headName(layer, head)} · ${title}`;
   return [
-    Math.max(left + keys.length * cell + 20, measure(name, 22) + 40),
+    Math.max(left + keys.length * cell + 20, textWidth(name, 22) + 40),
     top + tokens.length * cell + 20,
     heading(20, 36, name, get),
     ...parts,
@@ -262,9 +262,9 @@ export function scoresSvg(place, { found, unit, keys, name, colour, said }) {
     parts.push(
       text(20, floor + 18, formatDistance(shown[0].back), 14, get("--soft")),
       text(20 + wide, floor + 18, formatDistance(shown.at(-1).back), 14, get("--soft"), { "text-anchor": "end" }),
-      text(20, floor + 48, fit(said, 560, 16), 16, get("--ink")),
+      text(20, floor + 48, shortenToWidth(said, 560, 16), 16, get("--ink")),
     );
-    return [Math.max(wide + 40, Math.min(600, measure(said, 16) + 40)), floor + 70, ...parts];
+    return [Math.max(wide + 40, Math.min(600, textWidth(said, 16) + 40)), floor + 70, ...parts];
   });
 }
 

@@ -8,7 +8,7 @@ import {
   describeInterventions,
   describeImportance,
 } from "./math.js";
-import { setText, icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
 
 export const FAR = 15; // bars of the profile
 
@@ -87,8 +87,8 @@ export function headScoresPanel(does) {
       for (const [name, { words: place, value, bar }] of Object.entries(rows)) {
         const number = found[name],
           spread = name === "spread";
-        setText(place, spread ? `${words.spread}, of ${keys}` : words[name]);
-        setText(value, Number.isNaN(number) ? "–" : spread ? number.toFixed(1) : number.toFixed(2));
+        setTextIfChanged(place, spread ? `${words.spread}, of ${keys}` : words[name]);
+        setTextIfChanged(value, Number.isNaN(number) ? "–" : spread ? number.toFixed(1) : number.toFixed(2));
         const why = Number.isNaN(number) ? `no ${unit} of this text could` : "";
         if (value.title !== why) value.title = why;
         bar.style.backgroundSize = `${Number.isNaN(number) ? 0 : 100 * (spread ? number / Math.max(1, keys) : number)}% 100%`;
@@ -102,17 +102,17 @@ export function headScoresPanel(does) {
       columns.setAttribute("d", shown.map((one, i) => (i === middleOf ? "" : column(one, i))).join(""));
       own.setAttribute("d", middleOf < 0 ? "" : column(shown[middleOf], middleOf));
       const [{ back: first }, { back: last }] = [shown[0], shown.at(-1)];
-      setText(farTitle, first < 0 ? "How far it looks" : "How far back it looks");
-      setText(most, `highest shown ${top.toFixed(2)}`);
-      setText(near, formatDistance(first));
-      setText(middle, first < 0 ? "itself" : "");
-      setText(far, shown.length > 1 ? formatDistance(last) : "");
-      setText(
+      setTextIfChanged(farTitle, first < 0 ? "How far it looks" : "How far back it looks");
+      setTextIfChanged(most, `highest shown ${top.toFixed(2)}`);
+      setTextIfChanged(near, formatDistance(first));
+      setTextIfChanged(middle, first < 0 ? "itself" : "");
+      setTextIfChanged(far, shown.length > 1 ? formatDistance(last) : "");
+      setTextIfChanged(
         beyond,
         farther === null ? "" : `Farther off: ${farther < 0.01 ? "below 0.01" : `at most ${farther.toFixed(2)}`}.`,
       );
       bars.ariaLabel = `How far ${label} looks: ${shown.map(({ share, back }) => `${formatDistance(back)} ${share.toFixed(2)}`).join(", ")}.`;
-      setText(said, describeHead(found, unit));
+      setTextIfChanged(said, describeHead(found, unit));
     },
     touch({ touch, open: [layer, head], rise, error, unit, where, ended }) {
       const isOff = includesHead(touch.off, layer, head),
@@ -124,7 +124,7 @@ export function headScoresPanel(does) {
       setButton(flat, "drag_handle", isFlat ? "As it was" : "Make uniform");
       worth.hidden = rise == null;
       if (rise != null)
-        setText(
+        setTextIfChanged(
           worth,
           `${describeImportance(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}${describeInterventions(touch) ? " Measured with nothing touched." : ""}`,
         );

@@ -2,7 +2,7 @@
    lower one changes with the head, the upper one follows the pointer. */
 import { describeQuery, strongest } from "./math.js";
 import { fullColourWeight, paintHead } from "../../shared/charts/heatmap.js";
-import { setText, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { limitHeight } from "../../shared/runtime/component.js";
@@ -342,7 +342,7 @@ export function headView(does) {
         pair = `${namer(tokens)(asking)} ${Number.isNaN(weight) ? "cannot look" : "looks"} at ${namer(keys)(hover.key)}`;
       text = Number.isNaN(weight) ? `${pair}: empty, not zero.` : `${pair} with ${weight.toFixed(4)}.`;
     } else text = asking >= 0 ? describeQuery(view, layer, head, asking, namer(keys), namer(tokens)) : "";
-    setText(reading, text);
+    setTextIfChanged(reading, text);
   }
 
   const draw = () => {

@@ -1,7 +1,7 @@
 /* Draw the slider over the snapshots of a training run with the loss curve above it. The snapshots are evenly spaced
    whatever their steps: the curve is drawn on the slider's own axis. */
 import { snapshotPosition, height } from "./math.js";
-import { setText, icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
 
 export const TALL = 64,
   EDGE = 8; // px of the curve; half a thumb, by which the slider's stops are inside its ends
@@ -138,7 +138,7 @@ export function trainingSlider(does) {
         : Number.isNaN(loss)
           ? words
           : `${words}, loss ${loss.toFixed(2)} ${given.unit ?? ""}`.trim();
-      setText(where, text);
+      setTextIfChanged(where, text);
       slider.setAttribute("aria-valuetext", text);
       if (!made) return;
       const x = made.x(step).toFixed(1),

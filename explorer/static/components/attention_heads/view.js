@@ -49,7 +49,7 @@ import { headScoresPanel, scoreTitles, scoreFormat } from "./head_scores.js";
 import { VISIBLE_WEIGHT, headView, smallestVisible } from "./head_view.js";
 import { gridCsv, gridSvg, scoresCsv, scoresSvg, headCsv, headSvg, trainingCsv, trainingSvg } from "./export.js";
 import { colourRamp } from "../../shared/charts/heatmap.js";
-import { setText, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
 import { trainingSlider } from "./snapshot_slider.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -338,8 +338,8 @@ export default defineComponent((place) => {
     const keys = data.keys ?? data.tokens,
       [layer, head] = state.open;
     if (any("step", "open", "gaze", "colours")) {
-      setText(name, headName(layer, head));
-      setText(
+      setTextIfChanged(name, headName(layer, head));
+      setTextIfChanged(
         under,
         state.view === "matrix"
           ? "rows ask, columns answer; the stronger the colour, the more"
@@ -374,13 +374,13 @@ export default defineComponent((place) => {
       where: data.worth_of,
       ended: !steps().length || at() === steps().length - 1,
     });
-    setText(lift, what.unmasked ? "Mask as it was" : "Lift the mask");
-    setText(unplace, what.unplaced ? "Positions as they were" : "No positions");
+    setTextIfChanged(lift, what.unmasked ? "Mask as it was" : "Lift the mask");
+    setTextIfChanged(unplace, what.unplaced ? "Positions as they were" : "No positions");
     lift.hidden = !data.can?.mask;
     unplace.hidden = !data.can?.positions;
     const told = describeInterventions(what);
     undo.disabled = !told;
-    setText(
+    setTextIfChanged(
       state,
       told && !showsServerStep() ? `${told} The steps of the training are shown without that until you let go.` : told,
     );
@@ -389,7 +389,7 @@ export default defineComponent((place) => {
     if (!pointed) {
       const all = order === "place" ? " A layer’s switch turns off the whole layer." : "";
       words.className = "words hint";
-      return void setText(
+      return void setTextIfChanged(
         words,
         (grid.small()
           ? "Click a head to open it; there it can be switched off."

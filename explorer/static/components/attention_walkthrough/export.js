@@ -3,7 +3,7 @@ import { SOFTMAX, VALUES, caption, barScale, filledFormula, generalFormula, sent
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { svgNode } from "../../shared/runtime/dom.js";
 import { svgFile } from "../../shared/runtime/svg_file.js";
-import { fit } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { strip, rowNote, showsVectors } from "./key_rows.js";
 import { line, picture, shapesToSvg } from "./pictures.js";
 
@@ -58,7 +58,7 @@ export function drawing(scene, tall) {
     const sign = look.of(step === SOFTMAX ? "--colour" : value < 0 ? "--sign-1" : "--sign-5");
     marks.push(
       words(right, y, String(i + 1), 13, { ...soft, ...MIDDLE }),
-      words(right + 34, y, fit(tokenLabel(tokens[i]), left - 44, 15), 15, {
+      words(right + 34, y, shortenToWidth(tokenLabel(tokens[i]), left - 44, 15), 15, {
         ...MIDDLE,
         "font-family": '"Source Code", monospace',
         opacity: hidden ? 0.5 : null,

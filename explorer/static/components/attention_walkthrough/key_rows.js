@@ -20,7 +20,7 @@ import {
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { node } from "../../shared/runtime/dom.js";
-import { fit } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { paint, weightedScale } from "./pictures.js";
 
 const NAMED = 4; // of the strongest
@@ -159,7 +159,7 @@ export class Keys {
         const made = node(
           "button",
           { type: "button", class: "strong" },
-          node("span", { class: "code" }, fit(tokenLabel(tokens[i]), 110, 15)),
+          node("span", { class: "code" }, shortenToWidth(tokenLabel(tokens[i]), 110, 15)),
           node("span", {}, digits(values[i])),
         );
         made.ariaLabel = `${quoteToken(tokens[i])}, ${unit} ${i + 1}: ${digits(values[i])}`;

@@ -13,7 +13,7 @@ import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { svgNode, node } from "../../shared/runtime/dom.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { fit } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const inputCell = ({ token }) => ({ text: token ? showSpaces(token) : "pad", kind: token ? "read" : "padding" });
@@ -63,7 +63,7 @@ function picture(place, { rows, label }) {
                   "font-size": 14,
                   fill: get(kind === "read" || kind === "asked" ? "--ink" : "--soft"),
                 },
-                fit(text, wide - 10, 14),
+                shortenToWidth(text, wide - 10, 14),
               ),
             ],
       ),

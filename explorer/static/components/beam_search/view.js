@@ -27,7 +27,7 @@ import {
   readNodes,
 } from "./math.js";
 import { branchWidth } from "../../shared/charts/value_scale.js";
-import { setText, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -140,11 +140,11 @@ export default defineComponent((place) => {
       greedy = bestOf(1);
     slider.value = here;
     slider.style.setProperty("--at", (here - 1) / 7);
-    setText(meter, here === 1 ? "1, greedy" : String(here));
+    setTextIfChanged(meter, here === 1 ? "1, greedy" : String(here));
     nodes = readNodes(all, [data.starts[here - 1], data.starts[here]]);
     steps = columns(nodes);
     best = data.best[here - 1];
-    setText(said, headingText(here, bestOf(here), greedy, data.right));
+    setTextIfChanged(said, headingText(here, bestOf(here), greedy, data.right));
     paint();
     list();
     [at, kept] = [null, false];
@@ -226,7 +226,7 @@ export default defineComponent((place) => {
     for (const element of ends.querySelectorAll("[data-at]"))
       element.classList.toggle("lit", Number(element.dataset.at) === one);
     const hint = kept ? " Esc or a click lets go." : " A click keeps it.";
-    setText(
+    setTextIfChanged(
       words,
       one === null
         ? "Point at a token, or use the arrow keys."
@@ -329,8 +329,8 @@ export default defineComponent((place) => {
       width.receive(given.width);
       data = given;
       tint(place, data.colour);
-      setText(title, data.title);
-      setText(source, `reads ${data.source}`);
+      setTextIfChanged(title, data.title);
+      setTextIfChanged(source, `reads ${data.source}`);
       if (same && all) return width.value === before ? undefined : present();
       loadArrays(data.address).then(
         (arrived) => {
@@ -339,7 +339,7 @@ export default defineComponent((place) => {
           present();
           scroller.scrollLeft = 0;
         },
-        () => setText(words, "The tree did not arrive. Reload the page to try again."),
+        () => setTextIfChanged(words, "The tree did not arrive. Reload the page to try again."),
       );
     },
   };

@@ -5,7 +5,7 @@ import { mixColours, moveCell, scalePosition, labelledColumns } from "../../shar
 import { toCsv } from "../../shared/runtime/csv.js";
 import { svgNode, node } from "../../shared/runtime/dom.js";
 import { svgFile } from "../../shared/runtime/svg_file.js";
-import { fit } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 
 const AMOUNTS = new Set(["weights", "softmax"]);
 const SIDE = 84,
@@ -154,7 +154,7 @@ export class Panel {
     this.side.style.height = `${high}px`;
     this.side.replaceChildren(
       ...labelledColumns(rows, high, 15).map((r) => {
-        const name = node("span", {}, fit(this.names[r] ?? String(r), SIDE - 10, 13));
+        const name = node("span", {}, shortenToWidth(this.names[r] ?? String(r), SIDE - 10, 13));
         name.style.top = `${(100 * (r + 0.5)) / rows}%`;
         return name;
       }),
@@ -164,7 +164,7 @@ export class Panel {
     this.foot.replaceChildren(
       ...labelledColumns(columns, width, this.columns ? (longest > 1 ? 8 : 3) + 7.5 * Math.min(10, longest) : 70).map(
         (c) => {
-          const name = node("span", {}, this.columns ? fit(this.columns[c] ?? "", 80, 13) : String(c));
+          const name = node("span", {}, this.columns ? shortenToWidth(this.columns[c] ?? "", 80, 13) : String(c));
           name.style.left = `${(100 * (c + 0.5)) / columns}%`;
           return name;
         },

@@ -22,7 +22,7 @@ import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { svgNode, node } from "../../shared/runtime/dom.js";
-import { fit } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 
@@ -123,7 +123,7 @@ export default defineComponent((place) => {
     const { x, y, w, h } = layout.boxes[box.name],
       round = box.kind === "sum",
       size = w < 118 ? LETTERS.small : LETTERS.usual;
-    const words = round ? "+" : fit(box.title, w - 10, size, 600),
+    const words = round ? "+" : shortenToWidth(box.title, w - 10, size, 600),
       part = box.count && !round ? `, ${box.count.toLocaleString("en")} parameters` : "";
     const shape = svgNode(
       "g",
@@ -185,7 +185,7 @@ export default defineComponent((place) => {
         return svgNode(
           "text",
           { class: "given", x, y: y + 62, "font-size": LETTERS.small, "text-anchor": "middle" },
-          fit(names.join(names.every((name) => name.length === 1) ? "" : " "), w + 20, LETTERS.small),
+          shortenToWidth(names.join(names.every((name) => name.length === 1) ? "" : " "), w + 20, LETTERS.small),
         );
       });
   }

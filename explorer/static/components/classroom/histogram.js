@@ -1,11 +1,11 @@
 /* Draw the predictions of a class: a bar per choice, or columns along the numbers that can be predicted. */
-import { countBins, columns, formatNumber, countChoices } from "../../shared/charts/dot_strip_math.js";
+import { countBins, histogramColumns, formatNumber, countChoices } from "../../shared/charts/dot_strip_math.js";
 import { node } from "../../shared/runtime/dom.js";
 
 export function histogram({ choices, scale }) {
   const root = node("div", { class: scale ? "columns" : "bars", role: "img" });
   const names = choices.map(({ name }) => name);
-  const bars = (scale ? Array.from({ length: columns(scale).count }) : choices).map((choice) => {
+  const bars = (scale ? Array.from({ length: histogramColumns(scale).count }) : choices).map((choice) => {
     const name = choice ? node("span", { class: "name" }, choice.text) : null;
     const bar = node("i"),
       count = node("b"),
@@ -16,7 +16,11 @@ export function histogram({ choices, scale }) {
   const end = (number) => node("span", {}, `${formatNumber(number)} ${scale.unit}`.trim());
   const ends = scale ? node("div", { class: "ends", "aria-hidden": "true" }, end(scale.low), end(scale.high)) : null;
   const place = (given) =>
-    scale ? (given >= scale.low && given <= scale.high ? columns(scale).of(given) : -1) : names.indexOf(given);
+    scale
+      ? given >= scale.low && given <= scale.high
+        ? histogramColumns(scale).columnOf(given)
+        : -1
+      : names.indexOf(given);
   return {
     root: node("div", { class: "histogram" }, root, ends),
     /** What everybody gave; the own one is marked, and so is what was measured. */

@@ -10,7 +10,7 @@
  * @property {any} model null or {name: changes with the head, title, q, k, v, weights, hidden: rows}
  * @property {string} file
  */
-import { setText, icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
 import { Matrix } from "../../shared/charts/editable_matrix/view.js";
 import { formatScientific } from "../../shared/runtime/format.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -181,20 +181,23 @@ export default defineComponent((place) => {
     for (const one of [tokens.root, width.root, random]) one.hidden = Boolean(model);
     back.hidden = !model || !copied;
     drawPadding(!model && state.mask === "padding");
-    setText(tokens.count, `${count} tokens`);
-    setText(width.count, `d_k = ${wide}`);
+    setTextIfChanged(tokens.count, `${count} tokens`);
+    setTextIfChanged(width.count, `d_k = ${wide}`);
     [tokens.less.disabled, tokens.more.disabled] = [count <= LEAST, count >= MOST];
     [width.less.disabled, width.more.disabled] = [wide <= LEAST, wide >= MOST];
     place.classList.toggle("large", wide > MOST || count > MOST);
-    setText(heading, finding(data.tokens, wide, state.divide, found, attend(q, k, v, !state.divide, maskedCells())));
-    setText(same, model ? describeDifference(model) : "");
+    setTextIfChanged(
+      heading,
+      finding(data.tokens, wide, state.divide, found, attend(q, k, v, !state.divide, maskedCells())),
+    );
+    setTextIfChanged(same, model ? describeDifference(model) : "");
     same.hidden = !model;
-    setText(shown.scaled.title, state.divide ? `2. divided by √${wide}` : "2. not divided");
-    setText(
+    setTextIfChanged(shown.scaled.title, state.divide ? `2. divided by √${wide}` : "2. not divided");
+    setTextIfChanged(
       shown.scaled.small,
       state.divide ? `so by ${Math.sqrt(wide).toFixed(2)}` : `√${wide} = ${Math.sqrt(wide).toFixed(2)} is left out`,
     );
-    setText(
+    setTextIfChanged(
       shown.masked.small,
       model
         ? "the model’s own mask"
@@ -272,8 +275,8 @@ export default defineComponent((place) => {
         ...end,
       });
     }
-    setText(description, now ? sentence(...now) : "");
-    setText(hint, kept ? "A click on it, or Enter, lets go." : "Point at any cell; a click keeps it.");
+    setTextIfChanged(description, now ? sentence(...now) : "");
+    setTextIfChanged(hint, kept ? "A click on it, or Enter, lets go." : "Point at any cell; a click keeps it.");
   }
   function sentence(step, r, c) {
     const token = `“${data.tokens[r]}”`;
@@ -299,7 +302,7 @@ export default defineComponent((place) => {
       page = theme.get("--page"),
       gap = 28;
     theme.done();
-    const drawn = all.map(({ matrix }) => matrix.drawn()),
+    const drawn = all.map(({ matrix }) => matrix.drawShape()),
       lines = [drawn.slice(0, 3), drawn.slice(3)],
       shapes = [];
     let y = 16,

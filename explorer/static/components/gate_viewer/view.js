@@ -22,7 +22,7 @@ import {
   labelledColumns,
 } from "../../shared/charts/value_scale.js";
 import { describeHalfLife, orderByHalfLife } from "./math.js";
-import { setText, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -209,13 +209,13 @@ export default defineComponent((place) => {
       one.mark.style.cssText = `top:${(100 * here) / one.rows}%;height:${100 / one.rows}%`;
       one.column.hidden = !at;
       one.column.style.cssText = `left:${(100 * time) / times}%;width:${100 / times}%`;
-      setText(one.value, formatNumber(values[time]));
+      setTextIfChanged(one.value, formatNumber(values[time]));
     }
     const unit = order[row],
       life = describeHalfLife(found.lives?.[unit]),
       end = figures.at(-1).row(first)[time];
     const where = `after symbol ${time + 1}, “${data.symbols[time]}”, it gives “${data.symbols[0]}”, the first one, ${formatNumber(end)}`;
-    setText(
+    setTextIfChanged(
       words,
       `Unit ${unit + 1}${life ? `, which ${life}` : ""}; ${where}. ${at ? (kept ? "Esc or a click lets go." : "A click keeps it.") : "Point at a unit, or use the arrow keys."}`,
     );
@@ -306,7 +306,7 @@ export default defineComponent((place) => {
           presented = arrived;
           present(arrived);
         },
-        () => setText(words, "The numbers of this sequence did not arrive. Reload the page to try again."),
+        () => setTextIfChanged(words, "The numbers of this sequence did not arrive. Reload the page to try again."),
       );
     },
     close() {

@@ -1,6 +1,6 @@
 /* Draw each cell as a diagram with its numbers, and the gate traces and lines over the same steps. */
 import { SIGNED, amount, gate, superscript } from "./math.js";
-import { setText, svgNode } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, svgNode } from "../../shared/runtime/dom.js";
 
 export const LANE = 44,
   LINE = 56,
@@ -76,14 +76,14 @@ export function lstmDiagram() {
       const old = at ? one.c[at - 1] : 0,
         f = lanes.f[at],
         i = lanes.i[at];
-      setText(t.old, `c${sub(at)} = ${amount(old)}`);
-      setText(t.now, `c${sub(at + 1)} = ${amount(one.c[at])}`);
-      setText(t.f, `f = ${gate(f)}`);
-      setText(t.i, `i = ${gate(i)}`);
-      setText(t.g, `g = ${gate(one.content[at])}`);
-      setText(o, `o = ${gate(lanes.o[at])}`);
-      setText(t.h, `h${sub(at + 1)} = ${amount(one.h[at])}`);
-      setText(t.u, u ? `u h${sub(at)} = ${amount(u * (at ? one.h[at - 1] : 0))}` : "");
+      setTextIfChanged(t.old, `c${sub(at)} = ${amount(old)}`);
+      setTextIfChanged(t.now, `c${sub(at + 1)} = ${amount(one.c[at])}`);
+      setTextIfChanged(t.f, `f = ${gate(f)}`);
+      setTextIfChanged(t.i, `i = ${gate(i)}`);
+      setTextIfChanged(t.g, `g = ${gate(one.content[at])}`);
+      setTextIfChanged(o, `o = ${gate(lanes.o[at])}`);
+      setTextIfChanged(t.h, `h${sub(at + 1)} = ${amount(one.h[at])}`);
+      setTextIfChanged(t.u, u ? `u h${sub(at)} = ${amount(u * (at ? one.h[at - 1] : 0))}` : "");
       fed.style.visibility = u ? "visible" : "hidden";
       wide(kept, f);
       wide(written, i);
@@ -126,12 +126,12 @@ export function gruDiagram() {
     show(lanes, one, at, u) {
       const old = at ? one.h[at - 1] : 0,
         z = lanes.z[at];
-      setText(t.old, `h${sub(at)} = ${amount(old)}`);
-      setText(t.now, `h${sub(at + 1)} = ${amount(one.h[at])}`);
-      setText(t.z, `z = ${gate(z)}`);
-      setText(t.rest, `1 − z = ${gate(1 - z)}`);
-      setText(t.n, `n = ${gate(one.content[at])}`);
-      setText(t.r, u ? `r u h${sub(at)} = ${amount(lanes.r[at] * u * old)}` : "");
+      setTextIfChanged(t.old, `h${sub(at)} = ${amount(old)}`);
+      setTextIfChanged(t.now, `h${sub(at + 1)} = ${amount(one.h[at])}`);
+      setTextIfChanged(t.z, `z = ${gate(z)}`);
+      setTextIfChanged(t.rest, `1 − z = ${gate(1 - z)}`);
+      setTextIfChanged(t.n, `n = ${gate(one.content[at])}`);
+      setTextIfChanged(t.r, u ? `r u h${sub(at)} = ${amount(lanes.r[at] * u * old)}` : "");
       fed.style.visibility = u ? "visible" : "hidden";
       wide(kept, z);
       wide(written, 1 - z);

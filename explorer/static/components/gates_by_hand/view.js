@@ -16,7 +16,7 @@
 import * as math from "./math.js";
 import { LINE, gradientStrip, gruDiagram, laneStrip, lineStrip, lstmDiagram } from "./pictures.js";
 import { picture } from "./export.js";
-import { setText, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
 import { Playback } from "../../shared/charts/playback.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -334,7 +334,7 @@ export default defineComponent((place) => {
     if (!all) return;
     for (const [name, { range, value }] of Object.entries({ u, w })) {
       range.value = now[name];
-      setText(value, math.gate(now[name]));
+      setTextIfChanged(value, math.gate(now[name]));
     }
     [...switches.children].forEach((one, i) => {
       one.ariaPressed = String(now.show === ["lstm", "gru"][i]);
@@ -346,7 +346,7 @@ export default defineComponent((place) => {
     undo.disabled = !undone.length;
     usual.disabled =
       isCurrent(texts(data.usual).lanes) && ["u", "w", "at"].every((name) => now[name] === data.usual[name]);
-    setText(status, ["lstm", "gru"].map((which) => math.sentence(which, now.lanes, found, now.at)).join(" "));
+    setTextIfChanged(status, ["lstm", "gru"].map((which) => math.sentence(which, now.lanes, found, now.at)).join(" "));
   }
   const isCurrent = (lanes) =>
     Object.entries(lanes).every(
@@ -369,24 +369,24 @@ export default defineComponent((place) => {
       if (all && lane.width !== width) lane.size((lane.width = width));
       lane.show(now.lanes[name], at, label);
       range.value = now.lanes[name][at];
-      setText(value, math.gate(now.lanes[name][at]));
+      setTextIfChanged(value, math.gate(now.lanes[name][at]));
     }
     for (const each of strips) {
       const span = Math.max(1, ...one[each.name].map(Math.abs));
       each.show(one[each.name], at, width, span);
-      setText(each.scale, `−${math.amount(span)} to ${math.amount(span)}`);
-      setText(each.value, math.amount(one[each.name][at]));
+      setTextIfChanged(each.scale, `−${math.amount(span)} to ${math.amount(span)}`);
+      setTextIfChanged(each.value, math.amount(one[each.name][at]));
     }
     const owes = `The gradient at step ${at + 1}: straight path ${math.amount(one.straight[at])}, plain RNN ${math.amount(one.rnn[at])}.`;
     gradient.show(shown, at, width, floor, top, owes);
     const from = math.source(which, now.lanes),
       both = (line) => `${math.amount(line[from])} from step ${from + 1}, ${math.amount(line[at])} from here`;
-    setText(keys.straight, `straight path, Π ${math.KEEPS[which].gate}: ${both(one.straight)}`);
-    setText(keys.full, now.u ? `with the way through the candidate: ${both(one.full)}` : "");
-    setText(keys.rnn, `plain RNN: ${both(one.rnn)}`);
+    setTextIfChanged(keys.straight, `straight path, Π ${math.KEEPS[which].gate}: ${both(one.straight)}`);
+    setTextIfChanged(keys.full, now.u ? `with the way through the candidate: ${both(one.full)}` : "");
+    setTextIfChanged(keys.rnn, `plain RNN: ${both(one.rnn)}`);
     if (!all) return;
-    setText(heading, math.finding(which, now.lanes));
-    setText(told, math.findingText(which, now.lanes, found, now.u, now.w));
+    setTextIfChanged(heading, math.finding(which, now.lanes));
+    setTextIfChanged(told, math.findingText(which, now.lanes, found, now.u, now.w));
   }
 
   function table() {

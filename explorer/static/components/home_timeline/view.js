@@ -8,7 +8,7 @@
  *    {tokens, from: index, weights} or "lines" {lines}, each with alt and caption
  */
 import { svgNode, node, tint } from "../../shared/runtime/dom.js";
-import { fit, measure } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth, textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const SIZE = 13; // px, labels
@@ -17,7 +17,8 @@ const HEIGHT = 128; // px, figures; the same number is in style.css
 function label(text, x, y, anchor = "start", more = {}) {
   return svgNode("text", { x, y: y + 4.5, "text-anchor": anchor, ...more }, text);
 }
-const widest = (texts, limit, weight) => Math.min(limit, Math.max(...texts.map((text) => measure(text, SIZE, weight))));
+const widest = (texts, limit, weight) =>
+  Math.min(limit, Math.max(...texts.map((text) => textWidth(text, SIZE, weight))));
 
 /** Each word is on the side of the axis that its bar leaves free. */
 function bars({ rows }, width) {
@@ -44,8 +45,8 @@ function bars({ rows }, width) {
           height: thick,
         }),
         value < 0
-          ? label(fit(word, after - 8, SIZE), axis + 7, y)
-          : label(fit(word, before - 8, SIZE), axis - 7, y, "end"),
+          ? label(shortenToWidth(word, after - 8, SIZE), axis + 7, y)
+          : label(shortenToWidth(word, before - 8, SIZE), axis - 7, y, "end"),
       ];
     }),
     svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
@@ -69,7 +70,7 @@ function shares({ rows }, width) {
         length = Math.max(1, value * whole);
       return [
         svgNode("rect", { class: "share", x: axis, y: y - thick / 2, width: length, height: thick }),
-        label(fit(word, axis - 8, SIZE), axis - 7, y, "end"),
+        label(shortenToWidth(word, axis - 8, SIZE), axis - 7, y, "end"),
         label(value.toFixed(2), axis + length + 5, y),
       ];
     }),
@@ -84,13 +85,13 @@ function path({ labels, values, low, high }, width) {
   const step = HEIGHT / (labels.length + 1);
   const x = (value) => left + (right - left) * value,
     y = (i) => (i + 1.5) * step;
-  const lowAt = Math.min(left - 6, width - measure(high, SIZE) - 8 - measure(low, SIZE));
+  const lowAt = Math.min(left - 6, width - textWidth(high, SIZE) - 8 - textWidth(low, SIZE));
   return [
     label(low, Math.max(0, lowAt), step / 2, "start", { class: "end" }),
     label(high, width, step / 2, "end", { class: "end" }),
     svgNode("path", { class: "rule", d: `M${x(0)} ${step}V${HEIGHT}M${x(1)} ${step}V${HEIGHT}` }),
     svgNode("path", { class: "half", d: `M${x(0.5)} ${step}V${HEIGHT}` }),
-    ...labels.map((word, i) => label(fit(word, left - 14, SIZE), left - 12, y(i), "end")),
+    ...labels.map((word, i) => label(shortenToWidth(word, left - 14, SIZE), left - 12, y(i), "end")),
     svgNode("path", {
       class: "line",
       d: `M${values.map((value, i) => `${x(value).toFixed(1)} ${y(i).toFixed(1)}`).join("L")}`,
@@ -116,8 +117,10 @@ function drawAttention({ tokens, from, weights }, width) {
       }),
     ),
     ...tokens.flatMap((word, i) => [
-      label(fit(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),
-      label(fit(word, words, SIZE, 600), width - words, y(i), "start", { class: i === seen ? "asks" : null }),
+      label(shortenToWidth(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),
+      label(shortenToWidth(word, words, SIZE, 600), width - words, y(i), "start", {
+        class: i === seen ? "asks" : null,
+      }),
     ]),
   ];
 }
@@ -125,7 +128,7 @@ function drawAttention({ tokens, from, weights }, width) {
 /** A few lines that a model wrote. */
 function lines({ lines: written }, width) {
   const step = 20;
-  return written.map((text, i) => label(fit(text, width, SIZE), 0, (i + 0.5) * step));
+  return written.map((text, i) => label(shortenToWidth(text, width, SIZE), 0, (i + 0.5) * step));
 }
 
 const DRAW_FIGURE = { bars, shares, path, gaze: drawAttention, lines };

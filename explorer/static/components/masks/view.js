@@ -20,7 +20,7 @@ import {
   paddingMask,
   describePair,
 } from "./math.js";
-import { setText, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { Matrix } from "../../shared/charts/editable_matrix/view.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
@@ -129,15 +129,15 @@ export default defineComponent((place) => {
     const first = attentionLayer(vectors, data.layers[0], mask, state.fill),
       second = attentionLayer(first.out, data.layers[1], mask, state.fill);
     found = { ...first, tokens, mask, pad: paddingMask(tokens), past: causalMask(tokens) };
-    setText(heading, finding(tokens, mask, countNaN(first.out), countNaN(second.out)));
-    setText(
+    setTextIfChanged(heading, finding(tokens, mask, countNaN(first.out), countNaN(second.out)));
+    setTextIfChanged(
       tables[2].text,
       ["padding", "causal"]
         .filter((one) => state[one])
         .map((one) => (one === "causal" ? "causal" : "no padding"))
         .join(" and ") || "no mask: all see all",
     );
-    setText(
+    setTextIfChanged(
       tables[4].text,
       state.fill === "finite" ? "Hidden ones become −10⁹." : "Hidden ones become −∞: e to the −∞ is 0.",
     );
@@ -188,7 +188,7 @@ export default defineComponent((place) => {
         most: scale === "sign" ? most : name === "weights" ? 1 : MAY,
       });
     }
-    setText(
+    setTextIfChanged(
       words,
       at
         ? describePair(tokens, state, found, ...at)
@@ -202,7 +202,7 @@ export default defineComponent((place) => {
       gap = 24,
       across = 3;
     theme.done();
-    const drawn = tables.map(({ matrix }) => matrix.drawn()),
+    const drawn = tables.map(({ matrix }) => matrix.drawShape()),
       wide = Math.max(...drawn.map(({ width }) => width)),
       high = Math.max(...drawn.map(({ height }) => height));
     const shapes = drawn.map(({ shape }, i) =>

@@ -1,7 +1,14 @@
 /* One figure of the frame: its title line, its plotly chart, its readout and its saved file. */
 
 import { formatScientific } from "../../shared/runtime/format.js";
-import { truncateTrace, isContinuous, selectFrame, nearest, pageAt, valueAt } from "../../shared/charts/playback.js";
+import {
+  truncateTrace,
+  isContinuous,
+  selectFrame,
+  nearestX,
+  frameIndexAt,
+  valueAt,
+} from "../../shared/charts/playback.js";
 import { element } from "../../shared/runtime/dom.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { reaches, Readout, reachDots, Target, withUnit } from "./draggable_target.js";
@@ -109,7 +116,7 @@ export class Panel {
       look = theme.colour("--ink"),
       { frames } = this.figure;
     if (this.painted?.look === look && this.painted.page === this.page) return this.painted;
-    const { data, layout } = theme.paint(JSON.parse(this.source));
+    const { data, layout } = theme.resolveColours(JSON.parse(this.source));
     const template = theme.template({ zoomable: Boolean(layout.dragmode) });
     // A box at the pointer would hide the curve: a tracked figure speaks in its title line.
     const quiet = this.tracked ? { hovermode: false } : {};
@@ -124,7 +131,7 @@ export class Panel {
   draw(plotly, cursor) {
     if (!this.width) return; // in a closed tab or expander
     // Where there are frames the cursor says which of them is drawn, and nothing of it is cut off.
-    if (this.figure.frames) [this.page, cursor] = [pageAt(this.figure.frames, cursor), null];
+    if (this.figure.frames) [this.page, cursor] = [frameIndexAt(this.figure.frames, cursor), null];
     const before = this.painted,
       { data, layout } = this.paint();
     this.fluid = data.every(isContinuous);
@@ -152,7 +159,8 @@ export class Panel {
      Points and bars, which must not be seen in halves, are drawn again when one more of them is there. */
   show(cursor) {
     if (!this.drawn) return;
-    if (this.figure.frames) return void (this.page === pageAt(this.figure.frames, cursor) || this.frame.soon(this));
+    if (this.figure.frames)
+      return void (this.page === frameIndexAt(this.figure.frames, cursor) || this.frame.soon(this));
     if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.frame.soon(this);
     this.cursor = cursor;
     this.updateTitle();
@@ -229,7 +237,7 @@ export class Panel {
     this.spot = null;
     if (track && data) {
       const line = data[track.trace],
-        at = this.at === null ? (this.shown ?? this.cursor) : nearest(line, this.at, this.cursor ?? Infinity);
+        at = this.at === null ? (this.shown ?? this.cursor) : nearestX(line, this.at, this.cursor ?? Infinity);
       const now = at === null ? null : valueAt(line, at);
       if (now !== null) shown = number(now, track.digits);
       if (now !== null && this.at !== null) {
@@ -265,7 +273,7 @@ export class Panel {
           at === null
             ? null
             : closest(
-                tracks.map(({ trace }) => nearest(data[trace], at, limit)),
+                tracks.map(({ trace }) => nearestX(data[trace], at, limit)),
                 at,
               );
       if (here !== null) this.spot = [here, null];
@@ -502,7 +510,7 @@ function place({ style }, left, top, width, height) {
   Object.assign(style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
 }
 
-const closest = (places, at) => nearest({ x: places, y: places }, at);
+const closest = (places, at) => nearestX({ x: places, y: places }, at);
 const last = ({ x, y }, limit) => x.findLast((v, i) => v <= limit && y[i] !== null) ?? null;
 const text = (title) => (typeof title === "string" ? title : title?.text);
 /** @type {(value: number, digits?: number | "power") => string} */

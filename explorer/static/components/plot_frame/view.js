@@ -36,7 +36,7 @@
 
 import { Poller } from "../../shared/runtime/polling.js";
 import { node, Panel } from "./panel.js";
-import { pageAt, Playback } from "../../shared/charts/playback.js";
+import { frameIndexAt, Playback } from "../../shared/charts/playback.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { element } from "../../shared/runtime/dom.js";
@@ -193,7 +193,7 @@ class Frame {
 
   show() {
     const { says } = this.data.playback ?? {},
-      text = says?.length ? says[pageAt(says, this.cursor)] : "";
+      text = says?.length ? says[frameIndexAt(says, this.cursor)] : "";
     if (this.said.textContent !== text) this.said.textContent = text; // a live region is told what changes only
     for (const panel of this.panels) panel.show(this.cursor);
   }

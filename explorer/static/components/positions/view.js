@@ -10,7 +10,7 @@
  * @property {string} file
  */
 import { linePath, mixColours, scalePosition } from "../../shared/charts/value_scale.js";
-import { setText, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import * as math from "./math.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -237,7 +237,7 @@ export default defineComponent((place) => {
       trained: data.learned.trained,
       after: state.after,
     };
-    setText(heading, math.finding(found.sinusoidal.square, learned, count));
+    setTextIfChanged(heading, math.finding(found.sinusoidal.square, learned, count));
     paint();
   }
 
@@ -268,7 +268,7 @@ export default defineComponent((place) => {
       fill(one.vectors.canvas, has.vectors, data.count, has.span, shades);
       fill(one.square.canvas, has.square, data.count, 1, shades);
       const what = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each place`;
-      setText(one.heads.vectors, has.span === 1 ? what : `${what}, −${has.span} to ${has.span}`);
+      setTextIfChanged(one.heads.vectors, has.span === 1 ? what : `${what}, −${has.span} to ${has.span}`);
       one.vectors.canvas.ariaLabel = `${one.root.ariaLabel}: ${what}, ${data.count} places.`;
       one.square.canvas.ariaLabel = `${one.root.ariaLabel}: cosine of every two of ${data.count} places; neighbours ${math
         .cosineRange(has.square, data.count, 1)
@@ -284,14 +284,14 @@ export default defineComponent((place) => {
     if (!found.sinusoidal) return;
     const { place: at, pair, other } = currentState(),
       { count } = data;
-    setText(dials.place.value, `${at}`);
-    setText(dials.width.value, `${state.width}`);
-    setText(dials.base.value, state.base.toLocaleString("en"));
-    setText(dials.pair.value, `${pair}`);
-    setText(dials.turn_width.value, `${state.turn_width}`);
-    setText(dials.turn_base.value, state.turn_base.toLocaleString("en"));
-    setText(dials.other.value, `${other}`);
-    setText(dials.draw.value, state.draw ? `drawn, ${state.draw}` : "the same");
+    setTextIfChanged(dials.place.value, `${at}`);
+    setTextIfChanged(dials.width.value, `${state.width}`);
+    setTextIfChanged(dials.base.value, state.base.toLocaleString("en"));
+    setTextIfChanged(dials.pair.value, `${pair}`);
+    setTextIfChanged(dials.turn_width.value, `${state.turn_width}`);
+    setTextIfChanged(dials.turn_base.value, state.turn_base.toLocaleString("en"));
+    setTextIfChanged(dials.other.value, `${other}`);
+    setTextIfChanged(dials.draw.value, state.draw ? `drawn, ${state.draw}` : "the same");
     for (const kind of KINDS) {
       const one = columns[kind],
         has = found[kind];
@@ -305,7 +305,7 @@ export default defineComponent((place) => {
       mark(one.square, kind === "rotary" ? other : null, count);
       const values = math.rowOf(has.square, count, at),
         width = one.root.clientWidth;
-      setText(
+      setTextIfChanged(
         one.heads.seen,
         kind === "rotary" ? `score of a query at ${at}, by the key’s place` : `cosine seen from place ${at}`,
       );
@@ -314,13 +314,13 @@ export default defineComponent((place) => {
         (best, value, i) => (value < best[1] ? [i, value] : best),
         [0, Infinity],
       );
-      setText(
+      setTextIfChanged(
         one.told,
         kind === "rotary"
           ? `Query at ${at}, key at ${other}: ${number(values[other])}. Both one place on: ${number(math.score(has.pair, state.turn_base, at + 1, other + 1))}.`
           : `To place ${at ? at - 1 : 1}: ${number(values[at ? at - 1 : 1])}. Lowest: place ${far}, ${number(low)}.`,
       );
-      setText(one.heads.last, one.lastTitle);
+      setTextIfChanged(one.heads.last, one.lastTitle);
       last[kind](one, has, currentState(), width);
     }
   }
@@ -360,7 +360,7 @@ export default defineComponent((place) => {
         null,
       );
       const round = math.wavelength(pair, state.width, state.base);
-      setText(
+      setTextIfChanged(
         one.rest,
         `Pair ${pair}, sin solid, cos dashed: comes round every ${round < 100 ? number(round, 1) : Math.round(round).toLocaleString("en")} places. At ${at}: ${number(wave(0)[at])} and ${number(wave(1)[at])}.`,
       );
@@ -388,7 +388,7 @@ export default defineComponent((place) => {
           : [];
       one.last.root.setAttribute("viewBox", `0 0 ${width} ${ROUND}`);
       one.last.root.replaceChildren(...bars, ...edge);
-      setText(one.rest, `${math.describeUnmoved(has.shifts)} Place ${at} moved by ${number(has.shifts[at])}.`);
+      setTextIfChanged(one.rest, `${math.describeUnmoved(has.shifts)} Place ${at} moved by ${number(has.shifts[at])}.`);
     },
     rotary(one, has, { place: at, pair, other }, width) {
       const j = Math.min(pair, has.width / 2 - 1),
@@ -416,7 +416,7 @@ export default defineComponent((place) => {
         ...arrow(has.pair.query[j], at, "q", "solid"),
         ...arrow(has.pair.key[j], other, "k", "dashed"),
       );
-      setText(
+      setTextIfChanged(
         one.rest,
         `Pair ${j} turns by ${number((by * 180) / Math.PI, by < 0.02 ? 2 : 0)}° a place: between q at ${at} and k at ${other} that makes ${number(((at - other) * by * 180) / Math.PI, 0)}°.`,
       );
@@ -530,7 +530,11 @@ export default defineComponent((place) => {
               weights = arrived;
               arrange();
             },
-            () => setText(columns.learned.told, "The learned vectors did not arrive. Reload the page to try again."),
+            () =>
+              setTextIfChanged(
+                columns.learned.told,
+                "The learned vectors did not arrive. Reload the page to try again.",
+              ),
           );
       }
       arrange();

@@ -30,7 +30,7 @@ import {
   ticksOf,
 } from "./math.js";
 import { svgNode, node } from "../../shared/runtime/dom.js";
-import { measure } from "../../shared/runtime/text_metrics.js";
+import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
 
 const PANELS = [
@@ -207,7 +207,7 @@ export default defineComponent((place) => {
     shapes.push(
       text(title, { x: 0, y: 16, class: "title" }),
       text(of === "weights" && layer === 0 ? "" : words, {
-        x: wide ? Math.max(measure(title, 15, 600) + 14, LEFT) : 0,
+        x: wide ? Math.max(textWidth(title, 15, 600) + 14, LEFT) : 0,
         y: wide ? 16 : 35,
         class: "value",
       }),

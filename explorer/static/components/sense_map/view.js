@@ -23,7 +23,7 @@
  * @property {any[]} at the sentence of each occurrence
  * @property {string} file
  */
-import { setText, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { interpolatePoints, labels, describeSimilarities, middle, nearest, fitPoints } from "./math.js";
@@ -129,20 +129,20 @@ export default defineComponent((place) => {
 
   /** What is written of a layer: its name, the shares of its directions, and the likeness of sentences. */
   function showLayerName() {
-    setText(where, data.names[layer]);
+    setTextIfChanged(where, data.names[layer]);
     slider.setAttribute("aria-valuetext", data.names[layer]);
     const shares = data.shares[layer].map((share) => `${Math.round(100 * share)} %`).join(" and ");
     picture.setAttribute(
       "aria-label",
       `${data.senses.length} sentences with “${data.word}”, ${data.topics[0]} or ${data.topics[1]}, or with ${data.synonyms.join(" or ")}, at ${data.names[layer]}. The two directions show ${shares} of the variance.`,
     );
-    setText(
+    setTextIfChanged(
       words,
       `The two directions show ${shares} of the variance at this layer. Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences.`,
     );
     const here = data.at.indexOf(data.chosen),
       likeness = describeSimilarities(data.cosines[layer] ?? [], data.kin, here);
-    setText(
+    setTextIfChanged(
       head,
       here < 0
         ? "Choose a sentence to look into it."
@@ -152,7 +152,7 @@ export default defineComponent((place) => {
       const at = data.at.indexOf(i),
         value = at < 0 ? null : likeness[at],
         cell = item.querySelector(".likeness");
-      setText(cell, i === data.chosen ? "this one" : value == null ? "" : formatSigned(value));
+      setTextIfChanged(cell, i === data.chosen ? "this one" : value == null ? "" : formatSigned(value));
     });
   }
 
@@ -178,11 +178,11 @@ export default defineComponent((place) => {
       count = data.senses.length;
     if (i < 0) return showLayerName();
     if (i >= count)
-      setText(
+      setTextIfChanged(
         words,
         `Sentence ${data.of[i - count] + 1}: “${data.sentences[data.of[i - count]].words.join(" ")}”. A click looks into it.`,
       );
-    else setText(words, `“${data.said[i]}”: ${data.topics[data.senses[i]]}.`);
+    else setTextIfChanged(words, `“${data.said[i]}”: ${data.topics[data.senses[i]]}.`);
   };
   picture.onpointerleave = () => showLayerName();
   picture.onclick = (event) => {

@@ -6,7 +6,7 @@
    others: { kept, cut (how many; null: not known), p }, entropy: nats, of the tokens that are kept, learned: nats, at
    temperature 1 or null, left: number of tokens that are kept or null, vocabulary }. */
 import { choose, truncate, entropy, sortByLogit, renormalise, softmax } from "./sampling.js";
-import { bits } from "../../shared/charts/surprisal_colour.js";
+import { toBits } from "../../shared/charts/surprisal_colour.js";
 
 export const MOST = 12;
 const FIXED = 2048; // steps of a nat in which `top_surprise` is told
@@ -142,7 +142,7 @@ export const choices = (nats) => {
   return n < 9.95 ? n.toFixed(1) : Math.round(n).toLocaleString("en");
 };
 
-export const twoBits = (nats) => (Math.abs(nats) < 0.005 * Math.LN2 ? 0 : bits(nats)).toFixed(2);
+export const twoBits = (nats) => (Math.abs(nats) < 0.005 * Math.LN2 ? 0 : toBits(nats)).toFixed(2);
 
 /** What the temperature and the cut do at a place, as one sentence about `who`: "it", or a name where there are several. */
 export function finding(

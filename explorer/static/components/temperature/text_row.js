@@ -2,7 +2,7 @@
    contents and colours that differ. view.js handles the interaction. */
 
 import { twoBits } from "./math.js";
-import { tokenLabel, tail } from "../../shared/runtime/visible_text.js";
+import { tokenLabel, shortenToEnd } from "../../shared/runtime/visible_text.js";
 import { formatOdds } from "../../shared/charts/surprisal_colour.js";
 import { distinctNgrams, repetition } from "./sampling.js";
 import { svgNode, node, tint } from "../../shared/runtime/dom.js";
@@ -219,7 +219,7 @@ export class Text {
     if (most < 0) return;
     this.surprised.data = "Most surprised by ";
     this.quoted.textContent = tokenLabel(this.pieceAt(row, most));
-    this.after.data = ` after “${tail(this.prefixOf(row, most), 10)}”: ${formatOdds(worst)} as learned.`;
+    this.after.data = ` after “${shortenToEnd(this.prefixOf(row, most), 10)}”: ${formatOdds(worst)} as learned.`;
   }
 
   pieceAt(row, at) {

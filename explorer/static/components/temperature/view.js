@@ -25,7 +25,7 @@ import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { element, node } from "../../shared/runtime/dom.js";
-import { tail } from "../../shared/runtime/visible_text.js";
+import { shortenToEnd } from "../../shared/runtime/visible_text.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Text, drawing } from "./text_row.js";
@@ -203,7 +203,7 @@ export default defineComponent((place) => {
     drawn = model;
     distribution.show(
       view,
-      tail(context),
+      shortenToEnd(context),
       note || `Point at a ${unit} of a text to see its choice; press it to stay there.`,
       rules,
     );

@@ -18,9 +18,9 @@ import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { Writers, requestKey, mean, rules, settings, status, problemText } from "./event_stream.js";
-import { bits, formatOdds, quotePiece, formatUnits } from "../../shared/charts/surprisal_colour.js";
+import { toBits, formatOdds, quotePiece, formatUnits } from "../../shared/charts/surprisal_colour.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { fit } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { TokenText, drawTokenText, drawLegend } from "../../shared/charts/token_text.js";
 
@@ -60,7 +60,7 @@ class Panel {
       },
       { passive: true },
     );
-    root.addEventListener("pointerover", (event) => this.describe(TokenText.at(event)));
+    root.addEventListener("pointerover", (event) => this.describe(TokenText.tokenOfEvent(event)));
     root.addEventListener("pointerleave", () => this.describe(null));
   }
 
@@ -70,7 +70,7 @@ class Panel {
     this.text.root.ariaLabel = `What ${model.title} writes`;
     if (this.written || this.prompt === model.prompt) return;
     this.prompt = model.prompt;
-    this.text.begin(model.prompt);
+    this.text.startText(model.prompt);
   }
 
   /** Take up a text that has just begun. */
@@ -80,7 +80,7 @@ class Panel {
     this.follows = true;
     this.at = null;
     this.prompt = written.model.prompt;
-    this.text.begin(written.model.prompt, asking.full);
+    this.text.startText(written.model.prompt, asking.full);
   }
 
   /** What has arrived since. It reads nothing of the layout, and writes the scroll once. */
@@ -91,7 +91,7 @@ class Panel {
     const more = written.length > from,
       sentence = problemText(written),
       troubled = sentence !== this.trouble.textContent;
-    if (more) text.append(written.pieces.slice(from), written.surprises.slice(from));
+    if (more) text.appendTokens(written.pieces.slice(from), written.surprises.slice(from));
     this.root.dataset.state = written.state;
     if (troubled) {
       this.trouble.textContent = sentence;
@@ -108,18 +108,18 @@ class Panel {
   describe(at) {
     const { written, unit } = this;
     this.at = at;
-    this.text.mark("pointed", at ?? -1);
+    this.text.markToken("pointed", at ?? -1);
     if (at !== null && written) {
       const surprise = written.surprises[at];
       return set(
         this.note,
-        `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprise)}, ${bits(surprise).toFixed(1)} bits`,
+        `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprise)}, ${toBits(surprise).toFixed(1)} bits`,
       );
     }
     const surprise = written && mean(written.surprises);
     set(
       this.note,
-      surprise === null ? "" : `${bits(surprise).toFixed(2)} bits a ${unit}: how surprised it is by its own text`,
+      surprise === null ? "" : `${toBits(surprise).toFixed(2)} bits a ${unit}: how surprised it is by its own text`,
     );
   }
 }
@@ -284,7 +284,7 @@ function drawing(place, panels, data) {
       svgNode(
         "text",
         { x: edge + 18, y: y + 20, "font-size": 16, "font-weight": 600, fill: get("--ink") },
-        fit(head, width - 2 * edge - 18, 16, 600),
+        shortenToWidth(head, width - 2 * edge - 18, 16, 600),
       ),
     );
     marks.push(...text.marks);

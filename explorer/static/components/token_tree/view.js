@@ -24,7 +24,7 @@ import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import {
-  bits,
+  toBits,
   formatOdds,
   formatProbability,
   quotePiece,
@@ -32,7 +32,7 @@ import {
   formatUnits,
 } from "../../shared/charts/surprisal_colour.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { fit } from "../../shared/runtime/text_metrics.js";
+import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { TokenText, drawTokenText, drawLegend } from "../../shared/charts/token_text.js";
 
@@ -270,28 +270,28 @@ export default defineComponent((place) => {
 
   /* ---- the text: hover shows which step a token is of, a press goes there ---- */
   const point = (at) => {
-    text.mark("pointed", at);
+    text.markToken("pointed", at);
     columns.forEach(({ root }, i) => root.classList.toggle("pointed", i === at));
     describe(at);
   };
-  text.root.addEventListener("pointerover", (event) => point(TokenText.at(event)));
+  text.root.addEventListener("pointerover", (event) => point(TokenText.tokenOfEvent(event)));
   text.root.addEventListener("pointerleave", () => point(null));
   text.root.addEventListener("click", (event) => {
-    const at = TokenText.at(event);
+    const at = TokenText.tokenOfEvent(event);
     if (at !== null) scrollToColumn(at);
   });
   tree.addEventListener("pointerover", (event) => {
     const { at } = placeOf(event.target);
-    text.mark("pointed", at < data.steps.length ? at : null);
+    text.markToken("pointed", at < data.steps.length ? at : null);
   });
-  tree.addEventListener("pointerleave", () => text.mark("pointed", null));
+  tree.addEventListener("pointerleave", () => text.markToken("pointed", null));
 
   function describe(at) {
     const { steps, unit } = data,
       step = steps[at];
     if (step) {
       const { rows: all, taken } = columns[at],
-        learned = `as learned ${formatOdds(step.surprise)}, ${bits(step.surprise).toFixed(1)} bits`;
+        learned = `as learned ${formatOdds(step.surprise)}, ${toBits(step.surprise).toFixed(1)} bits`;
       return set(
         about,
         `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${formatCandidate(all[taken], data.temperature)}.`,
@@ -301,7 +301,7 @@ export default defineComponent((place) => {
     set(
       about,
       steps.length
-        ? `The whole path, ${formatUnits(steps.length, unit)}: ${bits(whole).toFixed(1)} bits as learned, ${formatOdds(whole)}.`
+        ? `The whole path, ${formatUnits(steps.length, unit)}: ${toBits(whole).toFixed(1)} bits as learned, ${formatOdds(whole)}.`
         : "",
     );
   }
@@ -357,14 +357,14 @@ export default defineComponent((place) => {
       now = JSON.stringify([prompt, full, steps.map(({ piece, surprise }) => [piece, surprise])]);
     if (now !== written) {
       written = now;
-      text.begin(prompt, full);
-      text.append(
+      text.startText(prompt, full);
+      text.appendTokens(
         steps.map(({ piece }) => piece),
         steps.map(({ surprise }) => surprise),
       );
       text.root.scrollTop = text.root.scrollHeight;
     }
-    text.mark("most", most_surprising ?? -1);
+    text.markToken("most", most_surprising ?? -1);
   }
 
   return {
@@ -432,7 +432,7 @@ function drawing(place, data) {
     svgNode(
       "text",
       { x: edge, y: 36, "font-size": 18, "font-weight": 600, fill: get("--ink") },
-      fit(head, width - 2 * edge, 18, 600),
+      shortenToWidth(head, width - 2 * edge, 18, 600),
     ),
   );
   const top = 60 + text.height + 44,
@@ -483,7 +483,7 @@ function drawing(place, data) {
         svgNode(
           "text",
           { x: x + 8, y: middle + 2, "font-size": 15, fill: get("--ink") },
-          fit(pieceLabel(row.piece, row.id), wide - 62, 15),
+          shortenToWidth(pieceLabel(row.piece, row.id), wide - 62, 15),
         ),
       );
       const number = { x: x + wide - 8, y: middle + 2, "font-size": 14, "text-anchor": "end", fill: get("--soft") };

@@ -27,7 +27,7 @@ import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, svgNode, node } from "../../shared/runtime/dom.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { measure } from "../../shared/runtime/text_metrics.js";
+import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const ROW = 30; // px of a line of the list
@@ -421,7 +421,7 @@ function asDrawing(place, data, tokens, letters, vocabulary) {
     y = 72;
   const marks = [];
   for (const piece of pieces(tokens, letters, data.tokens)) {
-    const wide = Math.max(measure(showSpaces(piece.text), 16), measure(String(piece.id ?? ""), 13)) + 16;
+    const wide = Math.max(textWidth(showSpaces(piece.text), 16), textWidth(String(piece.id ?? ""), 13)) + 16;
     if (x + wide > width - edge) [x, y] = [edge, y + high];
     const amount = piece.lost || piece.part || piece.id === data.unknown ? 0 : strength(piece.end - piece.start) / 100;
     if (!piece.lost) {

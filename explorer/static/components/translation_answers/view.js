@@ -12,7 +12,7 @@
  * @property {string} label accessible name
  */
 import { place as placed, describeToken, table } from "./math.js";
-import { setText, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { Theme } from "../../shared/runtime/theme.js";
@@ -69,7 +69,7 @@ export default defineComponent((place) => {
     at = here;
     for (const token of rows.querySelectorAll("[data-row]"))
       token.classList.toggle("lit", Number(token.dataset.row) === at?.row && Number(token.dataset.at) === at?.at);
-    setText(words, describeToken(data.rows, at) || "Point at a token, or use the arrow keys.");
+    setTextIfChanged(words, describeToken(data.rows, at) || "Point at a token, or use the arrow keys.");
   }
 
   function line({ title, colour, detail, tokens, sure, right, note }, row) {
@@ -183,7 +183,7 @@ export default defineComponent((place) => {
       kept = false;
       rows.replaceChildren(...data.head.map(lead), ...data.rows.map(line));
       rows.ariaLabel = data.label;
-      setText(caption, data.caption);
+      setTextIfChanged(caption, data.caption);
       point(null);
       saveMenu(place, {
         svg: picture,

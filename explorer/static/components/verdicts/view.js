@@ -16,7 +16,7 @@ import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { measure } from "../../shared/runtime/text_metrics.js";
+import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const NEAR = 0.015; // seeds closer than this would hide each other
@@ -205,7 +205,7 @@ function picture(data, place) {
   ];
   const bottom = top + data.rows.length * step;
   const notes = [data.caption, data.token_note].filter(Boolean).join(" ");
-  const wide = Math.max(980, left + measure(notes, 14) + 24, measure(sentence, 18) + 44);
+  const wide = Math.max(980, left + textWidth(notes, 14) + 24, textWidth(sentence, 18) + 44);
   done();
   return svgFile(wide, bottom + 44, page, ...head, ...marks, text(notes, left, bottom + 22, 14, soft));
 }

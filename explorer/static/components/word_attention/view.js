@@ -10,7 +10,7 @@
  * @property {number} word index of the word that is shown first
  * @property {string} file
  */
-import { setText, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
 import { Matrix } from "../../shared/charts/editable_matrix/view.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -60,7 +60,7 @@ export default defineComponent((place) => {
   };
   vectors.onpick = (row, column) => {
     if (row < 0) return paint.numbers();
-    setText(
+    setTextIfChanged(
       numbers,
       `Number ${column + 1} at ${data.names[row]}: ${formatSigned(data.vectors[row][at.word][column], 3)}`,
     );
@@ -75,7 +75,7 @@ export default defineComponent((place) => {
       from = query < 0 ? at.word : query,
       best = shares[from].indexOf(Math.max(...shares[from]));
     const to = query < 0 ? best : key;
-    setText(
+    setTextIfChanged(
       words,
       `“${data.words[from]}” (word ${from + 1}) gives “${data.words[to]}” (word ${to + 1}) ${formatSigned(shares[from][to])} of its attention${to === best ? ", the most of all" : ""}. A row sums to 1.`,
     );
@@ -92,12 +92,15 @@ export default defineComponent((place) => {
     describe(-1, -1);
     const rows = data.vectors.map((layer) => layer[at.word]);
     vectors.show({ rows: data.names, columns: rows[0].map((_, i) => (i % 8 ? "" : String(i + 1))), values: rows });
-    setText(whose, `“${data.words[at.word]}” (word ${at.word + 1}): its ${rows[0].length} numbers at every layer.`);
+    setTextIfChanged(
+      whose,
+      `“${data.words[at.word]}” (word ${at.word + 1}): its ${rows[0].length} numbers at every layer.`,
+    );
     paint.numbers();
   }
   paint.numbers = () => {
     const vector = data.vectors.at(-1)[at.word];
-    setText(numbers, `At the end: [${vector.map((value) => formatSigned(value)).join(", ")}]`);
+    setTextIfChanged(numbers, `At the end: [${vector.map((value) => formatSigned(value)).join(", ")}]`);
   };
 
   function table() {

@@ -3,7 +3,7 @@
 const MANY = 1000; // times; a wider span of positive numbers is drawn by its powers of ten
 
 /** The ends of an axis that holds all these numbers, and where a number lies on it, 0 to 1. */
-export function axis(numbers, low = null, high = null) {
+export function makeAxis(numbers, low = null, high = null) {
   const known = numbers.filter(Number.isFinite),
     positive = known.length > 0 && known.every((n) => n > 0);
   const least = Math.min(...known, low ?? Infinity),
@@ -11,10 +11,15 @@ export function axis(numbers, low = null, high = null) {
   if (positive && low === null && high === null && most / least >= MANY) {
     const from = Math.floor(Math.log10(least)),
       to = Math.ceil(Math.log10(most));
-    return { low: 10 ** from, high: 10 ** to, powers: true, at: (n) => (Math.log10(n) - from) / (to - from || 1) };
+    return {
+      low: 10 ** from,
+      high: 10 ** to,
+      powers: true,
+      positionOf: (n) => (Math.log10(n) - from) / (to - from || 1),
+    };
   }
   const [from, to] = least < most ? [low ?? Math.min(least, least > 0 ? 0 : least), most] : [least - 0.5, most + 0.5];
-  return { low: from, high: to, powers: false, at: (n) => (n - from) / (to - from) };
+  return { low: from, high: to, powers: false, positionOf: (n) => (n - from) / (to - from) };
 }
 
 /** Return the row of each dot, 0 for the lowest, so that dots of this size (px) do not overlap. */
@@ -36,18 +41,18 @@ export function stackDots(places, size) {
 const MOST = 21; // columns
 
 /** How many columns the guesses of a scale need: one for each step if these are few; and the column of a guess. */
-export function columns({ low, high, step }) {
+export function histogramColumns({ low, high, step }) {
   const steps = Math.round((high - low) / step) + 1;
-  if (steps <= MOST) return { count: steps, of: (n) => Math.round((n - low) / step) };
+  if (steps <= MOST) return { count: steps, columnOf: (n) => Math.round((n - low) / step) };
   const count = MOST - 1;
-  return { count, of: (n) => Math.min(count - 1, Math.floor(((n - low) / (high - low)) * count)) };
+  return { count, columnOf: (n) => Math.min(count - 1, Math.floor(((n - low) / (high - low)) * count)) };
 }
 
 /** How many guesses fall into each column; what lies outside of the scale is none. */
 export function countBins(numbers, scale) {
-  const { count, of } = columns(scale),
+  const { count, columnOf } = histogramColumns(scale),
     counts = new Array(count).fill(0);
-  for (const n of numbers) if (n >= scale.low && n <= scale.high) counts[of(n)] += 1;
+  for (const n of numbers) if (n >= scale.low && n <= scale.high) counts[columnOf(n)] += 1;
   return counts;
 }
 

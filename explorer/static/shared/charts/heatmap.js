@@ -44,13 +44,14 @@ export function cellEdges(count, pixels) {
   return Int32Array.from({ length: count + 1 }, (_, i) => Math.round((i * pixels) / count));
 }
 
-const pictures = new Map(); // one serves all tiles of a size
+const imageBuffers = new Map(); // one serves all tiles of a size
 
-function pictureFor(width, height) {
+function imageBufferFor(width, height) {
   const size = `${width} ${height}`;
-  if (!pictures.has(size) && pictures.size > 3) pictures.delete(pictures.keys().next().value);
-  if (!pictures.has(size)) pictures.set(size, { image: new ImageData(width, height), line: new Int32Array(width) });
-  return pictures.get(size);
+  if (!imageBuffers.has(size) && imageBuffers.size > 3) imageBuffers.delete(imageBuffers.keys().next().value);
+  if (!imageBuffers.has(size))
+    imageBuffers.set(size, { image: new ImageData(width, height), line: new Int32Array(width) });
+  return imageBuffers.get(size);
 }
 
 /**
@@ -60,18 +61,18 @@ function pictureFor(width, height) {
 export function paintHead(canvas, view, layer, head, { shades, scale, gap = 0 }) {
   const { width, height } = canvas,
     context = canvas.getContext("2d");
-  const { image, line } = pictureFor(width, height),
+  const { image, line } = imageBufferFor(width, height),
     pixels = new Uint32Array(image.data.buffer);
   const across = cellEdges(view.keys, width),
     down = cellEdges(view.queries, height);
-  const at = (query) => Math.min(down[query], height - 1); // its first row of pixels
+  const firstPixelRow = (query) => Math.min(down[query], height - 1); // its first row of pixels
   pixels.fill(0);
   for (let query = 0; query < view.queries; query++) {
     const row = view.row(layer, head, query),
       reach = view.reach(query),
       times = SHADES / fullColourWeight(view, layer, head, query, scale);
-    const top = at(query);
-    if (!query || at(query - 1) !== top) line.fill(-1);
+    const top = firstPixelRow(query);
+    if (!query || firstPixelRow(query - 1) !== top) line.fill(-1);
     for (let key = 0; key < reach; key++) {
       if (view.hidden[key]) continue;
       const shade = (view.data[row + key] * times + 0.5) | 0;
@@ -79,7 +80,7 @@ export function paintHead(canvas, view, layer, head, { shades, scale, gap = 0 })
         right = Math.max(left + 1, across[key + 1] - gap);
       for (let x = left; x < right; x++) if (shade > line[x]) line[x] = shade;
     }
-    if (query + 1 < view.queries && at(query + 1) === top) continue; // the next one shares these pixels
+    if (query + 1 < view.queries && firstPixelRow(query + 1) === top) continue; // the next one shares these pixels
     const start = top * width,
       bottom = Math.max(top + 1, down[query + 1] - gap);
     for (let x = 0; x < width; x++) if (line[x] >= 0) pixels[start + x] = shades[line[x]];
@@ -95,7 +96,7 @@ export function tileSide(count, room) {
 }
 
 /** One head as a picture in a file: its very cells, one pixel each times `grown`. */
-export function pictureOf(view, layer, head, look, grown) {
+export function headDataUrl(view, layer, head, look, grown) {
   const canvas = document.createElement("canvas");
   canvas.width = view.keys * grown;
   canvas.height = view.queries * grown;

@@ -2,38 +2,38 @@
 
    answer = { verdict, opinion, why, right: [names of choices], value: number | null, over: "seeds", scale: { low, high, unit } | null,
               rows: [{ title, values: [numbers], labels: [words] }], runs: [keys] }
-   question = { text, choices: [{ name, text }], scale }; said = the user's prediction, or null */
+   question = { text, choices: [{ name, text }], scale }; prediction = what the user predicted, or null */
 import { icon, svgNode, node } from "../runtime/dom.js";
-import { axis, formatNumber, stackDots } from "./dot_strip_math.js";
+import { makeAxis, formatNumber, stackDots } from "./dot_strip_math.js";
 
 const WIDTH = 420,
   DOT = 11,
   ROW = 34; // px
 
 /** Draw an answer with its words; `listed` is false in a class, whose histogram already lists the choices. */
-export function drawAnswer(question, answer, said, listed = true) {
+export function drawAnswer(question, answer, prediction, listed = true) {
   const root = node("div", { class: "answer" });
   root.append(node("p", { class: "verdict", role: "status" }, answer.verdict));
-  if (listed && question.choices.length) root.append(choices(question, answer, said));
-  root.append(strips(answer, question.scale ? said : null));
+  if (listed && question.choices.length) root.append(listChoices(question, answer, prediction));
+  root.append(drawStrips(answer, question.scale ? prediction : null));
   if (answer.opinion) root.append(node("p", { class: "opinion" }, icon("report"), node("span", {}, answer.opinion)));
   root.append(node("p", { class: "why" }, node("b", {}, "Why: "), answer.why));
-  root.append(node("p", { class: "lineage-caption" }, source(answer.runs)));
+  root.append(node("p", { class: "lineage-caption" }, describeSource(answer.runs)));
   return root;
 }
 
 /** Where the numbers come from. */
-function source(runs) {
+function describeSource(runs) {
   if (!runs.length) return "Computed now, by this page’s own arithmetic.";
   return `Measured now, from ${runs.length === 1 ? "the run" : "the runs"} ${runs.join(", ")}.`;
 }
 
 /** List the choices and mark the measured and the predicted one in words. */
-function choices(question, answer, said) {
+function listChoices(question, answer, prediction) {
   const list = node("ul", { class: "choices" });
   for (const { name, text } of question.choices) {
     const right = answer.right.includes(name),
-      own = said === name;
+      own = prediction === name;
     const mark = right ? icon("check_circle") : icon(own ? "radio_button_checked" : "radio_button_unchecked");
     const words = [right && "measured", own && "your prediction"].filter(Boolean).join(", ");
     list.append(
@@ -44,7 +44,7 @@ function choices(question, answer, said) {
 }
 
 /** Draw a line for each subject with a dot for each seed; labels are counted. */
-function strips(answer, said) {
+function drawStrips(answer, prediction) {
   const root = node("div", { class: "strips" });
   const labelled = answer.rows.filter((row) => row.labels.length),
     drawn = answer.rows.filter((row) => row.values.length);
@@ -58,9 +58,9 @@ function strips(answer, said) {
   }
   if (!drawn.length) return root;
   const scale = answer.scale,
-    guess = typeof said === "number" ? [said] : [];
-  const line = axis([...drawn.flatMap((row) => row.values), ...guess], scale?.low ?? null, scale?.high ?? null);
-  drawn.forEach((row, i) => root.append(strip(row, line, i ? null : said, answer, drawn.length > 1))); // the question is about the first
+    guess = typeof prediction === "number" ? [prediction] : [];
+  const line = makeAxis([...drawn.flatMap((row) => row.values), ...guess], scale?.low ?? null, scale?.high ?? null);
+  drawn.forEach((row, i) => root.append(drawStrip(row, line, i ? null : prediction, answer, drawn.length > 1))); // the question is about the first
   const unit = scale?.unit ? ` ${scale.unit}` : "";
   root.append(
     node(
@@ -73,8 +73,8 @@ function strips(answer, said) {
   return root;
 }
 
-function strip(row, line, said, answer, titled) {
-  const places = row.values.map((value) => 10 + (WIDTH - 20) * line.at(value));
+function drawStrip(row, line, prediction, answer, titled) {
+  const places = row.values.map((value) => 10 + (WIDTH - 20) * line.positionOf(value));
   const up = stackDots(places, DOT),
     tall = ROW + DOT * Math.max(0, Math.max(...up) - 1);
   const picture = svgNode("svg", {
@@ -84,8 +84,8 @@ function strip(row, line, said, answer, titled) {
     "aria-label": describeRow(row, answer),
   });
   picture.append(svgNode("line", { x1: 0, x2: WIDTH, y1: tall - 6, y2: tall - 6, class: "ground" }));
-  if (typeof said === "number") {
-    const at = 10 + (WIDTH - 20) * line.at(said);
+  if (typeof prediction === "number") {
+    const at = 10 + (WIDTH - 20) * line.positionOf(prediction);
     const left = at > WIDTH - 60;
     picture.append(svgNode("path", { d: `M${at} ${tall - 2}V4`, class: "said" }));
     picture.append(

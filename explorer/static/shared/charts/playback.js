@@ -6,7 +6,7 @@ import { element, icon } from "../runtime/dom.js";
 export const PACES = [4, 8, 16, 30];
 
 /* Return the cursor `seconds` later, when a whole run takes `pace` seconds: never past what is trained. */
-export function advance(cursor, seconds, pace, { end, available, live }) {
+export function advanceCursor(cursor, seconds, pace, { end, available, live }) {
   const next = Math.min(cursor + (seconds / pace) * end, Math.max(cursor, available));
   return { cursor: next, done: !live && next >= available };
 }
@@ -46,7 +46,7 @@ export function truncateTrace(trace, cursor) {
     const next = i + 1;
     if (!line || next >= x.length || inside === x[next] <= cursor || y[i] === null || y[next] === null) continue;
     if (x[i] !== cursor && x[next] !== cursor)
-      kept.push([cursor, interpolate([x[i], y[i]], [x[next], y[next]], cursor), -1]);
+      kept.push([cursor, interpolateY([x[i], y[i]], [x[next], y[next]], cursor), -1]);
   }
   const result = { ...trace, x: kept.map((point) => point[0]), y: kept.map((point) => point[1]) };
   for (const key of ["text", "hovertext", "customdata"]) {
@@ -56,7 +56,7 @@ export function truncateTrace(trace, cursor) {
 }
 
 /* Of frames, the one at the cursor; `null` is the end. */
-export function pageAt(frames, cursor) {
+export function frameIndexAt(frames, cursor) {
   return Math.max(0, Math.min(frames.length - 1, Math.floor((cursor ?? Infinity) + 1e-6)));
 }
 
@@ -75,13 +75,13 @@ export function valueAt({ x, y }, at) {
   for (let i = 0; i < x.length; i++) {
     if (x[i] === at) return y[i] ?? null;
     if (i && x[i - 1] < at && at < x[i] && y[i] !== null && y[i - 1] !== null)
-      return interpolate([x[i - 1], y[i - 1]], [x[i], y[i]], at);
+      return interpolateY([x[i - 1], y[i - 1]], [x[i], y[i]], at);
   }
   return null;
 }
 
 /* The point of the line nearest to x, among those up to `limit`. */
-export function nearest({ x, y }, at, limit = Infinity) {
+export function nearestX({ x, y }, at, limit = Infinity) {
   let best = null;
   x.forEach((v, i) => {
     if (v <= limit && y[i] !== null && (best === null || Math.abs(v - at) < Math.abs(best - at))) best = v;
@@ -89,7 +89,7 @@ export function nearest({ x, y }, at, limit = Infinity) {
   return best;
 }
 
-function interpolate([x0, y0], [x1, y1], x) {
+function interpolateY([x0, y0], [x1, y1], x) {
   return y0 + ((x - x0) / (x1 - x0)) * (y1 - y0);
 }
 
@@ -103,28 +103,28 @@ export class Playback {
   #pace = 8;
   #timer = 0;
 
-  /* `moved(cursor)` draws everything at the cursor; `settled(cursor)` hears where a hand let it go. */
+  /* `onMove(cursor)` draws everything at the cursor; `onRelease(cursor)` receives where the user released the slider. */
   /**
-   * @param {(cursor: number) => void} moved
-   * @param {(cursor: number) => void} settled
+   * @param {(cursor: number) => void} onMove
+   * @param {(cursor: number) => void} onRelease
    */
-  constructor(moved, settled = () => {}) {
-    this.moved = moved;
-    this.settled = settled;
+  constructor(onMove, onRelease = () => {}) {
+    this.onMove = onMove;
+    this.onRelease = onRelease;
     this.root.role = "group";
     this.root.ariaLabel = "Playback";
-    this.play = button("play_arrow", "Play", () => this.toggle());
-    this.back = button("skip_previous", "Step back", () => this.step(-1));
-    this.next = button("skip_next", "Step", () => this.step(1));
+    this.play = makeButton("play_arrow", "Play", () => this.togglePlaying());
+    this.back = makeButton("skip_previous", "Step back", () => this.moveBySteps(-1));
+    this.next = makeButton("skip_next", "Step", () => this.moveBySteps(1));
     this.scrubber = element("input", "slider frame-scrubber");
     this.scrubber.type = "range";
     this.scrubber.min = 0;
     this.scrubber.oninput = () =>
-      this.go(Math.min(Math.round(this.scrubber.value / this.#step) * this.#step, this.data.available));
-    this.scrubber.onchange = () => this.settled(this.state.cursor);
+      this.moveTo(Math.min(Math.round(this.scrubber.value / this.#stepSize) * this.#stepSize, this.data.available));
+    this.scrubber.onchange = () => this.onRelease(this.state.cursor);
     // While it plays the slider moves in fractions; a key must move it by whole steps.
     this.scrubber.onkeydown = () => {
-      if (this.state.playing) this.go(Math.floor(this.state.cursor));
+      if (this.state.playing) this.moveTo(Math.floor(this.state.cursor));
     };
     this.position = element("span", "frame-position");
     this.say = element("span", "frame-say");
@@ -141,7 +141,7 @@ export class Playback {
     this.root.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   }
 
-  get #step() {
+  get #stepSize() {
     return this.data.step ?? 1;
   }
 
@@ -152,37 +152,37 @@ export class Playback {
     this.scrubber.max = data.end;
     this.scrubber.ariaLabel = `${data.unit} shown`;
     this.render();
-    this.#run();
+    this.#animate();
   }
 
-  toggle() {
+  togglePlaying() {
     const { cursor, playing } = this.state;
     const over = cursor >= this.data.available && !this.data.live;
-    this.go(!playing && over ? 0 : cursor, !playing);
+    this.moveTo(!playing && over ? 0 : cursor, !playing);
   }
 
-  step(by) {
-    this.go(stepCursor(this.state.cursor, by, this.data));
-    this.settled(this.state.cursor);
+  moveBySteps(by) {
+    this.moveTo(stepCursor(this.state.cursor, by, this.data));
+    this.onRelease(this.state.cursor);
   }
 
-  go(cursor, playing = false) {
+  moveTo(cursor, playing = false) {
     this.state = { cursor, playing, following: false };
     this.render();
-    this.moved(cursor);
-    this.#run();
+    this.onMove(cursor);
+    this.#animate();
   }
 
-  #run() {
+  #animate() {
     if (!this.state.playing || this.#timer) return;
     let last = performance.now(),
       drawn = 0,
       cost = 0;
-    const tick = (now) => {
+    const drawNextFrame = (now) => {
       this.#timer = 0;
       if (!this.state.playing) return;
       // A hidden tab gets no frames: it goes on where it was, instead of leaping.
-      const { cursor, done } = advance(
+      const { cursor, done } = advanceCursor(
         this.state.cursor,
         Math.min(Math.max(now - last, 0), 100) / 1000,
         this.#pace,
@@ -194,14 +194,14 @@ export class Playback {
       this.state = { cursor, playing: !done, following: false };
       if (done || !(same || (cost > SLOW && now - drawn < 30))) {
         const start = performance.now();
-        this.moved(cursor);
+        this.onMove(cursor);
         cost = 0.7 * cost + 0.3 * (performance.now() - start);
         drawn = now;
       }
       this.render();
-      if (!done) this.#timer = requestAnimationFrame(tick);
+      if (!done) this.#timer = requestAnimationFrame(drawNextFrame);
     };
-    this.#timer = requestAnimationFrame(tick);
+    this.#timer = requestAnimationFrame(drawNextFrame);
   }
 
   render() {
@@ -210,18 +210,18 @@ export class Playback {
     const at = Math.floor(cursor + 1e-6),
       longest = Math.max(0, ...(stops ?? []).map(({ length }) => length));
     const text = longest ? stops[at] : `${unit} ${at} of ${end}`;
-    set(this.position, text);
+    setTextIfChanged(this.position, text);
     this.position.style.minWidth = `${longest || `${unit} ${end} of ${end}`.length}ch`; // wide enough for all: nothing moves
-    set(this.play.firstChild, playing ? "pause" : "play_arrow");
-    set(this.play.lastChild, playing ? "Pause" : "Play");
+    setTextIfChanged(this.play.firstChild, playing ? "pause" : "play_arrow");
+    setTextIfChanged(this.play.lastChild, playing ? "Pause" : "Play");
     this.back.disabled = cursor <= 0;
     this.next.disabled = cursor >= available;
-    this.scrubber.step = playing ? "any" : this.#step;
+    this.scrubber.step = playing ? "any" : this.#stepSize;
     this.scrubber.value = cursor;
     this.scrubber.setAttribute("aria-valuetext", text);
     this.scrubber.style.setProperty("--at", cursor / end);
     this.scrubber.style.setProperty("--ready", available / end);
-    set(this.say, say ? `${say},` : "");
+    setTextIfChanged(this.say, say ? `${say},` : "");
   }
 
   /* The cursor for the figures: null when everything there is can be drawn as it is. */
@@ -235,7 +235,7 @@ export class Playback {
   }
 }
 
-function button(name, word, act) {
+function makeButton(name, word, act) {
   const node = element("button", "lineage-button");
   node.type = "button";
   node.append(icon(name), element("span", "", word));
@@ -243,6 +243,6 @@ function button(name, word, act) {
   return node;
 }
 
-function set(node, text) {
+function setTextIfChanged(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

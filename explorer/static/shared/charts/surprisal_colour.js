@@ -7,29 +7,29 @@ export const FULL = 8 * Math.LN2; // by default the colour is full at 8 bits, on
 const STRONGEST = 85; // percent of the colour, so that ink on it can be read
 const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-export const bits = (nats) => nats / Math.LN2;
+export const toBits = (nats) => nats / Math.LN2;
 export const formatCount = (value) => value.toLocaleString("en");
 export const formatUnits = (n, unit) => `${formatCount(n)} ${unit}${n === 1 ? "" : "s"}`;
 
 /** Return the strength of a token's background in percent, linear in its surprisal up to the strongest. */
-export const colourStrength = (surprise, full) =>
-  Math.round(10 * STRONGEST * Math.min(1, Math.max(0, surprise) / (full || FULL))) / 10;
+export const colourStrength = (surprisal, full) =>
+  Math.round(10 * STRONGEST * Math.min(1, Math.max(0, surprisal) / (full || FULL))) / 10;
 
 /** "1 in 812": the odds of something of this surprisal. Above one in two odds say little, so it is the probability. */
-export function formatOdds(surprise) {
-  if (surprise === Infinity) return "never";
-  if (surprise < Math.LN2) return formatProbability(Math.exp(-surprise));
-  const times = Math.exp(surprise);
-  if (times < 9.95) return oneIn(times.toFixed(1));
-  if (times < 999_500) return oneIn(formatCount(Number(times.toPrecision(3))));
-  const exponent = Math.floor(surprise / Math.LN10),
-    first = Math.exp(surprise - exponent * Math.LN10).toFixed(1);
+export function formatOdds(surprisal) {
+  if (surprisal === Infinity) return "never";
+  if (surprisal < Math.LN2) return formatProbability(Math.exp(-surprisal));
+  const times = Math.exp(surprisal);
+  if (times < 9.95) return formatOneIn(times.toFixed(1));
+  if (times < 999_500) return formatOneIn(formatCount(Number(times.toPrecision(3))));
+  const exponent = Math.floor(surprisal / Math.LN10),
+    first = Math.exp(surprisal - exponent * Math.LN10).toFixed(1);
   const [factor, power] = first === "10.0" ? ["1.0", exponent + 1] : [first, exponent]; // 9.97 is written 10.0
-  return oneIn(`${factor} × 10${[...String(power)].map((digit) => RAISED[digit]).join("")}`);
+  return formatOneIn(`${factor} × 10${[...String(power)].map((digit) => RAISED[digit]).join("")}`);
 }
 
 /* Numbers that belong together stay on one line. */
-const oneIn = (times) => `1 in ${times}`.replaceAll(" ", "\u00a0");
+const formatOneIn = (times) => `1 in ${times}`.replaceAll(" ", "\u00a0");
 
 /** Two digits, and never 0 or 1 for what is not. */
 export function formatProbability(p) {

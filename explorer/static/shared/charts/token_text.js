@@ -11,29 +11,30 @@ export class TokenText {
 
   constructor(label) {
     this.root = node("div", { class: "token-text", role: "region", tabindex: 0, dir: "auto", "aria-label": label });
-    this.begin("");
+    this.startText("");
   }
 
   /** `full`: the surprisal in nats from which on the colour is the strongest. */
-  begin(prompt, full) {
+  startText(prompt, full) {
     this.full = full;
     this.#spans = [];
     this.#line = node("div", { class: "line" });
     this.#open = true;
     this.root.replaceChildren(this.#line);
-    if (prompt) this.#put(prompt, (part) => node("span", { class: part.ends ? "given ends" : "given" }, part.text));
+    if (prompt)
+      this.#appendPiece(prompt, (part) => node("span", { class: part.ends ? "given ends" : "given" }, part.text));
   }
 
   get length() {
     return this.#spans.length;
   }
 
-  append(pieces, surprises) {
+  appendTokens(pieces, surprises) {
     pieces.forEach((piece, i) => {
       const own = [],
         at = this.#spans.length,
         amount = `${colourStrength(surprises[i], this.full)}%`;
-      this.#put(piece, (part) => {
+      this.#appendPiece(piece, (part) => {
         const span = node(
           "span",
           { class: `token${part.ends ? " ends" : ""}${piece === "" ? " silent" : ""}`, "data-at": at },
@@ -47,7 +48,7 @@ export class TokenText {
     });
   }
 
-  #put(piece, make) {
+  #appendPiece(piece, make) {
     for (const part of splitLines(piece)) {
       if (!this.#open) {
         this.#line = node("div", { class: "line" });
@@ -60,13 +61,13 @@ export class TokenText {
   }
 
   /** Give one token a class, and take it from the one that had it. */
-  mark(name, at) {
+  markToken(name, at) {
     for (const span of this.root.querySelectorAll(`.${name}`)) span.classList.remove(name);
     for (const span of this.#spans[at] ?? []) span.classList.add(name);
   }
 
   /** Which token an event came from; null: none. */
-  static at(event) {
+  static tokenOfEvent(event) {
     const span = event.target.closest?.("[data-at]");
     return span ? Number(span.dataset.at) : null;
   }
@@ -91,7 +92,7 @@ export function drawTokenText({ prompt, pieces, surprises, framed = undefined, f
     most = Math.max(1, Math.floor(width / LETTER));
   let column = 0,
     line = 0;
-  const put = (piece, fill, look) => {
+  const placePiece = (piece, fill, look) => {
     for (const part of splitLines(piece)) {
       const letters = [...(part.ends && fill !== null ? `${part.text}↵` : part.text)];
       for (let from = 0; from < letters.length;) {
@@ -118,7 +119,9 @@ export function drawTokenText({ prompt, pieces, surprises, framed = undefined, f
       if (part.ends) [column, line] = [0, line + 1];
     }
   };
-  if (prompt) put(prompt, null, { ink: "--soft" });
-  pieces.forEach((piece, i) => put(piece, colourStrength(surprises[i], full), { ink: "--ink", frame: i === framed }));
+  if (prompt) placePiece(prompt, null, { ink: "--soft" });
+  pieces.forEach((piece, i) =>
+    placePiece(piece, colourStrength(surprises[i], full), { ink: "--ink", frame: i === framed }),
+  );
   return { height: LINE * (line + 1), marks };
 }

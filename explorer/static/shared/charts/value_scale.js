@@ -26,9 +26,9 @@ export function spanOf(values) {
 export function linePath(values, width, height, span) {
   const cell = width / values.length,
     edge = 2;
-  const point = (value, i) =>
+  const pointText = (value, i) =>
     `${((i + 0.5) * cell).toFixed(1)} ${(edge + (1 - scalePosition(value, span)) * (height - 2 * edge)).toFixed(1)}`;
-  return `M${Array.from(values, point).join("L")}`;
+  return `M${Array.from(values, pointText).join("L")}`;
 }
 
 /** Return which columns are labelled: all, or as many as fit, always the first and the last. */
@@ -51,8 +51,8 @@ export function moveCell({ row, time }, key, rows, times) {
     End: [0, Infinity],
   }[key];
   if (!by) return null;
-  const within = (value, count) => Math.max(0, Math.min(count - 1, value));
-  return { row: within(row + by[0], rows), time: within(time + by[1], times) };
+  const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+  return { row: clamp(row + by[0], rows), time: clamp(time + by[1], times) };
 }
 
 export const formatNumber = (value) => value.toFixed(2).replace("-", "−");

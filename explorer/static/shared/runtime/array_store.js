@@ -4,7 +4,7 @@
 const KINDS = { F32: Float32Array, I32: Int32Array, U16: Uint16Array, U8: Uint8Array };
 const KEPT = 24; // addresses whose arrays are held in memory
 const AGAIN = [200, 1000, 3000]; // ms until it is requested again
-const known = new Map();
+const requests = new Map();
 
 /** {name: {shape, data}} from the bytes of a file; `data` is a view of the buffer. */
 export function unpackArrays(buffer) {
@@ -28,14 +28,14 @@ export function unpackArrays(buffer) {
 
 /** Return the arrays at an address, fetched once for all components. */
 export function loadArrays(address) {
-  let found = known.get(address);
-  known.delete(address); // the most recently used address is dropped last
+  let found = requests.get(address);
+  requests.delete(address); // the most recently used address is dropped last
   found ??= fetchArrays(address).catch((error) => {
-    known.delete(address); // so that the next request tries again
+    requests.delete(address); // so that the next request tries again
     throw error;
   });
-  known.set(address, found);
-  if (known.size > KEPT) known.delete(known.keys().next().value);
+  requests.set(address, found);
+  if (requests.size > KEPT) requests.delete(requests.keys().next().value);
   return found;
 }
 

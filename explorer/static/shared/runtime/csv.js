@@ -1,10 +1,10 @@
 /* Write a table as CSV. */
 
 export function toCsv(columns, rows) {
-  return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\n") + "\n";
+  return [columns, ...rows].map((row) => row.map(formatCell).join(",")).join("\n") + "\n";
 }
 
-function cell(value) {
+function formatCell(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   let text = String(value);
   // A spreadsheet would run such a text as a formula.

@@ -23,7 +23,7 @@ export function tint(element, colour) {
 }
 
 /** Set the text of an element; an unchanged text causes no layout. */
-export function setText(place, words) {
+export function setTextIfChanged(place, words) {
   if (place.textContent === words) return;
   if (place.firstChild?.nodeType === 3 && !place.firstChild.nextSibling) place.firstChild.data = words;
   else place.textContent = words;

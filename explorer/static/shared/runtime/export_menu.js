@@ -35,23 +35,23 @@ export function saveMenu(container, source) {
   const trouble = element("div", "lineage-save-trouble");
   trouble.role = "status";
 
-  const items = () => [...list.querySelectorAll("button:not([hidden])")];
-  const outside = (event) => {
-    if (!menu.root.contains(event.target)) open(false);
+  const visibleItems = () => [...list.querySelectorAll("button:not([hidden])")];
+  const closeIfOutside = (event) => {
+    if (!menu.root.contains(event.target)) setOpen(false);
   };
-  function open(yes) {
+  function setOpen(yes) {
     for (const item of list.querySelectorAll("button")) item.hidden = !menu.source[FORMATS[item.value].of];
     list.hidden = !yes;
     button.ariaExpanded = String(yes);
     trouble.textContent = "";
-    document[yes ? "addEventListener" : "removeEventListener"]("pointerdown", outside);
-    if (yes) items()[0]?.focus();
+    document[yes ? "addEventListener" : "removeEventListener"]("pointerdown", closeIfOutside);
+    if (yes) visibleItems()[0]?.focus();
   }
-  async function save(format) {
+  async function saveFile(format) {
     const { of, make } = FORMATS[format];
     try {
       download(`${menu.source.file || "figure"}.${format.toLowerCase()}`, await make(await menu.source[of]()));
-      open(false);
+      setOpen(false);
       button.focus();
     } catch {
       trouble.textContent = "This browser could not write the file.";
@@ -62,22 +62,22 @@ export function saveMenu(container, source) {
     item.type = "button";
     item.role = "menuitem";
     item.value = item.textContent = item.ariaLabel = format;
-    item.onclick = () => save(format);
+    item.onclick = () => saveFile(format);
     list.append(item);
   }
-  button.onclick = () => open(list.hidden);
+  button.onclick = () => setOpen(list.hidden);
   menu.root.onkeydown = (event) => {
-    const all = items(),
+    const all = visibleItems(),
       at = all.indexOf(document.activeElement);
     const to = { ArrowDown: at + 1, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, End: -1 }[event.key];
     if (event.key === "Escape" && !list.hidden) {
-      open(false);
+      setOpen(false);
       button.focus();
     } else if (event.key === "Tab") {
-      if (!list.hidden) open(false);
+      if (!list.hidden) setOpen(false);
       return;
     } else if (to !== undefined) {
-      if (list.hidden) open(true);
+      if (list.hidden) setOpen(true);
       else all.at(to % all.length).focus();
       event.preventDefault();
     } else return;

@@ -1,15 +1,15 @@
 /* Poll the server for new data while something trains, without running the page.
 
-   new Poller(arrived, over).follow({address, seconds}) sends one request after that many seconds. `arrived(answer)` shows the answer and
-   calls `follow` to go on; `over()` is called when nothing trains any more (the answer is null). A failed request is repeated. */
+   new Poller(onAnswer, onEnd).follow({address, seconds}) sends one request after that many seconds. `onAnswer(answer)` shows the answer and
+   calls `follow` to go on; `onEnd()` is called when nothing trains any more (the answer is null). A failed request is repeated. */
 
 export class Poller {
   #current = null; // the object that is followed; a new object replaces it, even with the same address
   #timer = 0;
 
-  constructor(arrived, over) {
-    this.arrived = arrived;
-    this.over = over;
+  constructor(onAnswer, onEnd) {
+    this.onAnswer = onAnswer;
+    this.onEnd = onEnd;
   }
 
   follow(live) {
@@ -21,8 +21,8 @@ export class Poller {
         .then((found) => (found.ok ? found.json() : undefined))
         .catch(() => undefined);
       if (this.#current !== live) return;
-      if (answer === null) this.over();
-      if (answer) this.arrived(answer);
+      if (answer === null) this.onEnd();
+      if (answer) this.onAnswer(answer);
       else this.follow(live);
     }, 1000 * live.seconds);
   }

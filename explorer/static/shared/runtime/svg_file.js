@@ -7,12 +7,12 @@ export function resolveColours(place) {
   const probe = place.appendChild(node("span", { hidden: "" }));
   const seen = {};
   const style = getComputedStyle(probe);
-  const resolve = (name) => {
+  const resolveColour = (name) => {
     probe.style.color = `var(${name})`;
     return style.color;
   };
-  for (const name of ["--ink", "--soft", "--rule", "--page", "--panel"]) seen[name] = resolve(name);
-  return { get: (name) => (seen[name] ??= resolve(name)), done: () => probe.remove() };
+  for (const name of ["--ink", "--soft", "--rule", "--page", "--panel"]) seen[name] = resolveColour(name);
+  return { get: (name) => (seen[name] ??= resolveColour(name)), done: () => probe.remove() };
 }
 
 /** Return a drawing as the text of an SVG file. */

@@ -2,18 +2,18 @@
 
 export const FONT = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif';
 
-const pen = document.createElement("canvas").getContext("2d");
+const canvasContext = document.createElement("canvas").getContext("2d");
 
 /** Return the width of a label in px. */
-export function measure(text, size, weight = 400) {
-  pen.font = `${weight} ${size}px ${FONT}`;
-  return pen.measureText(text).width;
+export function textWidth(text, size, weight = 400) {
+  canvasContext.font = `${weight} ${size}px ${FONT}`;
+  return canvasContext.measureText(text).width;
 }
 
 /** Shorten a label until it fits into `width` px. */
-export function fit(text, width, size, weight = 400) {
-  if (measure(text, size, weight) <= width) return text;
+export function shortenToWidth(text, width, size, weight = 400) {
+  if (textWidth(text, size, weight) <= width) return text;
   let kept = text;
-  while (kept.length > 1 && measure(`${kept}…`, size, weight) > width) kept = kept.slice(0, -1);
+  while (kept.length > 1 && textWidth(`${kept}…`, size, weight) > width) kept = kept.slice(0, -1);
   return `${kept}…`;
 }

@@ -8,15 +8,15 @@ export class Theme {
   #probe = document.createElement("i");
   #known = new Map();
 
-  /* `changed` is called whenever the colours of `place` change. */
-  constructor(place, changed) {
+  /* `onChange` is called whenever the colours of `place` change. */
+  constructor(place, onChange) {
     this.#probe.className = "frame-probe"; // its transition event reports every change of colour, whoever caused it
     this.#probe.ariaHidden = "true";
     place.append(this.#probe);
     this.#probe.addEventListener("transitionend", (event) => {
       if (event.propertyName !== "color") return;
       this.#known.clear();
-      changed();
+      onChange();
     });
   }
 
@@ -34,19 +34,19 @@ export class Theme {
   };
 
   /* Return a copy of the value with every colour name replaced and plotly.py's packed arrays unpacked. */
-  paint = (value) => {
+  resolveColours = (value) => {
     if (typeof value === "string")
       return value.includes("var(--") ? value.replace(NAMED, (_, name, alpha) => this.colour(name, alpha)) : value;
-    if (Array.isArray(value)) return value.map(this.paint);
+    if (Array.isArray(value)) return value.map(this.resolveColours);
     if (!value || typeof value !== "object") return value;
     if (typeof value.bdata === "string") return unpackArray(value);
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.paint(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, this.resolveColours(inner)]));
   };
 
   template({ zoomable = false } = {}) {
     const [ink, soft, rule, page] = ["--ink", "--soft", "--rule", "--page"].map((name) => this.colour(name));
-    const scale = (name) => STOPS.map((stop, i) => [stop, this.colour(`--${name}-${i}`)]);
-    const amount = scale("amount"),
+    const colourScale = (name) => STOPS.map((stop, i) => [stop, this.colour(`--${name}-${i}`)]);
+    const amount = colourScale("amount"),
       tick = { size: 14, color: soft };
     const axis = {
       zeroline: false,
@@ -85,7 +85,7 @@ export class Theme {
         colorscale: {
           sequential: amount,
           sequentialminus: amount.map(([stop], i) => [stop, amount[6 - i][1]]),
-          diverging: scale("sign"),
+          diverging: colourScale("sign"),
         },
       },
       data: { heatmap: [{ showscale: false, hoverongaps: false, xgap: 2, ygap: 2, colorscale: amount }] },

@@ -9,7 +9,7 @@ export const showSpaces = (text) => text.replace(/[ \n\t]/g, (char) => SPACES[ch
 export const tokenLabel = (text) => showSpaces(text) || "∅";
 
 /** Return the end of a text for display between quotation marks. */
-export function tail(text, most = 16) {
+export function shortenToEnd(text, most = 16) {
   const letters = Array.from(text);
   let end = letters.slice(-most).join("");
   if (letters.length > most) end = `…${end.replace(/^\S{0,5}\s+(?=\S)/, "")}`;

@@ -9,7 +9,7 @@ m.onedit(row, column, value)   a number was typed (Enter, leaving the cell) or s
 m.ondraft(row, column, value)  it is being typed: what is in the cell now
 m.onpick(row, column, kept)    hovered or focused (kept false), clicked or Enter (kept true: not where numbers are edited);
                                row -1: nothing any more
-m.svg(), m.csv(), m.drawn()    for saveMenu; drawn() is {shape, width, height}, to be in a larger picture
+m.svg(), m.csv(), m.drawShape()    for saveMenu; drawShape() is {shape, width, height}, to be in a larger picture
 
 null is a masked cell: no tile. One tab stop; arrow keys move (with Ctrl while editing), Enter goes down. The component's
 style.css imports editable_matrix/style.css.
@@ -28,7 +28,7 @@ import {
 import { toCsv } from "../../runtime/csv.js";
 import { svgNode, node } from "../../runtime/dom.js";
 import { resolveColours, svgFile } from "../../runtime/svg_file.js";
-import { fit, measure } from "../../runtime/text_metrics.js";
+import { shortenToWidth, textWidth } from "../../runtime/text_metrics.js";
 
 const CELL = 34,
   WIDE = 58,
@@ -41,10 +41,10 @@ export class Matrix {
   ondraft = () => {};
   /** @type {(...args: any[]) => void} */
   onpick = () => {};
-  #given = null;
+  #data = null;
   #shape = "";
   #cells = []; // rows of { box, field, text }
-  #at = [0, 0]; // the tab stop
+  #tabStop = [0, 0]; // the tab stop
 
   constructor(place, { label, scale = "amount", digits = 2, editable = false, low = -100, high = 100 }) {
     this.label = label;
@@ -63,14 +63,17 @@ export class Matrix {
       this.trouble,
     );
     place.append(this.root);
-    this.table.addEventListener("pointermove", (event) => event.pointerType !== "touch" && this.#point(event, false));
+    this.table.addEventListener(
+      "pointermove",
+      (event) => event.pointerType !== "touch" && this.#pickCell(event, false),
+    );
     this.table.addEventListener("pointerleave", () => this.onpick(-1, -1, false));
-    this.table.addEventListener("click", (event) => this.#point(event, !editable));
-    this.table.addEventListener("keydown", (event) => this.#key(event));
-    this.table.addEventListener("focusin", (event) => this.#focused(event));
-    this.table.addEventListener("focusout", (event) => this.#left(event));
-    this.table.addEventListener("input", (event) => this.#drafted(event));
-    this.watch = new ResizeObserver(() => this.#fit());
+    this.table.addEventListener("click", (event) => this.#pickCell(event, !editable));
+    this.table.addEventListener("keydown", (event) => this.#onKeyDown(event));
+    this.table.addEventListener("focusin", (event) => this.#onFocusIn(event));
+    this.table.addEventListener("focusout", (event) => this.#onFocusOut(event));
+    this.table.addEventListener("input", (event) => this.#onInput(event));
+    this.watch = new ResizeObserver(() => this.#updateNumberVisibility());
     this.watch.observe(this.root);
   }
 
@@ -79,41 +82,43 @@ export class Matrix {
   }
 
   show(given) {
-    this.#given = { held: null, marked: [], ...given };
-    const { rows, columns } = this.#given,
+    this.#data = { held: null, marked: [], ...given };
+    const { rows, columns } = this.#data,
       shape = `${rows.length} ${columns.length}`;
-    if (shape !== this.#shape) this.#build(rows.length, columns.length);
+    if (shape !== this.#shape) this.#buildTable(rows.length, columns.length);
     this.#shape = shape;
-    this.#fill();
+    this.#fillCells();
   }
 
   /* ---- drawing ---- */
 
-  #build(rows, columns) {
+  #buildTable(rows, columns) {
     const mine = this.table.contains(document.activeElement);
-    this.#at = [Math.min(this.#at[0], rows - 1), Math.min(this.#at[1], columns - 1)];
-    this.#cells = Array.from({ length: rows }, (_, r) => Array.from({ length: columns }, (_, c) => this.#cell(r, c)));
+    this.#tabStop = [Math.min(this.#tabStop[0], rows - 1), Math.min(this.#tabStop[1], columns - 1)];
+    this.#cells = Array.from({ length: rows }, (_, r) =>
+      Array.from({ length: columns }, (_, c) => this.#makeCell(r, c)),
+    );
     this.heads = Array.from({ length: columns }, () => node("th", { scope: "col" }));
     this.names = Array.from({ length: rows }, () => node("th", { scope: "row" }));
     this.table.replaceChildren(
       node("thead", {}, node("tr", {}, node("td", { class: "corner" }), ...this.heads)),
       node("tbody", {}, ...this.#cells.map((row, r) => node("tr", {}, this.names[r], ...row.map(({ box }) => box)))),
     );
-    if (mine) this.#focus(this.#at, false);
+    if (mine) this.#focusCell(this.#tabStop, false);
   }
-  #cell(r, c) {
+  #makeCell(r, c) {
     if (!this.editable) return { box: node("td", { "data-r": r, "data-c": c }) };
     const field = node("input", { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false" });
     return { box: node("td", { "data-r": r, "data-c": c }, field), field };
   }
 
-  #fill() {
-    const { rows, columns, values, held, marked } = this.#given;
-    const most = this.#given.most ?? colourLimit(values, this.scale),
+  #fillCells() {
+    const { rows, columns, values, held, marked } = this.#data;
+    const most = this.#data.most ?? colourLimit(values, this.scale),
       ringed = new Set(marked.map(String)),
       chosen = held ? String(held) : "";
-    this.heads.forEach((head, c) => put(head, columns[c]));
-    this.names.forEach((head, r) => put(head, rows[r]));
+    this.heads.forEach((head, c) => setTextIfChanged(head, columns[c]));
+    this.names.forEach((head, r) => setTextIfChanged(head, rows[r]));
     this.#cells.forEach((row, r) =>
       row.forEach((cell, c) => {
         const value = values[r][c],
@@ -124,27 +129,27 @@ export class Matrix {
         cell.box.className = [value === null && "masked", where === chosen && "held", ringed.has(where) && "marked"]
           .filter(Boolean)
           .join(" ");
-        paint(cell, at, this.scale);
+        paintTile(cell, at, this.scale);
         if (cell.text !== text) {
           cell.text = text;
-          if (!cell.field) put(cell.box, text);
+          if (!cell.field) setTextIfChanged(cell.box, text);
         }
         if (cell.field) {
           cell.field.ariaLabel = `${this.label}: ${name}`;
           if (document.activeElement !== cell.field || !cell.draft)
-            cell.field.value = document.activeElement === cell.field ? precise(value) : text;
+            cell.field.value = document.activeElement === cell.field ? formatPrecise(value) : text;
         } else cell.box.ariaLabel = `${name}: ${value === null ? "masked" : text}`;
         if (cell.field) cell.field.hidden = value === null;
-        const here = r === this.#at[0] && c === this.#at[1] ? "0" : "-1",
+        const here = r === this.#tabStop[0] && c === this.#tabStop[1] ? "0" : "-1",
           place = cell.field ?? cell.box;
         if (place.getAttribute("tabindex") !== here) place.setAttribute("tabindex", here);
       }),
     );
-    this.#fit();
+    this.#updateNumberVisibility();
   }
 
   /** Show the numbers in the tiles where they fit; elsewhere pointing at a tile shows its number. */
-  #fit() {
+  #updateNumberVisibility() {
     const cell = this.#cells[0]?.[0]?.box;
     if (!cell || this.editable || !cell.offsetWidth) return;
     this.table.classList.toggle(
@@ -158,137 +163,140 @@ export class Matrix {
 
   /* ---- pointing, moving, typing ---- */
 
-  #where(event) {
+  #cellOfEvent(event) {
     const box = event.target.closest?.("td[data-r]");
     return box ? [Number(box.dataset.r), Number(box.dataset.c)] : null;
   }
-  #point(event, kept) {
-    const at = this.#where(event);
+  #pickCell(event, kept) {
+    const at = this.#cellOfEvent(event);
     if (!at) return;
-    if (kept) this.#focus(at);
+    if (kept) this.#focusCell(at);
     this.onpick(...at, kept);
   }
   /** @param {number[]} at
    * @param {boolean} pick */
-  #focus([r, c], pick = true) {
+  #focusCell([r, c], pick = true) {
     const { field, box } = this.#cells[r][c];
     this.quiet = !pick;
     (field ?? box).focus({ preventScroll: false });
     this.quiet = false;
   }
-  #focused(event) {
-    const at = this.#where(event);
+  #onFocusIn(event) {
+    const at = this.#cellOfEvent(event);
     if (!at) return;
-    const [before, now] = [this.#at, at].map(([r, c]) => this.#cells[r][c]);
+    const [before, now] = [this.#tabStop, at].map(([r, c]) => this.#cells[r][c]);
     (before.field ?? before.box).tabIndex = -1;
     (now.field ?? now.box).tabIndex = 0;
-    this.#at = at;
+    this.#tabStop = at;
     if (now.field) {
-      now.field.value = precise(this.#given.values[at[0]][at[1]]);
+      now.field.value = formatPrecise(this.#data.values[at[0]][at[1]]);
       now.field.select();
     }
     if (!this.quiet) this.onpick(...at, false);
   }
-  #left(event) {
-    const at = this.#where(event);
+  #onFocusOut(event) {
+    const at = this.#cellOfEvent(event);
     if (!at) return;
     if (this.editable) {
-      this.#commit(at);
+      this.#commitEdit(at);
       const [r, c] = at,
         cell = this.#cells[r][c];
       cell.field.value = cell.text;
     }
     if (!this.table.contains(event.relatedTarget)) this.onpick(-1, -1, false);
   }
-  #key(event) {
-    const at = this.#where(event);
+  #onKeyDown(event) {
+    const at = this.#cellOfEvent(event);
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (!at || event.altKey || event.metaKey) return;
-    const { rows, columns } = this.#given,
+    const { rows, columns } = this.#data,
       size = [rows.length, columns.length];
     if (!this.editable) {
       if (event.key === "Enter" || event.key === " ") this.onpick(...at, true);
       else {
         const to = nextCell(event.key, at, size[0], size[1]);
         if (!to) return;
-        this.#focus(to);
+        this.#focusCell(to);
       }
     } else if (event.key === "Enter") {
-      this.#commit(at);
-      this.#focus(nextCell(event.shiftKey ? "ArrowUp" : "ArrowDown", at, size[0], size[1]));
-      this.#reselect();
+      this.#commitEdit(at);
+      this.#focusCell(nextCell(event.shiftKey ? "ArrowUp" : "ArrowDown", at, size[0], size[1]));
+      this.#selectFieldText();
     } else if (event.key === "Escape") {
       this.#cells[at[0]][at[1]].draft = false;
-      this.ondraft(...at, this.#given.values[at[0]][at[1]]);
-      this.#reselect();
+      this.ondraft(...at, this.#data.values[at[0]][at[1]]);
+      this.#selectFieldText();
     } else if (event.ctrlKey && nextCell(event.key, at, size[0], size[1]))
-      this.#focus(nextCell(event.key, at, size[0], size[1]));
+      this.#focusCell(nextCell(event.key, at, size[0], size[1]));
     else if (event.key === "ArrowUp" || event.key === "ArrowDown")
-      this.#step(at, (event.key === "ArrowUp" ? 1 : -1) * (event.shiftKey ? 1 : 0.1));
+      this.#stepCell(at, (event.key === "ArrowUp" ? 1 : -1) * (event.shiftKey ? 1 : 0.1));
     else return;
     event.preventDefault();
   }
-  #reselect() {
-    const [r, c] = this.#at,
+  #selectFieldText() {
+    const [r, c] = this.#tabStop,
       { field } = this.#cells[r][c];
-    field.value = precise(this.#given.values[r][c]);
+    field.value = formatPrecise(this.#data.values[r][c]);
     field.select();
   }
   /** @param {number[]} at
    * @param {number} by */
-  #step([r, c], by) {
+  #stepCell([r, c], by) {
     const cell = this.#cells[r][c],
-      now = (cell.draft ? parseNumber(cell.field.value) : null) ?? this.#given.values[r][c];
+      now = (cell.draft ? parseNumber(cell.field.value) : null) ?? this.#data.values[r][c];
     const value = stepValue(now, by);
     if (value < this.low || value > this.high) return;
     cell.draft = false;
     this.onedit(r, c, value);
-    this.#reselect();
+    this.#selectFieldText();
   }
-  #drafted(event) {
-    const at = this.#where(event);
+  #onInput(event) {
+    const at = this.#cellOfEvent(event);
     if (!at) return;
     const [r, c] = at,
       value = parseNumber(this.#cells[r][c].field.value);
     this.#cells[r][c].draft = true;
-    put(this.trouble, "");
+    setTextIfChanged(this.trouble, "");
     if (value !== null && value >= this.low && value <= this.high) this.ondraft(r, c, value);
   }
   /** @param {number[]} at */
-  #commit([r, c]) {
+  #commitEdit([r, c]) {
     const cell = this.#cells[r][c],
       text = cell.field.value,
       value = parseNumber(text),
-      old = this.#given.values[r][c];
+      old = this.#data.values[r][c];
     if (!cell.draft) return;
     cell.draft = false;
     if (value === null || value < this.low || value > this.high) {
       this.ondraft(r, c, old);
       const span = `${formatNumber(this.low, 0)} to ${formatNumber(this.high, 0)}`;
-      put(this.trouble, `“${text.slice(0, 20)}” is no number from ${span}; ${formatNumber(old, this.digits)} stays.`);
+      setTextIfChanged(
+        this.trouble,
+        `“${text.slice(0, 20)}” is no number from ${span}; ${formatNumber(old, this.digits)} stays.`,
+      );
     } else this.onedit(r, c, value);
   }
 
   /* ---- saving ---- */
 
   csv() {
-    const { rows, columns, values } = this.#given;
+    const { rows, columns, values } = this.#data;
     return toCsv(
       [this.label, ...columns],
       rows.map((name, r) => [name, ...values[r]]),
     );
   }
-  drawn() {
-    const { rows, columns, values, held, marked } = this.#given,
+  drawShape() {
+    const { rows, columns, values, held, marked } = this.#data,
       theme = resolveColours(this.root),
       texts = this.#cells.flat().map(({ text }) => text);
-    const most = this.#given.most ?? colourLimit(values, this.scale),
+    const most = this.#data.most ?? colourLimit(values, this.scale),
       cell = numbersFit(texts, CELL) ? CELL : WIDE,
       ink = theme.get("--ink"),
       soft = theme.get("--soft");
-    const side = Math.min(HEAD, Math.max(24, ...rows.map((name) => measure(name, 14)))) + 10,
+    const side = Math.min(HEAD, Math.max(24, ...rows.map((name) => textWidth(name, 14)))) + 10,
       shape = svgNode("g", {});
-    const setText = (text, x, y, fill, anchor = "middle", weight = 400) =>
+    const appendText = (text, x, y, fill, anchor = "middle", weight = 400) =>
       shape.append(
         svgNode(
           "text",
@@ -296,11 +304,11 @@ export class Matrix {
           text,
         ),
       );
-    setText(this.label, 0, 10, ink, "start", 600);
-    columns.forEach((name, c) => setText(fit(name, cell - 4, 14), side + cell * (c + 0.5), 34, soft));
+    appendText(this.label, 0, 10, ink, "start", 600);
+    columns.forEach((name, c) => appendText(shortenToWidth(name, cell - 4, 14), side + cell * (c + 0.5), 34, soft));
     rows.forEach((name, r) => {
       const y = 46 + CELL * r;
-      setText(fit(name, side - 10, 14), side - 8, y + CELL / 2, soft, "end");
+      appendText(shortenToWidth(name, side - 10, 14), side - 8, y + CELL / 2, soft, "end");
       values[r].forEach((value, c) => {
         if (value === null) return;
         const { box } = this.#cells[r][c],
@@ -321,18 +329,18 @@ export class Matrix {
             "stroke-width": ring,
           }),
         );
-        setText(formatNumber(value, this.digits), x + cell / 2, y + CELL / 2, style.color);
+        appendText(formatNumber(value, this.digits), x + cell / 2, y + CELL / 2, style.color);
       });
     });
     theme.done();
     return {
       shape,
-      width: Math.max(side + cell * columns.length, measure(this.label, 14, 600)),
+      width: Math.max(side + cell * columns.length, textWidth(this.label, 14, 600)),
       height: 46 + CELL * rows.length,
     };
   }
   svg() {
-    const { shape, width, height } = this.drawn(),
+    const { shape, width, height } = this.drawShape(),
       theme = resolveColours(this.root),
       page = theme.get("--page");
     theme.done();
@@ -341,14 +349,14 @@ export class Matrix {
   }
 }
 
-const precise = (value) => (value === null ? "" : String(Number(value.toFixed(4))).replace("-", "−"));
+const formatPrecise = (value) => (value === null ? "" : String(Number(value.toFixed(4))).replace("-", "−"));
 
-function put(place, words) {
+function setTextIfChanged(place, words) {
   if (place.textContent !== words) place.textContent = words;
 }
 
 /** A tile in its colour, by the names of shared/base.css: it follows the theme without being drawn again. */
-function paint(cell, at, scale) {
+function paintTile(cell, at, scale) {
   const key = at === null ? "" : `${scale} ${at.toFixed(2)}`;
   if (cell.painted === key) return;
   cell.painted = key;
