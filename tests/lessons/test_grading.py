@@ -18,6 +18,7 @@ from explorer.lessons.grading import (
 from explorer.lessons.lesson import Step
 from explorer.lessons.parse import read_lesson
 from tests.lessons.test_parse import GOOD, written
+from tests.words import assert_states
 
 
 @pytest.fixture
@@ -59,9 +60,7 @@ def test_a_word_is_what_most_seeds_say(steps: tuple[Step, ...]) -> None:
     assert (found.right, found.agrees, found.value) == (("sustain",), True, None)
     assert found.why == "It says sustain in 2 of 3."
     assert found.runs == ("negation-single-bag_of_words",)
-    assert describe_result(steps[0], found, "collapse") == (
-        "Measured: “It sustains”, by 2 of 3 seeds. You said “It collapses” instead."
-    )
+    assert_states(describe_result(steps[0], found, "collapse"), "“It sustains” … 2 of 3 seeds … “It collapses”")
     assert describe_result(steps[0], found, "sustain").endswith("So you said “It sustains”.")
     assert describe_result(steps[0], found, None).endswith("You did not guess.")
     assert describe_unexpected_answer(steps[0], found) == ""
@@ -72,7 +71,7 @@ def test_a_word_is_what_most_seeds_say(steps: tuple[Step, ...]) -> None:
 def test_a_number_is_the_median_and_a_guess_stands_beside_it(steps: tuple[Step, ...]) -> None:
     found = grade_step(steps[1], lambda name, given: [1.0] if "rnn" in str(given["run"]) else [0.0])
     assert (found.value, found.agrees, found.why) == (1.0, True, "The first has 1, the other 0.")
-    assert describe_result(steps[1], found, 1) == "Measured: 1 seed. You said 1 seed, and that is it."
+    assert_states(describe_result(steps[1], found, 1), "1 seed … 1 seed")
     assert describe_result(steps[1], found, 5.0).endswith("You said 5 seeds, 4 seeds too much.")
     far = grade_step(steps[1], lambda name, given: [2.0, 7.0, 8.0])
     assert far.value == 7 and describe_measurement(steps[1], far).startswith("Measured: 7 seeds (2 to 8 over 3")

@@ -14,6 +14,7 @@ from explorer.labs.block.findings import (
 from explorer.labs.block.formulas import NormExample, block_formula, norm_example_text, norm_placement_text
 from explorer.labs.block.state import BlockState
 from explorer.ui.state.url_codec import read, write
+from tests.words import assert_mentions, assert_states
 
 
 def contribution(part: str, stream: int, much: int, half: str = "") -> Contribution:
@@ -22,9 +23,9 @@ def contribution(part: str, stream: int, much: int, half: str = "") -> Contribut
 
 def test_the_part_that_adds_most_is_named() -> None:
     parts = [contribution("attention", 2, 1), contribution("feedforward", 2, 6)]
-    assert largest_contribution_finding(parts, 2, 4, "run a, seed 7") == (
-        "In block 2 of 4, the feedforward layer adds most to the stream: 3.00 times its length, more than was there "
-        "(run a, seed 7)."
+    assert_states(
+        largest_contribution_finding(parts, 2, 4, "run a, seed 7"),
+        "block 2 of 4 … feedforward … most … 3.00 times … more … run a, seed 7",
     )
     words = "In the only block, the attention adds most to the stream: 0.50 times its length, less than was there (b)."
     assert largest_contribution_finding(parts[:1], 1, 1, "b") == words
@@ -37,11 +38,11 @@ def test_parts_norms_and_parameters_are_described_with_their_numbers() -> None:
     words = contributions_text([contribution("attention", 2, 1), contribution("feedforward", 2, 6)])
     told = "The attention adds 0.50 times the length of what it is added to and the feedforward layer 3.00 times. At"
     assert words.startswith(told)
-    assert "2.00 long, what came was 1.00, the sum is 2.00, in the mean over 3 tokens" in words
+    assert_mentions(words, "2.00 … 1.00 … sum … 2.00 … mean … 3 tokens")
     assert norm_text(np.array([4.0, 9.0]), np.ones(2), False).endswith("is 4.00 to 9.00; after it, 1.00 to 1.00.")
     assert "gain" in norm_text(np.array([4.0]), np.array([1.5]), True)
     words = parameter_share_text({"feedforward layers": 60, "attention": 30}, 100)
-    assert words == "Where the model’s 100 parameters stand: 60 % in the feedforward layers and 30 % in the attention."
+    assert_states(words, "100 parameters … 60 % … feedforward … 30 % … attention")
 
 
 def test_the_formula_depends_on_the_model() -> None:

@@ -30,6 +30,7 @@ from explorer.run_store.store import Card, Metric, StoredRun
 from explorer.training.config import branch_from, default_config, key, with_settings
 from explorer.training.record import Curves
 from explorer.ui.training.run_view import RunView
+from tests.words import assert_mentions, assert_states
 
 STATE = Comparison()
 
@@ -60,19 +61,19 @@ A, B, C = make_run("A", 10, 100, 1), make_run("B", 20, 10, 1, seed=10), make_run
 
 def test_the_three_axes_may_have_three_winners() -> None:
     found = target_finding(STATE, [A, B, C], 0.95)
-    assert found == "First at 0.950: A by step (9 steps), B by tokens read (180 tokens) and C by seconds (2.7 s)."
+    assert_states(found, "0.950 … A … 9 steps … B … tokens … 180 tokens … C … seconds … 2.7 s")
 
 
 def test_one_run_may_be_first_on_all_axes() -> None:
     fast = make_run("D", 8, 10, 0.1, seed=30)
     found = target_finding(STATE, [A, fast], 0.95)
-    assert found == "D is at 0.950 first, whatever one counts: after 7 steps, 72 tokens and 0.7 s."
+    assert_states(found, "D … 0.950 first … 7 steps, 72 tokens … 0.7 s")
     assert target_finding(STATE, [fast], 0.95).startswith("D is at 0.950 after 7 steps,")
 
 
 def test_no_run_is_first_if_none_reaches_the_target() -> None:
     low = make_run("low", end=0.9)
-    assert target_finding(STATE, [low], 0.95) == "No run's mean is ever at 0.950. Drag the target to where they are."
+    assert_states(target_finding(STATE, [low], 0.95), "No … mean … 0.950")
     assert target_finding(STATE, [], 0.95).startswith("No run's mean is ever")
 
 
@@ -108,11 +109,10 @@ def test_a_position_is_formatted_with_its_unit(value: float | None, axis: str, t
 
 
 def test_what_a_step_costs_explains_the_axes() -> None:
-    assert step_cost_finding([A, B, C]) == (
-        "A step of A takes 1000.00 ms, one of C 100.00 ms: 10.0 times as long. "
-        "Their steps read from 10 to 100 tokens a seed."
+    assert_states(
+        step_cost_finding([A, B, C]), "A … 1000.00 ms … C … 100.00 ms … 10.0 times … from 10 to 100 tokens … seed"
     )
-    assert step_cost_finding([A, C]).endswith("Every step reads about 100 tokens a seed, so steps and tokens agree.")
+    assert_mentions(step_cost_finding([A, C]), "Every step … 100 tokens … seed … steps and tokens agree")
     assert step_cost_finding([A]) == ""
 
 
@@ -136,8 +136,9 @@ def test_final_values_are_compared_in_pairs_where_seeds_and_data_are_the_same() 
 
 def test_a_difference_is_described_with_its_interval_and_whether_it_is_noise() -> None:
     assert describe_difference(MeanDifference(-0.1, -0.15, -0.05, 8, True), True) == "−0.100 (−0.150 to −0.050)"
-    assert describe_difference(MeanDifference(0.01, -0.02, 0.04, 8, True), True) == (
-        "+0.010 (−0.020 to +0.040), within the noise of the seeds"
+    assert_states(
+        describe_difference(MeanDifference(0.01, -0.02, 0.04, 8, True), True),
+        "+0.010 (−0.020 to +0.040) … within … noise",
     )
     assert describe_difference(MeanDifference(0.0, 0.0, 0.0, 8, True), True).startswith(
         "0.000 (0.000 to 0.000), within"

@@ -11,6 +11,7 @@ from explorer.labs.generation.findings import (
     statistics_caption,
 )
 from explorer.labs.generation.state import GenerationState
+from tests.words import assert_mentions, assert_states
 
 
 def make_texts(corpus: list[float] | None = None, repeats: float = 0.5, held_out: bool = True) -> MeasuredTexts:
@@ -24,19 +25,13 @@ def make_texts(corpus: list[float] | None = None, repeats: float = 0.5, held_out
 
 def test_the_findings_compare_generated_texts_with_the_corpus() -> None:
     found = [("n-gram", make_texts([0.86, 0.0, -2.1], 0.88)), ("RNN", make_texts([0.25, 0.0, -0.1]))]
-    assert (
-        repetition_finding(found)
-        == "At temperature 0, 88 % of what the n-gram writes and 50 % of the RNN stood there before."
-    )
-    assert corpus_finding(found) == (
-        "As varied as what people wrote is the n-gram at about 1.1 and the RNN at about 0.1; as surprising to itself "
-        "as their text, the n-gram at about 1.5 and the RNN at no temperature."
-    )
+    assert_states(repetition_finding(found), "temperature 0, 88 % … n-gram … 50 % … RNN")
+    assert_states(corpus_finding(found), "varied … n-gram … 1.1 … RNN … 0.1 … n-gram … 1.5 … RNN at no temperature")
 
 
 def test_without_a_corpus_there_is_no_comparison() -> None:
     alone = [("RNN", make_texts())]
-    assert repetition_finding(alone) == "At temperature 0, 50 % of what the RNN writes stood there before."
+    assert_states(repetition_finding(alone), "temperature 0, 50 % … RNN")
     assert corpus_finding(alone) == ""
     assert "Dashed" not in statistics_caption(alone, GenerationState())
 
@@ -46,7 +41,7 @@ def test_the_caption_says_which_text_the_dashed_line_is_for_each_model() -> None
     assert "what people wrote, held-out text, in eight pieces" in statistics_caption([ours], GenerationState())
     assert "what people wrote, the text it learned from, in" in statistics_caption([theirs], GenerationState())
     both = statistics_caption([ours, theirs], GenerationState())
-    assert "held-out text (RNN) and the text it learned from (GRU)" in both
+    assert_mentions(both, "held-out text (RNN) … learned from (GRU)")
 
 
 def test_sampling_settings_are_named() -> None:

@@ -20,6 +20,7 @@ from explorer.labs.memory.findings import (
 )
 from explorer.tasks.recall import evaluation_lengths
 from explorer.training.record import Curves
+from tests.words import assert_mentions, assert_states
 
 LENGTHS = evaluation_lengths(50)
 
@@ -45,10 +46,7 @@ def test_variants_are_grouped_by_initialization() -> None:
     found_text = describe_variants(
         [VARIANTS[name] for name in ("rnn-usual", "lstm-chrono", "gru-chrono", "transformer-none")]
     )
-    assert (
-        found_text
-        == "the RNN with the usual start, the LSTM and the GRU with open gates and the Transformer without positions"
-    )
+    assert_states(found_text, "RNN … LSTM … GRU … gates … Transformer without positions")
 
 
 def test_the_finding_counts_seeds() -> None:
@@ -57,9 +55,9 @@ def test_the_finding_counts_seeds() -> None:
         make_result("gru-usual", [0.5, 0.4, 0.6]),
         make_result("gru-chrono", [1, 1, 0.95]),
     )
-    assert solved_finding({run.variant.name: run for run in runs}, 50) == (
-        "Who can name the first of 50 symbols? The GRU with open gates in every seed; the RNN with the usual start in "
-        "two of three; the GRU with the usual start in none."
+    assert_states(
+        solved_finding({run.variant.name: run for run in runs}, 50),
+        "50 symbols … GRU … gates … every seed … RNN … two of three … GRU … none",
     )
     assert solved_finding({}, 50) == ""
 
@@ -72,16 +70,9 @@ def test_findings_name_who_generalizes_to_other_lengths_and_who_learned_a_fixed_
         "gru-usual": make_result("gru-usual", [0.5], n51=0.1),
     }
     found_text = other_length_findings(found, 50)
-    assert found_text[0] == (
-        "Trained at 50, asked at 1,000: all two seeds of the GRU with open gates and one of two seeds of the LSTM with "
-        "gates at bias 3 still know."
-    )
-    assert (
-        found_text[1] == "Asked at 1,000, two of three seeds of the RNN with the usual start are right in 0.20 to 0.40."
-    )
-    assert found_text[2].startswith(
-        "One symbol further, at 51, one of the two seeds of the RNN with the usual start is not lost"
-    )
+    assert_states(found_text[0], "50 … 1,000 … all two seeds … GRU … one of two seeds … LSTM … bias 3")
+    assert_states(found_text[1], "1,000 … two of three seeds … RNN … right in 0.20 to 0.40")
+    assert_mentions(found_text[2], "51 … one of the two seeds … RNN … not")
     assert found_text[2].endswith("right at 50. The others are right in 0.50 there.")
     assert len(found_text) == 3
 
@@ -121,9 +112,8 @@ def test_the_longest_solved_length_depends_on_the_learning_rate() -> None:
         (0.01, 50): make_result("rnn-usual", [1, 0.5]),
         (0.03, 10): make_result("rnn-usual", [0.5, 0.5]),
     }
-    assert learning_rate_finding(found, "the RNN") == (
-        "The longest that any seed of the RNN solves: 10 at a step size of 0.003, 50 at a step size of 0.01 "
-        "and none at 0.03."
+    assert_states(
+        learning_rate_finding(found, "the RNN"), "longest … any seed … RNN … 10 … 0.003 … 50 … 0.01 … none … 0.03"
     )
     assert learning_rate_finding({(0.003, 10): make_result("rnn-usual", [1])}, "the RNN") == ""
 
@@ -136,9 +126,8 @@ def test_the_sweep_finding_leaves_out_incomplete_rows() -> None:
         "rnn-usual": {**every("rnn-usual", 1, 1), 50: make_result("rnn-usual", [1, 0.5])},
         "lstm-chrono": {10: make_result("lstm-chrono", [1, 1])},
     }
-    assert sweep_finding(found) == (
-        "The GRU with open gates solves every length here in every seed. The GRU with the usual start solves none. "
-        "For the RNN with the usual start it depends on the length and on the seed."
+    assert_states(
+        sweep_finding(found), "GRU … gates … every length … every seed … GRU … none … RNN … depends … length … seed"
     )
     assert sweep_finding({"lstm-chrono": found["lstm-chrono"]}) == ""
 

@@ -7,28 +7,29 @@ import pytest
 
 from explorer.labs.memory import string_findings as findings
 from explorer.tasks.string import ambiguous_contexts, find_errors
+from tests.words import assert_mentions, assert_states
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("abca abca abca ", "Memory is worth 0.297 nats here: it tells which “a” this is."),
+        ("abca abca abca ", "Memory … 0.297 nats … “a”"),
         (
             "to be or not to be ",
-            "Memory is worth 0.707 nats here: it tells which space, which “o” or which “t” this is.",
+            "Memory … 0.707 nats … space … “o” … “t”",
         ),
-        ("abcabc", "Memory is worth nothing here: every character has one continuation, so seeing it is enough."),
-        ("aaaa", "Nothing can be wrong here: “a” is the only character there is."),
-        ("  ", "Nothing can be wrong here: space is the only character there is."),
+        ("abcabc", "Memory … nothing … every character … one"),
+        ("aaaa", "Nothing … wrong … “a” … only character"),
+        ("  ", "Nothing … wrong … space … only character"),
     ],
 )
 def test_the_finding_has_the_loss_that_memory_can_save(text: str, sentence: str) -> None:
-    assert findings.memory_finding(text) == sentence
+    assert_states(findings.memory_finding(text), sentence)
 
 
 def test_many_ambiguous_characters_are_counted_and_some_are_named() -> None:
     sentence = findings.memory_finding("abacadbcbdcd")
-    assert "it tells the places of four characters apart, such as “a”, " in sentence
+    assert_mentions(sentence, "four characters … “a”")
 
 
 @pytest.mark.parametrize(
@@ -50,9 +51,8 @@ def test_a_character_that_cannot_be_seen_has_a_name(char: str, name: str) -> Non
 def test_the_finding_has_the_final_losses() -> None:
     low = 0.297
     sentence = findings.final_loss_finding("RNN", np.array([0.0002, 0.0013]), np.array([0.2971, 0.2973]), low)
-    assert sentence == (
-        "With its state the RNN ends at 0.0002 to 0.001 nats a character. With the state cut it ends at 0.297, "
-        "on the floor."
+    assert_states(
+        sentence, "With its state … RNN … 0.0002 to 0.001 nats … character … state cut … 0.297 … on the floor"
     )
     sentence = findings.final_loss_finding("RNN", np.array([0.2, 0.2]), np.array([0.35, 0.30]), low)
     assert "still on its way" in sentence
@@ -65,15 +65,12 @@ def test_the_finding_has_the_final_losses() -> None:
 def test_from_which_step_on_everything_is_right() -> None:
     steps = np.array([0, 2, 4, 6])
     right = np.array([[0.5, 0.5], [1.0, 0.5], [0.5, 1.0], [1.0, 1.0]])
-    assert findings.solved_step_finding(steps, right, 14) == (
-        "With its state all 14 next characters are right from a step between 4 and 6 on."
+    assert_states(
+        findings.solved_step_finding(steps, right, 14), "With its state … all 14 … right … step between 4 and 6"
     )
     some = np.array([[0.5, 0.5], [1.0, 0.5], [1.0, 1.0], [1.0, 0.5]])
     assert "in one of two seeds from step 2 on" in findings.solved_step_finding(steps, some, 14)
-    assert (
-        findings.solved_step_finding(steps, right * 0.5, 14)
-        == "After step 6 at most 7 of 14 next characters are right."
-    )
+    assert_states(findings.solved_step_finding(steps, right * 0.5, 14), "step 6 at most 7 of 14 … right")
 
 
 def test_the_caption_counts_errors() -> None:
@@ -85,9 +82,7 @@ def test_the_caption_counts_errors() -> None:
     )
     assert (len(none), len(early), len(late)) == (0, 1, 1)
     sentence = findings.error_count_caption(200, 14, [none, none], [early, none])
-    assert (
-        sentence == "In 200 characters each of two seeds slips never with its state, at most once with the state cut."
-    )
+    assert_states(sentence, "200 characters … each of two seeds … never … with its state … at most once … state cut")
     assert "none slips before the string's own end" in findings.error_count_caption(
         200, 14, [late, none], [early, early]
     )
@@ -97,13 +92,9 @@ def test_the_caption_counts_errors() -> None:
 def test_the_hint_explains_an_error() -> None:
     text, written = "abca abca abca ", "bcab"
     (slip,) = find_errors(text, written)
-    assert findings.error_hint(slip, written, "a") == (
-        "After “abca” comes space, not “b”: elsewhere in the string it may follow “a”."
-    )
+    assert_states(findings.error_hint(slip, written, "a"), "After “abca” … space, not “b” … may follow “a”")
     (slip,) = find_errors(text, "c")
-    assert findings.error_hint(slip, "c", "a") == (
-        "After “a” comes “b”, not “c”: nowhere in the string it does follow “a”."
-    )
+    assert_states(findings.error_hint(slip, "c", "a"), "After “a” … “b”, not “c” … nowhere … follow “a”")
 
 
 def test_the_formula_holds_the_numbers_of_the_string_and_none_of_its_characters() -> None:

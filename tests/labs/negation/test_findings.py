@@ -20,6 +20,7 @@ from explorer.labs.negation.findings import (
     verdict_finding,
 )
 from explorer.tasks.negation import CLASSES
+from tests.words import assert_states
 
 SUSTAIN, COLLAPSE = CLASSES.index("sustain"), CLASSES.index("collapse")
 
@@ -64,25 +65,25 @@ YES, NO = 0.9, 0.1
 @pytest.mark.parametrize(
     ("sustain", "truth", "sentence"),
     [
-        ([YES, NO, NO, NO], COLLAPSE, "A says sustain. The other three say collapse, and so does the grammar."),
-        ([YES, NO, NO, NO], SUSTAIN, "The other three say collapse. A says sustain, and so does the grammar."),
-        ([NO] * 2 + [YES] * 3, SUSTAIN, "A and B say collapse. The other three say sustain, and so does the grammar."),
+        ([YES, NO, NO, NO], COLLAPSE, "A … sustain … three … collapse, and so does the grammar"),
+        ([YES, NO, NO, NO], SUSTAIN, "three … collapse … A … sustain, and so does the grammar"),
+        ([NO] * 2 + [YES] * 3, SUSTAIN, "A and B … collapse … three … sustain, and so does the grammar"),
         ([NO, NO, NO, NO], COLLAPSE, "All four say collapse, and so does the grammar."),
         ([NO, NO, NO, NO], SUSTAIN, "All four say collapse; the grammar says sustain."),
-        ([YES, NO, YES, NO], COLLAPSE, "A and C say sustain. B and D say collapse, and so does the grammar."),
-        ([YES, NO, YES, NO], SUSTAIN, "B and D say collapse. A and C say sustain, and so does the grammar."),
-        ([NO, YES], COLLAPSE, "B says sustain. A says collapse, and so does the grammar."),
+        ([YES, NO, YES, NO], COLLAPSE, "A and C … sustain … B and D … collapse, and so does the grammar"),
+        ([YES, NO, YES, NO], SUSTAIN, "B and D … collapse … A and C … sustain, and so does the grammar"),
+        ([NO, YES], COLLAPSE, "B … sustain … A … collapse, and so does the grammar"),
         ([NO, NO], COLLAPSE, "Both say collapse, and so does the grammar."),
         ([NO], COLLAPSE, "A says collapse, and so does the grammar."),
         ([NO], SUSTAIN, "A says collapse; the grammar says sustain."),
-        ([YES, NO, NO], None, "A says sustain. The other two say collapse. The grammar has no sentence like this one."),
-        ([NO, NO, NO], None, "All three say collapse. The grammar has no sentence like this one."),
-        ([], COLLAPSE, "No model has been trained under these settings yet."),
+        ([YES, NO, NO], None, "A … sustain … two … collapse … grammar … no sentence like this"),
+        ([NO, NO, NO], None, "All three … collapse … grammar … no sentence like this"),
+        ([], COLLAPSE, "No model … trained"),
     ],
 )
 def test_the_headline_names_the_answer_of_every_model(sustain: list[float], truth: int | None, sentence: str) -> None:
     verdicts = [make_verdict(title, p) for title, p in zip("ABCDE", sustain, strict=False)]
-    assert verdict_finding(verdicts, truth) == sentence
+    assert_states(verdict_finding(verdicts, truth), sentence)
 
 
 def test_the_contributions_finding_is_about_not_or_else_the_strongest_word() -> None:
@@ -96,7 +97,7 @@ def test_the_contributions_finding_is_about_not_or_else_the_strongest_word() -> 
 
 def test_the_reading_finding_names_the_largest_change() -> None:
     sentence = reading_finding(("<BOS>", "not", "preserve"), np.array([0.5, 0.45, 0.05]))
-    assert sentence == "The largest turn, 0.45 to 0.05, comes with “preserve”."
+    assert_states(sentence, "largest … 0.45 to 0.05 … “preserve”")
 
 
 def test_uniform_attention_has_no_strongest_token() -> None:
@@ -105,9 +106,7 @@ def test_uniform_attention_has_no_strongest_token() -> None:
     even = attention_finding(tokens, np.stack([row] * 4), 0, 1)
     assert "almost evenly at everything, 0.30 to 0.36" in even
     sharp = np.stack([[0.1, 0.2, 0.7, np.nan], [0.9, 0.1, 0.0, np.nan], row, row])
-    assert attention_finding(tokens, sharp, 0, 1) == (
-        "The answer is read at “<BOS>”, which looks hardest at “preserve”: 0.70."
-    )
+    assert_states(attention_finding(tokens, sharp, 0, 1), "“<BOS>” … “preserve”: 0.70")
     assert attention_finding(tokens, sharp, 0, 2).startswith("In block 1 of 2, “<BOS>”, which looks hardest")
 
 
@@ -116,7 +115,7 @@ def test_uniform_attention_has_no_strongest_token() -> None:
     [
         (
             ends(Bag=[0.8833, 0.8833], RNN=[1, 1]),
-            "RNN reaches 1.000 in every seed. Bag ends at 0.883 in every seed, the ceiling of counting.",
+            "RNN … 1.000 in every seed … Bag … 0.883 in every seed … ceiling",
         ),
         (ends(Bag=[0.6667, 0.6667]), "Bag ends at 0.667 in every seed."),
         (ends(Bag=[1, 1], RNN=[1, 1], GRU=[1, 1]), "All three reach 1.000 in every seed."),
@@ -124,23 +123,23 @@ def test_uniform_attention_has_no_strongest_token() -> None:
         (ends(RNN=[1, 1]), "RNN reaches 1.000 in every seed."),
         (
             ends(RNN=[1, 1], GRU=[1, 0.9]),
-            "RNN reaches 1.000 in every seed. It depends on the seed: everything right for GRU in 1 of 2 seeds.",
+            "RNN … 1.000 in every seed … depends on the seed … right … GRU in 1 of 2 seeds",
         ),
         (
             ends(GRU=[1, 0.9], LSTM=[1, 0.8]),
-            "It depends on the seed: everything right for GRU in 1 of 2 seeds and LSTM in 1 of 2 seeds.",
+            "depends on the seed … right … GRU in 1 of 2 seeds … LSTM in 1 of 2 seeds",
         ),
-        (ends(RNN=[1 - 1e-7], Bag=[0.8833]), "RNN reaches 1.000. Bag ends at 0.883, the ceiling of counting."),
+        (ends(RNN=[1 - 1e-7], Bag=[0.8833]), "RNN … 1.000 … Bag … 0.883 … ceiling"),
     ],
 )
 def test_the_final_accuracies_are_described_as_measured(values: list[tuple[str, ndarray]], sentence: str) -> None:
-    assert final_accuracy_finding(values, 0.88333) == sentence
+    assert_states(final_accuracy_finding(values, 0.88333), sentence)
 
 
 def test_a_model_without_a_solved_seed_is_described_by_its_range() -> None:
     sentence = final_accuracy_finding(ends(Bag=[0.65, 0.7, 0.6667]), 0.8333)
     assert "0 of 3" not in sentence
-    assert sentence == "Bag ends between 0.650 and 0.700, depending on the seed."
+    assert_states(sentence, "Bag … between 0.650 and 0.700 … seed")
 
 
 @pytest.mark.parametrize(
@@ -185,13 +184,13 @@ def test_the_held_out_pair_is_described_seed_by_seed(values: list[tuple[str, nda
 
 def test_padding_without_effect_is_described_so() -> None:
     same = [make_verdict("A", 0.9, 0.8), make_verdict("B", 0.2, 0.1)]
-    assert padding_finding(same, same, SUSTAIN) == "The same sentence gets the same answer, alone or in company."
+    assert_states(padding_finding(same, same, SUSTAIN), "same sentence … same answer, alone or in company")
 
 
 def test_padding_that_changes_an_answer_is_described_with_both_answers() -> None:
     sentence = padding_finding([make_verdict("A", 0.2, 0.1)], [make_verdict("A", 0.9, 0.8)], SUSTAIN)
-    assert sentence == (
-        "One sentence, two answers. A says collapse alone, sustain in company, and alone it is wrong in all 2 seeds."
+    assert_states(
+        sentence, "One sentence, two answers … A … collapse alone, sustain in company … alone … wrong in all 2 seeds"
     )
     assert "wrong" not in padding_finding([make_verdict("A", 0.9)], [make_verdict("A", 0.2)], SUSTAIN)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
+from tests.words import assert_mentions, assert_states
 
 
 def clipping_outcome(accuracy: list[float], reach: float) -> ClippingOutcome:
@@ -15,16 +16,16 @@ def clipping_outcome(accuracy: list[float], reach: float) -> ClippingOutcome:
 def test_the_share_of_the_last_steps_is_reported() -> None:
     share = np.tile([0.0, 0.0, 0.25, 0.75], (3, 1))
     even = np.full((3, 4), 0.25)
-    assert findings.gradient_share_finding([("the RNN", share), ("the GRU", even)], trained=False) == (
-        "Before training, the last two of 4 steps make so much of the whole gradient: of the RNN 100% and of the GRU "
-        "50%."
+    assert_states(
+        findings.gradient_share_finding([("the RNN", share), ("the GRU", even)], trained=False),
+        "Before training … last two of 4 steps … gradient … RNN 100% … GRU 50%",
     )
     assert findings.gradient_share_finding([("the RNN", share)], trained=True).startswith("After training")
 
 
 def test_clipping_does_not_restore_vanished_gradients() -> None:
     said = findings.clipping_verdict(clipping_outcome([1.0, 0.5, 0.5], 1e-9), clipping_outcome([1.0, 0.5, 0.5], 3e-9))
-    assert said.startswith("False. With clipping 1 of 3 seeds learn to recall, without it 1;")
+    assert_mentions(said, "False … With clipping 1 of 3 seeds … without it 1")
     assert "10⁻⁹ and 3\u00a0×\u00a010⁻⁹" in said
 
 
@@ -42,11 +43,11 @@ def rule_accuracy(words: str, shares: bool, right: float, beyond: float) -> Posi
 
 def test_shared_weights_learn_position_rules_if_a_network_did() -> None:
     found = {"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9), rule_accuracy("the GRU", True, 0.5, 0.4)]}
-    assert findings.position_verdict(found) == (
-        "False. The RNN learns one rule with all five seeds. Not always: the GRU learns one rule with 0 of 5."
+    assert_states(
+        findings.position_verdict(found), "False … RNN … one rule … all five seeds … Not … GRU … one rule … 0 of 5"
     )
     nobody = {"one rule": [rule_accuracy("the RNN", True, 0.5, 0.4)]}
-    assert findings.position_verdict(nobody) == "These runs speak for it: the RNN learns one rule with 0 of 5."
+    assert_states(findings.position_verdict(nobody), "speak for it … RNN … one rule … 0 of 5")
 
 
 def test_extrapolation_is_reported_only_for_seeds_that_learned() -> None:
@@ -57,7 +58,7 @@ def test_extrapolation_is_reported_only_for_seeds_that_learned() -> None:
             rule_accuracy("the Transformer", False, 1.0, 0.1),
         ]
     }
-    assert "right in 90% to 90% where weights are shared, and in 10% to 10%" in findings.extrapolation_finding(found)
+    assert_mentions(findings.extrapolation_finding(found), "right in 90% to 90% … weights … shared … 10% to 10%")
     assert findings.extrapolation_finding({"one rule": [rule_accuracy("the RNN", True, 1.0, 0.9)]}) == ""
 
 

@@ -18,6 +18,7 @@ from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
 from explorer.ui.components.plot_frame import Panel
 from explorer.ui.training.run_view import RunView
+from tests.words import assert_mentions, assert_states
 
 NAN = float("nan")
 
@@ -79,14 +80,11 @@ def test_the_leader_is_told_against_the_counts() -> None:
         "rnn": stand("rnn", [[1.8]], 1.6),
     }
     told = findings.best_model_finding(found, live=False, token="character")
-    assert told == (
-        "The GRU predicts best of the networks, with 1.500 nats a character; counting has 1.600. It passed the counts "
-        "at step 10, after 10 s."
-    )
+    assert_states(told, "GRU … best … 1.500 nats … character … 1.600 … step 10 … 10 s")
     found["gru"] = stand("gru", [[3.0], [1.7]], 1.6)
-    assert findings.best_model_finding(found, live=True, token="token") == (
-        "So far the GRU predicts best of the networks, with 1.700 nats a token. A table of counts has 1.600, and no "
-        "network here beats it yet."
+    assert_states(
+        findings.best_model_finding(found, live=True, token="token"),
+        "So far … GRU … best … 1.700 nats … token … 1.600 … no network … yet",
     )
 
 
@@ -104,9 +102,9 @@ def test_who_passes_the_counts_and_who_never_does() -> None:
         "gru": stand("gru", [[3.0], [1.5]], 1.6),
         "rnn": stand("rnn", [[1.8]], 1.6),
     }
-    assert findings.ngram_passed_finding(found) == "Below the counts: GRU at step 10 (10 s). Never below them: RNN."
+    assert_states(findings.ngram_passed_finding(found), "Below … GRU … step 10 (10 s) … Never below … RNN")
     while_it_trains = findings.ngram_passed_finding(found, live=True)
-    assert while_it_trains == "Below the counts: GRU at step 10 (10 s). Not yet below them: RNN."
+    assert_states(while_it_trains, "Below … GRU … step 10 (10 s) … Not yet below … RNN")
     del found["gru"]
     assert findings.ngram_passed_finding(found, live=True) == "Not yet below the counts: RNN."
     assert findings.ngram_passed_finding(found) == "Never below the counts: RNN."
@@ -117,7 +115,7 @@ def test_who_passes_the_counts_and_who_never_does() -> None:
 def test_overfitting_is_named_where_the_best_is_past() -> None:
     over = {"gru": stand("gru", [[1.5], [1.4], [1.6]]), "rnn": stand("rnn", [[1.8], [1.7], [1.65]])}
     told = findings.overfitting_finding(over)
-    assert "The GRU has begun to overfit: it was best at step 5 and has lost 0.200 nats since" in told
+    assert_mentions(told, "GRU … overfit … best at step 5 … 0.200 nats")
     assert "RNN has begun" not in told
     assert findings.overfitting_finding({"rnn": over["rnn"]}).startswith("No model overfits yet")
     assert findings.overfitting_finding({}) == ""
@@ -127,7 +125,7 @@ def test_where_both_losses_rise_nobody_overfits() -> None:
     unstable = {"gru": stand("gru", [[1.5], [1.4], [1.6]], rising=True), "rnn": stand("rnn", [[1.8], [1.7], [1.65]])}
     assert not unstable["gru"].overfits
     told = findings.overfitting_finding(unstable)
-    assert told.startswith("No model overfits. The GRU was best at step 5 and has lost 0.200 nats since, but has not ")
+    assert_mentions(told, "No model overfits … GRU … best at step 5 … 0.200 nats … not")
     assert "training is unstable" in told and "RNN was best" not in told and "best where it ended" not in told
 
 
@@ -138,10 +136,11 @@ def test_a_model_without_numbers_never_leads() -> None:
         "rnn": stand("rnn", [[1.8], [1.7]]),
     }
     told = findings.best_model_finding(found, live=False, token="token")
-    assert told.startswith("The RNN predicts best of the networks, with 1.700 nats") and "nan" not in told
+    assert_mentions(told, "RNN … best … 1.700 nats")
+    assert "nan" not in told
     del found["rnn"]
-    assert findings.best_model_finding(found, live=False, token="token") == (
-        "The losses of the networks are no numbers any more; counting has 1.600 nats a token."
+    assert_states(
+        findings.best_model_finding(found, live=False, token="token"), "networks … no numbers … 1.600 nats … token"
     )
 
 
@@ -169,12 +168,14 @@ def test_the_caption_says_how_much_of_the_held_out_text_the_curves_were_measured
     made = curves([[3.0], [2.0]])
     whole = np.array([[NAN], [2.5]])
     assert "Curves" not in told(None)
-    assert "Curves and the table below: all of the held-out text." in told(made)  # no more is held out
-    assert "Curves: 16,384 tokens of the held-out text; the table below: all of it." in told(
-        replace(made, metrics={**made.metrics, "val_loss": whole})
+    assert_mentions(told(made), "Curves and the table below … all … held-out text")  # no more is held out
+    assert_mentions(
+        told(replace(made, metrics={**made.metrics, "val_loss": whole})),
+        "Curves: 16,384 tokens … held-out text … table below … all",
     )
-    assert "Curves: at most 16,384 tokens of the held-out text." in told(
-        replace(made, metrics={**made.metrics, "val_loss": np.full((2, 1), NAN)})
+    assert_mentions(
+        told(replace(made, metrics={**made.metrics, "val_loss": np.full((2, 1), NAN)})),
+        "Curves … at most 16,384 tokens … held-out text",
     )
 
 
@@ -192,16 +193,15 @@ def test_the_caption_says_how_much_of_the_held_out_text_the_curves_were_measured
 def test_what_bits_a_character_leave_out_is_said(changes: dict[str, Any], lost: str) -> None:
     said = results_table.comparability_note(TextConfig(**changes))
     if lost:
-        assert f"; here the comparison leaves out {lost}, which nobody has to predict." in said
+        assert_mentions(said, f"leaves out {lost}, … nobody")
     else:
-        assert said == "Only bits a character can be compared between tokenizers."
+        assert_states(said, "Only bits a character … compared between tokenizers")
 
 
 def test_unknown_tokens_are_said_to_flatter() -> None:
     assert results_table.unknown_tokens_sentence(0.0) == results_table.unknown_tokens_sentence(NAN) == ""
-    assert results_table.unknown_tokens_sentence(0.934) == (
-        "93.4\u00a0% of the held-out tokens are unknown to this tokenizer and are not spelled out, so bits a character "
-        "flatter it."
+    assert_states(
+        results_table.unknown_tokens_sentence(0.934), "93.4 % of the held-out tokens … unknown … not … bits … character"
     )
 
 

@@ -6,6 +6,7 @@ import pytest
 from explorer.labs.translation import alignment_findings as findings
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig, format_date
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
+from tests.words import assert_mentions, assert_states
 
 DATE = "3rd of march 1997"
 
@@ -31,7 +32,7 @@ def test_target_positions_follow_from_the_task_while_tokens_are_generated() -> N
 def test_hits_of_additive_attention_are_counted_step_by_step() -> None:
     target = ("4", "1", "3", "<EOS>")
     said = findings.attention_finding(ReverseConfig(), "the model with it", "314", target, looks(2, 1, 1, 0), (0, 0))
-    assert said == "In 2 of 3 steps the model with it looks most at the digit it has to write."
+    assert_states(said, "2 of 3 steps the model with it … most … digit")
     said = findings.attention_finding(CopyConfig(), "the model with it", "314", target, looks(0, 1, 1, 0), (0, 0))
     assert "In 2 of 3 steps" in said
     assert "has nothing to look for" in findings.attention_finding(
@@ -43,7 +44,7 @@ def test_the_selected_head_is_compared_with_the_best() -> None:
     two = np.concatenate([looks(0, 0, 0, 0), looks(2, 1, 0, 0)], axis=1)
     target = ("4", "1", "3", "<EOS>")
     said = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 0))
-    assert said.startswith("In 1 of 3 steps layer 1, head 1 of the Transformer")
+    assert_mentions(said, "In 1 of 3 steps layer 1, head 1 … Transformer")
     assert said.endswith("layer 1, head 2, the best of its 2, in 3.")
     said = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 1))
     assert said.startswith("In 3 of 3 steps layer 1, head 2") and said.endswith("none of its 2 heads is more often.")
@@ -69,12 +70,10 @@ def test_the_weight_on_the_year_is_compared_with_uniform_attention() -> None:
     weights = looks(13, 14, 15, 16, *[0] * 7, columns=17)
     said = findings.attention_finding(DatesConfig(), "the model", DATE, target, weights, (0, 0))
     share = 0.8 + 3 * 0.2 / 16
-    assert said == (
-        f"While the model writes the year, {share:.2f} of its weight is on “1997”; evenly spread it would be 0.24."
-    )
+    assert_states(said, f"year, {share:.2f} … on “1997”; evenly … 0.24")
     two = np.concatenate([looks(*[0] * 11, columns=17), weights], axis=0)
     said = findings.attention_finding(DatesConfig(), "the Transformer", DATE, target, two, (0, 0))
-    assert f"layer 1, head 1 of its look at the source has {4 * 0.2 / 16:.2f}" in said
+    assert_mentions(said, f"layer 1, head 1 … source … {4 * 0.2 / 16:.2f}")
     assert f"layer 2, head 1, the one with most, {share:.2f}" in said
     assert "the most of 2 heads" in findings.attention_finding(
         DatesConfig(), "the Transformer", DATE, target, two, (1, 0)
@@ -98,7 +97,7 @@ def test_an_invalid_date_is_reported_with_the_answer() -> None:
 
 def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
     said = findings.sensitivity_finding(tuple("314"), np.array([0.5, 2.0, 1.0], np.float32))
-    assert said.startswith("Another symbol at place 2, instead of “1”, moves the vector most: by 2.00")
+    assert_mentions(said, "2 … “1” … vector most … 2.00")
     assert said.endswith("At place 1, instead of “3”, by 0.50, the least.")
     assert findings.sensitivity_finding(("a b"[1],), np.array([0.5], np.float32)).startswith(
         "Another symbol instead of “␣”"
@@ -110,7 +109,7 @@ def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
     ("target", "right", "said"),
     [
         (("4", "1", "<EOS>"), ("4", "1", "<EOS>"), "It writes “41”, which is right."),
-        (("4", "<EOS>"), ("4", "1", "<EOS>"), "1 of 3 tokens are right, counting <EOS>. The right answer is “41”."),
+        (("4", "<EOS>"), ("4", "1", "<EOS>"), "1 of 3 tokens … right … <EOS> … right answer … “41”"),
         (("4", "1", "7"), ("4", "1", "<EOS>"), "“417”, without an end: 2 of 3 tokens are right"),
         (("<EOS>",), ("4", "<EOS>"), "It writes nothing: 0 of 2"),
         (("4", "<EOS>"), None, "There is no right answer to compare."),
@@ -119,7 +118,7 @@ def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
 def test_the_output_is_compared_with_the_right_answer(
     target: tuple[str, ...], right: tuple[str, ...] | None, said: str
 ) -> None:
-    assert said in findings.output_finding(target, right)
+    assert_mentions(findings.output_finding(target, right), said)
 
 
 # ---- formulas

@@ -7,6 +7,7 @@ import pytest
 
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.answer_findings import SeedAnswer
+from tests.words import assert_states
 
 VECTOR, WIDE = "the model with one vector", "the wide one"
 ATTENDS, TRANSFORMER = "the one that looks", "the Transformer"
@@ -23,42 +24,41 @@ def every(**texts: str) -> list[SeedAnswer]:
         (every(v="951413", a="951413"), "Both models turn 314159 around."),
         (every(v="951413", w="951413", a="951413"), "All three models turn 314159 around."),
         (every(a="951413"), "The one that looks turns 314159 around."),
-        (every(v="951415"), "The model with one vector writes 951415; it is wrong."),
+        (every(v="951415"), "one vector … 951415 … wrong"),
         (
             every(v="951415", w="951413", a="951413", t="951413"),
-            "Three of four models turn 314159 around; the model with one vector writes 951415.",
+            "Three of four … 314159 … one vector … 951415",
         ),
         (
             every(v="951415", w="951415", a="951413", t=""),
-            "Of four models only the one that looks turns 314159 around; the model with one vector and the wide one "
-            "write 951415; the Transformer writes nothing.",
+            "four models only … looks … 314159 … one vector … wide … 951415 … Transformer … nothing",
         ),
-        (every(w="9", a="5"), "Neither model turns 314159 around: the wide one writes 9; the one that looks writes 5."),
+        (every(w="9", a="5"), "Neither … 314159 … wide … 9 … looks … 5"),
         (
             every(v="9", w="9", a="9"),
-            "None of the three models turns 314159 around: the model with one vector, the wide one and the one that "
-            "looks write 9.",
+            "None … three … 314159 … one vector … wide … looks … 9",
         ),
         ([], ""),
     ],
 )  # fmt: skip
 def test_the_finding_names_who_answers_correctly(said: list[SeedAnswer], expected: str) -> None:
-    assert findings.answers_finding("reverse", "314159", said, "951413") == expected
+    assert_states(findings.answers_finding("reverse", "314159", said, "951413"), expected)
 
 
 def test_an_answer_without_an_end_is_wrong() -> None:
     said = [SeedAnswer(ATTENDS, "951413", False)]
-    assert findings.answers_finding("reverse", "314159", said, "951413") == (
-        "The one that looks writes 951413 without an end; it is wrong."
+    assert_states(
+        findings.answers_finding("reverse", "314159", said, "951413"), "looks … 951413 without an end … wrong"
     )
 
 
 def test_a_long_answer_is_described_by_its_first_error() -> None:
     source = "12345678901234567890"
     said = every(v=source[:3] + "9" * 17, w=source[:5], a=source, t=source + "1")
-    assert findings.answers_finding("copy", source, said, source) == (
-        "Of four models only the one that looks copies these 20 digits; the model with one vector goes wrong at place "
-        "4; the wide one stops after 5 of 20; the Transformer goes on after place 20."
+    assert_states(
+        findings.answers_finding("copy", source, said, source),
+        "four models only … looks … 20 digits … one vector … wrong … "
+        "4 … wide … stops after 5 of 20 … Transformer … after … 20",
     )
 
 
@@ -72,8 +72,8 @@ def test_dates() -> None:
     assert (
         findings.answers_finding("dates", "x", every(a=""), None) == "The one that looks writes nothing all the same."
     )
-    assert findings.answers_finding("dates", "x", every(v="1", w="2", a="2"), None) == (
-        "They answer all the same: the model with one vector writes 1; the wide one and the one that looks write 2."
+    assert_states(
+        findings.answers_finding("dates", "x", every(v="1", w="2", a="2"), None), "one vector … 1 … wide … looks … 2"
     )
 
 

@@ -14,6 +14,7 @@ from explorer.labs.translation.findings import (
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
 from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
+from tests.words import assert_mentions, assert_states
 
 TASK = ReverseConfig(longest=20)
 
@@ -35,9 +36,9 @@ def test_a_length_is_solved_only_if_every_seed_solves_it_and_all_before() -> Non
 
 def test_the_finding_has_the_longest_solved_length_of_each() -> None:
     found = {name: solved_up_to(name, n) for name, n in (("vector", 6), ("additive", 25), ("transformer", 0))}
-    assert exact_match_finding(found, "reverse") == (
-        "How many digits come out turned around without a mistake, in every seed? The model with one vector up to 6; "
-        "the model with additive attention all 20; the Transformer not even one."
+    assert_states(
+        exact_match_finding(found, "reverse"),
+        "digits … without … every seed … one vector up to 6 … additive attention all 20 … Transformer not",
     )
 
 
@@ -65,25 +66,21 @@ def test_a_wider_vector_solves_longer_sources() -> None:
 
 def test_without_a_difference_none_is_reported() -> None:
     held = solved_up_to("additive", 30)
-    assert other_findings({"additive": held})[0].startswith(
-        "Past the trained 20 digits the model with additive attention still"
-    )
+    assert_mentions(other_findings({"additive": held})[0], "trained 20 digits … additive attention still")
     finding = other_findings({"vector": solved_up_to("vector", 8), "wide": solved_up_to("wide", 8)})
-    assert finding[-1].startswith("A vector twice as wide does not move the cliff here: from 1.00 to 1.00 at 8,")
+    assert_mentions(finding[-1], "vector twice as wide … not … from 1.00 to 1.00 at 8")
 
 
 def test_the_capacity_is_computed_from_task_vector_and_result() -> None:
     assert capacity_finding(TASK, None, 0) == "20 random digits are 66 bits."
     lost = capacity_finding(TASK, solved_up_to("vector", 6), 64)
-    assert "A vector of 64 numbers of 32 bits could hold them 31 times over; in this race it holds 6." in lost
+    assert_mentions(lost, "64 numbers of 32 bits … 31 times … 6")
     assert capacity_finding(TASK, solved_up_to("vector", 20), 128).endswith(
         "62 times over, and in this race it does hold all."
     )
     parts = np.ones((2, len(DATE_FORMATS)))
     read = TranslationResult(VARIANTS["vector"], DatesConfig(), np.array([0.98, 1.0]), parts)
-    assert capacity_finding(DatesConfig(), read, 64).startswith(
-        "A date is one of 36,525, no more than 15 bits. The model with one"
-    )
+    assert_mentions(capacity_finding(DatesConfig(), read, 64), "date … 36,525, no more than 15 bits")
     assert "reads 0.980 of them" in capacity_finding(DatesConfig(), read, 64) and "what it is for" in capacity_finding(
         DatesConfig(), read, 64
     )
@@ -104,13 +101,11 @@ def test_the_ablation_finding_covers_models_with_attention() -> None:
             "the Transformer": {"none": 1.0, "uniform": 0.08},
         }
     )
-    assert finding == "Made to look evenly at the whole source, the Transformer goes from 1.00 to 0.08."
+    assert_states(finding, "evenly … Transformer … from 1.00 to 0.08")
     assert ablation_finding({"the model with one vector": {"none": 0.4, "uniform": np.nan}}) == ""
 
 
 def test_the_copy_finding_compares_with_and_without_attention() -> None:
     finding = copy_finding({True: 1.0, False: 1.0}, {True: 0.96, False: 0.05}, 150)
-    assert finding.startswith(
-        "The notebook's copy needs no attention: after 150 steps 1.00 of the tokens are right with it and 1.00"
-    )
-    assert finding.endswith("After a separator it is 0.96 with and 0.05 without.")
+    assert_mentions(finding, "no attention: after 150 steps 1.00 … tokens … right … 1.00")
+    assert_mentions(finding, "0.96 with … 0.05 without")
