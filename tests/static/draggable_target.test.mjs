@@ -3,7 +3,7 @@ import { test } from "node:test";
 import {
   firstReach,
   dragValue,
-  reaches,
+  sortByReach,
   roundValue,
   withUnit,
 } from "../../explorer/static/components/plot_frame/draggable_target.js";
@@ -34,7 +34,7 @@ test("the first comes first, those that never get there last and in their own or
   const slow = { x: [0, 100], y: [0, 1] },
     never = { x: [0, 1], y: [0, 0.1] };
   const lines = [3, 0, 2, 1].map((trace) => ({ trace, title: "abcd"[trace] }));
-  const found = reaches(lines, [slow, rise, never], 0.5, true);
+  const found = sortByReach(lines, [slow, rise, never], 0.5, true);
   assert.deepEqual(
     found.map(({ title, x }) => [title, x]),
     [
@@ -45,7 +45,7 @@ test("the first comes first, those that never get there last and in their own or
     ],
   );
   assert.deepEqual(
-    reaches(lines, [slow, rise, never], 0.5, true, 20).map(({ title }) => title),
+    sortByReach(lines, [slow, rise, never], 0.5, true, 20).map(({ title }) => title),
     ["b", "d", "a", "c"],
   );
 });

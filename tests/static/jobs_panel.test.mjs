@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = { createElement: () => ({ getContext: () => null }) }; // text_metrics.js measures labels with a canvas
-const { duration, headline, line, pause } = await import("../../explorer/static/components/jobs_panel/view.js");
+const {
+  formatDuration: duration,
+  describeJobs: headline,
+  describeJob: line,
+  pollDelay: pause,
+} = await import("../../explorer/static/components/jobs_panel/view.js");
 
 const job = (more) => ({
   state: "running",

@@ -32,18 +32,18 @@ const NO_ANSWER = "no answer from the server";
 
 const isActive = (job) => LIVE.includes(job.state);
 const progressOf = ({ step, steps }) => (steps ? Math.min(1, step / steps) : 0);
-const percent = (part) => `${Math.floor(100 * part)} %`;
+const formatPercent = (part) => `${Math.floor(100 * part)} %`;
 
-/** A time as one says it, as in findings.py. */
-export function duration(seconds) {
+/** Format a duration, as findings.py does. */
+export function formatDuration(seconds) {
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   return seconds < 90 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(0)} min`;
 }
 
 const describeQueue = ({ ahead }) => (ahead ? `waits, ${ahead} before it` : "waits, it is next");
 
-/** All of it in one line: the visitor's own trainings if any is live, else everybody's. */
-export function headline(jobs) {
+/** Describe all jobs in one line: the own ones of the visitor if any is active, else all. */
+export function describeJobs(jobs) {
   const all = jobs.filter(isActive),
     own = all.filter((job) => job.mine);
   if (!all.length) return jobs.length === 1 ? "1 training ended" : `${jobs.length} trainings ended`;
@@ -53,19 +53,19 @@ export function headline(jobs) {
   const steps = these.reduce((sum, job) => sum + job.steps, 0),
     step = these.reduce((sum, job) => sum + job.step, 0);
   const left = these.every((job) => job.left != null)
-    ? ` · about ${duration(Math.max(...these.map((job) => job.left)))} left`
+    ? ` · about ${formatDuration(Math.max(...these.map((job) => job.left)))} left`
     : "";
-  return `${name} ${percent(progressOf({ step, steps }))}${left}`;
+  return `${name} ${formatPercent(progressOf({ step, steps }))}${left}`;
 }
 
-/** What is said of one training. */
-export function line(job) {
+/** Describe the state of one training run. */
+export function describeJob(job) {
   const [step, steps] = [job.step, job.steps].map((count) => count.toLocaleString("en"));
   const at = `at step ${step} of ${steps}`;
   return (
     {
       waiting: () => describeQueue(job),
-      running: () => (job.left == null ? "" : `about ${duration(job.left)} left`),
+      running: () => (job.left == null ? "" : `about ${formatDuration(job.left)} left`),
       finished: () => "finished",
       stopped: () => job.problem || `stopped ${at}`,
       diverged: () => job.problem || `diverged ${at}`,
@@ -74,18 +74,18 @@ export function line(job) {
   );
 }
 
-/** Milliseconds until the server is asked again. */
-export function pause(jobs, failures) {
+/** Return the milliseconds until the next request to the server. */
+export function pollDelay(jobs, failures) {
   if (failures) return Math.min(10, 2 ** failures) * 1000;
   return jobs.some(isActive) ? 1000 : 5000;
 }
 
-function set(element, text) {
+function setTextIfChanged(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 /** The row of one training: the same nodes as long as it is listed, so that a press never misses. */
-function makeRow(act) {
+function makeRow(controlJob) {
   const parts = {
     title: node("a", { class: "title", target: "_self" }),
     yours: node("span", { class: "yours" }, "yours"),
@@ -106,29 +106,29 @@ function makeRow(act) {
     node("div", { class: "state" }, parts.words, parts.loss, parts.button),
     parts.trouble,
   );
-  parts.button.onclick = () => act(parts);
+  parts.button.onclick = () => controlJob(parts);
   return parts;
 }
 
 function fillRow(parts, job, here) {
   parts.job = job;
   tint(parts.element, job.colour).classList.toggle("live", isActive(job));
-  set(parts.title, job.title);
+  setTextIfChanged(parts.title, job.title);
   if (parts.title.getAttribute("href") !== job.href) parts.title.setAttribute("href", job.href);
   parts.title.ariaCurrent = job.key === here ? "page" : null;
   parts.yours.hidden = !job.mine;
-  set(parts.detail, job.detail ?? "");
-  parts.bar.firstChild.style.width = percent(progressOf(job)).replace(" ", "");
+  setTextIfChanged(parts.detail, job.detail ?? "");
+  parts.bar.firstChild.style.width = formatPercent(progressOf(job)).replace(" ", "");
   parts.bar.ariaLabel = job.title;
   parts.bar.ariaValueNow = Math.floor(100 * progressOf(job));
-  set(parts.percent, percent(progressOf(job)));
-  set(parts.words, line(job));
-  set(parts.loss, job.loss == null ? "" : `loss ${job.loss.toFixed(3)}`);
+  setTextIfChanged(parts.percent, formatPercent(progressOf(job)));
+  setTextIfChanged(parts.words, describeJob(job));
+  setTextIfChanged(parts.loss, job.loss == null ? "" : `loss ${job.loss.toFixed(3)}`);
   parts.verb = job.can_stop ? "stop" : job.can_resume ? "resume" : null;
   if (!parts.verb && document.activeElement === parts.button) parts.title.focus();
   parts.button.hidden = !parts.verb;
-  set(parts.button.firstChild, parts.verb === "resume" ? "play_arrow" : "stop");
-  set(parts.button.lastChild, parts.verb === "resume" ? "Go on" : "Stop");
+  setTextIfChanged(parts.button.firstChild, parts.verb === "resume" ? "play_arrow" : "stop");
+  setTextIfChanged(parts.button.lastChild, parts.verb === "resume" ? "Go on" : "Stop");
   parts.button.ariaLabel = `${parts.button.lastChild.textContent} ${job.title}`;
 }
 
@@ -160,40 +160,40 @@ export default defineComponent((place) => {
   const rows = new Map();
   let jobs = [],
     here = "",
-    news = 0,
+    version = 0,
     failures = 0,
     timer = 0,
-    asked = 0,
-    gone = false,
+    requestNumber = 0,
+    closed = false,
     shape;
 
-  function open(yes) {
+  function setOpen(yes) {
     panel.hidden = !yes;
     pill.ariaExpanded = String(yes);
-    set(pill.lastChild, yes ? "expand_more" : "expand_less");
+    setTextIfChanged(pill.lastChild, yes ? "expand_more" : "expand_less");
   }
-  pill.onclick = () => open(panel.hidden);
-  const escape = (event) => {
+  pill.onclick = () => setOpen(panel.hidden);
+  const closeOnEscape = (event) => {
     if (event.key !== "Escape" || panel.hidden) return;
     if (panel.contains(document.activeElement)) pill.focus();
-    open(false);
+    setOpen(false);
   };
-  window.addEventListener("keydown", escape);
+  window.addEventListener("keydown", closeOnEscape);
 
-  /* The pill does not breathe with its numbers: as long as the words are the same, it only grows. */
-  function announce(text) {
+  /* While only the numbers change, the pill may grow but not shrink. */
+  function setHeadline(text) {
     const now = text.replace(/[\d.]+/g, "");
     if (now !== shape) pill.style.minWidth = "";
     shape = now;
-    set(words, text);
+    setTextIfChanged(words, text);
     pill.style.minWidth = `${pill.offsetWidth}px`;
   }
 
-  function show() {
+  function showJobs() {
     region.hidden = !jobs.length;
-    if (!jobs.length) open(false);
+    if (!jobs.length) setOpen(false);
     region.classList.toggle("live", jobs.some(isActive));
-    announce(failures >= 3 ? NO_ANSWER : headline(jobs));
+    setHeadline(failures >= 3 ? NO_ANSWER : describeJobs(jobs));
     const keys = new Set(jobs.map((job) => job.key));
     for (const [key, { element }] of rows) {
       if (keys.has(key)) continue;
@@ -207,7 +207,7 @@ export default defineComponent((place) => {
       jobs
         .filter((job) => Boolean(job.mine) === mine)
         .forEach((job, i) => {
-          if (!rows.has(job.key)) rows.set(job.key, makeRow(act));
+          if (!rows.has(job.key)) rows.set(job.key, makeRow(controlJob));
           const row = rows.get(job.key);
           fillRow(row, job, here);
           if (list.children[i] !== row.element) list.insertBefore(row.element, list.children[i] ?? null);
@@ -215,55 +215,55 @@ export default defineComponent((place) => {
     }
   }
 
-  async function act(row) {
+  async function controlJob(row) {
     if (row.busy) return;
-    row.busy = true; // and not disabled, which would take the focus away
-    set(row.trouble, "");
+    row.busy = true; // not disabled: a disabled button loses the focus
+    setTextIfChanged(row.trouble, "");
     const address = `/jobs/${encodeURIComponent(row.job.key)}/${row.verb}`;
     const answer = await fetch(address, { method: "POST", headers: { "X-Lineage": "1" } }).catch(() => null);
     const { problem } = (await answer?.json().catch(() => null)) ?? {};
-    if (!answer) set(row.trouble, `There is ${NO_ANSWER}.`);
-    else if (!answer.ok || problem) set(row.trouble, problem || `The server refused (${answer.status}).`);
-    await poll();
+    if (!answer) setTextIfChanged(row.trouble, `There is ${NO_ANSWER}.`);
+    else if (!answer.ok || problem) setTextIfChanged(row.trouble, problem || `The server refused (${answer.status}).`);
+    await pollJobs();
     row.busy = false;
   }
 
-  async function poll() {
+  async function pollJobs() {
     clearTimeout(timer);
-    const turn = ++asked;
+    const turn = ++requestNumber;
     try {
       const answer = await fetch("/jobs", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
       if (!answer.ok) throw new Error(answer.statusText);
       const now = (await answer.json()).jobs;
-      if (gone || turn !== asked) return; // a later question was put meanwhile
+      if (closed || turn !== requestNumber) return; // a later request has been sent meanwhile
       jobs = now;
       failures = 0;
     } catch {
-      if (gone || turn !== asked) return;
+      if (closed || turn !== requestNumber) return;
       failures += 1;
     }
-    show();
-    if (!document.hidden) timer = setTimeout(poll, pause(jobs, failures));
+    showJobs();
+    if (!document.hidden) timer = setTimeout(pollJobs, pollDelay(jobs, failures));
   }
-  const wake = () => {
+  const pollWhenVisible = () => {
     if (document.hidden) clearTimeout(timer);
-    else poll();
+    else pollJobs();
   };
-  document.addEventListener("visibilitychange", wake);
-  poll();
+  document.addEventListener("visibilitychange", pollWhenVisible);
+  pollJobs();
 
   return {
     show(/** @type {JobsPanelData} */ data) {
       here = data.here;
-      if (data.news !== news) poll();
-      news = data.news;
-      show();
+      if (data.news !== version) pollJobs();
+      version = data.news;
+      showJobs();
     },
     close() {
-      gone = true;
+      closed = true;
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", wake);
-      window.removeEventListener("keydown", escape);
+      document.removeEventListener("visibilitychange", pollWhenVisible);
+      window.removeEventListener("keydown", closeOnEscape);
     },
   };
 });

@@ -5,19 +5,19 @@ import { element } from "../../shared/runtime/dom.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 
-/* Where the line first is at `value` or beyond, straight between its points; null where it never is. */
+/* Return where the line first reaches `value`, interpolated linearly; null if it never does. */
 export function firstReach({ x, y }, value, rising) {
-  const there = (height) => (rising ? height >= value : height <= value);
+  const isReached = (height) => (rising ? height >= value : height <= value);
   for (let i = 0; i < x.length; i++) {
-    if (y[i] === null || y[i] === undefined || !there(y[i])) continue;
+    if (y[i] === null || y[i] === undefined || !isReached(y[i])) continue;
     const gap = !i || y[i - 1] === null || y[i - 1] === undefined || y[i] === y[i - 1];
     return gap ? x[i] : x[i - 1] + ((value - y[i - 1]) / (y[i] - y[i - 1])) * (x[i] - x[i - 1]);
   }
   return null;
 }
 
-/* Every line with its place `x`, the first one first, those that never get there last. */
-export function reaches(lines, traces, value, rising, limit = Infinity) {
+/* Return the lines with the position `x` at which each reaches `value`, in that order; lines that never do come last. */
+export function sortByReach(lines, traces, value, rising, limit = Infinity) {
   const found = lines.map((line) => {
     const x = traces[line.trace] ? firstReach(traces[line.trace], value, rising) : null;
     return { ...line, x: x !== null && x <= limit ? x : null };
@@ -32,7 +32,7 @@ export function dragValue(value, share, { low, high }, log = false) {
   return Math.min(high, Math.max(low, next));
 }
 
-/* As many digits as a hand can mean: some two hundred places to stand, or three digits on a logarithmic axis. */
+/* Round to what a user can aim at: some two hundred positions, or three digits on a logarithmic axis. */
 export function roundValue(value, { low, high }, log = false) {
   const digits = log ? 2 - Math.floor(Math.log10(Math.abs(value))) : -Math.floor(Math.log10((high - low) / 200));
   const scale = 10 ** Math.min(12, Math.max(0, Number.isFinite(digits) ? digits : 0));
@@ -64,22 +64,22 @@ export class Target {
   held = false; // between grasping and letting go, or between the keys
   #timer = 0;
 
-  /* `drawn()` when it moved, `said(value)` when it stands still. */
-  constructor(drawn, said) {
-    this.drawn = drawn;
-    this.said = said;
+  /* `onMove()` is called when the value changes, `onRelease(value)` when the user lets go. */
+  constructor(onMove, onRelease) {
+    this.onMove = onMove;
+    this.onRelease = onRelease;
     this.line.append(this.label);
     this.grip.role = "slider";
     this.grip.tabIndex = 0;
     this.grip.ariaOrientation = "vertical";
-    this.grip.onpointerdown = (event) => this.grasp(event);
+    this.grip.onpointerdown = (event) => this.startDrag(event);
     this.grip.onpointermove = (event) => {
-      if (this.grip.hasPointerCapture(event.pointerId)) this.drag(event);
+      if (this.grip.hasPointerCapture(event.pointerId)) this.continueDrag(event);
     };
-    this.grip.onlostpointercapture = () => this.release();
-    this.grip.onkeydown = (event) => this.key(event);
+    this.grip.onlostpointercapture = () => this.releaseValue();
+    this.grip.onkeydown = (event) => this.onKeyDown(event);
     this.grip.onblur = () => {
-      if (this.#timer) this.release();
+      if (this.#timer) this.releaseValue();
     };
   }
 
@@ -95,7 +95,7 @@ export class Target {
 
   updateLabels() {
     const { label, low, high } = this.data,
-      words = `${label ?? ""} ${shown(this.value)}`.trim();
+      words = `${label ?? ""} ${formatValue(this.value)}`.trim();
     Object.assign(this.grip, {
       ariaLabel: label || "target",
       ariaValueMin: low,
@@ -106,60 +106,60 @@ export class Target {
     if (this.label.textContent !== words) this.label.textContent = words;
   }
 
-  go(value) {
+  moveTo(value) {
     this.shared.value = roundValue(value, this.data, this.axis?.type === "log");
     this.updateLabels();
-    this.drawn();
+    this.onMove();
   }
 
-  grasp(event) {
+  startDrag(event) {
     if (event.button) return;
-    event.preventDefault(); // no words are marked on the way
+    event.preventDefault(); // dragging must not select text
     this.grip.focus({ preventScroll: true });
     this.grip.setPointerCapture(event.pointerId);
-    this.hold();
+    this.holdValue();
     this.from = pointerPosition(event, this.grip.parentElement).y - this.axis.d2p(this.value); // the grip keeps its place under the finger
   }
 
-  drag(event) {
-    this.go(this.axis.p2d(pointerPosition(event, this.grip.parentElement).y - this.from));
+  continueDrag(event) {
+    this.moveTo(this.axis.p2d(pointerPosition(event, this.grip.parentElement).y - this.from));
   }
 
-  key(event) {
+  onKeyDown(event) {
     const share = KEYS[event.key];
     if (!share || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
-    this.hold();
-    this.go(dragValue(this.value, share, this.data, this.axis?.type === "log"));
-    this.#timer = setTimeout(() => this.release(), CALM);
+    this.holdValue();
+    this.moveTo(dragValue(this.value, share, this.data, this.axis?.type === "log"));
+    this.#timer = setTimeout(() => this.releaseValue(), CALM);
   }
 
-  hold() {
+  holdValue() {
     clearTimeout(this.#timer);
     this.#timer = 0;
     if (!this.held) this.before = this.value;
     this.held = true;
-    this.drawn();
+    this.onMove();
   }
 
-  release() {
+  releaseValue() {
     clearTimeout(this.#timer);
     this.#timer = 0;
     if (!this.held) return;
     this.held = false;
     if (this.value !== this.before) {
       this.shared.set(this.value);
-      this.said(this.value);
+      this.onRelease(this.value);
     }
-    this.drawn();
+    this.onMove();
   }
 
-  lay(xaxis, yaxis) {
+  placeOnAxes(xaxis, yaxis) {
     this.axis = yaxis;
     const height = yaxis.d2p(this.value),
       inside = Math.min(Math.max(height, 0), yaxis._length);
-    this.line.hidden = height !== inside; // zoomed away; the grip stays at the edge, to fetch it back
+    this.line.hidden = height !== inside; // outside the zoomed range; the grip stays at the edge
     Object.assign(this.line.style, {
       left: `${xaxis._offset}px`,
       top: `${yaxis._offset + inside}px`,
@@ -173,12 +173,12 @@ export class Target {
   }
 }
 
-/* One row for each line: its dot, its name, what is said of it. */
+/* One row for each line: its dot, its name, its value. */
 export class Readout {
   root = element("ul", "frame-readout");
 
-  /* Room for so many rows, whether they are there or not: what is below does not jump. */
-  reserve(most) {
+  /* Reserve the height of `most` rows, so that the content below does not move. */
+  reserveRows(most) {
     const { root } = this;
     root.hidden = !most;
     while (root.childElementCount > most) root.lastChild.remove();
@@ -219,4 +219,4 @@ export function reachDots(layer, places) {
   });
 }
 
-const shown = (value) => String(value).replace("-", "−");
+const formatValue = (value) => String(value).replace("-", "−");

@@ -11,9 +11,9 @@ import {
 } from "../../shared/charts/playback.js";
 import { element } from "../../shared/runtime/dom.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
-import { reaches, Readout, reachDots, Target, withUnit } from "./draggable_target.js";
+import { sortByReach, Readout, reachDots, Target, withUnit } from "./draggable_target.js";
 
-const config = ({ dragmode }) => ({
+const plotlyConfig = ({ dragmode }) => ({
   displayModeBar: false,
   scrollZoom: false,
   doubleClick: dragmode ? "reset" : false,
@@ -24,9 +24,9 @@ let count = 0;
 
 export class Panel {
   width; // px; unknown until the frame is laid out
-  token = null; // the one this panel told the others
+  token = null; // the token that this panel sent to the others
   page = null; // which of the frames is drawn
-  at = null; // where the hairline stands, in units of x
+  at = null; // position of the hairline, in units of x
   pinned = null;
 
   constructor(frame) {
@@ -46,10 +46,10 @@ export class Panel {
     this.lights = ["x", "y"].map((axis) => Object.assign(element("div", "frame-light"), { axis }));
     this.dots = element("div", "frame-spots");
     this.over = element("div", "frame-over");
-    this.veil = node("rect", { x: -99, y: -99, width: 9999, height: 9999 });
+    this.veil = createSvgNode("rect", { x: -99, y: -99, width: 9999, height: 9999 });
     this.veilName = `lineage-cut-${count++}`;
-    const clip = node("clipPath", { id: this.veilName }),
-      defs = node("svg", { width: 0, height: 0 });
+    const clip = createSvgNode("clipPath", { id: this.veilName }),
+      defs = createSvgNode("svg", { width: 0, height: 0 });
     clip.append(this.veil);
     defs.append(clip);
     for (const mark of [this.hair, this.pen, ...this.lights]) mark.hidden = true;
@@ -60,10 +60,10 @@ export class Panel {
     this.caption = element("figcaption", "lineage-caption");
     this.root.append(this.title, this.area, this.readout.root, this.caption);
     frame.grid.append(this.root);
-    this.plot.addEventListener("pointermove", (event) => this.point(event));
-    this.plot.addEventListener("pointerdown", (event) => this.point(event));
-    this.plot.addEventListener("pointerleave", () => this.tracked && !frame.kept && frame.read(null));
-    this.plot.addEventListener("click", (event) => this.press(event));
+    this.plot.addEventListener("pointermove", (event) => this.movePointer(event));
+    this.plot.addEventListener("pointerdown", (event) => this.movePointer(event));
+    this.plot.addEventListener("pointerleave", () => this.showsReadout && !frame.kept && frame.readValuesAt(null));
+    this.plot.addEventListener("click", (event) => this.onClick(event));
   }
 
   update(figure, titled) {
@@ -78,18 +78,18 @@ export class Panel {
     this.name.textContent = figure.title ?? "";
     this.caption.textContent = figure.caption ?? "";
     this.caption.hidden = !figure.caption;
-    this.aim(figure.target);
+    this.updateTarget(figure.target);
     this.readout.root.classList.toggle("is-wide", Boolean(figure.tracks?.some(({ digits }) => digits === "power")));
-    this.readout.reserve(Math.max(figure.target?.lines.length ?? 0, figure.tracks?.length ?? 0));
+    this.readout.reserveRows(Math.max(figure.target?.lines.length ?? 0, figure.tracks?.length ?? 0));
     this.updateTitle();
   }
 
-  aim(target) {
+  updateTarget(target) {
     if (target && !this.target) {
       this.target = new Target(
         () => {
           this.updateTitle();
-          this.lay();
+          this.placeOverlays();
         },
         (value) => this.frame.report("target", value),
       );
@@ -111,15 +111,15 @@ export class Panel {
     this.px = px;
   }
 
-  paint() {
+  resolveFigure() {
     const { theme } = this.frame,
       look = theme.colour("--ink"),
       { frames } = this.figure;
     if (this.painted?.look === look && this.painted.page === this.page) return this.painted;
     const { data, layout } = theme.resolveColours(JSON.parse(this.source));
     const template = theme.template({ zoomable: Boolean(layout.dragmode) });
-    // A box at the pointer would hide the curve: a tracked figure speaks in its title line.
-    const quiet = this.tracked ? { hovermode: false } : {};
+    // A box at the pointer would hide the curve: a figure with `track` shows the value in its title line.
+    const quiet = this.showsReadout ? { hovermode: false } : {};
     return (this.painted = {
       look,
       page: this.page,
@@ -133,7 +133,7 @@ export class Panel {
     // Where there are frames the cursor says which of them is drawn, and nothing of it is cut off.
     if (this.figure.frames) [this.page, cursor] = [frameIndexAt(this.figure.frames, cursor), null];
     const before = this.painted,
-      { data, layout } = this.paint();
+      { data, layout } = this.resolveFigure();
     this.fluid = data.every(isContinuous);
     this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
     const state = `${this.width} ${this.px} ${this.shown}`;
@@ -143,42 +143,42 @@ export class Panel {
         this.plot,
         this.shown === null ? data : data.map((trace) => truncateTrace(trace, this.shown)),
         { ...structuredClone(layout), width: this.width, height: this.px },
-        config(layout),
+        plotlyConfig(layout),
       );
       this.state = state;
-      if (!this.drawn) this.listen(plotly);
-      if (this.pinned) this.pin(this.pinned);
+      if (!this.plotly) this.addPlotlyListeners(plotly);
+      if (this.pinned) this.pinPoints(this.pinned);
     }
-    this.hang();
+    this.clipGrowingTraces();
     this.cursor = cursor;
     this.updateTitle();
-    this.lay();
+    this.placeOverlays();
   }
 
   /* Up to the cursor, sixty times a second: lines and bands are drawn whole once and uncovered from the left.
      Points and bars, which must not be seen in halves, are drawn again when one more of them is there. */
   show(cursor) {
-    if (!this.drawn) return;
+    if (!this.plotly) return;
     if (this.figure.frames)
-      return void (this.page === frameIndexAt(this.figure.frames, cursor) || this.frame.soon(this));
-    if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.frame.soon(this);
+      return void (this.page === frameIndexAt(this.figure.frames, cursor) || this.frame.drawSoon(this));
+    if (!this.fluid && (cursor === null ? null : Math.floor(cursor)) !== this.shown) return this.frame.drawSoon(this);
     this.cursor = cursor;
     this.updateTitle();
-    this.lay();
+    this.placeOverlays();
   }
 
-  /* The veil over every trace that grows; the ceiling and its like stay as they are. */
-  hang() {
+  /* Clip every trace at the cursor, except those with meta.whole (reference lines). */
+  clipGrowingTraces() {
     for (const { uid, meta } of this.fluid && this.frame.playback ? this.plot._fullData : []) {
       if (!meta?.whole) this.plot.querySelector(`.trace${uid}`)?.setAttribute("clip-path", `url(#${this.veilName})`);
     }
   }
 
-  listen(plotly) {
-    this.drawn = plotly;
+  addPlotlyListeners(plotly) {
+    this.plotly = plotly;
     this.plot.on("plotly_relayout", () => {
-      this.lay();
-      if (this.pinned) this.pin(this.pinned);
+      this.placeOverlays();
+      if (this.pinned) this.pinPoints(this.pinned);
     });
     this.plot.on("plotly_hover", ({ points }) => this.sendToken(points[0]));
     this.plot.on("plotly_unhover", () => this.sendToken(this.pinned?.[0] ?? null));
@@ -187,7 +187,7 @@ export class Panel {
     });
   }
 
-  get tracked() {
+  get showsReadout() {
     return Boolean(this.figure.track || this.figure.tracks);
   }
 
@@ -198,35 +198,35 @@ export class Panel {
 
   /* ---- reading a line ---- */
 
-  point(event) {
+  movePointer(event) {
     const { xaxis } = this.axes;
-    if (!this.tracked || !xaxis || this.frame.kept) return;
+    if (!this.showsReadout || !xaxis || this.frame.kept) return;
     const pixel = pointerPosition(event, this.plot).x - xaxis._offset;
-    this.frame.read(xaxis.p2d(Math.min(Math.max(pixel, 0), xaxis._length)));
+    this.frame.readValuesAt(xaxis.p2d(Math.min(Math.max(pixel, 0), xaxis._length)));
   }
 
-  press(event) {
-    if (this.tracked) {
+  onClick(event) {
+    if (this.showsReadout) {
       // plotly lays a cover over the page while a button is down, which looks like leaving
       const { kept } = this.frame;
-      if (kept) this.frame.keep(null);
-      this.point(event);
-      if (!kept) this.frame.keep(this.at);
+      if (kept) this.frame.toggleKept(null);
+      this.movePointer(event);
+      if (!kept) this.frame.toggleKept(this.at);
       return;
     }
     const clicked = this.clicked;
     this.clicked = null;
-    this.frame.keep(null);
+    this.frame.toggleKept(null);
     if (!clicked) return;
     this.frame.kept = true;
-    this.pin(clicked);
+    this.pinPoints(clicked);
   }
 
-  read(at) {
-    if (!this.tracked) return;
+  readValuesAt(at) {
+    if (!this.showsReadout) return;
     this.at = at;
     this.updateTitle();
-    this.lay();
+    this.placeOverlays();
   }
 
   updateTitle() {
@@ -239,29 +239,31 @@ export class Panel {
       const line = data[track.trace],
         at = this.at === null ? (this.shown ?? this.cursor) : nearestX(line, this.at, this.cursor ?? Infinity);
       const now = at === null ? null : valueAt(line, at);
-      if (now !== null) shown = number(now, track.digits);
+      if (now !== null) shown = formatNumber(now, track.digits);
       if (now !== null && this.at !== null) {
         const [low, high] = [track.low, track.high].map((i) => (data[i] ? valueAt(data[i], at) : null));
         const range =
-          low === null || high === null ? [] : [`${number(low, track.digits)} to ${number(high, track.digits)}`];
-        detail = [...range, this.place(at)].join(", ");
+          low === null || high === null
+            ? []
+            : [`${formatNumber(low, track.digits)} to ${formatNumber(high, track.digits)}`];
+        detail = [...range, this.formatPosition(at)].join(", ");
         this.spot = [at, now];
       }
     }
     if (this.value.textContent !== shown) this.value.textContent = shown;
     if (this.detail.textContent !== detail) this.detail.textContent = detail;
-    if (data) this.list(data);
+    if (data) this.updateReadout(data);
   }
 
-  /* A place on the x axis in words. */
-  place(at) {
+  /* Format a position on the x axis with its unit. */
+  formatPosition(at) {
     const unit =
-      (this.figure.frames ? null : this.frame.data.playback?.unit) ?? text(this.painted.layout.xaxis?.title) ?? "";
+      (this.figure.frames ? null : this.frame.data.playback?.unit) ?? titleText(this.painted.layout.xaxis?.title) ?? "";
     return `${unit} ${Number.isInteger(at) ? at : Number(at.toPrecision(4))}`.trim();
   }
 
-  /* The list below the figure: every line at the hairline, or else who reaches the target first. */
-  list(data) {
+  /* The list below the figure: every line at the hairline, or else the lines in the order in which they reach the target. */
+  updateReadout(data) {
     const { target, tracks } = this.figure,
       limit = this.cursor ?? Infinity;
     this.marks = []; // [x, y, colour]
@@ -272,34 +274,36 @@ export class Panel {
         here =
           at === null
             ? null
-            : closest(
+            : nearestPosition(
                 tracks.map(({ trace }) => nearestX(data[trace], at, limit)),
                 at,
               );
       if (here !== null) this.spot = [here, null];
-      rows = tracks.map((line) => this.track(data, line, here ?? last(data[line.trace], limit), here !== null));
-      this.hair.dataset.at = here === null ? "" : this.place(here);
+      rows = tracks.map((line) =>
+        this.describeTrack(data, line, here ?? lastValue(data[line.trace], limit), here !== null),
+      );
+      this.hair.dataset.at = here === null ? "" : this.formatPosition(here);
     } else if (target) {
-      const found = reaches(target.lines, data, this.target.value, target.rising, limit);
+      const found = sortByReach(target.lines, data, this.target.value, target.rising, limit);
       this.marks = found.filter(({ x }) => x !== null).map(({ x, colour }) => [x, this.target.value, colour]);
       rows = found.map(({ title, colour, x }) => ({
         title,
         colour,
-        value: x === null ? "not reached" : withUnit(number(x, target.digits ?? 1), target.unit ?? ""),
+        value: x === null ? "not reached" : withUnit(formatNumber(x, target.digits ?? 1), target.unit ?? ""),
       }));
     }
     this.readout.show(rows);
   }
 
-  track(data, { trace, low, high, title, colour, digits }, at, mark) {
+  describeTrack(data, { trace, low, high, title, colour, digits }, at, mark) {
     const [now, from, to] = [trace, low, high].map((i) => (data[i] && at !== null ? valueAt(data[i], at) : null));
     if (mark && now !== null) this.marks.push([at, now, colour]);
-    const more = from === null || to === null ? "" : `(${number(from, digits)} to ${number(to, digits)})`;
-    return { title, colour, value: now === null ? "–" : number(now, digits), more };
+    const more = from === null || to === null ? "" : `(${formatNumber(from, digits)} to ${formatNumber(to, digits)})`;
+    return { title, colour, value: now === null ? "–" : formatNumber(now, digits), more };
   }
 
-  /* Whatever lies over the drawing and must follow its axes. */
-  lay() {
+  /* Place everything that lies over the drawing and follows its axes. */
+  placeOverlays() {
     const { xaxis, yaxis } = this.axes;
     this.hair.hidden = !this.spot || !xaxis;
     this.pen.hidden = this.hair.hidden || this.spot[1] === null;
@@ -307,10 +311,10 @@ export class Panel {
     this.veil.setAttribute("width", this.cursor === null ? 9999 : 99 + Math.max(0, xaxis.d2p(this.cursor)));
     if (this.spot) {
       const left = xaxis._offset + xaxis.d2p(this.spot[0]);
-      place(this.hair, left, yaxis._offset, 0, yaxis._length);
-      if (this.spot[1] !== null) place(this.pen, left, yaxis._offset + yaxis.d2p(this.spot[1]), 0, 0);
+      setBox(this.hair, left, yaxis._offset, 0, yaxis._length);
+      if (this.spot[1] !== null) setBox(this.pen, left, yaxis._offset + yaxis.d2p(this.spot[1]), 0, 0);
     }
-    this.target?.lay(xaxis, yaxis);
+    this.target?.placeOnAxes(xaxis, yaxis);
     const marks = (this.marks ?? [])
       .map(([x, y, colour]) => [xaxis.d2p(x), yaxis.d2p(y), colour])
       .filter(([left, top]) => left >= 0 && left <= xaxis._length && top >= 0 && top <= yaxis._length);
@@ -331,27 +335,27 @@ export class Panel {
       if (light.hidden) continue;
       const start = Math.max(from, 0),
         size = Math.min(to, axis._length) - start;
-      if (light.axis === "x") place(light, xaxis._offset + start, yaxis._offset, size, yaxis._length);
-      else place(light, xaxis._offset, yaxis._offset + start, xaxis._length, size);
+      if (light.axis === "x") setBox(light, xaxis._offset + start, yaxis._offset, size, yaxis._length);
+      else setBox(light, xaxis._offset, yaxis._offset + start, xaxis._length, size);
     }
   }
 
   /* ---- keeping plotly's own readout: a copy of it, which the next hover does not take away ---- */
 
-  pin(points) {
+  pinPoints(points) {
     this.pinned = points;
     this.sendToken(points?.[0] ?? null);
     this.over.querySelector("svg")?.remove();
-    if (!points || !this.drawn) return;
-    this.drawn.Fx.hover(
+    if (!points || !this.plotly) return;
+    this.plotly.Fx.hover(
       this.plot,
       points.map(({ curveNumber, pointNumber }) => ({ curveNumber, pointNumber })),
     );
     const layer = this.plot.querySelector(".hoverlayer");
-    const copy = node("svg", { class: "main-svg frame-pinned", width: this.width, height: this.px });
+    const copy = createSvgNode("svg", { class: "main-svg frame-pinned", width: this.width, height: this.px });
     copy.append(layer.cloneNode(true));
     this.over.append(copy);
-    if (!this.plot.matches(":hover")) this.drawn.Fx.unhover(this.plot);
+    if (!this.plot.matches(":hover")) this.plotly.Fx.unhover(this.plot);
   }
 
   /* ---- tokens ---- */
@@ -367,19 +371,19 @@ export class Panel {
     window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
   }
 
-  light(index) {
+  highlightToken(index) {
     this.lit = index < (this.figure.token_count ?? Infinity) ? index : null;
-    this.lay();
+    this.placeOverlays();
   }
 
   /* ---- saving ---- */
 
-  async picture(plotly, from) {
+  async exportShapes(plotly, from) {
     const box = this.plot.getBoundingClientRect(),
       { data, layout } = this.plot;
     const seen = this.cursor === null ? data : data.map((trace) => truncateTrace(trace, this.cursor));
     const drawing = await plotly.toImage(
-      { data: seen, layout, config: config(layout) },
+      { data: seen, layout, config: plotlyConfig(layout) },
       { format: "svg", width: this.width, height: this.px, imageDataOnly: true },
     );
     const svg = new DOMParser().parseFromString(
@@ -390,22 +394,22 @@ export class Panel {
     svg.setAttribute("y", String(box.top - from.top));
     svg.setAttribute("overflow", "visible"); // as on the screen
     const dots = [this.dot, ...this.dots.children, ...this.readout.root.querySelectorAll("i")].flatMap((dot) =>
-      disc(dot, from),
+      svgDot(dot, from),
     );
-    const said = [this.name, this.value, this.detail, ...this.readout.root.querySelectorAll("span"), this.caption];
-    const line = this.target ? [rule(this.target.line, from), ...lines(this.target.label, from)] : [];
-    return [svg, ...line, ...dots, ...said.flatMap((place) => lines(place, from))];
+    const texts = [this.name, this.value, this.detail, ...this.readout.root.querySelectorAll("span"), this.caption];
+    const line = this.target ? [svgRule(this.target.line, from), ...wrappedLines(this.target.label, from)] : [];
+    return [svg, ...line, ...dots, ...texts.flatMap((place) => wrappedLines(place, from))];
   }
 
-  rows() {
+  exportRows() {
     const { name } = this.figure,
-      { data, layout } = this.paint();
+      { data, layout } = this.resolveFigure();
     return data
       .filter(({ meta }) => !meta?.label)
       .flatMap((trace, i) => {
-        const series = words(trace.name ?? `series ${i + 1}`),
+        const series = svgText(trace.name ?? `series ${i + 1}`),
           { x, y, z } = trace;
-        const word = { x: labels(layout.xaxis), y: labels(layout.yaxis) };
+        const word = { x: tickLabels(layout.xaxis), y: tickLabels(layout.yaxis) };
         if (z)
           return z.flatMap((row, r) =>
             row.map((value, c) => [name, series, word.x(x?.[c] ?? c), word.y(y?.[r] ?? r), value]),
@@ -418,19 +422,19 @@ export class Panel {
   remove() {
     this.sendToken(null);
     this.target?.remove();
-    if (this.drawn) this.drawn.purge(this.plot);
+    if (this.plotly) this.plotly.purge(this.plot);
     this.root.remove();
   }
 }
 
 /* Numbers that stand for words on the axis, as words; where a word comes twice its number stays before it. */
-function labels({ tickvals = null, ticktext = null } = {}) {
-  if (!tickvals || !ticktext) return words;
-  const plain = ticktext.map(words);
+function tickLabels({ tickvals = null, ticktext = null } = {}) {
+  if (!tickvals || !ticktext) return svgText;
+  const plain = ticktext.map(svgText);
   return (value) => {
     const word = plain[tickvals.indexOf(value)];
     return word === undefined
-      ? words(value)
+      ? svgText(value)
       : plain.indexOf(word) === plain.lastIndexOf(word)
         ? word
         : `${value} ${word}`;
@@ -438,7 +442,7 @@ function labels({ tickvals = null, ticktext = null } = {}) {
 }
 
 const SIGNS = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&nbsp;": " " };
-function words(text) {
+function svgText(text) {
   if (typeof text !== "string") return text;
   return text
     .replace(/<br ?\/?>/g, " ")
@@ -447,7 +451,7 @@ function words(text) {
 }
 
 /* A text of the page as svg, broken into the lines the screen shows. */
-function lines(place, from) {
+function wrappedLines(place, from) {
   const source = place.firstChild;
   if (!source || !place.getClientRects().length) return [];
   const style = getComputedStyle(place),
@@ -462,7 +466,7 @@ function lines(place, from) {
     else found.push({ words: [word], left: box.left, top: box.top, middle: box.top + box.height / 2 });
   }
   return found.map((line) => {
-    const text = node("text", {
+    const text = createSvgNode("text", {
       x: line.left - from.left,
       y: line.middle - from.top,
       "dominant-baseline": "central",
@@ -476,12 +480,12 @@ function lines(place, from) {
   });
 }
 
-function disc(dot, from) {
+function svgDot(dot, from) {
   const { left, top, width, height } = dot.getBoundingClientRect(),
     style = getComputedStyle(dot);
   if (!width || style.visibility === "hidden") return [];
   return [
-    node("circle", {
+    createSvgNode("circle", {
       r: width / 2,
       cx: left + width / 2 - from.left,
       cy: top + height / 2 - from.top,
@@ -490,9 +494,9 @@ function disc(dot, from) {
   ];
 }
 
-function rule(line, from) {
+function svgRule(line, from) {
   const { left, top, width } = line.getBoundingClientRect();
-  return node("path", {
+  return createSvgNode("path", {
     d: `M${left - from.left} ${top - from.top}h${width}`,
     stroke: getComputedStyle(line).color,
     "stroke-width": 1.5,
@@ -500,19 +504,19 @@ function rule(line, from) {
   });
 }
 
-export function node(tag, attributes) {
+export function createSvgNode(tag, attributes) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   return made;
 }
 
-function place({ style }, left, top, width, height) {
+function setBox({ style }, left, top, width, height) {
   Object.assign(style, { left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px` });
 }
 
-const closest = (places, at) => nearestX({ x: places, y: places }, at);
-const last = ({ x, y }, limit) => x.findLast((v, i) => v <= limit && y[i] !== null) ?? null;
-const text = (title) => (typeof title === "string" ? title : title?.text);
+const nearestPosition = (places, at) => nearestX({ x: places, y: places }, at);
+const lastValue = ({ x, y }, limit) => x.findLast((v, i) => v <= limit && y[i] !== null) ?? null;
+const titleText = (title) => (typeof title === "string" ? title : title?.text);
 /** @type {(value: number, digits?: number | "power") => string} */
-const number = (value, digits = 3) =>
+const formatNumber = (value, digits = 3) =>
   digits === "power" ? formatScientific(value) : value.toFixed(digits).replace("-", "−");

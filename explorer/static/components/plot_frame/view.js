@@ -35,7 +35,7 @@
  */
 
 import { Poller } from "../../shared/runtime/polling.js";
-import { node, Panel } from "./panel.js";
+import { createSvgNode, Panel } from "./panel.js";
 import { frameIndexAt, Playback } from "../../shared/charts/playback.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -77,6 +77,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 
 class Frame {
+  /** @type {Panel[]} */
   panels = [];
   /** @type {(...args: any[]) => void} */
   report;
@@ -89,14 +90,14 @@ class Frame {
   constructor(parent) {
     this.place = parent.querySelector(".lineage");
     this.grid = element("div", "frame-panels");
-    this.said = element("span");
-    this.said.ariaLive = "polite";
+    this.spokenSentence = element("span");
+    this.spokenSentence.ariaLive = "polite";
     this.sentence = element("p", "frame-said");
-    this.sentence.append(this.said);
+    this.sentence.append(this.spokenSentence);
     this.place.replaceChildren(this.grid, this.sentence);
-    this.theme = new Theme(this.place, () => this.draw());
-    this.size = new ResizeObserver(() => this.ready && this.fit());
-    this.place.addEventListener("lineage:height", () => this.ready && this.fit());
+    this.theme = new Theme(this.place, () => this.drawPanels());
+    this.size = new ResizeObserver(() => this.ready && this.fitPanels());
+    this.place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
     window.addEventListener("keydown", this.onKey);
     window.addEventListener("lineage:token", this.onToken);
     // Before our sheet is there, the colours' names mean nothing.
@@ -114,7 +115,7 @@ class Frame {
         this.ready = true;
         this.plotly = library;
         this.size.observe(this.place);
-        this.fit();
+        this.fitPanels();
       },
       (trouble) => this.panels[0]?.showProblem(trouble.message),
     );
@@ -148,8 +149,8 @@ class Frame {
     this.sentence.hidden = !says.length;
     this.sentence.dataset.longest = says.reduce((longest, one) => (one.length > longest.length ? one : longest), ""); // its height is kept
     this.show();
-    saveMenu(this.place, { svg: () => this.picture(), csv: () => this.table(), file: data.file });
-    this.fit();
+    saveMenu(this.place, { svg: () => this.figureSvg(), csv: () => this.figureCsv(), file: data.file });
+    this.fitPanels();
   }
 
   get cursor() {
@@ -157,11 +158,11 @@ class Frame {
   }
 
   /* Sizes first, then everything at once: reading one panel's width after drawing another costs a layout each. */
-  fit() {
+  fitPanels() {
     const narrow = this.place.clientWidth < NARROW;
     const usual = narrow ? (this.data.narrow_height ?? this.data.height) : this.data.height;
     this.place.dataset.usual = usual;
-    const height = Number(this.place.dataset.height) || usual; // the projector gives it what room there is
+    const height = Number(this.place.dataset.height) || usual; // set in presentation mode
     for (const panel of this.panels) panel.height = height;
     const row = this.panels[0]?.root.offsetTop;
     const corner = this.playback ? null : this.panels.findLast((panel) => panel.root.offsetTop === row);
@@ -169,17 +170,17 @@ class Frame {
       panel.width = panel.plot.clientWidth;
       panel.root.classList.toggle("frame-corner", panel === corner);
     }
-    this.draw();
+    this.drawPanels();
   }
 
   /* Plotly takes some 10 ms a figure: a few in each frame of the screen, so that nothing else has to wait. */
-  draw() {
+  drawPanels() {
     if (!this.ready) return;
     this.queue = [...this.panels];
     this.turn ??= requestAnimationFrame(this.drawSome);
   }
 
-  soon(panel) {
+  drawSoon(panel) {
     if (!this.queue.includes(panel)) this.queue.push(panel);
     this.turn ??= requestAnimationFrame(this.drawSome);
   }
@@ -194,46 +195,51 @@ class Frame {
   show() {
     const { says } = this.data.playback ?? {},
       text = says?.length ? says[frameIndexAt(says, this.cursor)] : "";
-    if (this.said.textContent !== text) this.said.textContent = text; // a live region is told what changes only
+    if (this.spokenSentence.textContent !== text) this.spokenSentence.textContent = text; // a live region announces every assignment
     for (const panel of this.panels) panel.show(this.cursor);
   }
 
-  /* The panels share their hairline: "at the same epoch" is what small multiples are asked. */
-  read(at) {
-    for (const panel of this.panels) panel.read(at);
+  /* The panels share their hairline: small multiples are compared at the same epoch. */
+  readValuesAt(at) {
+    for (const panel of this.panels) panel.readValuesAt(at);
   }
 
-  keep(at) {
+  toggleKept(at) {
     this.kept = at !== null && !this.kept;
-    if (!this.kept) for (const panel of this.panels) panel.pin(null);
+    if (!this.kept) for (const panel of this.panels) panel.pinPoints(null);
   }
 
   onKey = (event) => {
     if (event.key !== "Escape" || !this.kept) return;
-    event.preventDefault(); // it is no wish to leave the projector
-    this.keep(null);
-    this.read(null);
+    event.preventDefault(); // presentation mode would end otherwise
+    this.toggleKept(null);
+    this.readValuesAt(null);
   };
 
   onToken = (/** @type {CustomEventInit} */ { detail }) => {
-    for (const panel of this.panels) panel.light(detail?.index ?? null);
+    for (const panel of this.panels) panel.highlightToken(detail?.index ?? null);
   };
 
-  /* All panels as one drawing, every word where it is on the screen. */
-  async picture() {
+  /* Return all panels as one SVG file, with the text positions of the screen. */
+  async figureSvg() {
     const edge = 16,
       frame = this.grid.getBoundingClientRect();
     const width = Math.ceil(frame.width + 2 * edge),
       height = Math.ceil(frame.height + 2 * edge);
-    const svg = node("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` });
-    svg.append(node("rect", { width, height, fill: this.theme.colour("--page") }));
+    const svg = createSvgNode("svg", {
+      xmlns: "http://www.w3.org/2000/svg",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+    });
+    svg.append(createSvgNode("rect", { width, height, fill: this.theme.colour("--page") }));
     const from = { left: frame.left - edge, top: frame.top - edge };
-    for (const panel of this.panels) svg.append(...(await panel.picture(this.plotly, from)));
+    for (const panel of this.panels) svg.append(...(await panel.exportShapes(this.plotly, from)));
     return new XMLSerializer().serializeToString(svg);
   }
 
-  table() {
-    const rows = this.panels.flatMap((panel) => panel.rows());
+  figureCsv() {
+    const rows = this.panels.flatMap((panel) => panel.exportRows());
     const deep = rows.some((row) => row.length > 4);
     return toCsv(
       ["figure", "series", "x", "y", ...(deep ? ["z"] : [])],
