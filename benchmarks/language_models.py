@@ -30,7 +30,7 @@ from explorer.experiments.presets import preset
 from explorer.generation.generate import TextGenerator, generate_ids
 from explorer.generation.sampling import Sampling
 from explorer.models.configs import NgramTextConfig
-from explorer.models.ngram import Ngram
+from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import default_config, with_settings

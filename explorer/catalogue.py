@@ -258,7 +258,11 @@ MODELS = {
             "Kneser and Ney 1995, Improved backing-off for m-gram language modeling; Chen and Goodman 1999, An "
             "empirical study of smoothing techniques for language modeling",
             "https://doi.org/10.1006/csla.1999.0128",
-            {"text": ModelForTask(NgramTextConfig, "explorer.models.ngram:Ngram", {"iterations": 1, "snapshots": 2})},
+            {
+                "text": ModelForTask(
+                    NgramTextConfig, "explorer.models.kneser_ney:Ngram", {"iterations": 1, "snapshots": 2}
+                )
+            },
         ),
         ModelRow(
             "feedforward",

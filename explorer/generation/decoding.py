@@ -22,11 +22,11 @@ from torch import Tensor, nn
 
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.gru import GRUCell
+from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
 from explorer.models.layers import LayerNorm, Linear, RMSNorm
 from explorer.models.lstm import LSTMCell
 from explorer.models.neural_ngram import NeuralNgram
-from explorer.models.ngram import Ngram
 from explorer.models.recurrence import RecurrentLanguageModel
 from explorer.models.rnn import RNNCell
 from explorer.models.transformer_decoder import Block, TransformerDecoder, rotate, rotations

@@ -13,7 +13,7 @@ from explorer.lazy_exports import export_lazily
 if TYPE_CHECKING:
     from explorer.models.configs import NgramTextConfig as NgramTextConfig
     from explorer.models.configs import TransformerTextConfig as TransformerTextConfig
-    from explorer.models.ngram import Ngram as Ngram
+    from explorer.models.kneser_ney import Ngram as Ngram
     from explorer.models.recurrence import RecurrentClassifier as RecurrentClassifier
     from explorer.models.taps import intervene as intervene
     from explorer.models.taps import record as record

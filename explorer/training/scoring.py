@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
-from explorer.models.ngram import Ngram
 from explorer.tasks.text.rows import Batch
 
 

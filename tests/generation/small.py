@@ -17,9 +17,9 @@ from explorer.models.configs import (
     TransformerTextConfig,
 )
 from explorer.models.gru import GRULanguageModel
+from explorer.models.kneser_ney import Ngram
 from explorer.models.lstm import LSTMLanguageModel
 from explorer.models.neural_ngram import NeuralNgram
-from explorer.models.ngram import Ngram
 from explorer.models.rnn import RNNLanguageModel
 from explorer.models.transformer_decoder import TransformerDecoder
 

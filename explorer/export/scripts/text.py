@@ -21,10 +21,10 @@ from explorer.generation.decoding import window_start
 from explorer.generation.generate import prompt_ids
 from explorer.generation.sampling import gumbel_noise, noise_generator
 from explorer.models.configs import TransformerTextConfig
+from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
 from explorer.models.layers import learning, replica, stack
 from explorer.models.neural_ngram import NeuralNgram
-from explorer.models.ngram import Ngram
 from explorer.models.recurrence import RecurrentLanguageModel
 from explorer.models.transformer_decoder import TransformerDecoder
 from explorer.seeds import generator

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 from torch import Tensor, nn
 
-from explorer.models.ngram import Ngram
+from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data

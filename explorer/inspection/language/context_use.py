@@ -17,7 +17,7 @@ from numpy import ndarray
 from torch import Tensor, nn
 
 from explorer.models.configs import FeedforwardTextConfig, NgramTextConfig
-from explorer.models.ngram import Ngram
+from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, text_data
 from explorer.training.config import RunConfig

@@ -23,8 +23,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import nn
 
+from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
-from explorer.models.ngram import Ngram
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, text_data
 from explorer.training.optimisers import SGD

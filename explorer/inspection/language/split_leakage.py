@@ -55,7 +55,7 @@ def _bits_per_character(config: TextConfig) -> tuple[float, float]:
     """Return the held-out loss in bits per character, as in a run of the n-gram, and the seconds of fitting."""
     from torch import Generator  # here: a page that only shows the results must not wait for torch
 
-    from explorer.models.ngram import Ngram
+    from explorer.models.kneser_ney import Ngram
     from explorer.tasks.text.rows import text_data
     from explorer.training.scoring import mean_loss
 

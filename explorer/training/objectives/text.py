@@ -19,9 +19,9 @@ from explorer.errors import InvalidSetting
 from explorer.generation.generate import TextGenerator, generate_ids, prompt_ids
 from explorer.generation.sampling import Sampling
 from explorer.models.configs import NgramTextConfig
+from explorer.models.kneser_ney import Ngram
 from explorer.models.language import State
 from explorer.models.layers import learning, replica
-from explorer.models.ngram import Ngram
 from explorer.seeds import generator
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, text_data

@@ -13,7 +13,7 @@ from explorer.catalogue import models_of
 from explorer.errors import TextError
 from explorer.inspection.language import context_use as module
 from explorer.inspection.language.context_use import ContextUse, measure_context_use
-from explorer.models.ngram import Ngram
+from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data

@@ -15,7 +15,7 @@ from explorer.errors import NeedsText
 from explorer.inspection.language import dynamic_evaluation
 from explorer.inspection.language.dynamic_evaluation import evaluate_dynamically, evaluate_statically
 from explorer.inspection.load_model import load_model
-from explorer.models.ngram import Ngram
+from explorer.models.kneser_ney import Ngram
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import Batch, text_data

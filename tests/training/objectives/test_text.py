@@ -18,7 +18,7 @@ from explorer.generation.generate import prompt_ids
 from explorer.generation.sampling import gumbel_noise, noise_generator
 from explorer.inspection.evaluate import evaluate
 from explorer.inspection.load_model import load_model
-from explorer.models.ngram import Ngram
+from explorer.models.kneser_ney import Ngram
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.tasks.text.rows import text_data

@@ -14,31 +14,31 @@ from safetensors.torch import load_file, save_file
 from torch import Generator, Tensor
 
 from explorer.models.configs import NgramTextConfig
-from explorer.models.ngram import Ngram, distinct
+from explorer.models.kneser_ney import Ngram, distinct
 
 START = "start"
 Gram = tuple[object, ...]
 
 
 class Reference:
-    """Interpolated Kneser-Ney, token by token: slow, and as near to the formula as it can be."""
+    """Interpolated Kneser-Ney, token by token: slow, but close to the formula."""
 
-    def __init__(self, rows: list[list[int]], counted: list[list[bool]], order: int, vocabulary: int) -> None:
-        """A row is a text; of its tokens but the first, `counted` says which are counted."""
+    def __init__(self, rows: list[list[int]], loss_mask: list[list[bool]], order: int, vocabulary: int) -> None:
+        """Count n-grams. A row is a text; `loss_mask` selects which of its tokens after the first are counted."""
         self.order, self.vocabulary = order, vocabulary
         self.counts: dict[Gram, int] = Counter()
         neighbours: dict[Gram, set[object]] = defaultdict(set)
-        for row, wanted in zip(rows, counted, strict=True):
+        for row, row_mask in zip(rows, loss_mask, strict=True):
             for t in range(1, len(row)):
-                if wanted[t - 1]:
+                if row_mask[t - 1]:
                     for length in range(1, min(order, t + 1) + 1):
                         gram = tuple(row[t - length + 1 : t + 1])
                         if length == order:
                             self.counts[gram] += 1
                         else:
                             neighbours[gram].add(row[t - length] if length <= t else START)
-        for gram, left in neighbours.items():
-            self.counts[gram] = len(left)
+        for gram, left_neighbours in neighbours.items():
+            self.counts[gram] = len(left_neighbours)
         self.after: dict[Gram, dict[object, int]] = defaultdict(dict)
         for gram, count in self.counts.items():
             self.after[gram[:-1]][gram[-1]] = count
@@ -52,7 +52,7 @@ class Reference:
         return once / (once + 2 * twice) if once and twice else 0.5
 
     def p(self, token: int, context: Gram) -> float:
-        """After the whole context, or as much of it as the order allows."""
+        """Return the probability of a token after a context, of which at most order - 1 tokens are used."""
         context = context[max(0, len(context) - self.order + 1) :]
         shorter = self.p(token, context[1:]) if context else 1 / self.vocabulary
         after = self.after.get(context)
@@ -66,37 +66,37 @@ def ngram(order: int, vocabulary: int) -> Ngram:
     return Ngram(NgramTextConfig(n=order), vocabulary, 64, Generator())
 
 
-def fitted(rows: list[list[int]], order: int, vocabulary: int, counted: list[list[bool]] | None = None) -> Ngram:
+def fit_ngram(rows: list[list[int]], order: int, vocabulary: int, loss_mask: list[list[bool]] | None = None) -> Ngram:
     model = ngram(order, vocabulary)
     text = torch.tensor(rows)
-    model.fit(text[:, :-1], text[:, 1:], None if counted is None else torch.tensor(counted))
+    model.fit(text[:, :-1], text[:, 1:], None if loss_mask is None else torch.tensor(loss_mask))
     return model
 
 
-def text_of(vocabulary: int, length: int, seed: int = 1) -> list[int]:
-    """Few different contexts, so that some are frequent and some are rare."""
-    drawn = torch.rand(length, generator=Generator().manual_seed(seed))
-    return (drawn**2 * vocabulary).long().tolist()
+def random_text(vocabulary: int, length: int, seed: int = 1) -> list[int]:
+    """Return a text with few different contexts, some frequent and some rare."""
+    uniform = torch.rand(length, generator=Generator().manual_seed(seed))
+    return (uniform**2 * vocabulary).long().tolist()
 
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[list[list[int]], list[list[bool]], list[list[int]], int, int]:
-    """Rows to count, which of their targets are counted, rows to score, order, vocabulary."""
+    """Rows to count, their loss masks, rows to score, order, vocabulary."""
     vocabulary, length, count = draw(st.integers(1, 5)), draw(st.integers(2, 40)), draw(st.integers(1, 4))
     token = st.integers(0, vocabulary - 1)
     rows = st.lists(st.lists(token, min_size=length, max_size=length), min_size=count, max_size=count)
     mask = st.lists(st.booleans() if draw(st.booleans()) else st.just(True), min_size=length - 1, max_size=length - 1)
-    counted = draw(st.lists(mask, min_size=count, max_size=count))
-    return draw(rows), counted, draw(rows), draw(st.integers(1, 6)), vocabulary
+    loss_mask = draw(st.lists(mask, min_size=count, max_size=count))
+    return draw(rows), loss_mask, draw(rows), draw(st.integers(1, 6)), vocabulary
 
 
 @given(cases())
-@example(([[0, 0]], [[False]], [[0, 1]], 6, 2))  # nothing is counted
-@example(([[0] * 30], [[True] * 29], [[0] * 30], 6, 2))  # one letter, and another that never comes
+@example(([[0, 0]], [[False]], [[0, 1]], 6, 2))  # the loss mask excludes everything
+@example(([[0] * 30], [[True] * 29], [[0] * 30], 6, 2))  # one letter, and another that never occurs
 @settings(max_examples=100, deadline=None)
 def test_equals_the_formula(case: tuple[list[list[int]], list[list[bool]], list[list[int]], int, int]) -> None:
-    rows, counted, others, order, vocabulary = case
-    model, reference = fitted(rows, order, vocabulary, counted), Reference(rows, counted, order, vocabulary)
+    rows, loss_mask, others, order, vocabulary = case
+    model, reference = fit_ngram(rows, order, vocabulary, loss_mask), Reference(rows, loss_mask, order, vocabulary)
     assert model.entries == tuple(len(reference.grams(length)) for length in range(1, order + 1))
     for scored in (rows, others):
         ids = torch.tensor(scored)
@@ -108,34 +108,36 @@ def test_equals_the_formula(case: tuple[list[list[int]], list[list[bool]], list[
             dtype=torch.float64,
         ).log()
         torch.testing.assert_close(model(ids[:, :-1]).double(), expected, atol=1e-6, rtol=1e-6)
-        of_targets = -expected.gather(-1, ids[:, 1:, None]).squeeze(-1)
-        torch.testing.assert_close(model.surprisal(ids[:, :-1], ids[:, 1:]).double(), of_targets, atol=1e-6, rtol=1e-6)
+        target_surprisal = -expected.gather(-1, ids[:, 1:, None]).squeeze(-1)
+        torch.testing.assert_close(
+            model.surprisal(ids[:, :-1], ids[:, 1:]).double(), target_surprisal, atol=1e-6, rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize("order", range(1, 7))
 def test_equals_the_formula_on_a_longer_text(order: int) -> None:
-    rows, other = [text_of(7, 3_000)], [text_of(7, 500, seed=2)]
-    model, reference = fitted(rows, order, 7), Reference(rows, [[True] * 2_999], order, 7)
+    rows, other = [random_text(7, 3_000)], [random_text(7, 500, seed=2)]
+    model, reference = fit_ngram(rows, order, 7), Reference(rows, [[True] * 2_999], order, 7)
     assert 0 < min(model.discounts) <= max(model.discounts) < 1
     expected = [-math.log(reference.p(other[0][t], tuple(other[0][:t]))) for t in range(1, 500)]
     ids = torch.tensor(other)
-    surprise = model.surprisal(ids[:, :-1], ids[:, 1:])
-    torch.testing.assert_close(surprise.double(), torch.tensor([expected]).double(), atol=1e-6, rtol=1e-6)
+    surprisal = model.surprisal(ids[:, :-1], ids[:, 1:])
+    torch.testing.assert_close(surprisal.double(), torch.tensor([expected]).double(), atol=1e-6, rtol=1e-6)
 
 
 def test_worked_by_hand() -> None:
     # abcab: the bigrams ab twice, bc and ca once: n1 = 2, n2 = 1, D = 1/2. Single tokens: each of the three has one
     # neighbour, so n2 = 0, D = 1/2, and all are as likely: (1 - 1/2) / 3 + 1/2 * 1/3 = 1/3.
-    model = fitted([[0, 1, 2, 0, 1]], 2, 3)
+    model = fit_ngram([[0, 1, 2, 0, 1]], 2, 3)
     assert model.entries == (3, 3)
     assert model.discounts == (0.5, 0.5)
     after_a = model(torch.tensor([[0]]))[0, 0].exp()
     torch.testing.assert_close(after_a, torch.tensor([1 / 12, 1.5 / 2 + 1 / 12, 1 / 12]))
 
 
-def test_shorter_orders_count_different_neighbours_not_occurrences() -> None:
-    # 1 is frequent, but only after 0; 2 comes after 1, 3 and 4, which is what counts after something unknown.
-    model = fitted([[0, 1] * 20 + [2, 3, 2, 4, 2]], 2, 6)
+def test_shorter_orders_count_distinct_neighbours_instead_of_occurrences() -> None:
+    # 1 is frequent, but only after 0; 2 follows 1, 3 and 4, so it is more probable after an unknown token.
+    model = fit_ngram([[0, 1] * 20 + [2, 3, 2, 4, 2]], 2, 6)
     unknown = model(torch.tensor([[5]]))[0, 0]
     assert unknown[2] > unknown[1]
 
@@ -143,26 +145,26 @@ def test_shorter_orders_count_different_neighbours_not_occurrences() -> None:
 @pytest.mark.parametrize("order", range(1, 7))
 @pytest.mark.parametrize("vocabulary", [1, 2, 60])
 def test_sums_to_one(order: int, vocabulary: int) -> None:
-    model = fitted([text_of(vocabulary, 800)], order, vocabulary)
+    model = fit_ngram([random_text(vocabulary, 800)], order, vocabulary)
     ids = torch.randint(vocabulary, (3, 5, 17), generator=Generator().manual_seed(3))
     torch.testing.assert_close(model(ids).exp().sum(-1), torch.ones(3, 5, 17))
 
 
-def test_before_anything_is_counted_all_tokens_are_alike() -> None:
+def test_an_unfitted_model_is_uniform() -> None:
     torch.testing.assert_close(ngram(6, 10)(torch.tensor([[3, 1, 4]])), torch.full((1, 3, 10), -math.log(10)))
 
 
-def test_unseen_contexts_back_off_to_the_longest_that_was_seen() -> None:
-    model = fitted([text_of(5, 400)], 4, 8)  # 5, 6 and 7 never come
+def test_unseen_contexts_back_off_to_the_longest_seen_suffix() -> None:
+    model = fit_ngram([random_text(5, 400)], 4, 8)  # 5, 6 and 7 never occur
     short = model(torch.tensor([[1, 2]]))[0, -1]
     for before in ([5, 1, 2], [1, 2, 6, 1, 2], [7, 7, 7, 7, 1, 2]):
         torch.testing.assert_close(model(torch.tensor([before]))[0, -1], short)
     assert not torch.allclose(model(torch.tensor([[0, 1, 2]]))[0, -1], short)
 
 
-def test_rows_do_not_see_each_other() -> None:
-    model = fitted([text_of(5, 400)], 6, 5)
-    ids = torch.tensor([text_of(5, 12, seed=2), text_of(5, 12, seed=3)])
+def test_rows_are_independent() -> None:
+    model = fit_ngram([random_text(5, 400)], 6, 5)
+    ids = torch.tensor([random_text(5, 12, seed=2), random_text(5, 12, seed=3)])
     torch.testing.assert_close(model(ids)[1:], model(ids[1:]))
     torch.testing.assert_close(model.surprisal(ids[:, :-1], ids[:, 1:])[1:], model.surprisal(ids[1:, :-1], ids[1:, 1:]))
 
@@ -170,44 +172,44 @@ def test_rows_do_not_see_each_other() -> None:
 @pytest.mark.parametrize("order", range(1, 7))
 @pytest.mark.parametrize("time", [1, 2, 7, 30])
 def test_next_logits_are_those_of_the_last_position(order: int, time: int) -> None:
-    model = fitted([text_of(5, 400)], order, 6)
-    ids = torch.tensor([text_of(5, time, seed=seed) for seed in range(4)], dtype=torch.int32)
+    model = fit_ngram([random_text(5, 400)], order, 6)
+    ids = torch.tensor([random_text(5, time, seed=seed) for seed in range(4)], dtype=torch.int32)
     torch.testing.assert_close(model.next_logits(ids), model(ids)[:, -1])
     torch.testing.assert_close(model.next_logits(ids[2]), model(ids[2])[-1])
 
 
-def test_next_logits_after_nothing_are_those_of_the_empty_context() -> None:
-    model = fitted([text_of(5, 400)], 3, 6)
-    nothing = torch.zeros(0, dtype=torch.int64)
-    torch.testing.assert_close(model.next_logits(nothing), model(torch.tensor([5]))[-1])  # 5 never came
+def test_next_logits_of_an_empty_input_are_those_of_the_empty_context() -> None:
+    model = fit_ngram([random_text(5, 400)], 3, 6)
+    empty_ids = torch.zeros(0, dtype=torch.int64)
+    torch.testing.assert_close(model.next_logits(empty_ids), model(torch.tensor([5]))[-1])  # 5 never occurred
 
 
-def test_a_second_fit_forgets_the_first() -> None:
-    model = fitted([text_of(5, 400)], 4, 5)
-    again = torch.tensor([text_of(5, 300, seed=2)])
-    model.fit(again[:, :-1], again[:, 1:])
-    fresh = fitted(again.tolist(), 4, 5)
+def test_a_second_fit_replaces_the_first() -> None:
+    model = fit_ngram([random_text(5, 400)], 4, 5)
+    second_text = torch.tensor([random_text(5, 300, seed=2)])
+    model.fit(second_text[:, :-1], second_text[:, 1:])
+    fresh = fit_ngram(second_text.tolist(), 4, 5)
     for name, table in fresh.state_dict().items():
         assert torch.equal(model.state_dict()[name], table)
 
 
 def test_a_large_vocabulary_does_not_overflow() -> None:
     vocabulary = 20_000  # its sixth power has 86 bits, and with so many contexts the codes have more than 31
-    rows = [text_of(vocabulary, 30_000)]
-    model, reference = fitted(rows, 6, vocabulary), Reference(rows, [[True] * 29_999], 6, vocabulary)
+    rows = [random_text(vocabulary, 30_000)]
+    model, reference = fit_ngram(rows, 6, vocabulary), Reference(rows, [[True] * 29_999], 6, vocabulary)
     assert model.entries == tuple(len(reference.grams(length)) for length in range(1, 7))
     assert model.grams[-1] > 2**31
     ids = torch.tensor(rows)[:, -300:]
     expected = [-math.log(reference.p(w, tuple(rows[0][-300:][:t]))) for t, w in enumerate(rows[0][-300:]) if t]
-    surprise = model.surprisal(ids[:, :-1], ids[:, 1:])
-    torch.testing.assert_close(surprise.double(), torch.tensor([expected]).double(), atol=1e-6, rtol=1e-6)
+    surprisal = model.surprisal(ids[:, :-1], ids[:, 1:])
+    torch.testing.assert_close(surprisal.double(), torch.tensor([expected]).double(), atol=1e-6, rtol=1e-6)
 
 
-def test_grams_with_no_room_in_one_number_are_told_apart() -> None:
+def test_grams_too_large_for_one_integer_are_distinguished() -> None:
     base = 2**40
     columns = [torch.tensor([7, 7, base - 1, 7]), torch.tensor([5, 5, 5, 5]), torch.tensor([base - 1, 0, 0, 0])]
-    places, counts = distinct(columns, base, torch.arange(4))
-    assert {tuple(int(c[place]) for c in columns): int(n) for place, n in zip(places, counts, strict=True)} == {
+    indices, counts = distinct(columns, base, torch.arange(4))
+    assert {tuple(int(c[index]) for c in columns): int(n) for index, n in zip(indices, counts, strict=True)} == {
         (7, 5, base - 1): 1,
         (7, 5, 0): 2,
         (base - 1, 5, 0): 1,
@@ -217,25 +219,25 @@ def test_grams_with_no_room_in_one_number_are_told_apart() -> None:
 # ---- tables in files
 
 
-def through_a_file(tables: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+def save_and_load(tables: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
     save_file(tables, folder / "tables.safetensors")
     return load_file(folder / "tables.safetensors")
 
 
 @pytest.mark.parametrize("order", [1, 4])
-def test_tables_survive_a_file(order: int, tmp_path: Path) -> None:
-    model, fresh = fitted([text_of(9, 700)], order, 9), ngram(order, 9)
-    fresh.load_state_dict(through_a_file(model.state_dict(), tmp_path))
-    ids = torch.tensor([text_of(9, 50, seed=2)])
+def test_tables_are_unchanged_after_saving_and_loading(order: int, tmp_path: Path) -> None:
+    model, fresh = fit_ngram([random_text(9, 700)], order, 9), ngram(order, 9)
+    fresh.load_state_dict(save_and_load(model.state_dict(), tmp_path))
+    ids = torch.tensor([random_text(9, 50, seed=2)])
     assert torch.equal(fresh(ids), model(ids))
     assert fresh.entries == model.entries
     assert fresh.discounts == model.discounts
 
 
-def test_tables_can_be_loaded_over_others() -> None:
-    model, other = fitted([text_of(9, 700)], 4, 9), fitted([text_of(9, 100, seed=2)], 4, 9)
+def test_loading_replaces_existing_tables() -> None:
+    model, other = fit_ngram([random_text(9, 700)], 4, 9), fit_ngram([random_text(9, 100, seed=2)], 4, 9)
     other.load_state_dict(model.state_dict())
-    ids = torch.tensor([text_of(9, 50, seed=2)])
+    ids = torch.tensor([random_text(9, 50, seed=2)])
     assert torch.equal(other(ids), model(ids))
 
 
@@ -255,15 +257,15 @@ def test_tables_can_be_loaded_over_others() -> None:
         ("sizes", lambda t: t * torch.tensor([-1, 0, 0, 0])),
     ],
 )
-def test_tables_that_do_not_belong_together_are_refused(table: str, change: object) -> None:
-    tables = fitted([text_of(9, 700)], 4, 9).state_dict()
+def test_inconsistent_tables_are_rejected(table: str, change: object) -> None:
+    tables = fit_ngram([random_text(9, 700)], 4, 9).state_dict()
     tables[table] = change(tables[table])
     with pytest.raises(RuntimeError, match="do not belong together"):
         ngram(4, 9).load_state_dict(tables)
 
 
 def test_a_missing_table_is_named() -> None:
-    tables = fitted([text_of(9, 700)], 4, 9).state_dict()
+    tables = fit_ngram([random_text(9, 700)], 4, 9).state_dict()
     del tables["counts"]
     with pytest.raises(RuntimeError, match=r'Missing key.*"counts"'):
         ngram(4, 9).load_state_dict(tables)
