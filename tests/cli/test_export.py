@@ -1,4 +1,4 @@
-"""A run taken away from the terminal, as code."""
+"""The command `export` for Python files and notebooks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RUN = "negation-single-rnn"
 
 
 @pytest.mark.parametrize("name", ["run.py", "run.ipynb", "RUN.IPYNB"])
-def test_the_ending_of_the_file_says_what_it_is(name: str, tmp_path: Path, ask: RunCommand) -> None:
+def test_the_file_extension_selects_the_format(name: str, tmp_path: Path, ask: RunCommand) -> None:
     file, stored = tmp_path / name, store.find(RUN)
     code, out, err = ask("export", RUN, str(file))
     assert (code, err) == (0, "") and f"{file.stat().st_size:,} bytes" in out

@@ -16,10 +16,10 @@ from explorer.tokenization.text import from_json
 from tests.terminal import RunCommand, parse_json_lines
 
 TEXT = "the king and the queen"
-HABITS = ("previous", "itself", "first", "same", "after_same", "entropy", "spread")
+SCORES = ("previous", "itself", "first", "same", "after_same", "entropy", "spread")
 
 
-def seen(name: str, text: str, replica: int = 0, step: int | None = None) -> tuple[tuple[int, ...], np.ndarray]:
+def attention_of(name: str, text: str, replica: int = 0, step: int | None = None) -> tuple[tuple[int, ...], np.ndarray]:
     run = store.find(name)
     ids = tokenize_input(run.config, from_json(run.tokenizer) if run.tokenizer else None, text).ids
     return ids, attend(load_model(run, step).single_replica(replica), ids).weights
@@ -28,8 +28,8 @@ def seen(name: str, text: str, replica: int = 0, step: int | None = None) -> tup
 @pytest.mark.parametrize(
     ("run", "text"), [("text-transformer", TEXT), ("negation-single-transformer", "human not preserve nature")]
 )
-def test_the_file_holds_every_tap_by_its_name(run: str, text: str, ask: RunCommand, tmp_path: Path) -> None:
-    file = tmp_path / "attention.out"  # the name stays as it is given
+def test_the_file_contains_every_tap_by_name(run: str, text: str, ask: RunCommand, tmp_path: Path) -> None:
+    file = tmp_path / "attention.out"  # the extension stays as given
     code, out, err = ask("inspect", run, text, "--out", str(file))
     assert (code, err) == (0, "")
     assert out.endswith(f"{file}, {file.stat().st_size:,} bytes\n")
@@ -37,29 +37,29 @@ def test_the_file_holds_every_tap_by_its_name(run: str, text: str, ask: RunComma
     with np.load(file) as arrays:
         assert set(arrays) == {*tap_names(model).values(), "tokens"}
         assert arrays["tokens"].tolist() == (["<BOS>", *text.split(), "<EOS>"] if "negation" in run else list(text))
-        for layer, weights in enumerate(seen(run, text)[1]):
+        for layer, weights in enumerate(attention_of(run, text)[1]):
             np.testing.assert_allclose(arrays[f"blocks.{layer}.attention.weights"], np.nan_to_num(weights), atol=1e-6)
 
 
-def test_as_json_there_is_one_object_a_head(ask: RunCommand, tmp_path: Path) -> None:
-    where = ("--replica", "2", "--step", "1000", "--out", str(tmp_path / "a.npz"))
-    code, out, err = ask("inspect", "text-transformer", TEXT, *where, "--json")
+def test_json_output_has_one_object_per_head(ask: RunCommand, tmp_path: Path) -> None:
+    options = ("--replica", "2", "--step", "1000", "--out", str(tmp_path / "a.npz"))
+    code, out, err = ask("inspect", "text-transformer", TEXT, *options, "--json")
     assert (code, err) == (0, "")
-    ids, weights = seen("text-transformer", TEXT, replica=2)
-    found = score_heads(weights, ids)
+    ids, weights = attention_of("text-transformer", TEXT, replica=2)
+    scores = score_heads(weights, ids)
     rows = parse_json_lines(out)
     assert [(row["kind"], row["layer"], row["head"]) for row in rows] == [
         ("head", layer, head) for layer in range(4) for head in range(4)
     ]
     for row in rows:
-        for name in HABITS:
-            assert row[name] == pytest.approx(getattr(found, name)[row["layer"], row["head"]], abs=1e-6)
-        assert list(row["distance"]) == [str(back) for back in range(len(TEXT))]
-        assert list(row["distance"].values()) == pytest.approx(found.distance[row["layer"], row["head"]], abs=1e-6)
+        for name in SCORES:
+            assert row[name] == pytest.approx(getattr(scores, name)[row["layer"], row["head"]], abs=1e-6)
+        assert list(row["distance"]) == [str(distance) for distance in range(len(TEXT))]
+        assert list(row["distance"].values()) == pytest.approx(scores.distance[row["layer"], row["head"]], abs=1e-6)
     assert (tmp_path / "a.npz").is_file()
 
 
-def test_a_step_on_the_way_and_what_cannot_be_measured(ask: RunCommand) -> None:
+def test_an_earlier_snapshot_can_be_inspected_and_undefined_scores_are_null(ask: RunCommand) -> None:
     code, out, _ = ask("inspect", "text-through-training", "a", "--step", "0", "--json")
     assert code == 0
     assert all((row["previous"], row["itself"]) == (None, 1) for row in parse_json_lines(out))
@@ -68,19 +68,19 @@ def test_a_step_on_the_way_and_what_cannot_be_measured(ask: RunCommand) -> None:
         for step in ("0", "1000")
     )
     assert early != late
-    ids, weights = seen("text-through-training", TEXT, step=0)
+    ids, weights = attention_of("text-through-training", TEXT, step=0)
     assert early[5]["previous"] == pytest.approx(score_heads(weights, ids).previous[1, 1], abs=1e-6)
 
 
-def test_in_words_there_is_one_line_a_head(ask: RunCommand) -> None:
+def test_text_output_has_one_line_per_head(ask: RunCommand) -> None:
     code, out, err = ask("inspect", "negation-single-transformer", "human destroy nature")
     assert (code, err) == (0, "")
     head, row = out.splitlines()
-    assert head.split() == ["layer", "head", *HABITS]
+    assert head.split() == ["layer", "head", *SCORES]
     assert row.split()[:2] == ["0", "0"] and row.split()[5:7] == ["none", "none"]
 
 
-def test_what_was_not_read_as_typed_is_said(ask: RunCommand) -> None:
+def test_changes_to_the_typed_text_are_reported(ask: RunCommand) -> None:
     assert ask("inspect", "text-transformer", "x€")[2] == "Not in the vocabulary: '€' (left out).\n"
     assert ask("inspect", "text-assignment", "The日")[2].splitlines() == [
         "The model knows lower-case letters only: the text is lower-cased.",
@@ -96,7 +96,7 @@ def test_what_was_not_read_as_typed_is_said(ask: RunCommand) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (("text-gru", TEXT), "which has no attention to look at. Choose one that has: text-assignment, text-best"),
         (("negation-single-rnn", "human"), "Choose one that has: negation-double-transformer"),
@@ -110,8 +110,10 @@ def test_what_was_not_read_as_typed_is_said(ask: RunCommand) -> None:
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
-def test_a_mistake_is_one_sentence(words: tuple[str, ...], said: str, as_json: bool, ask: RunCommand) -> None:
-    code, out, err = ask("inspect", *words, *(["--json"] if as_json else []))
+def test_invalid_arguments_print_one_sentence(
+    arguments: tuple[str, ...], message: str, as_json: bool, ask: RunCommand
+) -> None:
+    code, out, err = ask("inspect", *arguments, *(["--json"] if as_json else []))
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""The commands on runs whose models answer at every place, in this process; what ships is asked."""
+"""The commands `predict` and `inspect` on included runs of labelling tasks, in this process."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.terminal import RunCommand, parse_json_lines
 SENTENCE = "The bank is near the boat and the reed."
 
 
-def test_every_place_is_told_with_its_answer_and_whether_it_is_right(ask: RunCommand) -> None:
+def test_predict_prints_every_position_with_its_target_and_whether_it_is_right(ask: RunCommand) -> None:
     code, out, err = ask("predict", "gloss-two", SENTENCE, "--json")
-    (said,) = parse_json_lines(out)
-    assert (code, err) == (0, "") and (said["seeds"], said["known"]) == (5, 9)
-    assert [place["token"] for place in said["places"]] == SENTENCE.lower().strip(".").split()
-    assert said["places"][1]["wanted"] == "bank (river)" and 0 < said["places"][1]["probability"] <= 1
+    (prediction,) = parse_json_lines(out)
+    assert (code, err) == (0, "") and (prediction["seeds"], prediction["known"]) == (5, 9)
+    assert [position["token"] for position in prediction["places"]] == SENTENCE.lower().strip(".").split()
+    assert prediction["places"][1]["wanted"] == "bank (river)" and 0 < prediction["places"][1]["probability"] <= 1
     code, out, _ = ask("predict", "echo-learned", "407")
     assert code == 0 and len(out.splitlines()) == 7 and "(not asked)" in out
     assert out.splitlines()[3].split() == ["3", "|", "4", *out.splitlines()[3].split()[3:]]
@@ -32,12 +32,12 @@ def test_every_place_is_told_with_its_answer_and_whether_it_is_right(ask: RunCom
         ("place-turns-rnn", "0123"),
     ],
 )
-def test_every_task_that_labels_answers(ask: RunCommand, run: str, text: str) -> None:
+def test_predict_works_for_every_labelling_task(ask: RunCommand, run: str, text: str) -> None:
     code, out, err = ask("predict", run, text)
     assert (code, err) == (0, "") and out
 
 
-def test_inspect_tells_heads_or_states_and_writes_every_tap(ask: RunCommand, tmp_path: Path) -> None:
+def test_inspect_prints_heads_or_states_and_writes_every_tap(ask: RunCommand, tmp_path: Path) -> None:
     file = tmp_path / "taps.npz"
     code, out, _ = ask("inspect", "gloss-two", SENTENCE, "--json", "--out", str(file), "--replica", "1")
     assert code == 0 and [row["kind"] for row in parse_json_lines(out)] == ["head"] * 8
@@ -50,7 +50,7 @@ def test_inspect_tells_heads_or_states_and_writes_every_tap(ask: RunCommand, tmp
 
 
 @pytest.mark.parametrize(
-    ("typed", "words"),
+    ("arguments", "message"),
     [
         (("predict", "gloss-two", "the bank sleeps"), "“sleeps”"),
         (("inspect", "noise-causal", "ab3"), "“3” is no sign of this task"),
@@ -58,6 +58,6 @@ def test_inspect_tells_heads_or_states_and_writes_every_tap(ask: RunCommand, tmp
         (("inspect", "echo-learned", "12", "--step", "7"), "has no weights of step 7"),
     ],
 )
-def test_what_cannot_be_asked_is_said_in_one_sentence(ask: RunCommand, typed: tuple[str, ...], words: str) -> None:
-    code, out, err = ask(*typed)
-    assert code == 2 and not out and words in err and "Traceback" not in err
+def test_invalid_arguments_print_one_sentence(ask: RunCommand, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = ask(*arguments)
+    assert code == 2 and not out and message in err and "Traceback" not in err

@@ -25,11 +25,11 @@ ROOT = Path(__file__).parents[2]
 SHORT = ("--set", "epochs=2", "--set", "train_size=211")
 
 
-def train(model: str, *more: str) -> tuple[str, ...]:
-    return ("train", "--task", "negation", "--model", model, *SHORT, *more)
+def train(model: str, *options: str) -> tuple[str, ...]:
+    return ("train", "--task", "negation", "--model", model, *SHORT, *options)
 
 
-def test_list_names_what_there_is(ask: RunCommand) -> None:
+def test_list_names_models_tasks_and_runs(ask: RunCommand) -> None:
     code, out, _ = ask("list")
     assert code == 0
     for name in [*MODELS, *shipped_configs(), "negation", str(environment().runs)]:
@@ -47,7 +47,7 @@ def test_list_as_json(ask: RunCommand) -> None:
     assert [row["run"] for row in rows if row["kind"] == "run"] == [key(config)]
 
 
-def test_train_keeps_a_run_that_can_be_asked(ask: RunCommand) -> None:
+def test_train_stores_a_run_that_predict_can_use(ask: RunCommand) -> None:
     code, out, _ = ask(*train("gru", "--seed", "5", "--replicas", "3"))
     config = with_settings(
         default_config("negation", "gru"), {"epochs": 2, "train_size": 211, "seed": 5, "replicas": 3}
@@ -60,7 +60,7 @@ def test_train_keeps_a_run_that_can_be_asked(ask: RunCommand) -> None:
     assert out.startswith("collapse ")
 
 
-def test_train_as_json_ends_with_what_came_out(ask: RunCommand) -> None:
+def test_train_as_json_ends_with_the_metrics(ask: RunCommand) -> None:
     code, out, err = ask(*train("bag_of_words", "--replicas", "3", "--json"))
     assert (code, err) == (0, "")
     *steps, last = parse_json_lines(out)
@@ -80,7 +80,7 @@ def test_train_into_a_folder(ask: RunCommand, tmp_path: Path) -> None:
     assert store.load(tmp_path / "mine").config.seed == 3
 
 
-def test_train_overwrites_nothing_that_is_no_run(ask: RunCommand, tmp_path: Path) -> None:
+def test_train_does_not_overwrite_other_folders(ask: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
     code, _, err = ask(*train("rnn", "--out", str(tmp_path / "thesis")))
@@ -92,31 +92,31 @@ def test_train_overwrites_nothing_that_is_no_run(ask: RunCommand, tmp_path: Path
 def test_predict_as_json(ask: RunCommand) -> None:
     code, out, err = ask("predict", "negation-single-transformer", "Human NOT preserve nature!", "--json")
     assert (code, err) == (0, "")
-    (said,) = parse_json_lines(out)
-    assert list(said) == ["sentence", "tokens", "probabilities"]
-    assert said["sentence"] == "Human NOT preserve nature!"
-    assert said["tokens"] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
-    assert list(said["probabilities"]) == ["collapse", "sustain"]
-    assert said["probabilities"]["collapse"] > 0.9
-    assert sum(said["probabilities"].values()) == pytest.approx(1)
+    (prediction,) = parse_json_lines(out)
+    assert list(prediction) == ["sentence", "tokens", "probabilities"]
+    assert prediction["sentence"] == "Human NOT preserve nature!"
+    assert prediction["tokens"] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]
+    assert list(prediction["probabilities"]) == ["collapse", "sustain"]
+    assert prediction["probabilities"]["collapse"] > 0.9
+    assert sum(prediction["probabilities"].values()) == pytest.approx(1)
 
 
 def test_evaluate_as_json_agrees_with_the_card(ask: RunCommand) -> None:
     code, out, err = ask("evaluate", "negation-held-out-rnn", "--json")
     assert (code, err) == (0, "")
-    (said,) = parse_json_lines(out)
+    (evaluation,) = parse_json_lines(out)
     card = store.find("negation-held-out-rnn").card
-    assert (said["kind"], said["run"]) == ("evaluation", card.key)
-    assert said["metrics"]["exact_accuracy"]["values"] == pytest.approx(card.metrics["exact_accuracy"].values)
+    assert (evaluation["kind"], evaluation["run"]) == ("evaluation", card.key)
+    assert evaluation["metrics"]["exact_accuracy"]["values"] == pytest.approx(card.metrics["exact_accuracy"].values)
 
 
-def test_evaluate_says_it_in_words(ask: RunCommand) -> None:
+def test_evaluate_prints_the_metrics_as_text(ask: RunCommand) -> None:
     code, out, _ = ask("evaluate", "negation-single-bag_of_words")
     assert code == 0
     assert "exact_accuracy             0.883" in out
 
 
-MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
+INVALID_ARGUMENTS: dict[str, tuple[tuple[str, ...], str]] = {
     "set without =": (train("rnn", "--set", "p_not"), "--set p_not has no “=”"),
     "unknown model": (train("transfromer"), "no model “transfromer”. Nearest: transformer"),
     "unknown task": (("train", "--task", "negatoin", "--model", "rnn"), "Nearest: negation"),
@@ -141,45 +141,42 @@ MISTAKES: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("case", INVALID_ARGUMENTS)
 @pytest.mark.parametrize("as_json", [False, True], ids=["words", "json"])
-def test_a_mistake_is_one_sentence_on_standard_error(mistake: str, as_json: bool, ask: RunCommand) -> None:
-    words, said = MISTAKES[mistake]
-    code, out, err = ask(*words, *(["--json"] if as_json else []))
+def test_invalid_arguments_print_one_sentence_on_standard_error(case: str, as_json: bool, ask: RunCommand) -> None:
+    arguments, message = INVALID_ARGUMENTS[case]
+    code, out, err = ask(*arguments, *(["--json"] if as_json else []))
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
     assert err.count("\n") == 1
     assert "Traceback" not in err
 
 
-def test_nearest_words_are_said(ask: RunCommand) -> None:
+def test_nearest_words_are_suggested(ask: RunCommand) -> None:
     _, _, err = ask("predict", "negation-single-rnn", "human destroys nature")
-    assert (
-        err.strip()
-        == "The models never saw “destroys”. Words near it that they know: destroys: destroy, preserve, sustain."
-    )
+    assert "never saw “destroys”" in err and "destroys: destroy, preserve, sustain" in err
 
 
-def in_a_process(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
+def run_process(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments], cwd=ROOT, env={"LINEAGE_HOME": str(home)}, capture_output=True, text=True
     )
 
 
 def test_train_in_a_process_writes_json_only(home: Path) -> None:
-    done = in_a_process("-m", "explorer", *train("transformer", "--replicas", "2", "--json"), home=home)
-    assert (done.returncode, done.stderr) == (0, "")
-    said = parse_json_lines(done.stdout)
-    assert {row["kind"] for row in said[:-1]} == {"step"}
-    assert list(said[-1]) == ["kind", "run", "seconds", "metrics"]
-    assert (home / "runs" / said[-1]["run"] / "card.json").is_file()
+    process = run_process("-m", "explorer", *train("transformer", "--replicas", "2", "--json"), home=home)
+    assert (process.returncode, process.stderr) == (0, "")
+    rows = parse_json_lines(process.stdout)
+    assert {row["kind"] for row in rows[:-1]} == {"step"}
+    assert list(rows[-1]) == ["kind", "run", "seconds", "metrics"]
+    assert (home / "runs" / rows[-1]["run"] / "card.json").is_file()
 
 
 @pytest.mark.slow
-def test_a_mistake_in_a_process_shows_no_traceback(home: Path) -> None:
-    done = in_a_process("-m", "explorer", "predict", "nonsense", "human", home=home)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1
+def test_an_error_in_a_process_prints_no_traceback(home: Path) -> None:
+    process = run_process("-m", "explorer", "predict", "nonsense", "human", home=home)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -194,33 +191,33 @@ try:
 finally:
     assert "torch" in sys.modules and not {"streamlit", "plotly"} & set(sys.modules), "on predict"
 """
-    done = in_a_process("-c", code, home=home)
-    assert "AssertionError" not in done.stderr
-    assert done.returncode == 0
+    process = run_process("-c", code, home=home)
+    assert "AssertionError" not in process.stderr
+    assert process.returncode == 0
 
 
-def test_what_the_first_page_needs_loads_no_torch(home: Path) -> None:
+def test_imports_of_the_first_page_load_no_torch(home: Path) -> None:
     code = """
 import sys
 import explorer.catalogue, explorer.training.config, explorer.jobs.scheduler, explorer.run_store.store
 import explorer.experiments.pretraining, explorer.export.python_file, explorer.tasks.ceiling
 assert not {"torch", "streamlit"} & set(sys.modules)
 """
-    done = in_a_process("-c", code, home=home)
-    assert (done.returncode, done.stderr) == (0, "")
+    process = run_process("-c", code, home=home)
+    assert (process.returncode, process.stderr) == (0, "")
 
 
-# ---- what is kept
+# ---- stored runs
 
 
-def kept(ask: RunCommand) -> str:
+def train_stored_run(ask: RunCommand) -> str:
     ask(*train("rnn", "--json"))
     return key(with_settings(default_config("negation", "rnn"), {"epochs": 2, "train_size": 211}))
 
 
 @pytest.mark.slow
-def test_an_exported_run_comes_back_with_import(ask: RunCommand, tmp_path: Path) -> None:
-    run, file = kept(ask), tmp_path / "run.zip"
+def test_an_exported_run_can_be_imported(ask: RunCommand, tmp_path: Path) -> None:
+    run, file = train_stored_run(ask), tmp_path / "run.zip"
     code, out, err = ask("export", run, str(file), "--json")
     assert (code, err, parse_json_lines(out)[0]["run"]) == (0, "", run)
     assert parse_json_lines(out)[0]["bytes"] == file.stat().st_size
@@ -231,14 +228,14 @@ def test_an_exported_run_comes_back_with_import(ask: RunCommand, tmp_path: Path)
     assert store.find(run).card.owner == ""
 
 
-def test_the_index_can_be_made_anew(ask: RunCommand) -> None:
-    kept(ask)
+def test_reindex_rebuilds_the_index(ask: RunCommand) -> None:
+    train_stored_run(ask)
     code, out, _ = ask("reindex", "--json")
     assert (code, parse_json_lines(out)) == (0, [{"kind": "reindexed", "runs": len(shipped_configs()) + 1}])
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (("export", "negation-single-rnn", "/nowhere/at/all.zip"), "cannot be written"),
         (("import", "/nowhere/at/all.zip"), "cannot be read"),
@@ -246,13 +243,13 @@ def test_the_index_can_be_made_anew(ask: RunCommand) -> None:
         (("delete", "aaaaaaaaaaaa"), "There is no run"),
     ],
 )
-def test_a_mistake_with_kept_runs_is_one_sentence(words: tuple[str, ...], said: str, ask: RunCommand) -> None:
-    code, out, err = ask(*words)
+def test_errors_with_stored_runs_print_one_sentence(arguments: tuple[str, ...], message: str, ask: RunCommand) -> None:
+    code, out, err = ask(*arguments)
     assert (code, out) == (2, "")
-    assert said in err and "Traceback" not in err
+    assert message in err and "Traceback" not in err
 
 
-def test_no_zip_is_refused_and_leaves_nothing(ask: RunCommand, tmp_path: Path) -> None:
+def test_importing_a_file_that_is_no_zip_leaves_nothing(ask: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "run.zip").write_bytes(b"no zip")
     code, out, err = ask("import", str(tmp_path / "run.zip"))
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -265,14 +262,14 @@ TEXT = ("--corpus", "brackets", "--set", "size=3000", "--set", "context=8")
 SMALL = ("--set", "iterations=12", "--set", "batch_size=4", "--set", "width=8", "--set", "hidden=12")
 
 
-def learn(model: str, *more: str) -> tuple[str, ...]:
-    small = () if model == "ngram" else SMALL
-    return ("train", "--task", "text", "--model", model, *TEXT, *small, *more)
+def train_text(model: str, *options: str) -> tuple[str, ...]:
+    sizes = () if model == "ngram" else SMALL
+    return ("train", "--task", "text", "--model", model, *TEXT, *sizes, *options)
 
 
 @pytest.mark.parametrize("model", ["ngram", "gru", "transformer"])
-def test_a_language_model_is_trained_evaluated_and_writes(ask: RunCommand, model: str) -> None:
-    code, out, _ = ask(*learn(model, "--json"))
+def test_a_language_model_is_trained_and_evaluated_and_generates_text(ask: RunCommand, model: str) -> None:
+    code, out, _ = ask(*train_text(model, "--json"))
     assert code == 0
     finished = parse_json_lines(out)[-1]
     assert {"val_loss", "perplexity", "bits_per_char"} <= finished["metrics"].keys()
@@ -288,49 +285,52 @@ def test_a_language_model_is_trained_evaluated_and_writes(ask: RunCommand, model
     assert greedy[0] == greedy[1]
 
 
-def test_what_a_model_never_saw_is_named_and_left_out(ask: RunCommand) -> None:
-    _, out, _ = ask(*learn("ngram", "--json"))
+def test_unknown_characters_of_the_prompt_are_listed_and_left_out(ask: RunCommand) -> None:
+    _, out, _ = ask(*train_text("ngram", "--json"))
     code, out, err = ask("generate", parse_json_lines(out)[-1]["run"], "--prompt", "(ZZ€a", "--tokens", "5")
     assert code == 0
     assert out.startswith("(a")
     assert err == "Not in the vocabulary: 'Z', '€' (left out).\n"
 
 
-def test_what_becomes_an_unknown_token_is_not_said_to_be_left_out(ask: RunCommand) -> None:
-    _, out, _ = ask(*learn("ngram", "--tokenizer", "bpe", "--set", "vocabulary=20", "--json"))
+def test_characters_read_as_unknown_tokens_are_not_reported_as_left_out(ask: RunCommand) -> None:
+    _, out, _ = ask(*train_text("ngram", "--tokenizer", "bpe", "--set", "vocabulary=20", "--json"))
     run = parse_json_lines(out)[-1]["run"]
     code, out, err = ask("generate", run, "--prompt", "a日本", "--tokens", "5")
     assert (code, err) == (0, "Not in the vocabulary: '日', '本' (read as <unk>).\n")
-    said = parse_json_lines(ask("generate", run, "--prompt", "a日本", "--tokens", "5", "--json")[1])[0]
-    assert (said["dropped"], said["unknown"]) == ([], ["日", "本"])
+    generated = parse_json_lines(ask("generate", run, "--prompt", "a日本", "--tokens", "5", "--json")[1])[0]
+    assert (generated["dropped"], generated["unknown"]) == ([], ["日", "本"])
 
 
-def test_a_prompt_is_lowered_where_the_text_was(ask: RunCommand) -> None:
-    _, out, _ = ask(*learn("ngram", "--set", "lower=true", "--json"))
+def test_the_prompt_is_lower_cased_if_the_training_text_was(ask: RunCommand) -> None:
+    _, out, _ = ask(*train_text("ngram", "--set", "lower=true", "--json"))
     run = parse_json_lines(out)[-1]["run"]
     code, out, err = ask("generate", run, "--prompt", "(A", "--tokens", "5")
     assert code == 0 and out.startswith("(a")
-    assert err == "The model knows lower-case letters only: the prompt is lower-cased.\n"
-    said = parse_json_lines(ask("generate", run, "--prompt", "(A", "--tokens", "5", "--json")[1])[0]
-    assert (said["prompt"], said["lowered"], said["dropped"]) == ("(a", True, [])
+    assert "lower-case letters only" in err and "prompt is lower-cased" in err and err.count("\n") == 1
+    generated = parse_json_lines(ask("generate", run, "--prompt", "(A", "--tokens", "5", "--json")[1])[0]
+    assert (generated["prompt"], generated["lowered"], generated["dropped"]) == ("(a", True, [])
     assert ask("generate", run, "--prompt", "(a", "--tokens", "5")[2] == ""
 
 
-def test_a_model_of_padded_prefixes_writes_as_in_its_training(ask: RunCommand) -> None:
+def test_a_model_of_padded_prefixes_generates_the_samples_of_its_training(ask: RunCommand) -> None:
     settings = ("rows=prefixes", "split=pairs", "corpus=repeats", "tokenizer=bpe", "vocabulary=60", "sample=20")
-    enough = ("iterations=60", "learning_rate=0.05")  # until padding makes a difference to what is written
-    chosen = (word for pair in settings + enough for word in ("--set", pair))
-    _, out, _ = ask(*learn("transformer", *chosen, "--json"))
+    training_settings = (
+        "iterations=60",
+        "learning_rate=0.05",
+    )  # long enough that padding affects the generated text
+    options = (word for pair in settings + training_settings for word in ("--set", pair))
+    _, out, _ = ask(*train_text("transformer", *options, "--json"))
     run = parse_json_lines(out)[-1]["run"]
-    said = parse_json_lines(ask("generate", run, "--prompt", "\n", "--tokens", "20", "--seed", "0", "--json")[1])[0]
-    assert said["texts"][0] == store.find(run).curves.samples[-1][0]
+    result = parse_json_lines(ask("generate", run, "--prompt", "\n", "--tokens", "20", "--seed", "0", "--json")[1])[0]
+    assert result["texts"][0] == store.find(run).curves.samples[-1][0]
 
 
 OWN = "to be or not to be, that is the question. " * 50
 
 
-def of_own_text(ask: RunCommand, file: Path) -> str:
-    """A run on the text in a file, which this process then knows no more."""
+def train_on_file(ask: RunCommand, file: Path) -> str:
+    """Train a run on the text of a file, remove the text from this process's cache and return the key of the run."""
     file.write_text(OWN)
     code, out, err = ask(
         "train", "--task", "text", "--model", "gru", "--corpus", str(file), "--tokenizer", "char", *SMALL, "--json"
@@ -341,13 +341,13 @@ def of_own_text(ask: RunCommand, file: Path) -> str:
     return run
 
 
-def test_a_run_of_a_file_writes_without_it(ask: RunCommand, tmp_path: Path) -> None:
-    run = of_own_text(ask, tmp_path / "own.txt")
+def test_a_run_trained_on_a_file_generates_without_it(ask: RunCommand, tmp_path: Path) -> None:
+    run = train_on_file(ask, tmp_path / "own.txt")
     assert parse_json_lines(ask("generate", run, "--tokens", "9", "--json")[1])[0]["texts"]
 
 
-def test_a_run_of_a_file_is_evaluated_with_it(ask: RunCommand, tmp_path: Path) -> None:
-    run = of_own_text(ask, tmp_path / "own.txt")
+def test_a_run_trained_on_a_file_is_evaluated_with_it(ask: RunCommand, tmp_path: Path) -> None:
+    run = train_on_file(ask, tmp_path / "own.txt")
     code, out, err = ask("evaluate", run)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.endswith("On the command line, give its file with --corpus FILE.\n")
@@ -355,62 +355,70 @@ def test_a_run_of_a_file_is_evaluated_with_it(ask: RunCommand, tmp_path: Path) -
     assert (code, err, parse_json_lines(out)[0]["as_on_card"]) == (0, "", True)
 
 
-def test_a_run_is_evaluated_with_no_other_text_than_its_own(ask: RunCommand, tmp_path: Path) -> None:
-    run = of_own_text(ask, tmp_path / "own.txt")
+def test_a_run_is_evaluated_only_with_its_own_text(ask: RunCommand, tmp_path: Path) -> None:
+    run = train_on_file(ask, tmp_path / "own.txt")
     (tmp_path / "other.txt").write_text(OWN + "!")
-    for words, said in (
+    for arguments, message in (
         ((run, "--corpus", str(tmp_path / "other.txt")), "is not the text of this run: its SHA-256 begins with"),
         ((run, "--corpus", str(tmp_path / "none.txt")), "There is no file"),
         (("negation-single-rnn", "--corpus", str(tmp_path / "own.txt")), "Leave --corpus out."),
     ):
-        code, out, err = ask("evaluate", *words)
+        code, out, err = ask("evaluate", *arguments)
         assert (code, out, err.count("\n")) == (2, "", 1)
-        assert said in err
+        assert message in err
 
 
 @pytest.mark.parametrize("file", ["/proc/self/mem", "a" * 300])
-def test_a_file_that_cannot_be_read_is_one_sentence(ask: RunCommand, file: str) -> None:
+def test_an_unreadable_file_prints_one_sentence(ask: RunCommand, file: str) -> None:
     code, out, err = ask("train", "--task", "text", "--model", "gru", "--corpus", file)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "cannot be read: " in err and err.endswith("Give another file.\n")
 
 
-def test_a_loss_that_was_not_reached_is_said(ask: RunCommand) -> None:
-    (note,) = parse_json_lines(ask(*learn("gru", "--stop-at", "val_loss=0.01", "--json"))[1])[-1]["notes"]
-    assert re.fullmatch(r"A validation loss of 0\.01 was not reached: after 12 steps it is \d\.\d{3}\.", note)
-    assert f"\n{note}\n" in ask(*learn("gru", "--stop-at", "val_loss=0.01"))[1]
-    assert "was not reached" not in ask(*learn("gru", "--stop-at", "val_loss=50"))[1]
+def test_a_target_loss_that_was_not_reached_is_reported(ask: RunCommand) -> None:
+    (note,) = parse_json_lines(ask(*train_text("gru", "--stop-at", "val_loss=0.01", "--json"))[1])[-1]["notes"]
+    assert re.fullmatch(r"A validation loss of 0\.01 .*not reached.* 12 steps .*\d\.\d{3}\.", note)
+    assert f"\n{note}\n" in ask(*train_text("gru", "--stop-at", "val_loss=0.01"))[1]
+    assert "was not reached" not in ask(*train_text("gru", "--stop-at", "val_loss=50"))[1]
 
 
-def test_fewer_tokens_than_wished_for_are_said(ask: RunCommand) -> None:
-    _, out, _ = ask(*learn("ngram", "--tokenizer", "word", "--set", "vocabulary=5000"))
-    assert re.search(r"^5,000 tokens were requested; this text gives (\d,)?\d{1,3}\.$", out, re.MULTILINE)
-    for enough in (("--set", "vocabulary=5000"), ("--tokenizer", "word", "--set", "vocabulary=20")):
-        assert "wished for" not in ask(*learn("ngram", *enough))[1]  # characters are what they are
+def test_fewer_tokens_than_requested_are_reported(ask: RunCommand) -> None:
+    _, out, _ = ask(*train_text("ngram", "--tokenizer", "word", "--set", "vocabulary=5000"))
+    assert re.search(r"^5,000 tokens were requested; .* (\d,)?\d{1,3}\.$", out, re.MULTILINE)
+    for sufficient_settings in (("--set", "vocabulary=5000"), ("--tokenizer", "word", "--set", "vocabulary=20")):
+        assert (
+            "were requested" not in ask(*train_text("ngram", *sufficient_settings))[1]
+        )  # the character vocabulary has no requested size
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (("train", "--model", "gru"), "Give --task and --model, or a --preset.\n"),
         (("train", "--preset", "best"), "There is no preset “best”. There is assignment, assignment-original, "),
         (("train", "--preset", "assignment", "--model", "gru"), "Preset assignment is for --task text --model transf"),
         (
-            learn("gru", "--corpus", "nowhere"),
+            train_text("gru", "--corpus", "nowhere"),
             "There is no corpus and no file “nowhere”. The corpora are tinyshakespeare, ",
         ),
-        (learn("gru", "--stop-at", "loss=3"), "--stop-at loss=3 is not possible. Write it as val_loss=LOSS"),
-        (learn("gru", "--stop-at", "val_loss=low"), "stop_at = low is not possible. Give a number from 0 to 100."),
-        (learn("ngram", "--stop-at", "val_loss=2"), "An n-gram is fitted in one step: --stop-at and --max-seconds "),
-        (learn("ngram", "--max-seconds", "5"), "An n-gram is fitted in one step: --stop-at and --max-seconds have"),
-        (train("rnn", "--stop-at", "val_loss=2"), "--stop-at needs a validation loss, which only runs on text "),
-        (learn("bag_of_words"), "Bag of words cannot be trained on Text. There is ngram, "),
+        (train_text("gru", "--stop-at", "loss=3"), "--stop-at loss=3 is not possible. Write it as val_loss=LOSS"),
+        (train_text("gru", "--stop-at", "val_loss=low"), "stop_at = low is not possible. Give a number from 0 to 100."),
         (
-            learn("gru", "--tokenizer", "pieces"),
+            train_text("ngram", "--stop-at", "val_loss=2"),
+            "An n-gram is fitted in one step: --stop-at and --max-seconds ",
+        ),
+        (
+            train_text("ngram", "--max-seconds", "5"),
+            "An n-gram is fitted in one step: --stop-at and --max-seconds have",
+        ),
+        (train("rnn", "--stop-at", "val_loss=2"), "--stop-at needs a validation loss, which only runs on text "),
+        (train_text("bag_of_words"), "Bag of words cannot be trained on Text. There is ngram, "),
+        (
+            train_text("gru", "--tokenizer", "pieces"),
             "tokenizer = pieces is not possible. Give one of char, word",
         ),
         (
-            learn("gru", "--set", "batch_size=2048", "--set", "context=1024"),
+            train_text("gru", "--set", "batch_size=2048", "--set", "context=1024"),
             "These settings ask for 2,097,152 tokens",
         ),
         (
@@ -419,15 +427,15 @@ def test_fewer_tokens_than_wished_for_are_said(ask: RunCommand) -> None:
         ),
     ],
 )
-def test_what_is_not_possible_with_text_is_one_sentence(ask: RunCommand, words: tuple[str, ...], said: str) -> None:
-    code, out, err = ask(*words)
+def test_invalid_text_settings_print_one_sentence(ask: RunCommand, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = ask(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith(said)
+    assert err.startswith(message)
     assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("content", [b"abc", b"\xff\xfeh\x00i\x00", bytes(range(256)) * 8])
-def test_a_file_that_is_no_text_is_refused_in_one_sentence(ask: RunCommand, tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_text_prints_one_sentence(ask: RunCommand, tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "own.txt"
     file.write_bytes(content)
     code, _, err = ask("train", "--task", "text", "--model", "gru", "--corpus", str(file))
@@ -435,19 +443,17 @@ def test_a_file_that_is_no_text_is_refused_in_one_sentence(ask: RunCommand, tmp_
     assert err.count("\n") == 1
 
 
-def test_sampling_that_is_not_possible_is_refused(ask: RunCommand) -> None:
-    _, out, _ = ask(*learn("ngram", "--json"))
+def test_invalid_sampling_settings_are_rejected(ask: RunCommand) -> None:
+    _, out, _ = ask(*train_text("ngram", "--json"))
     for option, value in (("--temperature", "-1"), ("--top-p", "2"), ("--top-k", "many"), ("--seed", "x")):
         code, _, err = ask("generate", parse_json_lines(out)[-1]["run"], option, value)
         assert (code, err.count("\n")) == (2, 1), err
 
 
-def test_a_time_becomes_a_number_of_steps_before_there_is_a_run(
-    ask: RunCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = itertools.count()  # a tenth of a second passes between two looks at it, however busy the machine is
+def test_a_time_budget_is_converted_into_a_number_of_steps(ask: RunCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count()  # 0.1 s pass between two readings, however busy the machine is
     monkeypatch.setattr(time_budget, "time", SimpleNamespace(perf_counter=lambda: next(clock) / 10))
-    code, out, _ = ask(*learn("gru", "--max-seconds", "1", "--json"))
+    code, out, _ = ask(*train_text("gru", "--max-seconds", "1", "--json"))
     assert code == 0
     steps = [line["of"] for line in parse_json_lines(out) if line["kind"] == "step"]
     assert len({*steps}) == 1

@@ -21,11 +21,18 @@ SMALL = {
 }
 
 
-def trained(ask: RunCommand, task: str, kind: str) -> str:
-    """The key of a short run."""
+def train_run(ask: RunCommand, task: str, kind: str) -> str:
+    """Train a short run and return its key."""
     model = "encoder_decoder" if kind == "vector" else kind
-    few = ("--set", "iterations=3", "--replicas", "2", "--json", *(() if task == "dates" else ("--set", "longest=3")))
-    code, out, err = ask("train", "--task", task, "--model", model, *SMALL[kind], *few)
+    options = (
+        "--set",
+        "iterations=3",
+        "--replicas",
+        "2",
+        "--json",
+        *(() if task == "dates" else ("--set", "longest=3")),
+    )
+    code, out, err = ask("train", "--task", task, "--model", model, *SMALL[kind], *options)
     assert (code, err) == (0, "")
     return str(parse_json_lines(out)[-1]["run"])
 
@@ -38,21 +45,23 @@ def trained(ask: RunCommand, task: str, kind: str) -> str:
         ("dates", "transformer_encoder_decoder", "3rd of march 1997"),
     ],
 )
-def test_a_run_answers(task: str, kind: str, source: str, ask: RunCommand, tmp_path: Path) -> None:
-    run = trained(ask, task, kind)
+def test_predict_and_inspect_agree_with_the_model(
+    task: str, kind: str, source: str, ask: RunCommand, tmp_path: Path
+) -> None:
+    run = train_run(ask, task, kind)
     assert "equal to its card" in ask("evaluate", run)[1]
     code, out, err = ask("predict", run, f" {source.upper()} ", "--json")
     assert (code, err) == (0, "")
-    (found,) = parse_json_lines(out)
-    assert list(found) == ["source", "answers", "right"]
-    assert found["source"] == source
-    assert found["right"] == {"reverse": source[::-1], "copy": source, "dates": "1997-03-03"}[task]
+    (prediction,) = parse_json_lines(out)
+    assert list(prediction) == ["source", "answers", "right"]
+    assert prediction["source"] == source
+    assert prediction["right"] == {"reverse": source[::-1], "copy": source, "dates": "1997-03-03"}[task]
     stored = store.find(run)
-    for replica, answer in enumerate(found["answers"]):
+    for replica, answer in enumerate(prediction["answers"]):
         model = load_model(stored).single_replica(replica)
-        wanted = align(model, stored.config.task, source_ids(stored.config.task, source))
-        chosen = wanted.probabilities[np.arange(len(wanted.target)), wanted.target]
-        assert answer["target"] == target_text(stored.config.task, wanted.target)
+        expected = align(model, stored.config.task, source_ids(stored.config.task, source))
+        chosen = expected.probabilities[np.arange(len(expected.target)), expected.target]
+        assert answer["target"] == target_text(stored.config.task, expected.target)
         assert answer["probability"] == pytest.approx(float(chosen.prod()), abs=2e-6)
         assert answer["seed"] == replica
     code, out, err = ask("predict", run, source)
@@ -63,24 +72,24 @@ def test_a_run_answers(task: str, kind: str, source: str, ask: RunCommand, tmp_p
     assert (code, err) == (0, "")
     assert out.endswith(f"{file}, {file.stat().st_size:,} bytes\n")
     model = load_model(stored).single_replica(1)
-    wanted = align(model, stored.config.task, source_ids(stored.config.task, source))
+    expected = align(model, stored.config.task, source_ids(stored.config.task, source))
     with np.load(file) as arrays:
         assert set(arrays) == {*tap_names(model).values(), "source", "target", "candidates", "probabilities"}
         assert "".join(arrays["source"]) == source
-        assert len(arrays["target"]) == len(wanted.target)
-        np.testing.assert_array_equal(arrays["probabilities"], wanted.probabilities)
+        assert len(arrays["target"]) == len(expected.target)
+        np.testing.assert_array_equal(arrays["probabilities"], expected.probabilities)
     rows = parse_json_lines(ask("inspect", run, source, "--replica", "1", "--json")[1])
-    assert len(rows) == len(wanted.target)
+    assert len(rows) == len(expected.target)
     for i, row in enumerate(rows):
         assert ("weight" in row) == (kind != "vector")
-        if wanted.weights is not None:
-            assert row["looks_at"] == int(wanted.weights.mean(axis=(0, 1))[i].argmax())
+        if expected.weights is not None:
+            assert row["looks_at"] == int(expected.weights.mean(axis=(0, 1))[i].argmax())
             assert row["source_token"] == source[row["looks_at"]]
 
 
-def test_a_mistake_is_one_sentence(ask: RunCommand) -> None:
-    run = trained(ask, "reverse", "vector")
-    for words, message in (
+def test_invalid_arguments_print_one_sentence(ask: RunCommand) -> None:
+    run = train_run(ask, "reverse", "vector")
+    for arguments, message in (
         (("predict", run, "12a"), "The source has “a”, which the model never saw. Give digits from 0 to 9."),
         (("predict", run, ""), "The source is empty. Give digits from 0 to 9."),
         (("inspect", run, "1" * 51), "The source has 51 tokens. Give at most 50."),
@@ -88,12 +97,12 @@ def test_a_mistake_is_one_sentence(ask: RunCommand) -> None:
         (("inspect", run, "12", "--out", "no/such/folder/a.npz"), "cannot be written: No such file or directory."),
         (("generate", run), "this command needs a run of text"),
     ):
-        code, out, err = ask(*words)
-        assert (code, out, err.count("\n")) == (2, "", 1), words
+        code, out, err = ask(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1), arguments
         assert message in err
 
 
-def test_no_date_has_no_right_answer(ask: RunCommand) -> None:
-    run = trained(ask, "dates", "vector")
-    (found,) = parse_json_lines(ask("predict", run, "31 february 1997", "--json")[1])
-    assert found["right"] is None
+def test_an_impossible_date_has_no_correct_answer(ask: RunCommand) -> None:
+    run = train_run(ask, "dates", "vector")
+    (prediction,) = parse_json_lines(ask("predict", run, "31 february 1997", "--json")[1])
+    assert prediction["right"] is None

@@ -25,7 +25,7 @@ def test_logits_worked_by_hand() -> None:
     torch.testing.assert_close(model(ids), torch.tensor([[-0.75, 7.5], [3.25, 6.5]]))
 
 
-def test_counts_leave_padding_out() -> None:
+def test_counts_exclude_padding() -> None:
     model = bag()
     with record(model) as trace:
         model(torch.tensor([[0, 2, 0, PADDING, PADDING]]))
@@ -34,7 +34,7 @@ def test_counts_leave_padding_out() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=11), st.data())
-def test_permuting_words_changes_nothing(one: list[int], data: st.DataObject) -> None:
+def test_the_order_of_words_does_not_matter(one: list[int], data: st.DataObject) -> None:
     model = bag(vocabulary=7)
     other = data.draw(st.permutations(one))
     assert torch.equal(model(torch.tensor([one])), model(torch.tensor([other])))

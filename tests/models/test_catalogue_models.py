@@ -1,4 +1,4 @@
-"""What holds for every model of the catalogue."""
+"""Properties of every model in the catalogue."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ SMALL: dict[str, dict[str, object]] = {
 }
 
 
-def alone(name: str, seed: int = 1) -> nn.Module:
+def build_single(name: str, seed: int = 1) -> nn.Module:
     return build_model(with_settings(default_config("negation", name), {"seed": seed, **SMALL[name]}))
 
 
 def padded_ids(*shape: int) -> Tensor:
-    """Sentences of different lengths, filled up with padding."""
+    """Return random sentences of different lengths, padded at the end."""
     ids = torch.randint(PADDING, (*shape, TIME), generator=Generator().manual_seed(7))
     lengths = torch.randint(1, TIME + 1, shape, generator=Generator().manual_seed(8))
     return ids.masked_fill(torch.arange(TIME) >= lengths[..., None], PADDING)
 
 
-def answer_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
+def logits_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
     logits = model(ids)
     weights = torch.linspace(-1, 1, logits.numel()).view(logits.shape)
     return [logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))]
@@ -44,31 +44,31 @@ def answer_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
 
 @pytest.mark.parametrize("stacked", [False, True], ids=["solo", "stacked"])
 @pytest.mark.parametrize("name", MODELS)
-def test_watched_path_equals_the_fused_one(name: str, stacked: bool) -> None:
-    model = stack([alone(name, seed) for seed in range(REPLICAS)]) if stacked else alone(name)
+def test_recording_gives_the_same_logits_and_gradients(name: str, stacked: bool) -> None:
+    model = stack([build_single(name, seed) for seed in range(REPLICAS)]) if stacked else build_single(name)
     ids = padded_ids(REPLICAS, BATCH) if stacked else padded_ids(BATCH)
-    fused = answer_and_gradients(model, ids)
+    fused = logits_and_gradients(model, ids)
     with record(model) as trace:
-        watched = answer_and_gradients(model, ids)
+        watched = logits_and_gradients(model, ids)
     assert len(trace) > 0
     for one, other in zip(fused, watched, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_replica_of_a_stack_answers_as_the_solo_model(name: str) -> None:
-    models = [alone(name, seed) for seed in range(REPLICAS)]
-    together = stack(models)
+def test_a_replica_of_a_stack_equals_the_single_model(name: str) -> None:
+    models = [build_single(name, seed) for seed in range(REPLICAS)]
+    stacked_model = stack(models)
     ids = padded_ids(REPLICAS, BATCH)
-    answers = together(ids)
+    answers = stacked_model(ids)
     for r, model in enumerate(models):
         torch.testing.assert_close(answers[r], model(ids[r]), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(replica(together, r)(ids[r]), model(ids[r]))
+        torch.testing.assert_close(replica(stacked_model, r)(ids[r]), model(ids[r]))
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_padding_changes_nothing(name: str) -> None:
-    model = alone(name)
+def test_padding_does_not_change_the_logits(name: str) -> None:
+    model = build_single(name)
     short = torch.tensor([[0, 2, 5, 3, 1]])
     for more in (1, 3, 6):
         padded = torch.nn.functional.pad(short, (0, more), value=PADDING)
@@ -76,14 +76,14 @@ def test_padding_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "bag_of_words"])
-def test_order_matters_to_all_but_the_bag(name: str) -> None:
-    model = alone(name)
+def test_word_order_matters_to_all_models_but_bag_of_words(name: str) -> None:
+    model = build_single(name)
     assert not torch.allclose(model(torch.tensor([[0, 2, 5, 3, 1]])), model(torch.tensor([[0, 5, 2, 3, 1]])), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_sentences_of_a_batch_do_not_see_each_other(name: str) -> None:
-    model = alone(name)
+def test_sentences_of_a_batch_are_independent(name: str) -> None:
+    model = build_single(name)
     ids = padded_ids(BATCH)
     torch.testing.assert_close(model(ids)[2:3], model(ids[2:3]), atol=1e-6, rtol=1e-6)
 
@@ -107,7 +107,7 @@ TAPS = {
 
 @pytest.mark.parametrize("name", MODELS)
 def test_tap_names_are_part_of_the_file_format(name: str) -> None:
-    model = alone(name)
+    model = build_single(name)
     assert sorted(tap_names(model).values()) == TAPS[name]
     with record(model) as trace:
         model(padded_ids(BATCH))
@@ -115,56 +115,58 @@ def test_tap_names_are_part_of_the_file_format(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_start_is_the_same_for_ever_and_draws_from_no_global_generator(name: str) -> None:
+def test_initialization_follows_from_the_seed_and_ignores_the_global_generator(name: str) -> None:
     before = torch.get_rng_state()
-    one, again, other = alone(name), alone(name), alone(name, seed=2)
+    one, again, other = build_single(name), build_single(name), build_single(name, seed=2)
     assert torch.equal(torch.get_rng_state(), before)
     ids = padded_ids(BATCH)
     assert torch.equal(one(ids), again(ids))
     assert not torch.equal(one(ids), other(ids))
 
 
-# ---- what two models of one seed share at their start
+# ---- initial weights that two models of one seed have in common
 
 
-def start(name: str, **changes: object) -> dict[str, Tensor]:
+def initial_weights(name: str, **changes: object) -> dict[str, Tensor]:
     return build_model(with_settings(default_config("negation", name), {**SMALL[name], **changes})).state_dict()
 
 
-def shared(one: dict[str, Tensor], other: dict[str, Tensor]) -> set[str]:
-    """The parameters that start alike."""
+def equal_parameters(one: dict[str, Tensor], other: dict[str, Tensor]) -> set[str]:
+    """Return the names of the parameters with equal initial values."""
     return {name for name in one.keys() & other.keys() if torch.equal(one[name], other[name])}
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "bag_of_words"])
-def test_layers_that_keep_their_shape_start_alike_beside_one_of_another_width(name: str, replicas: int) -> None:
-    one, other = start(name, replicas=replicas), start(name, replicas=replicas, hidden=7)
+def test_layers_of_equal_shape_are_initialized_equally_when_another_width_changes(name: str, replicas: int) -> None:
+    one, other = initial_weights(name, replicas=replicas), initial_weights(name, replicas=replicas, hidden=7)
     same_shape = {parameter for parameter in one if one[parameter].shape == other[parameter].shape}
     assert "embedding.weight" in same_shape
     assert same_shape < one.keys()
     exceptions = {"readout.bias"} if name != "transformer" else {f"blocks.{i}.contract.bias" for i in range(2)}
-    assert same_shape - shared(one, other) == exceptions  # within 1 / sqrt(fan-in): another width, another bound
+    assert (
+        same_shape - equal_parameters(one, other) == exceptions
+    )  # their bound is 1 / sqrt(fan-in), which depends on the width
 
 
-def test_everything_behind_a_wider_embedding_starts_alike() -> None:
-    one, other = start("rnn", width=3), start("rnn", width=5)
-    assert shared(one, other) == {
+def test_layers_after_a_wider_embedding_are_initialized_equally() -> None:
+    one, other = initial_weights("rnn", width=3), initial_weights("rnn", width=5)
+    assert equal_parameters(one, other) == {
         f"{layer}.{part}" for layer in ("cell.recurrent", "readout") for part in ("weight", "bias")
     }
 
 
 @pytest.mark.parametrize(("one", "other"), [("rnn", "lstm"), ("rnn", "gru"), ("lstm", "gru")])
-def test_recurrent_networks_of_one_seed_share_embedding_and_readout(one: str, other: str) -> None:
+def test_recurrent_networks_of_one_seed_have_the_same_initial_embedding_and_readout(one: str, other: str) -> None:
     outside = {"embedding.weight", "readout.weight", "readout.bias"}
-    assert outside <= shared(start(one), start(other))
-    assert not outside & shared(start(one), start(other, seed=1))
+    assert outside <= equal_parameters(initial_weights(one), initial_weights(other))
+    assert not outside & equal_parameters(initial_weights(one), initial_weights(other, seed=1))
 
 
-def test_a_transformer_of_two_blocks_starts_as_one_of_one_block_with_another_block_on_top() -> None:
-    one, two = start("transformer", layers=1), start("transformer", layers=2)
-    assert shared(one, two) == one.keys()
+def test_a_second_block_does_not_change_the_initialization_of_the_first() -> None:
+    one, two = initial_weights("transformer", layers=1), initial_weights("transformer", layers=2)
+    assert equal_parameters(one, two) == one.keys()
     second = {name for name in two if name.startswith("blocks.1.")}
     assert two.keys() - one.keys() == second
-    drawn = {name for name in second if "norm" not in name}
-    assert all(not torch.equal(two[name], two[name.replace("blocks.1.", "blocks.0.")]) for name in drawn)
+    random_names = {name for name in second if "norm" not in name}
+    assert all(not torch.equal(two[name], two[name.replace("blocks.1.", "blocks.0.")]) for name in random_names)

@@ -1,4 +1,4 @@
-"""Own cells against torch.nn, weights copied over: forward and every gradient, fused and watched, cold and carried."""
+"""Cells compared with torch.nn: outputs and gradients, fused and recorded, with and without an initial state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from explorer.models.taps import record
 
 BATCH, TIME, WIDTH, HIDDEN = 3, 11, 5, 7
 CELLS = {"rnn": (RNNCell, nn.RNN), "lstm": (LSTMCell, nn.LSTM), "gru": (GRUCell, nn.GRU)}
-PLACES = {
+TORCH_NAMES = {
     "input.weight": "weight_ih_l0",
     "recurrent.weight": "weight_hh_l0",
     "input.bias": "bias_ih_l0",
@@ -30,29 +30,31 @@ PLACES = {
 def test_cell_equals_torch_forward_and_backward(name: str, path: str, start: str) -> None:
     ours_class, theirs_class = CELLS[name]
     ours, theirs = ours_class(WIDTH, HIDDEN, Generator().manual_seed(2)), theirs_class(WIDTH, HIDDEN, batch_first=True)
-    theirs.load_state_dict({there: ours.get_parameter(here).detach() for here, there in PLACES.items()})
+    theirs.load_state_dict(
+        {their_name: ours.get_parameter(our_name).detach() for our_name, their_name in TORCH_NAMES.items()}
+    )
     x = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
-    towards = torch.randn(BATCH, TIME, HIDDEN, generator=Generator().manual_seed(5))
+    output_weights = torch.randn(BATCH, TIME, HIDDEN, generator=Generator().manual_seed(5))
 
-    parts = 0 if start == "cold" else 2 if name == "lstm" else 1
-    state = [torch.randn(BATCH, HIDDEN, generator=Generator().manual_seed(7 + i)) for i in range(parts)]
+    state_count = 0 if start == "cold" else 2 if name == "lstm" else 1
+    state = [torch.randn(BATCH, HIDDEN, generator=Generator().manual_seed(7 + i)) for i in range(state_count)]
 
     mine, reference = ([part.clone().requires_grad_() for part in (x, *state)] for _ in range(2))
     with record(ours) if path == "watched" else nullcontext():
         states, last = unroll(ours, mine[0], tuple(mine[1:]))
     stacked = [part[None] for part in reference[1:]]
-    expected, end = theirs(reference[0], tuple(stacked) if parts == 2 else stacked[0] if parts else None)
+    expected, end = theirs(reference[0], tuple(stacked) if state_count == 2 else stacked[0] if state_count else None)
     end = end if name == "lstm" else (end,)
     for one, other in zip((states, *last), (expected, *(part[0] for part in end)), strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
-    ((states * towards).sum() + sum(part.square().sum() for part in last)).backward()
-    ((expected * towards).sum() + sum(part.square().sum() for part in end)).backward()
+    ((states * output_weights).sum() + sum(part.square().sum() for part in last)).backward()
+    ((expected * output_weights).sum() + sum(part.square().sum() for part in end)).backward()
     for one, other in zip(mine, reference, strict=True):
         torch.testing.assert_close(one.grad, other.grad, atol=1e-5, rtol=1e-5)
-    for here, there in PLACES.items():
+    for our_name, their_name in TORCH_NAMES.items():
         torch.testing.assert_close(
-            ours.get_parameter(here).grad, theirs.get_parameter(there).grad, atol=1e-5, rtol=1e-5
+            ours.get_parameter(our_name).grad, theirs.get_parameter(their_name).grad, atol=1e-5, rtol=1e-5
         )
 
 

@@ -20,7 +20,7 @@ def matrices(model: EncoderDecoder) -> dict[str, ndarray]:
 
 
 def torch_cell(cell: nn.Module) -> nn.GRUCell:
-    """PyTorch's own, with the same weights."""
+    """Return PyTorch's GRU cell with the same weights."""
     theirs = nn.GRUCell(cell.input.weight.shape[1], cell.hidden).double()
     for name, ours in (("ih", cell.input), ("hh", cell.recurrent)):
         getattr(theirs, f"weight_{name}").data = ours.weight.detach().double()
@@ -29,7 +29,7 @@ def torch_cell(cell: nn.Module) -> nn.GRUCell:
 
 
 def step(cell: nn.GRUCell, x: ndarray, h: ndarray, extra: ndarray | None = None) -> ndarray:
-    """`extra` is added to what the input brings to the gates: only its part of the input product."""
+    """Run one step of a GRU cell; `extra` is a second input, multiplied by the weights in `cell.told`."""
     with torch.no_grad():
         if extra is not None:
             wide = nn.GRUCell(len(x) + len(extra), cell.hidden_size).double()
@@ -40,7 +40,7 @@ def step(cell: nn.GRUCell, x: ndarray, h: ndarray, extra: ndarray | None = None)
 
 
 def reference(model: EncoderDecoder, source: list[int], target: list[int]) -> ndarray:
-    """The equations of both papers, one row and one step at a time, with PyTorch's GRU cell."""
+    """Compute the equations of both papers, one row and one step at a time, with PyTorch's GRU cell."""
     m = matrices(model)
     encoder, decoder = torch_cell(model.encoder), torch_cell(model.decoder)
     decoder.told = torch.from_numpy(m["told.weight"])
@@ -82,13 +82,13 @@ def reference(model: EncoderDecoder, source: list[int], target: list[int]) -> nd
 def test_equals_the_equations_of_the_papers(kind: str) -> None:
     model, source, target = translator(kind), sources(4), targets(4)
     assert isinstance(model, EncoderDecoder)
-    found = model(source, target).detach().numpy()
+    logits = model(source, target).detach().numpy()
     for row in range(4):
         ids = [i for i in source[row].tolist() if i != PADDING]
-        np.testing.assert_allclose(found[row], reference(model, ids, target[row].tolist()), atol=1e-5)
+        np.testing.assert_allclose(logits[row], reference(model, ids, target[row].tolist()), atol=1e-5)
 
 
-def test_with_one_token_in_the_source_there_is_nowhere_else_to_look() -> None:
+def test_attention_to_a_single_source_token_is_one() -> None:
     model = translator("additive")
     with record(model) as trace:
         model(torch.tensor([[3]]), targets(1))
@@ -98,24 +98,24 @@ def test_with_one_token_in_the_source_there_is_nowhere_else_to_look() -> None:
     )
 
 
-def test_the_vector_is_all_that_gets_through() -> None:
+def test_without_attention_the_decoder_depends_on_the_source_only_through_the_vector() -> None:
     model, target = translator("vector"), targets(2)
     with intervene(model, {"summary.vector": lambda value, step: torch.zeros_like(value)}):
         one = model(torch.tensor([[0, 2, 5], [4, 4, 4]]), target[:1].expand(2, -1))
     torch.testing.assert_close(one[0], one[1])
 
 
-def test_a_context_that_is_replaced_is_what_the_state_and_the_answer_use() -> None:
+def test_a_replaced_context_is_used_by_the_state_and_by_the_logits() -> None:
     model, target = translator("additive"), targets(1)
     source = torch.tensor([[0, 2, 5]])
     with record(model) as trace:
-        usual = model(source, target)
+        unchanged = model(source, target)
     zero = {"attention.context": lambda value, step: torch.zeros_like(value)}
-    with intervene(model, zero), record(model) as cut:
+    with intervene(model, zero), record(model) as cut_trace:
         without = model(source, target)
-    assert not torch.allclose(cut["decoder.state"][:, 0], trace["decoder.state"][:, 0])
-    states, y = cut["decoder.state"], model.embedding["target"](target)
+    assert not torch.allclose(cut_trace["decoder.state"][:, 0], trace["decoder.state"][:, 0])
+    states, y = cut_trace["decoder.state"], model.embedding["target"](target)
     torch.testing.assert_close(
-        without, model.readout(torch.cat((states, y, torch.zeros_like(cut["attention.context"])), dim=-1))
+        without, model.readout(torch.cat((states, y, torch.zeros_like(cut_trace["attention.context"])), dim=-1))
     )
-    assert not torch.allclose(usual, without)
+    assert not torch.allclose(unchanged, without)

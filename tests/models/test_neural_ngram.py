@@ -1,4 +1,4 @@
-"""Bengio's neural n-gram against a computation position by position, in all its paths."""
+"""Bengio's neural n-gram compared with a computation position by position, for both implementations."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ SHAPES = {"multiplied": (3, 9), "looked up": (13, 9)}  # few positions for each 
 def neural_ngram(seed: int = 1, batch_norm: bool = False, dropout: float = 0.0, window: int = WINDOW) -> NeuralNgram:
     config = FeedforwardTextConfig(width=WIDTH, hidden=HIDDEN, window=window, batch_norm=batch_norm, dropout=dropout)
     model = NeuralNgram(config, VOCABULARY, 9, Generator().manual_seed(seed))
-    if model.norm is not None:  # it starts with ones and zeros, which hide a mistake
+    if model.norm is not None:  # its initial ones and zeros would hide a mistake
         for value in model.norm.state_dict().values():
             value.uniform_(0.5, 2, generator=Generator().manual_seed(seed))
     return model
 
 
-def ids_of(*shape: int, seed: int = 7) -> Tensor:
+def random_ids(*shape: int, seed: int = 7) -> Tensor:
     return torch.randint(VOCABULARY, shape, generator=Generator().manual_seed(seed))
 
 
 def logits_at(model: NeuralNgram, row: Tensor, t: int) -> Tensor:
-    """From the last few tokens alone, vector by vector."""
+    """Compute the logits at position `t` from the tokens of its window, vector by vector."""
     x = torch.zeros(0)
-    for place in range(t - model.window + 1, t + 1):
-        x = torch.cat([x, model.embedding.weight[row[place]] if place >= 0 else torch.zeros(WIDTH)])
+    for position in range(t - model.window + 1, t + 1):
+        x = torch.cat([x, model.embedding.weight[row[position]] if position >= 0 else torch.zeros(WIDTH)])
     return model.readout.weight @ torch.tanh(model.inner.weight @ x + model.inner.bias) + model.readout.bias
 
 
-def answer_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
+def logits_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
     logits = model(ids)
     weights = torch.linspace(-1, 1, logits.numel()).view(logits.shape)
     return [logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))]
 
 
-def close(ours: list[Tensor], theirs: list[Tensor]) -> None:
+def assert_close(ours: list[Tensor], theirs: list[Tensor]) -> None:
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
@@ -52,42 +52,44 @@ def close(ours: list[Tensor], theirs: list[Tensor]) -> None:
 @pytest.mark.parametrize("window", [1, 2, 3, 20])
 @pytest.mark.parametrize("path", SHAPES)
 def test_every_position_equals_its_own_window(path: str, window: int) -> None:
-    model, ids = neural_ngram(window=window), ids_of(*SHAPES[path])
+    model, ids = neural_ngram(window=window), random_ids(*SHAPES[path])
     by_position = torch.stack([torch.stack([logits_at(model, row, t) for t in range(9)]) for row in ids])
     torch.testing.assert_close(model(ids), by_position, atol=1e-5, rtol=1e-5)
 
 
-def test_both_paths_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
+def test_both_implementations_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
     for name, method in (("multiplied", NeuralNgram._window_product), ("looked up", NeuralNgram._table_lookup)):
 
         def record_call(model: NeuralNgram, ids: Tensor, name: str = name, method: object = method) -> Tensor:
-            taken.append(name)
+            calls.append(name)
             return method(model, ids)
 
         monkeypatch.setattr(NeuralNgram, method.__name__, record_call)
     for path in SHAPES:
-        neural_ngram()(ids_of(*SHAPES[path]))
-        stack([neural_ngram(), neural_ngram(2)])(ids_of(2, *SHAPES[path]))
-        assert taken == [path] * 2
-        taken.clear()
+        neural_ngram()(random_ids(*SHAPES[path]))
+        stack([neural_ngram(), neural_ngram(2)])(random_ids(2, *SHAPES[path]))
+        assert calls == [path] * 2
+        calls.clear()
 
 
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("stacked", [False, True], ids=["solo", "stacked"])
 @pytest.mark.parametrize("path", SHAPES)
-def test_watched_path_equals_unwatched(path: str, stacked: bool, batch_norm: bool) -> None:
+def test_recording_gives_the_same_logits_and_gradients(path: str, stacked: bool, batch_norm: bool) -> None:
     models = [neural_ngram(seed, batch_norm) for seed in range(REPLICAS)]
-    model, ids = (stack(models), ids_of(REPLICAS, *SHAPES[path])) if stacked else (models[0], ids_of(*SHAPES[path]))
-    unwatched = answer_and_gradients(model, ids)
+    model, ids = (
+        (stack(models), random_ids(REPLICAS, *SHAPES[path])) if stacked else (models[0], random_ids(*SHAPES[path]))
+    )
+    plain = logits_and_gradients(model, ids)
     with record(model):
-        watched = answer_and_gradients(model, ids)
-    close(watched, unwatched)
+        recorded = logits_and_gradients(model, ids)
+    assert_close(recorded, plain)
 
 
 @pytest.mark.parametrize("path", SHAPES)
 def test_a_later_token_changes_no_earlier_logit(path: str) -> None:
-    model, ids = neural_ngram(), ids_of(*SHAPES[path])
+    model, ids = neural_ngram(), random_ids(*SHAPES[path])
     for t in range(1, 9):
         other = ids.clone()
         other[:, t:] = (other[:, t:] + 1) % VOCABULARY
@@ -96,57 +98,57 @@ def test_a_later_token_changes_no_earlier_logit(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", SHAPES)
-def test_what_stands_beyond_the_window_does_not_matter(path: str) -> None:
-    model, ids = neural_ngram(), ids_of(*SHAPES[path])
+def test_tokens_beyond_the_window_are_ignored(path: str) -> None:
+    model, ids = neural_ngram(), random_ids(*SHAPES[path])
     other = ids.clone()
     other[:, 2] = (other[:, 2] + 1) % VOCABULARY
     changed = (model(other) - model(ids)).abs().amax((0, 2)) > 1e-4
     assert changed.nonzero().flatten().tolist() == [2, 3, 4]
 
 
-@pytest.mark.parametrize("learns", [False, True], ids=["evaluation", "learning"])
+@pytest.mark.parametrize("use_learning", [False, True], ids=["evaluation", "learning"])
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("path", SHAPES)
-def test_replica_of_a_stack_equals_the_model_alone(path: str, batch_norm: bool, learns: bool) -> None:
-    """Forward, backward, what batch norm remembers, and what dropout leaves out."""
-    dropout = 0.5 if learns else 0.0
+def test_a_replica_of_a_stack_equals_the_single_model(path: str, batch_norm: bool, use_learning: bool) -> None:
+    """Compare logits, gradients, the running statistics of batch norm and dropout masks."""
+    dropout = 0.5 if use_learning else 0.0
     models = [neural_ngram(seed, batch_norm, dropout) for seed in range(REPLICAS)]
-    together, ids = stack(models), ids_of(REPLICAS, *SHAPES[path])
+    stacked_model, ids = stack(models), random_ids(REPLICAS, *SHAPES[path])
     weights = torch.linspace(-1, 1, ids.numel() * VOCABULARY).view(*ids.shape, VOCABULARY)
-    with learning([Generator().manual_seed(seed) for seed in range(REPLICAS)]) if learns else nullcontext():
-        logits = together(ids)
-    gradients = torch.autograd.grad((logits * weights).sum(), list(together.parameters()))
+    with learning([Generator().manual_seed(seed) for seed in range(REPLICAS)]) if use_learning else nullcontext():
+        logits = stacked_model(ids)
+    gradients = torch.autograd.grad((logits * weights).sum(), list(stacked_model.parameters()))
     for r, model in enumerate(models):
-        with learning([Generator().manual_seed(r)]) if learns else nullcontext():
-            own = model(ids[r])
-        own_gradients = torch.autograd.grad((own * weights[r]).sum(), list(model.parameters()))
-        close([logits[r], *(g[r] for g in gradients)], [own, *own_gradients])
-        close([buffer[r] for buffer in together.buffers()], list(model.buffers()))
-        close([replica(together, r)(ids[r])], [model(ids[r])])
+        with learning([Generator().manual_seed(r)]) if use_learning else nullcontext():
+            single_logits = model(ids[r])
+        single_gradients = torch.autograd.grad((single_logits * weights[r]).sum(), list(model.parameters()))
+        assert_close([logits[r], *(g[r] for g in gradients)], [single_logits, *single_gradients])
+        assert_close([buffer[r] for buffer in stacked_model.buffers()], list(model.buffers()))
+        assert_close([replica(stacked_model, r)(ids[r])], [model(ids[r])])
 
 
-def test_batch_norm_stands_before_the_tanh() -> None:
-    model, ids = neural_ngram(batch_norm=True), ids_of(3, 9)
+def test_batch_norm_is_applied_before_the_tanh() -> None:
+    model, ids = neural_ngram(batch_norm=True), random_ids(3, 9)
     with record(model) as trace, learning([Generator()]):
         model(ids)
     units = trace["preactivation"].flatten(0, 1)
     torch.testing.assert_close(units.mean(0), model.norm.bias, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(units.std(0, correction=0), model.norm.weight, atol=1e-3, rtol=1e-3)
-    assert model.inner.bias is None  # the norm would take it away again
+    assert model.inner.bias is None  # the norm would subtract a bias again
 
 
-def test_dropout_acts_only_inside_learning() -> None:
-    model, plain, ids = neural_ngram(dropout=0.5), neural_ngram(), ids_of(3, 9)
+def test_dropout_is_active_only_during_learning() -> None:
+    model, plain, ids = neural_ngram(dropout=0.5), neural_ngram(), random_ids(3, 9)
     assert torch.equal(model(ids), plain(ids))
     with learning([Generator().manual_seed(1)]):
         h, _ = model.features(ids)
-    left = h != 0
-    assert 0.2 < left.float().mean() < 0.8
-    torch.testing.assert_close(h[left], 2 * plain.features(ids)[0][left])
+    kept_units = h != 0
+    assert 0.2 < kept_units.float().mean() < 0.8
+    torch.testing.assert_close(h[kept_units], 2 * plain.features(ids)[0][kept_units])
 
 
-def test_taps() -> None:
-    model, ids = neural_ngram(), ids_of(3, 9)
+def test_tap_names_are_part_of_the_file_format() -> None:
+    model, ids = neural_ngram(), random_ids(3, 9)
     assert sorted(tap_names(model).values()) == ["embedded", "hidden", "preactivation"]
     with record(model) as trace:
         h, state = model.features(ids)
@@ -158,7 +160,7 @@ def test_taps() -> None:
         assert torch.equal(model(ids), model.readout.bias.expand(3, 9, -1))
 
 
-def test_start_comes_from_its_generator_alone() -> None:
+def test_initialization_follows_from_the_seed_and_ignores_the_global_generator() -> None:
     before = torch.get_rng_state()
     one, again, other = neural_ngram(), neural_ngram(), neural_ngram(seed=2)
     assert torch.equal(torch.get_rng_state(), before)
@@ -166,7 +168,7 @@ def test_start_comes_from_its_generator_alone() -> None:
     assert not any(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
 
 
-def test_batch_norm_leaves_the_start_of_all_else_as_it_is() -> None:
+def test_batch_norm_does_not_change_the_initialization_of_other_layers() -> None:
     plain, normed = neural_ngram().state_dict(), neural_ngram(batch_norm=True).state_dict()
     assert plain.keys() - normed.keys() == {"inner.bias"}
     assert all(torch.equal(plain[name], normed[name]) for name in plain.keys() & normed.keys())

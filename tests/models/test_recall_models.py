@@ -1,4 +1,4 @@
-"""The models as they meet recall: how their gates start, and what they can see."""
+"""Models of the recall task: the initialization of their gates, and which order they can distinguish."""
 
 from __future__ import annotations
 
@@ -23,89 +23,89 @@ LENGTH = 50
 GATED = ("lstm", "gru")
 
 
-def made(name: str, **changes: object) -> torch.nn.Module:
+def build_variant(name: str, **changes: object) -> torch.nn.Module:
     return build_model(VARIANTS[name].config(**{"replicas": 1, **changes}))
 
 
 def biases(name: str) -> tuple[Tensor, Tensor]:
-    """Both biases of every gate, a row a gate, together."""
-    cell = cast(RecurrentClassifier, made(name)).cell
+    """Return the recurrent and the input biases of a model's cell, one row per gate."""
+    cell = cast(RecurrentClassifier, build_variant(name)).cell
     both = cell.recurrent.bias, cell.input.bias  # type: ignore[attr-defined]
     gates = len(both[0]) // 16
     return both[0].view(gates, 16), both[1].view(gates, 16)
 
 
 @pytest.mark.parametrize("model", GATED)
-def test_gates_open_for_every_length_up_to_the_trained_one(model: str) -> None:
-    recurrent, given = biases(f"{model}-chrono")
-    kept = (recurrent + given)[1]  # the forget gate of the LSTM, the update gate of the GRU
-    steps = kept.exp() + 1  # how many steps a gate of sigmoid(b) keeps about 1/e of what it holds
+def test_chrono_initialization_covers_all_lengths_up_to_the_trained_one(model: str) -> None:
+    recurrent_bias, input_bias = biases(f"{model}-chrono")
+    forget_bias = (recurrent_bias + input_bias)[1]  # the forget gate of the LSTM, the update gate of the GRU
+    steps = forget_bias.exp() + 1  # how many steps a gate of sigmoid(b) keeps about 1/e of what it holds
     assert (steps >= 2).all() and (steps <= LENGTH).all() and steps.max() > LENGTH / 3
     if model == "lstm":
-        torch.testing.assert_close((recurrent + given)[0], -kept)
-    usual = biases(f"{model}-usual")
-    others = [gate for gate in range(len(recurrent)) if gate not in ((0, 1) if model == "lstm" else (1,))]
+        torch.testing.assert_close((recurrent_bias + input_bias)[0], -forget_bias)
+    default_biases = biases(f"{model}-usual")
+    others = [gate for gate in range(len(recurrent_bias)) if gate not in ((0, 1) if model == "lstm" else (1,))]
     for gate in others:  # nothing else changed
-        torch.testing.assert_close((recurrent + given)[gate], (usual[0] + usual[1])[gate])
+        torch.testing.assert_close((recurrent_bias + input_bias)[gate], (default_biases[0] + default_biases[1])[gate])
 
 
 @pytest.mark.parametrize("model", GATED)
 @pytest.mark.parametrize("bias", [1, 3])
-def test_gates_start_at_a_bias(model: str, bias: int) -> None:
-    recurrent, given = biases(f"{model}-forget-{bias}")
-    assert (recurrent + given)[1].tolist() == [bias] * 16
-    assert (recurrent + given)[0].tolist() != [bias] * 16
+def test_the_forget_gate_bias_is_initialized_as_configured(model: str, bias: int) -> None:
+    recurrent_bias, input_bias = biases(f"{model}-forget-{bias}")
+    assert (recurrent_bias + input_bias)[1].tolist() == [bias] * 16
+    assert (recurrent_bias + input_bias)[0].tolist() != [bias] * 16
 
 
 @pytest.mark.parametrize("model", ["rnn", *GATED])
-def test_a_rotation_keeps_every_length(model: str) -> None:
-    cell = cast(RecurrentClassifier, made(f"{model}-orthogonal")).cell
+def test_orthogonal_initialization_preserves_norms(model: str) -> None:
+    cell = cast(RecurrentClassifier, build_variant(f"{model}-orthogonal")).cell
     for gate in cell.recurrent.weight.detach().chunk(len(cell.recurrent.weight) // 16):
         torch.testing.assert_close(gate @ gate.T, torch.eye(16), atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("gain", [0.5, 1.0, 2.5])
-def test_a_gain_is_the_spectral_radius(gain: float) -> None:
-    cell = cast(RecurrentClassifier, made("rnn-usual", gain=gain)).cell
+def test_the_gain_is_the_spectral_radius(gain: float) -> None:
+    cell = cast(RecurrentClassifier, build_variant("rnn-usual", gain=gain)).cell
     radius = torch.linalg.eigvals(cell.recurrent.weight.detach()).abs().max()
     torch.testing.assert_close(radius, torch.tensor(gain), atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_eight_side_by_side_answer_as_each_alone(name: str) -> None:
-    models = [made(name, seed=seed) for seed in range(3)]
+def test_a_stack_equals_its_single_models(name: str) -> None:
+    models = [build_variant(name, seed=seed) for seed in range(3)]
     ids = evaluation_sequences(RecallConfig(), 17, 5)
-    together = stack(models)(ids.expand(3, *ids.shape))
+    stacked_logits = stack(models)(ids.expand(3, *ids.shape))
     for r, model in enumerate(models):
-        torch.testing.assert_close(together[r], model(ids), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(stacked_logits[r], model(ids), atol=1e-5, rtol=1e-5)
         with record(model):
-            torch.testing.assert_close(model(ids), together[r], atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(model(ids), stacked_logits[r], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("model", ["rnn", *GATED])
-def test_one_forward_answers_for_every_length(model: str) -> None:
-    net = cast(RecurrentClassifier, made(f"{model}-usual"))
+def test_one_forward_pass_gives_the_logits_of_every_prefix(model: str) -> None:
+    net = cast(RecurrentClassifier, build_variant(f"{model}-usual"))
     ids = evaluation_sequences(RecallConfig(), 9, 4)
-    each = net.prefix_logits(ids)
+    prefix_logits = net.prefix_logits(ids)
     for length in range(1, 10):
-        torch.testing.assert_close(each[:, length - 1], net(ids[:, :length]), atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(prefix_logits[:, length - 1], net(ids[:, :length]), atol=1e-6, rtol=1e-5)
 
 
-def test_without_positions_the_order_cannot_be_seen() -> None:
+def test_without_positions_the_order_is_ignored() -> None:
     ids = evaluation_sequences(RecallConfig(symbols=5), 12, 6)
-    turned = ids.flip(-1)
+    reversed_ids = ids.flip(-1)
     for name in ("transformer-learned", "transformer-sinusoidal", "transformer-none"):
-        model = made(name, symbols=5)
-        same = torch.allclose(model(ids), model(turned), atol=1e-5)
+        model = build_variant(name, symbols=5)
+        same = torch.allclose(model(ids), model(reversed_ids), atol=1e-5)
         assert same == (name == "transformer-none"), name
 
 
-def test_only_learned_positions_are_learned() -> None:
-    assert cast(TransformerRecall, made("transformer-learned")).position.weight.shape == (1_024, 16)
+def test_only_learned_positions_are_parameters() -> None:
+    assert cast(TransformerRecall, build_variant("transformer-learned")).position.weight.shape == (1_024, 16)
     for name in ("transformer-sinusoidal", "transformer-none"):
-        assert not any("position" in each for each, _ in made(name).named_parameters())
+        assert not any("position" in prefix_logits for prefix_logits, _ in build_variant(name).named_parameters())
 
 
-def test_every_model_of_the_task_has_a_contestant() -> None:
-    assert {each.model for each in VARIANTS.values()} == set(models_of("recall"))
+def test_every_model_of_the_task_has_a_variant() -> None:
+    assert {prefix_logits.model for prefix_logits in VARIANTS.values()} == set(models_of("recall"))
     assert default_config("recall", "gru") == with_settings(default_config("recall", "gru"), {})

@@ -1,4 +1,4 @@
-"""Models that answer at every place: equal to PyTorch's own layers, blind where they should be."""
+"""Models with logits at every position: equal to PyTorch's own layers, and without access to masked tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from explorer.models.recurrent_tagger import GRUTagger, RNNTagger
 from explorer.models.taps import record, tap_names
 from explorer.models.transformer_tagger import TransformerTagger
 
-VOCABULARY, LABELS, PLACES, TIME = 11, 5, 9, 7
+VOCABULARY, LABELS, MAX_LENGTH, TIME = 11, 5, 9, 7
 PADDING = VOCABULARY - 1
 POSITIONS = ("learned", "sinusoidal", "rotary", "none")
 SMALL = {"width": 12, "heads": 3, "layers": 2, "hidden": 10}
@@ -22,17 +22,17 @@ SMALL = {"width": 12, "heads": 3, "layers": 2, "hidden": 10}
 
 def transformer(seed: int = 1, **settings: Any) -> TransformerTagger:
     config = TransformerTaggerConfig(**{**SMALL, **settings})
-    return TransformerTagger(config, VOCABULARY, LABELS, PLACES, Generator().manual_seed(seed))
+    return TransformerTagger(config, VOCABULARY, LABELS, MAX_LENGTH, Generator().manual_seed(seed))
 
 
 def recurrent(kind: str, seed: int = 1) -> nn.Module:
-    drawn = Generator().manual_seed(seed)
+    generator = Generator().manual_seed(seed)
     if kind == "rnn":
-        return RNNTagger(RNNTaggerConfig(3, 6), VOCABULARY, LABELS, PLACES, drawn)
-    return GRUTagger(GRUTaggerConfig(3, 6), VOCABULARY, LABELS, PLACES, drawn)
+        return RNNTagger(RNNTaggerConfig(3, 6), VOCABULARY, LABELS, MAX_LENGTH, generator)
+    return GRUTagger(GRUTaggerConfig(3, 6), VOCABULARY, LABELS, MAX_LENGTH, generator)
 
 
-MADE = {
+BUILDERS = {
     "rnn": lambda seed=1: recurrent("rnn", seed),
     "gru": lambda seed=1: recurrent("gru", seed),
     **{name: lambda seed=1, name=name: transformer(seed, positions=name) for name in POSITIONS},
@@ -42,35 +42,35 @@ MADE = {
 }
 
 
-def ids(*shape: int) -> Tensor:
+def random_ids(*shape: int) -> Tensor:
     return torch.randint(PADDING, (*shape, TIME), generator=Generator().manual_seed(7))
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_a_stack_answers_as_each_of_its_models(name: str) -> None:
-    models = [MADE[name](seed=seed) for seed in range(3)]
-    together, given = stack(models), ids(3, 4)
-    answers = together(given)
-    assert answers.shape == (3, 4, TIME, LABELS)
+@pytest.mark.parametrize("name", BUILDERS)
+def test_a_stack_equals_its_single_models(name: str) -> None:
+    models = [BUILDERS[name](seed=seed) for seed in range(3)]
+    stacked_model, inputs = stack(models), random_ids(3, 4)
+    stacked_logits = stacked_model(inputs)
+    assert stacked_logits.shape == (3, 4, TIME, LABELS)
     for r, model in enumerate(models):
-        torch.testing.assert_close(answers[r], model(given[r]), atol=1e-5, rtol=1e-5)
-        torch.testing.assert_close(replica(together, r)(given[r]), model(given[r]))
+        torch.testing.assert_close(stacked_logits[r], model(inputs[r]), atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(replica(stacked_model, r)(inputs[r]), model(inputs[r]))
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_padding_changes_nothing(name: str) -> None:
-    model, given = MADE[name](), ids(4)
-    padded = nn.functional.pad(given, (0, 2), value=PADDING)
-    torch.testing.assert_close(model(padded)[:, :TIME], model(given), atol=1e-5, rtol=1e-5)
+@pytest.mark.parametrize("name", BUILDERS)
+def test_padding_does_not_change_the_logits(name: str) -> None:
+    model, inputs = BUILDERS[name](), random_ids(4)
+    padded = nn.functional.pad(inputs, (0, 2), value=PADDING)
+    torch.testing.assert_close(model(padded)[:, :TIME], model(inputs), atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_readout_reads_the_features_and_watching_changes_nothing(name: str) -> None:
-    model, given = MADE[name](), ids(4)
+@pytest.mark.parametrize("name", BUILDERS)
+def test_recording_changes_nothing_and_the_readout_of_the_features_gives_the_logits(name: str) -> None:
+    model, inputs = BUILDERS[name](), random_ids(4)
     with record(model) as trace:
-        watched = model(given)
-    torch.testing.assert_close(watched, model(given), atol=1e-6, rtol=1e-6)
-    torch.testing.assert_close(model.readout(model.features(given)), watched, atol=1e-6, rtol=1e-6)
+        recorded_logits = model(inputs)
+    torch.testing.assert_close(recorded_logits, model(inputs), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(model.readout(model.features(inputs)), recorded_logits, atol=1e-6, rtol=1e-6)
     assert set(trace) == set(tap_names(model).values())
 
 
@@ -88,15 +88,15 @@ def test_tap_names_are_part_of_the_file_format() -> None:
     assert "cell.state" in tap_names(recurrent("gru")).values()
 
 
-@pytest.mark.parametrize("place", ["post", "pre"])
+@pytest.mark.parametrize("norm_place", ["post", "pre"])
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_block_is_pytorchs_own_layer(place: str, causal: bool) -> None:
-    model = transformer(layers=1, positions="none", norm_place=place, causal=causal)
-    block, own = (
+def test_a_block_equals_pytorchs_encoder_layer(norm_place: str, causal: bool) -> None:
+    model = transformer(layers=1, positions="none", norm_place=norm_place, causal=causal)
+    block, theirs = (
         model.blocks[0],
-        nn.TransformerEncoderLayer(12, 3, 10, 0.0, batch_first=True, norm_first=place == "pre"),
+        nn.TransformerEncoderLayer(12, 3, 10, 0.0, batch_first=True, norm_first=norm_place == "pre"),
     )
-    given = {
+    inputs = {
         "self_attn.in_proj_weight": block.attention.project.weight,
         "self_attn.in_proj_bias": torch.zeros(36),
         "self_attn.out_proj.weight": block.attention.output.weight,
@@ -109,83 +109,85 @@ def test_a_block_is_pytorchs_own_layer(place: str, causal: bool) -> None:
             f"norm{i}.{what}": torch.full((12,), float(what == "weight")) for i in (1, 2) for what in ("weight", "bias")
         },
     }
-    own.load_state_dict(given)
-    row = ids(4)
-    hidden = nn.Transformer.generate_square_subsequent_mask(TIME) if causal else None
-    expected = own(model.embedding(row), src_mask=hidden)
-    if place == "pre":
+    theirs.load_state_dict(inputs)
+    row = random_ids(4)
+    causal_mask = nn.Transformer.generate_square_subsequent_mask(TIME) if causal else None
+    expected = theirs(model.embedding(row), src_mask=causal_mask)
+    if norm_place == "pre":
         expected = nn.functional.layer_norm(expected, (12,))
     torch.testing.assert_close(model.features(row), expected, atol=1e-5, rtol=1e-5)
 
 
-def test_without_residual_a_part_hands_on_only_what_it_makes() -> None:
+def test_without_residual_connections_a_block_returns_only_its_own_output() -> None:
     x = torch.randn(2, TIME, 12, generator=Generator().manual_seed(3))
     mask = torch.ones(2, 1, TIME, TIME, dtype=torch.bool)
-    for place in ("pre", "post"):
-        with_, without = (
-            transformer(norm="none", norm_place=place, residual=there).blocks[0] for there in (True, False)
+    for norm_place in ("pre", "post"):
+        with_residual, without_residual = (
+            transformer(norm="none", norm_place=norm_place, residual=residual).blocks[0] for residual in (True, False)
         )
-        between = without.attention(x, mask, None)
-        assert torch.equal(without(x, mask, None), without.feedforward(between))
-        torch.testing.assert_close(with_(x, mask, None), x + between + with_.feedforward(x + between))
+        attention_output = without_residual.attention(x, mask, None)
+        assert torch.equal(without_residual(x, mask, None), without_residual.feedforward(attention_output))
+        torch.testing.assert_close(
+            with_residual(x, mask, None), x + attention_output + with_residual.feedforward(x + attention_output)
+        )
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_with_the_mask_nobody_sees_what_comes_later_and_without_it_everybody_does(positions: str) -> None:
-    given = ids(1)
-    other = given.clone()
+def test_later_tokens_are_visible_only_without_the_causal_mask(positions: str) -> None:
+    inputs = random_ids(1)
+    other = inputs.clone()
     other[0, -1] = (other[0, -1] + 1) % PADDING
-    masked, open_ = (transformer(positions=positions, causal=causal) for causal in (True, False))
-    torch.testing.assert_close(masked(given)[:, :-1], masked(other)[:, :-1])
-    assert ((open_(given) - open_(other)).abs().amax(dim=-1) > 1e-6).all()
+    masked, unmasked = (transformer(positions=positions, causal=causal) for causal in (True, False))
+    torch.testing.assert_close(masked(inputs)[:, :-1], masked(other)[:, :-1])
+    assert ((unmasked(inputs) - unmasked(other)).abs().amax(dim=-1) > 1e-6).all()
 
 
-def test_without_attention_no_word_knows_of_another() -> None:
-    given = ids(1)
+def test_without_attention_positions_are_independent() -> None:
+    inputs = random_ids(1)
     model = transformer(attention=False)
-    other = given.clone()
+    other = inputs.clone()
     other[0, 0] = (other[0, 0] + 1) % PADDING
-    torch.testing.assert_close(model(given)[:, 1:], model(other)[:, 1:])
-    assert not torch.equal(model(given)[:, 0], model(other)[:, 0])
+    torch.testing.assert_close(model(inputs)[:, 1:], model(other)[:, 1:])
+    assert not torch.equal(model(inputs)[:, 0], model(other)[:, 0])
 
 
-def test_without_positions_an_encoder_is_blind_to_order_and_a_decoder_is_not() -> None:
-    given, turned = ids(1), ids(1).flip(-1)
-    blind = transformer(positions="none")
-    torch.testing.assert_close(blind(given).flip(1), blind(turned), atol=1e-5, rtol=1e-5)
+def test_without_positions_an_encoder_ignores_order_and_a_decoder_does_not() -> None:
+    inputs, reversed_ids = random_ids(1), random_ids(1).flip(-1)
+    encoder_model = transformer(positions="none")
+    torch.testing.assert_close(encoder_model(inputs).flip(1), encoder_model(reversed_ids), atol=1e-5, rtol=1e-5)
     masked = transformer(positions="none", causal=True)
-    assert not torch.allclose(masked(given).flip(1), masked(turned), atol=1e-3)
+    assert not torch.allclose(masked(inputs).flip(1), masked(reversed_ids), atol=1e-3)
     for positions in ("learned", "sinusoidal", "rotary"):
         model = transformer(positions=positions)
-        assert not torch.allclose(model(given).flip(1), model(turned), atol=1e-4)
+        assert not torch.allclose(model(inputs).flip(1), model(reversed_ids), atol=1e-4)
 
 
-def test_scores_are_divided_by_the_root_of_a_heads_width_and_queries_start_as_wide_as_said() -> None:
-    given, found = ids(2), {}
+def test_scores_are_scaled_by_the_root_of_the_head_width_and_the_query_initialization_by_its_setting() -> None:
+    inputs, scores_by_name = random_ids(2), {}
     for name, settings in {"usual": {}, "raw": {"scaled": False}, "wide": {"spread": 3.0}}.items():
         model = transformer(layers=1, **settings)
         with record(model) as trace:
-            model(given)
-        found[name] = trace["blocks.0.attention.scores"]
-    torch.testing.assert_close(found["raw"], found["usual"] * 2)  # heads of width 4
-    torch.testing.assert_close(found["wide"], found["usual"] * 9)
+            model(inputs)
+        scores_by_name[name] = trace["blocks.0.attention.scores"]
+    torch.testing.assert_close(scores_by_name["raw"], scores_by_name["usual"] * 2)  # heads of width 4
+    torch.testing.assert_close(scores_by_name["wide"], scores_by_name["usual"] * 9)
 
 
 @pytest.mark.parametrize("change", [{"positions": "learned"}, {"attention": False}, {"layers": 1}, {"causal": True}])
-def test_what_is_left_starts_the_same_whatever_is_taken_out(change: dict[str, Any]) -> None:
-    usual, other = transformer().state_dict(), transformer(**change).state_dict()
-    for name in usual.keys() & other.keys():
-        assert torch.equal(usual[name], other[name]), name
+def test_removing_a_component_does_not_change_the_initialization_of_the_others(change: dict[str, Any]) -> None:
+    default, other = transformer().state_dict(), transformer(**change).state_dict()
+    for name in default.keys() & other.keys():
+        assert torch.equal(default[name], other[name]), name
     assert "blocks.0.expand.weight" in other and "readout.weight" in other
 
 
-def test_more_tokens_than_learned_positions_are_refused() -> None:
+def test_more_tokens_than_learned_positions_raise_value_error() -> None:
     with pytest.raises(ValueError, match="12 tokens, but only 9 learned positions"):
         transformer(positions="learned")(torch.zeros(1, 12, dtype=torch.long))
     transformer(positions="sinusoidal")(torch.zeros(1, 12, dtype=torch.long))
 
 
-def test_heads_have_to_share_the_width() -> None:
+def test_heads_must_divide_the_width() -> None:
     with pytest.raises(ValueError, match="heads = 5 does not divide width = 12"):
         TransformerTaggerConfig(width=12, heads=5)
     with pytest.raises(ValueError, match="even width for each head, not 3"):

@@ -26,7 +26,7 @@ class Doubling(nn.Module):
 X = torch.tensor([[1.0, 5.0]])
 
 
-def test_record_keeps_every_tap_and_stacks_steps_on_time() -> None:
+def test_record_returns_every_tap_with_steps_stacked_over_time() -> None:
     model = Doubling()
     with record(model) as trace:
         model(X)
@@ -35,7 +35,7 @@ def test_record_keeps_every_tap_and_stacks_steps_on_time() -> None:
     assert trace["end"].tolist() == [[16, 80]]
 
 
-def test_nobody_watches_outside_of_a_recording() -> None:
+def test_watched_is_true_only_inside_a_recording() -> None:
     assert not watched()
     with record(Doubling()):
         assert watched()
@@ -59,10 +59,10 @@ def test_recordings_nest_and_each_sees_the_forwards_inside_it() -> None:
     assert torch.equal(outer["end"], inner["end"])
 
 
-def test_recording_hears_only_its_own_model() -> None:
-    model, other = Doubling(), Doubling()
+def test_a_recording_ignores_other_models() -> None:
+    model, record_state = Doubling(), Doubling()
     with record(model) as trace:
-        other(X)
+        record_state(X)
     assert len(trace) == 0
 
 
@@ -103,39 +103,39 @@ def test_intervene_replaces_with_a_function_of_value_and_step() -> None:
     assert steps == [0, 1, 2]
 
 
-def test_a_recording_inside_an_intervention_sees_the_new_value() -> None:
+def test_a_recording_inside_an_intervention_contains_the_replaced_value() -> None:
     model = Doubling()
     with intervene(model, {"step": lambda value, step: 0 * value}), record(model) as trace:
         model(X)
     assert trace["step"].tolist() == [[[0, 0]] * 3]
 
 
-def test_intervene_refuses_an_unknown_name() -> None:
+def test_intervene_rejects_an_unknown_name() -> None:
     with pytest.raises(KeyError, match="no tap named"), intervene(Doubling(), {"stop": X}):
         pass
 
 
-def test_intervene_refuses_another_shape() -> None:
+def test_intervene_rejects_another_shape() -> None:
     model = Doubling()
     with intervene(model, {"end": torch.zeros(1, 3)}), pytest.raises(ValueError, match=r"end has shape \(1, 2\)"):
         model(X)
 
 
-def test_names_are_places() -> None:
+def test_tap_names_are_module_paths() -> None:
     assert sorted(tap_names(nn.Sequential(Doubling(), Doubling())).values()) == ["0.end", "0.step", "1.end", "1.step"]
 
 
-def side_by_side(*visitors: Callable[[], None]) -> None:
-    """Run each on a thread of its own; what one raises, this raises."""
+def run_in_threads(*functions: Callable[[], None]) -> None:
+    """Run each function on a thread of its own; raise the first exception that one of them raises."""
     failures: list[BaseException] = []
 
-    def guarded(visitor: Callable[[], None]) -> None:
+    def run(function: Callable[[], None]) -> None:
         try:
-            visitor()
+            function()
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=guarded, args=[visitor]) for visitor in visitors]
+    threads = [threading.Thread(target=run, args=[function]) for function in functions]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -148,28 +148,28 @@ def test_recording_is_invisible_to_another_thread() -> None:
     model = Doubling()
     seen = []
 
-    def other() -> None:
+    def record_state() -> None:
         seen.append(watched())
         model(X)
 
     with record(model) as trace:
-        side_by_side(other)
+        run_in_threads(record_state)
     assert seen == [False]
     assert len(trace) == 0
 
 
-def test_two_visitors_of_one_model_never_meet() -> None:
+def test_interventions_and_recordings_of_two_threads_are_independent() -> None:
     model = Doubling()
     inside = threading.Barrier(2, timeout=10)
 
-    def visit(value: float, times: int = 50) -> None:
+    def intervene_repeatedly(value: float, times: int = 50) -> None:
         x = torch.full((1, 2), value)
         for _ in range(times):
             with intervene(model, {"end": lambda end, step: end + value}), record(model) as trace:
-                inside.wait()  # both listen now
+                inside.wait()  # both record now
                 answer = model(x)
                 inside.wait()  # both have been through the model
             assert trace["end"].tolist() == answer.tolist() == [[17 * value] * 2]
             assert trace["step"].shape == (1, 3, 2)
 
-    side_by_side(lambda: visit(3.0), lambda: visit(5.0))
+    run_in_threads(lambda: intervene_repeatedly(3.0), lambda: intervene_repeatedly(5.0))

@@ -24,19 +24,19 @@ from explorer.models.transformer_decoder import (
 )
 
 VOCABULARY, CONTEXT, BATCH, TIME, HEADS, WIDTH, HIDDEN = 13, 21, 3, SHORT + 3, 3, 12, 11
-POSITIONS, NORMS, PLACES, ACTIVATIONS = (
+POSITIONS, NORMS, NORM_PLACES, ACTIVATIONS = (
     ("learned", "sinusoidal", "rotary", "none"),
     ("layer", "rms", "none"),
     ("pre", "post"),
     ("relu", "gelu", "relu2"),
 )
-PATHS = {"fused": lambda model: nullcontext(), "watched": record}
+PATHS = {"fused": lambda network: nullcontext(), "watched": record}
 IDS = torch.randint(VOCABULARY, (BATCH, TIME), generator=Generator().manual_seed(3))
 X = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
-TOWARDS = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(5))
+OUTPUT_WEIGHTS = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(5))
 
 
-def made(seed: int = 1) -> Generator:
+def seeded(seed: int = 1) -> Generator:
     return Generator().manual_seed(seed)
 
 
@@ -45,26 +45,26 @@ def config(**settings: object) -> TransformerTextConfig:
     return TransformerTextConfig(**{**small, **settings})
 
 
-def model(seed: int = 1, **settings: object) -> TransformerDecoder:
-    decoder = TransformerDecoder(config(**settings), VOCABULARY, CONTEXT, made(seed))
+def build_model(seed: int = 1, **settings: object) -> TransformerDecoder:
+    decoder = TransformerDecoder(config(**settings), VOCABULARY, CONTEXT, seeded(seed))
     vary_norms(decoder, seed)
     return decoder
 
 
 def vary_norms(module: nn.Module, seed: int = 1) -> None:
-    """Norms start with ones and zeros, which hide a mistake."""
-    generator = made(seed)
+    """Replace the initial ones and zeros of the norms, which would hide a mistake."""
+    generator = seeded(seed)
     for name, parameter in module.named_parameters():
         if "norm" in name:
             parameter.data.uniform_(0.5, 2, generator=generator)
 
 
 def every_option(positions: str) -> Iterator[dict[str, object]]:
-    for norm, place, activation, biases in product(NORMS, PLACES, ACTIVATIONS, (False, True)):
+    for norm, norm_place, activation, biases in product(NORMS, NORM_PLACES, ACTIVATIONS, (False, True)):
         yield {
             "positions": positions,
             "norm": norm,
-            "norm_place": place,
+            "norm_place": norm_place,
             "activation": activation,
             "biases": biases,
         }
@@ -74,10 +74,10 @@ def assert_close(one: Tensor | None, other: Tensor | None) -> None:
     torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
-def answer_and_gradients(decoder: nn.Module, ids: Tensor) -> list[Tensor]:
-    logits = decoder(ids)
+def logits_and_gradients(network: nn.Module, ids: Tensor) -> list[Tensor]:
+    logits = network(ids)
     weights = torch.linspace(-1, 1, logits.numel()).view(logits.shape)
-    return [logits, *torch.autograd.grad((logits * weights).sum(), list(decoder.parameters()))]
+    return [logits, *torch.autograd.grad((logits * weights).sum(), list(network.parameters()))]
 
 
 # ---- for every option
@@ -88,7 +88,7 @@ def test_a_later_token_changes_no_earlier_logit(positions: str) -> None:
     changed = IDS.clone()
     changed[:, 4] = (changed[:, 4] + 1) % VOCABULARY
     for settings in every_option(positions):
-        decoder = model(**settings)
+        decoder = build_model(**settings)
         for path in PATHS.values():
             with path(decoder):
                 one = decoder(IDS)
@@ -99,12 +99,12 @@ def test_a_later_token_changes_no_earlier_logit(positions: str) -> None:
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_watched_path_equals_the_fused_one(positions: str) -> None:
+def test_recording_gives_the_same_logits_and_gradients(positions: str) -> None:
     for settings in every_option(positions):
-        decoder = model(**settings)
-        fused = answer_and_gradients(decoder, IDS)
+        decoder = build_model(**settings)
+        fused = logits_and_gradients(decoder, IDS)
         with record(decoder) as trace:
-            watched = answer_and_gradients(decoder, IDS)
+            watched = logits_and_gradients(decoder, IDS)
         assert len(trace) > 0
         for one, other in zip(fused, watched, strict=True):
             assert_close(one, other)
@@ -112,45 +112,45 @@ def test_watched_path_equals_the_fused_one(positions: str) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_replica_of_a_stack_answers_as_the_solo_model(positions: str, path: str) -> None:
+def test_a_replica_of_a_stack_equals_the_single_model(positions: str, path: str) -> None:
     ids = torch.stack([IDS, IDS.flip(0), IDS.flip(1)])
     for norm, biases in product(NORMS, (False, True)):
-        models = [model(seed, positions=positions, norm=norm, biases=biases) for seed in range(3)]
-        together = stack(models)
-        with PATHS[path](together):
-            answers = together(ids)
+        models = [build_model(seed, positions=positions, norm=norm, biases=biases) for seed in range(3)]
+        stacked_model = stack(models)
+        with PATHS[path](stacked_model):
+            answers = stacked_model(ids)
         for r, solo in enumerate(models):
             assert_close(answers[r], solo(ids[r]))
-        assert_close(replica(together, 1)(ids[1]), models[1](ids[1]))
+        assert_close(replica(stacked_model, 1)(ids[1]), models[1](ids[1]))
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_rows_of_a_batch_do_not_see_each_other(positions: str) -> None:
-    decoder = model(positions=positions)
+def test_rows_of_a_batch_are_independent(positions: str) -> None:
+    decoder = build_model(positions=positions)
     assert_close(decoder(IDS)[1:2], decoder(IDS[1:2]))
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
-def test_short_rows_are_read_as_the_beginning_of_long_ones(positions: str) -> None:
-    decoder = model(positions=positions)
+def test_logits_of_a_prefix_equal_those_within_a_longer_row(positions: str) -> None:
+    decoder = build_model(positions=positions)
     for time in (1, 2, SHORT, SHORT + 1):
         assert_close(decoder(IDS[:, :time]), decoder(IDS)[:, :time])
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary"])
-def test_order_matters_where_there_are_positions(positions: str) -> None:
-    decoder, ids = model(positions=positions), torch.tensor([[3, 8, 1, 5]])
+def test_with_positions_the_order_matters(positions: str) -> None:
+    decoder, ids = build_model(positions=positions), torch.tensor([[3, 8, 1, 5]])
     exchanged = ids[:, [1, 0, 2, 3]]
     assert not torch.allclose(decoder(ids)[:, -1], decoder(exchanged)[:, -1], atol=1e-3)
 
 
-def test_without_positions_one_block_knows_what_came_but_not_in_which_order() -> None:
-    decoder, ids = model(positions="none", layers=1), torch.tensor([[3, 8, 1, 5]])
+def test_without_positions_one_block_ignores_the_order_of_earlier_tokens() -> None:
+    decoder, ids = build_model(positions="none", layers=1), torch.tensor([[3, 8, 1, 5]])
     assert_close(decoder(ids)[:, -1], decoder(ids[:, [1, 2, 0, 3]])[:, -1])
 
 
 def test_no_state_is_carried() -> None:
-    features, state = model().features(IDS)
+    features, state = build_model().features(IDS)
     assert state == ()
     assert features.shape == (BATCH, TIME, WIDTH)
 
@@ -158,7 +158,7 @@ def test_no_state_is_carried() -> None:
 # ---- against PyTorch
 
 
-def copied(block: Block, norm_place: str, activation: str, biases: bool) -> tuple[nn.TransformerEncoderLayer, list]:
+def copy_block(block: Block, norm_place: str, activation: str, biases: bool) -> tuple[nn.TransformerEncoderLayer, list]:
     theirs = nn.TransformerEncoderLayer(
         WIDTH,
         HEADS,
@@ -180,7 +180,7 @@ def copied(block: Block, norm_place: str, activation: str, biases: bool) -> tupl
     for ours, other in pairs:
         other.load_state_dict(ours.state_dict())
     attention.out_proj.weight.data = block.attention.output.weight.detach().clone()
-    if biases:  # ours never has them there
+    if biases:  # our attention has no biases
         attention.in_proj_bias.data.zero_()
         attention.out_proj.bias.data.zero_()
     return theirs, [*pairs, (block.attention.output, attention.out_proj)]
@@ -188,30 +188,30 @@ def copied(block: Block, norm_place: str, activation: str, biases: bool) -> tupl
 
 @pytest.mark.parametrize("biases", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
-@pytest.mark.parametrize("norm_place", PLACES)
+@pytest.mark.parametrize("norm_place", NORM_PLACES)
 @pytest.mark.parametrize("path", PATHS)
 def test_block_equals_torch_forward_and_backward(path: str, norm_place: str, activation: str, biases: bool) -> None:
-    ours = Block(config(norm_place=norm_place, activation=activation, biases=biases, positions="none"), made())
+    ours = Block(config(norm_place=norm_place, activation=activation, biases=biases, positions="none"), seeded())
     vary_norms(ours)
-    theirs, pairs = copied(ours, norm_place, activation, biases)
+    theirs, pairs = copy_block(ours, norm_place, activation, biases)
     mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
     with PATHS[path](ours):
         out = ours(mine, None)
     causal = nn.Transformer.generate_square_subsequent_mask(TIME)
     expected = theirs(reference, src_mask=causal, is_causal=True)
     assert_close(out, expected)
-    (out * TOWARDS).sum().backward()
-    (expected * TOWARDS).sum().backward()
+    (out * OUTPUT_WEIGHTS).sum().backward()
+    (expected * OUTPUT_WEIGHTS).sum().backward()
     assert_close(mine.grad, reference.grad)
     assert_close(ours.attention.project.weight.grad, theirs.self_attn.in_proj_weight.grad)
-    for here, there in pairs:
-        for name, parameter in here.named_parameters():
-            assert_close(parameter.grad, there.get_parameter(name).grad)
+    for our_part, their_part in pairs:
+        for name, parameter in our_part.named_parameters():
+            assert_close(parameter.grad, their_part.get_parameter(name).grad)
 
 
-@pytest.mark.parametrize("norm_place", PLACES)
-def test_a_last_norm_stands_before_the_readout_if_norms_come_before_each_part(norm_place: str) -> None:
-    decoder = model(norm_place=norm_place)
+@pytest.mark.parametrize("norm_place", NORM_PLACES)
+def test_pre_norm_adds_a_final_norm_before_the_readout(norm_place: str) -> None:
+    decoder = build_model(norm_place=norm_place)
     with record(decoder) as trace:
         features, _ = decoder.features(IDS)
     out = trace["blocks.1.output"]
@@ -220,9 +220,9 @@ def test_a_last_norm_stands_before_the_readout_if_norms_come_before_each_part(no
     assert_close(features, out)
 
 
-def test_the_assignments_model_equals_its_own_formulas() -> None:
+def test_the_assignments_model_equals_its_formulas() -> None:
     """One head, no norm, learned positions, ReLU; biases in feedforward and readout, none in the attention."""
-    decoder = model(heads=1, norm="none", positions="learned", activation="relu", biases=True)
+    decoder = build_model(heads=1, norm="none", positions="learned", activation="relu", biases=True)
     p = dict(decoder.named_parameters())
     x = p["embedding.weight"][IDS] + p["position.weight"][:TIME]
     for i in range(2):
@@ -237,18 +237,18 @@ def test_the_assignments_model_equals_its_own_formulas() -> None:
     assert p["position.weight"].std().item() == pytest.approx(1, rel=0.2)
 
 
-def test_without_biases_nothing_has_one() -> None:
-    assert not [name for name, _ in model(biases=False).named_parameters() if name.endswith("bias")]
+def test_without_biases_no_parameter_is_a_bias() -> None:
+    assert not [name for name, _ in build_model(biases=False).named_parameters() if name.endswith("bias")]
 
 
-def test_squared_relu_and_its_slope() -> None:
+def test_squared_relu_and_its_gradient() -> None:
     x = torch.tensor([-2.0, 0.0, 0.5, 3.0], requires_grad=True)
     y = SquaredReLU.apply(x)
     assert y.tolist() == [0, 0, 0.25, 9]
     (y * torch.tensor([1.0, 1.0, 2.0, -1.0])).sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [0, 0, 2, -6]
-    wide = torch.randn(3, 5, dtype=torch.float64, generator=made()).requires_grad_()
+    wide = torch.randn(3, 5, dtype=torch.float64, generator=seeded()).requires_grad_()
     assert torch.autograd.gradcheck(SquaredReLU.apply, wide)
 
 
@@ -259,24 +259,24 @@ def test_sinusoids_as_in_the_paper() -> None:
     for width in (8, 7):
         table = sinusoids(6, width)
         assert table.shape == (6, width)
-        for place, column in product(range(6), range(width)):
-            angle = place / 10_000 ** (column // 2 * 2 / width)
+        for position, column in product(range(6), range(width)):
+            angle = position / 10_000 ** (column // 2 * 2 / width)
             expected = math.cos(angle) if column % 2 else math.sin(angle)
-            assert table[place, column].item() == pytest.approx(expected, abs=1e-6)
+            assert table[position, column].item() == pytest.approx(expected, abs=1e-6)
 
 
 def test_added_positions_are_added_to_the_embedding() -> None:
-    decoder = model(positions="sinusoidal")
+    decoder = build_model(positions="sinusoidal")
     with record(decoder) as trace:
         decoder(IDS)
     assert_close(trace["embedded"], decoder.embedding.weight[IDS] + sinusoids(TIME, WIDTH))
 
 
 def test_rotary_scores_depend_on_the_distance_only() -> None:
-    """The same query and key everywhere: on each diagonal of the scores stands one number, another one on each."""
-    q, k = torch.randn(2, 1, 1, 8, generator=made())
-    by = rotations(30, 8)
-    scores = rotate(q.expand(30, 1, 8), by)[:, 0] @ rotate(k.expand(30, 1, 8), by)[:, 0].mT
+    """With equal queries and keys everywhere, scores are constant on each diagonal and differ between diagonals."""
+    q, k = torch.randn(2, 1, 1, 8, generator=seeded())
+    rotation = rotations(30, 8)
+    scores = rotate(q.expand(30, 1, 8), rotation)[:, 0] @ rotate(k.expand(30, 1, 8), rotation)[:, 0].mT
     diagonals = [scores.diagonal(-distance) for distance in range(29)]
     for diagonal in diagonals:
         torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4, rtol=1e-4)
@@ -284,36 +284,36 @@ def test_rotary_scores_depend_on_the_distance_only() -> None:
     assert (means.diff().abs() > 1e-3).all()
 
 
-def test_rotary_turns_each_pair_by_its_own_angle() -> None:
+def test_rotary_rotates_each_pair_by_its_own_angle() -> None:
     x = torch.tensor([1.0, 0.0, 0.0, 2.0]).expand(1, 4, 1, 4)
-    for place, (a, b, c, d) in enumerate(rotate(x, rotations(4, 4))[0, :, 0].tolist()):
-        fast, slow = place, place / 1_000**0.5
+    for position, (a, b, c, d) in enumerate(rotate(x, rotations(4, 4))[0, :, 0].tolist()):
+        fast, slow = position, position / 1_000**0.5
         expected = [math.cos(fast), math.sin(fast), -2 * math.sin(slow), 2 * math.cos(slow)]
         assert [a, b, c, d] == pytest.approx(expected, abs=1e-5)
 
 
-def test_rotary_model_turns_queries_and_keys_but_not_values() -> None:
-    decoder, same = model(positions="rotary"), torch.full((1, TIME), 4)
+def test_rotary_positions_rotate_queries_and_keys_but_not_values() -> None:
+    decoder, equal_ids = build_model(positions="rotary"), torch.full((1, TIME), 4)
     with record(decoder) as trace:
-        decoder(same)
+        decoder(equal_ids)
     queries, keys, values = (trace[f"blocks.0.attention.{part}"] for part in ("queries", "keys", "values"))
-    by = rotations(TIME, WIDTH // HEADS)
-    for turning in (queries, keys):
-        unturned = turning[..., :1, :].expand_as(turning)
-        assert_close(turning, rotate(unturned.transpose(1, 2), by).transpose(1, 2))
-        assert not torch.allclose(turning, unturned, atol=1e-3)
+    rotation = rotations(TIME, WIDTH // HEADS)
+    for rotated in (queries, keys):
+        unrotated = rotated[..., :1, :].expand_as(rotated)
+        assert_close(rotated, rotate(unrotated.transpose(1, 2), rotation).transpose(1, 2))
+        assert not torch.allclose(rotated, unrotated, atol=1e-3)
     assert_close(values, values[..., :1, :].expand_as(values))
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "none"])
-def test_positions_that_are_not_learned_go_on_beyond_the_context(positions: str) -> None:
-    decoder = model(positions=positions)
-    ids = torch.randint(VOCABULARY, (2, 3 * CONTEXT), generator=made())
+def test_positions_that_are_not_learned_extend_beyond_the_context(positions: str) -> None:
+    decoder = build_model(positions=positions)
+    ids = torch.randint(VOCABULARY, (2, 3 * CONTEXT), generator=seeded())
     assert_close(decoder(ids)[:, :CONTEXT], decoder(ids[:, :CONTEXT]))
 
 
-def test_learned_positions_end_with_the_context() -> None:
-    decoder = model(positions="learned")
+def test_learned_positions_are_limited_to_the_context() -> None:
+    decoder = build_model(positions="learned")
     ids = torch.zeros(2, CONTEXT + 1, dtype=torch.long)
     assert decoder(ids[:, :CONTEXT]).isfinite().all()
     with pytest.raises(ValueError, match="22 tokens, but only 21 learned positions"):
@@ -326,7 +326,7 @@ def test_learned_positions_end_with_the_context() -> None:
 
 
 def test_weights_of_later_tokens_are_zero_and_every_row_sums_to_one() -> None:
-    decoder = model()
+    decoder = build_model()
     with record(decoder) as trace:
         decoder(IDS)
     for layer in range(2):
@@ -342,30 +342,30 @@ def test_weights_of_later_tokens_are_zero_and_every_row_sums_to_one() -> None:
 
 
 def test_attention_weights_worked_by_hand() -> None:
-    attention = Attention(config(width=1, heads=1, positions="none"), made())
+    attention = Attention(config(width=1, heads=1, positions="none"), seeded())
     attention.project.weight.data = torch.tensor([[2.0], [1.0], [5.0]])  # query, key, value
     attention.output.weight.data.fill_(1.0)
     with record(attention) as trace:
         mixed = attention(torch.tensor([[[0.0], [1.0], [9.0]]]), None)
-    # The first sees itself only; the second asks 2: scores 0 and 2, weights 1 / (e^2 + 1) and the rest.
+    # The first attends to itself only. The second has the query 2: scores 0 and 2, weights 1 / (e^2 + 1) and the rest.
     expected = torch.tensor([[1.0, 0.0, 0.0], [0.1192029, 0.8807971, 0.0]])
     torch.testing.assert_close(trace["weights"][0, 0, :2], expected)
     torch.testing.assert_close(mixed[0, :2, 0], torch.tensor([0.0, 4.4039854]))
 
 
 def test_the_causal_mask_can_be_switched_off() -> None:
-    decoder, changed = model(layers=1), IDS.clone()
+    decoder, changed = build_model(layers=1), IDS.clone()
     changed[:, -1] = (changed[:, -1] + 1) % VOCABULARY
     with intervene(decoder, {"blocks.0.attention.mask": lambda mask, step: torch.zeros_like(mask)}):
         assert (decoder(IDS) != decoder(changed)).any(-1).all()
 
 
-# ---- start and dropout
+# ---- initialization and dropout
 
 
 @pytest.mark.parametrize("biases", [False, True])
-def test_zero_start_gives_every_token_the_same_chance_and_blocks_that_do_nothing(biases: bool) -> None:
-    decoder = model(start="zero", biases=biases)
+def test_zero_initialization_gives_uniform_logits_and_identity_blocks(biases: bool) -> None:
+    decoder = build_model(start="zero", biases=biases)
     assert torch.equal(decoder(IDS), torch.zeros(BATCH, TIME, VOCABULARY))
     with record(decoder) as trace:
         decoder(IDS)
@@ -373,69 +373,69 @@ def test_zero_start_gives_every_token_the_same_chance_and_blocks_that_do_nothing
 
 
 @pytest.mark.parametrize("biases", [False, True])
-def test_zero_start_changes_the_last_layer_of_each_part_and_nothing_else(biases: bool) -> None:
-    usual, zero = model(biases=biases).state_dict(), model(biases=biases, start="zero").state_dict()
-    changed = {name for name in usual if not torch.equal(usual[name], zero[name])}
+def test_zero_initialization_changes_only_the_last_layer_of_each_part(biases: bool) -> None:
+    default, zero = build_model(biases=biases).state_dict(), build_model(biases=biases, start="zero").state_dict()
+    changed = {name for name in default if not torch.equal(default[name], zero[name])}
     parts = ["readout", *(f"blocks.{i}.{part}" for i in range(2) for part in ("attention.output", "contract"))]
-    assert changed == {name for name in usual if name.rpartition(".")[0] in parts}
+    assert changed == {name for name in default if name.rpartition(".")[0] in parts}
     assert not any(zero[name].any() for name in changed)
 
 
-def test_dropout_leaves_out_inside_of_learning_only() -> None:
-    for place, norm in product(PLACES, NORMS):
-        decoder = model(dropout=0.5, norm_place=place, norm=norm)
-        usual = decoder(IDS)
-        assert torch.equal(usual, model(norm_place=place, norm=norm)(IDS))
-        with learning([made(1)]):
+def test_dropout_is_active_only_during_learning() -> None:
+    for norm_place, norm in product(NORM_PLACES, NORMS):
+        decoder = build_model(dropout=0.5, norm_place=norm_place, norm=norm)
+        undropped = decoder(IDS)
+        assert torch.equal(undropped, build_model(norm_place=norm_place, norm=norm)(IDS))
+        with learning([seeded(1)]):
             one = decoder(IDS)
-        with learning([made(1)]):
+        with learning([seeded(1)]):
             again = decoder(IDS)
-        with learning([made(2)]):
+        with learning([seeded(2)]):
             other = decoder(IDS)
         assert torch.equal(one, again)
         assert not torch.allclose(one, other)
-        assert not torch.allclose(one, usual)
+        assert not torch.allclose(one, undropped)
 
 
-@pytest.mark.parametrize("silent", ["attention.output", "contract"])
-@pytest.mark.parametrize("norm_place", PLACES)
-def test_dropout_stands_after_each_part(silent: str, norm_place: str) -> None:
-    """What a part adds is, in training, zero or twice as much, in the same places for all tokens of a row."""
-    decoder = model(dropout=0.5, layers=1, norm="none", norm_place=norm_place)
-    decoder.get_parameter(f"blocks.0.{silent}.weight").data.zero_()
+@pytest.mark.parametrize("zeroed", ["attention.output", "contract"])
+@pytest.mark.parametrize("norm_place", NORM_PLACES)
+def test_dropout_is_applied_after_each_part(zeroed: str, norm_place: str) -> None:
+    """In training, each unit that a part adds is zeroed or doubled, and equally so for all tokens of a row."""
+    decoder = build_model(dropout=0.5, layers=1, norm="none", norm_place=norm_place)
+    decoder.get_parameter(f"blocks.0.{zeroed}.weight").data.zero_()
     with record(decoder) as plain:
         decoder(IDS)
-    with learning([made(1)]), record(decoder) as dropped:
+    with learning([seeded(1)]), record(decoder) as dropped:
         decoder(IDS)
     ratio = (dropped["blocks.0.output"] - plain["embedded"]) / (plain["blocks.0.output"] - plain["embedded"])
-    kept = ratio.round()
-    torch.testing.assert_close(ratio, kept[:, :1].expand_as(ratio), atol=1e-2, rtol=0)
-    assert set(kept.flatten().tolist()) == {0.0, 2.0}
+    factors = ratio.round()
+    torch.testing.assert_close(ratio, factors[:, :1].expand_as(ratio), atol=1e-2, rtol=0)
+    assert set(factors.flatten().tolist()) == {0.0, 2.0}
 
 
-def test_replicas_leave_out_what_they_leave_out_alone() -> None:
-    models = [model(seed, dropout=0.5) for seed in range(2)]
-    with learning([made(5), made(6)]):
-        together = stack(models)(IDS.expand(2, -1, -1))
+def test_dropout_masks_of_a_stack_equal_those_of_single_models() -> None:
+    models = [build_model(seed, dropout=0.5) for seed in range(2)]
+    with learning([seeded(5), seeded(6)]):
+        stacked_logits = stack(models)(IDS.expand(2, -1, -1))
     for r, solo in enumerate(models):
-        with learning([made(5 + r)]):
-            assert_close(together[r], solo(IDS))
+        with learning([seeded(5 + r)]):
+            assert_close(stacked_logits[r], solo(IDS))
 
 
-def test_start_is_the_same_for_ever_and_draws_from_no_global_generator() -> None:
+def test_initialization_follows_from_the_seed_and_ignores_the_global_generator() -> None:
     before = torch.get_rng_state()
-    one, again, other = model(), model(), model(seed=2)
+    one, again, other = build_model(), build_model(), build_model(seed=2)
     assert torch.equal(torch.get_rng_state(), before)
     assert not torch.equal(one(IDS), other(IDS))
-    for value, same in zip(answer_and_gradients(one, IDS), answer_and_gradients(again, IDS), strict=True):
-        assert torch.equal(value, same)
+    for value, equal_ids in zip(logits_and_gradients(one, IDS), logits_and_gradients(again, IDS), strict=True):
+        assert torch.equal(value, equal_ids)
 
 
-def test_more_blocks_and_other_positions_start_alike_where_they_have_the_same_layers() -> None:
-    one, three = model(layers=1).state_dict(), model(layers=3).state_dict()
+def test_the_initialization_of_a_layer_does_not_depend_on_the_number_of_blocks_or_positions() -> None:
+    one, three = build_model(layers=1).state_dict(), build_model(layers=3).state_dict()
     assert all(torch.equal(one[name], three[name]) for name in one if "norm" not in name)
     for positions in POSITIONS:
-        other = model(layers=1, positions=positions).state_dict()
+        other = build_model(layers=1, positions=positions).state_dict()
         assert all(torch.equal(one[name], other[name]) for name in one)
 
 
@@ -455,7 +455,7 @@ TAPS = [
 @pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("positions", POSITIONS)
 def test_tap_names_are_part_of_the_file_format(positions: str, norm: str) -> None:
-    decoder = model(positions=positions, norm=norm)
+    decoder = build_model(positions=positions, norm=norm)
     assert sorted(tap_names(decoder).values()) == TAPS
     with record(decoder) as trace:
         decoder(IDS)

@@ -12,11 +12,11 @@ from explorer.models.transformer_encoder import Attention, Block, TransformerEnc
 
 BATCH, TIME, HEADS, WIDTH, HIDDEN, PADDING = 2, 7, 3, 15, 11, 10
 X = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
-TOWARDS = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(5))
+OUTPUT_WEIGHTS = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(5))
 MASK = (torch.arange(TIME) < torch.tensor([[TIME], [4]]))[:, None, None, :]
 
 
-def made() -> Generator:
+def seeded() -> Generator:
     return Generator().manual_seed(2)
 
 
@@ -34,7 +34,7 @@ def assert_close(one: Tensor | None, other: Tensor | None) -> None:
 
 @pytest.mark.parametrize("path", ["fused", "watched"])
 def test_attention_equals_torch_forward_and_backward(path: str) -> None:
-    ours, theirs = Attention(WIDTH, HEADS, made()), nn.MultiheadAttention(WIDTH, HEADS, bias=False, batch_first=True)
+    ours, theirs = Attention(WIDTH, HEADS, seeded()), nn.MultiheadAttention(WIDTH, HEADS, bias=False, batch_first=True)
     copy_attention(ours, theirs)
     mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
     with record(ours) if path == "watched" else nullcontext() as trace:
@@ -45,8 +45,8 @@ def test_attention_equals_torch_forward_and_backward(path: str) -> None:
     assert_close(mixed, expected)
     if trace:
         assert_close(trace["weights"], weights)
-    (mixed * TOWARDS).sum().backward()
-    (expected * TOWARDS).sum().backward()
+    (mixed * OUTPUT_WEIGHTS).sum().backward()
+    (expected * OUTPUT_WEIGHTS).sum().backward()
     assert_close(mine.grad, reference.grad)
     assert_close(ours.project.weight.grad, theirs.in_proj_weight.grad)
     assert_close(ours.output.weight.grad, theirs.out_proj.weight.grad)
@@ -54,9 +54,12 @@ def test_attention_equals_torch_forward_and_backward(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["fused", "watched"])
 def test_block_equals_torch_encoder_layer_forward_and_backward(path: str) -> None:
-    ours = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), made())
-    varied = made()
-    for norm in (ours.attention_norm, ours.feedforward_norm):  # ones and zeros would hide an exchange
+    ours = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), seeded())
+    varied = seeded()
+    for norm in (
+        ours.attention_norm,
+        ours.feedforward_norm,
+    ):  # the initial ones and zeros would hide swapped parameters
         norm.weight.data.uniform_(0.5, 2, generator=varied)
         norm.bias.data.uniform_(-1, 1, generator=varied)
     theirs = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, dropout=0, batch_first=True, norm_first=False)
@@ -67,24 +70,24 @@ def test_block_equals_torch_encoder_layer_forward_and_backward(path: str) -> Non
         (ours.attention_norm, theirs.norm1),
         (ours.feedforward_norm, theirs.norm2),
     ]
-    for here, there in pairs:
-        there.load_state_dict(here.state_dict())
+    for our_part, their_part in pairs:
+        their_part.load_state_dict(our_part.state_dict())
     mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
     with record(ours) if path == "watched" else nullcontext():
         out = ours(mine, MASK, queries=TIME)
     expected = theirs(reference, src_key_padding_mask=~MASK[:, 0, 0])
     assert_close(out, expected)
-    (out * TOWARDS).sum().backward()
-    (expected * TOWARDS).sum().backward()
+    (out * OUTPUT_WEIGHTS).sum().backward()
+    (expected * OUTPUT_WEIGHTS).sum().backward()
     assert_close(mine.grad, reference.grad)
-    for here, there in pairs:
-        assert_close(here.weight.grad, there.weight.grad)
-        assert_close(here.bias.grad, there.bias.grad)
+    for our_part, their_part in pairs:
+        assert_close(our_part.weight.grad, their_part.weight.grad)
+        assert_close(our_part.bias.grad, their_part.bias.grad)
 
 
 def encoder(layers: int = 2, window: int = 7) -> TransformerEncoder:
     config = TransformerEncoderConfig(WIDTH, HEADS, layers, HIDDEN, window, start=1.0)
-    return TransformerEncoder(config, 11, 2, PADDING, made())
+    return TransformerEncoder(config, 11, 2, PADDING, seeded())
 
 
 def test_masked_weights_are_zero_and_every_row_sums_to_one() -> None:
@@ -101,29 +104,29 @@ def test_masked_weights_are_zero_and_every_row_sums_to_one() -> None:
 
 
 def test_attention_weights_worked_by_hand() -> None:
-    attention = Attention(1, 1, made())
+    attention = Attention(1, 1, seeded())
     attention.project.weight.data = torch.tensor([[2.0], [1.0], [5.0]])  # query, key, value
     attention.output.weight.data.fill_(1.0)
     x = torch.tensor([[[1.0], [0.0], [9.0]]])
     with record(attention) as trace:
         mixed = attention(x, torch.tensor([[[[True, True, False]]]]), queries=3)
-    # The first asks 2 * 1: scores 2 and 0, weights e^2 / (e^2 + 1) and the rest; the second asks 0 and gets halves.
+    # The first query is 2: scores 2 and 0, weights e^2 / (e^2 + 1) and the rest. The second is 0: weights 1/2 and 1/2.
     expected = torch.tensor([[0.8807971, 0.1192029, 0.0], [0.5, 0.5, 0.0]])
     torch.testing.assert_close(trace["weights"][0, 0, :2], expected)
     torch.testing.assert_close(mixed[0, :2, 0], torch.tensor([4.4039854, 2.5]))
 
 
-def test_asking_for_one_answer_gives_the_first_of_all() -> None:
-    block = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), made())
+def test_one_query_gives_the_first_of_all_outputs() -> None:
+    block = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), seeded())
     assert_close(block(X, MASK, queries=1), block(X, MASK, queries=TIME)[:, :1])
 
 
-def test_what_stands_beyond_the_window_is_not_seen() -> None:
+def test_tokens_beyond_the_window_are_ignored() -> None:
     model = encoder(window=5)
     assert torch.equal(model(torch.tensor([[0, 2, 5, 3, 1, 7, 7]])), model(torch.tensor([[0, 2, 5, 3, 1, 4, 9]])))
 
 
-def test_cutting_every_look_at_not_makes_not_invisible() -> None:
+def test_masking_all_attention_to_a_token_makes_the_model_ignore_it() -> None:
     model, keep = encoder(layers=1), torch.ones(7, dtype=torch.bool)
     keep[3] = False
     one, other = torch.tensor([[0, 2, 5, 7, 3, 1, 4]]), torch.tensor([[0, 2, 5, 6, 3, 1, 4]])

@@ -16,18 +16,18 @@ from tests.models.translators import KINDS, PADDING, SOURCES, TARGETS, sources, 
 CONFIG = TransformerEncoderDecoderConfig(width=8, heads=2)
 
 
-def test_attention_is_that_of_pytorch() -> None:
+def test_attention_equals_that_of_pytorch() -> None:
     ours = Attention(CONFIG, torch.Generator().manual_seed(1))
     theirs = nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
     theirs.in_proj_weight.data = torch.cat((ours.query.weight, ours.key.weight, ours.value.weight)).detach()
     theirs.out_proj.weight.data = ours.output.weight.detach()
-    drawn = torch.Generator().manual_seed(2)
-    x, offered = torch.randn(3, 4, 8, generator=drawn), torch.randn(3, 5, 8, generator=drawn)
-    hidden = torch.arange(5) >= torch.tensor([[5], [2], [3]])
+    generator = torch.Generator().manual_seed(2)
+    x, memory = torch.randn(3, 4, 8, generator=generator), torch.randn(3, 5, 8, generator=generator)
+    padding_mask = torch.arange(5) >= torch.tensor([[5], [2], [3]])
     with record(ours) as trace:
-        found = ours(x, offered, ~hidden[:, None])
-    wanted, weights = theirs(x, offered, offered, key_padding_mask=hidden, average_attn_weights=False)
-    torch.testing.assert_close(found, wanted, atol=1e-6, rtol=1e-5)
+        logits = ours(x, memory, ~padding_mask[:, None])
+    expected, weights = theirs(x, memory, memory, key_padding_mask=padding_mask, average_attn_weights=False)
+    torch.testing.assert_close(logits, expected, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(trace["weights"], weights, atol=1e-6, rtol=1e-5)
 
 
@@ -37,53 +37,53 @@ def softmax(x: ndarray) -> ndarray:
 
 
 def reference(model: TransformerEncoderDecoder, source: list[int], target: list[int]) -> ndarray:
-    """Section 3 of Vaswani et al. (2017) with plain numpy, head by head."""
+    """Compute section 3 of Vaswani et al. (2017) with plain numpy, head by head."""
     m = {name: parameter.detach().double().numpy() for name, parameter in model.named_parameters()}
     config = model.config
 
-    def attend(place: str, x: ndarray, offered: ndarray, causal: bool = False) -> ndarray:
+    def attend(prefix: str, x: ndarray, memory: ndarray, causal: bool = False) -> ndarray:
         size, heads = config.width // config.heads, []
         for head in range(config.heads):
             rows = slice(head * size, (head + 1) * size)
             q, k, v = (
-                given @ m[f"{place}.{part}.weight"][rows].T
-                for given, part in ((x, "query"), (offered, "key"), (offered, "value"))
+                inputs @ m[f"{prefix}.{part}.weight"][rows].T
+                for inputs, part in ((x, "query"), (memory, "key"), (memory, "value"))
             )
             scores = q @ k.T / math.sqrt(size)
             if causal:
                 scores[np.triu_indices(len(x), 1)] = -np.inf
             heads.append(softmax(scores) @ v)
-        return np.concatenate(heads, axis=1) @ m[f"{place}.output.weight"].T
+        return np.concatenate(heads, axis=1) @ m[f"{prefix}.output.weight"].T
 
-    def norm(place: str, x: ndarray) -> ndarray:
+    def norm(prefix: str, x: ndarray) -> ndarray:
         normal = (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-5)
-        return normal * m[f"{place}.weight"] + m[f"{place}.bias"]
+        return normal * m[f"{prefix}.weight"] + m[f"{prefix}.bias"]
 
-    def feedforward(place: str, x: ndarray) -> ndarray:
-        inner = np.maximum(x @ m[f"{place}.expand.weight"].T + m[f"{place}.expand.bias"], 0)
-        return inner @ m[f"{place}.contract.weight"].T + m[f"{place}.contract.bias"]
+    def feedforward(prefix: str, x: ndarray) -> ndarray:
+        inner = np.maximum(x @ m[f"{prefix}.expand.weight"].T + m[f"{prefix}.expand.bias"], 0)
+        return inner @ m[f"{prefix}.contract.weight"].T + m[f"{prefix}.contract.bias"]
 
-    def block(place: str, x: ndarray, read: ndarray | None = None) -> ndarray:
-        parts = [("attention_norm", lambda h: attend(f"{place}.attention", h, h, causal=read is not None))]
-        if read is not None:
-            parts.append(("cross_norm", lambda h: attend(f"{place}.cross", h, read)))
-        parts.append(("feedforward_norm", lambda h: feedforward(place, h)))
+    def block(prefix: str, x: ndarray, encoder_output: ndarray | None = None) -> ndarray:
+        parts = [("attention_norm", lambda h: attend(f"{prefix}.attention", h, h, causal=encoder_output is not None))]
+        if encoder_output is not None:
+            parts.append(("cross_norm", lambda h: attend(f"{prefix}.cross", h, encoder_output)))
+        parts.append(("feedforward_norm", lambda h: feedforward(prefix, h)))
         for name, part in parts:
             if config.norm_place == "pre":
-                x = x + part(norm(f"{place}.{name}", x))
+                x = x + part(norm(f"{prefix}.{name}", x))
             else:
-                x = norm(f"{place}.{name}", x + part(x))
+                x = norm(f"{prefix}.{name}", x + part(x))
         return x
 
-    def placed(side: str, ids: list[int]) -> ndarray:
+    def embed(side: str, ids: list[int]) -> ndarray:
         if config.positions == "learned":
-            places = m[f"position.{side}.weight"]
+            table = m[f"position.{side}.weight"]
         else:
-            at = np.arange(30)[:, None] / 10_000 ** (np.arange(0, config.width, 2) / config.width)
-            places = np.stack((np.sin(at), np.cos(at)), axis=-1).reshape(30, -1)
-        return m[f"embedding.{side}.weight"][ids] + places[: len(ids)]
+            angles = np.arange(30)[:, None] / 10_000 ** (np.arange(0, config.width, 2) / config.width)
+            table = np.stack((np.sin(angles), np.cos(angles)), axis=-1).reshape(30, -1)
+        return m[f"embedding.{side}.weight"][ids] + table[: len(ids)]
 
-    x, y = placed("source", source), placed("target", target)
+    x, y = embed("source", source), embed("target", target)
     for i in range(config.layers):
         x = block(f"encoder.{i}", x)
     if config.norm_place == "pre":
@@ -99,32 +99,32 @@ def reference(model: TransformerEncoderDecoder, source: list[int], target: list[
 def test_equals_the_equations_of_the_paper(kind: str) -> None:
     model, source, target = translator(kind), sources(4), targets(4)
     assert isinstance(model, TransformerEncoderDecoder)
-    found = model(source, target).detach().numpy()
+    logits = model(source, target).detach().numpy()
     for row in range(4):
         ids = [i for i in source[row].tolist() if i != PADDING]
-        np.testing.assert_allclose(found[row], reference(model, ids, target[row].tolist()), atol=1e-4)
+        np.testing.assert_allclose(logits[row], reference(model, ids, target[row].tolist()), atol=1e-4)
 
 
-def test_without_positions_the_source_is_a_bag() -> None:
+def test_without_positions_the_order_of_the_source_does_not_matter() -> None:
     model, target = translator("pre", positions="none"), targets(1)
     source = torch.tensor([[0, 2, 5, 3]])
     torch.testing.assert_close(model(source, target), model(source.flip(-1), target), atol=1e-5, rtol=1e-5)
 
 
-def test_more_tokens_than_places_are_refused() -> None:
+def test_more_tokens_than_learned_positions_raise_value_error() -> None:
     model = translator("pre", places=4)
     model(sources(1, longest=4), targets(1))
     with pytest.raises(ValueError, match="5 tokens, but only 4 learned positions"):
         model(sources(1, longest=5), targets(1))
 
 
-def test_from_a_start_at_zero_every_token_is_equally_likely() -> None:
-    made = torch.Generator().manual_seed(1)
+def test_with_zero_initialization_every_token_is_equally_likely() -> None:
+    generator = torch.Generator().manual_seed(1)
     config = TransformerEncoderDecoderConfig(width=8, heads=2, start="zero")
-    model = TransformerEncoderDecoder(config, SOURCES, TARGETS, PADDING, made)
+    model = TransformerEncoderDecoder(config, SOURCES, TARGETS, PADDING, generator)
     assert not model(sources(2), targets(2)).any()
 
 
-def test_heads_have_to_divide_the_width() -> None:
+def test_heads_must_divide_the_width() -> None:
     with pytest.raises(ValueError, match="heads = 3 does not divide width = 64"):
         TransformerEncoderDecoderConfig(heads=3)

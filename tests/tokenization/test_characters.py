@@ -8,7 +8,7 @@ from explorer.tokenization.characters import Characters
 
 
 @given(st.text(min_size=1))
-def test_what_was_learned_from_comes_back(text: str) -> None:
+def test_the_training_text_survives_a_round_trip(text: str) -> None:
     characters = Characters.train([text], 0)
     assert characters.tokens == tuple(sorted(set(text)))
     assert characters.decode(characters.encode(text)) == text
@@ -21,7 +21,7 @@ def test_unknown_characters_are_dropped(learned: str, text: str) -> None:
     assert characters.find_unknown(text) == list(dict.fromkeys(char for char in text if char not in learned))
 
 
-def test_a_case_by_hand() -> None:
+def test_tokens_and_spans_worked_by_hand() -> None:
     characters = Characters.train(["cab", "b😀"], 0)
     assert characters.tokens == ("a", "b", "c", "😀")
     assert characters.encode("a\U0010ffff😀é cb").tolist() == [0, 3, 2, 1]

@@ -25,19 +25,19 @@ both = pytest.mark.parametrize("kind", KINDS)
 
 
 def test_merges_worked_by_hand() -> None:
-    """aaabdaaabac: the pair aa stands there four times, then ab and "aa ab" twice. Ties go to the lower ids."""
-    learned = BPE.train(["aaabdaaabac"], 1_000)
-    assert learned.merges == (("a", "a"), ("a", "b"), ("aa", "ab"))
-    assert learned.tokens == ("<unk>", "<pad>", "a", "b", "c", "d", "aa", "ab", "aaab")
-    assert learned.merge_ids == ((2, 2, 6), (2, 3, 7), (6, 7, 8))
-    assert learned.encode("aaabdab x").tolist() == [8, 5, 7, 0]
-    assert learned.decode([8, 5, 1, 7, 0, 1]) == "aaab d ab <unk>"
-    assert learned.spans("ab\n\n aab") == [(7, 0, 2), (6, 5, 7), (3, 7, 8)]
+    """In aaabdaaabac the pair aa occurs four times, then ab and "aa ab" twice. Ties go to the lower ids."""
+    tokenizer = BPE.train(["aaabdaaabac"], 1_000)
+    assert tokenizer.merges == (("a", "a"), ("a", "b"), ("aa", "ab"))
+    assert tokenizer.tokens == ("<unk>", "<pad>", "a", "b", "c", "d", "aa", "ab", "aaab")
+    assert tokenizer.merge_ids == ((2, 2, 6), (2, 3, 7), (6, 7, 8))
+    assert tokenizer.encode("aaabdab x").tolist() == [8, 5, 7, 0]
+    assert tokenizer.decode([8, 5, 1, 7, 0, 1]) == "aaab d ab <unk>"
+    assert tokenizer.spans("ab\n\n aab") == [(7, 0, 2), (6, 5, 7), (3, 7, 8)]
 
 
 def apply_merges(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[int, int, int]]:
     """Apply the first merges word by word, as the page does for a smaller vocabulary."""
-    found: list[tuple[int, int, int]] = []
+    spans: list[tuple[int, int, int]] = []
     for word in tokenizer.symbols(text):
         for left, right, merged in tokenizer.merge_ids:
             if vocabulary <= len(tokenizer.tokens) - len(tokenizer.merge_ids):
@@ -50,18 +50,18 @@ def apply_merges(tokenizer: Subwords, text: str, vocabulary: int) -> list[tuple[
                 position += 1
             if merged == vocabulary - 1:
                 break
-        found += word
-    return found
+        spans += word
+    return spans
 
 
-def test_a_long_text_is_replayed_as_well() -> None:
+def test_replaying_merges_on_a_long_text_equals_the_tokenizer() -> None:
     text = "\n".join(SENTENCES * 20)
     assert apply_merges(KINDS["bpe"], text, len(KINDS["bpe"].tokens)) == KINDS["bpe"].spans(text)
 
 
 @both
 @given(st.one_of(st.text(alphabet=list("seahlt 😀éïn!'\n")), st.text(), st.sampled_from(SENTENCES)))
-def test_the_merges_replayed_split_a_text_as_the_library_does(kind: str, text: str) -> None:
+def test_replaying_merges_equals_the_tokenizers_spans(kind: str, text: str) -> None:
     tokenizer = KINDS[kind]
     assert apply_merges(tokenizer, text, len(tokenizer.tokens)) == tokenizer.spans(text)
 
@@ -69,9 +69,9 @@ def test_the_merges_replayed_split_a_text_as_the_library_does(kind: str, text: s
 @both
 def test_a_smaller_vocabulary_is_a_prefix_of_a_larger_one(kind: str) -> None:
     large = KINDS[kind]
-    fewest = len(large.tokens) - len(large.merges)
+    smallest_vocabulary = len(large.tokens) - len(large.merges)
     assert len(large.merges) > 10
-    for vocabulary in range(fewest, len(large.tokens) + 1):
+    for vocabulary in range(smallest_vocabulary, len(large.tokens) + 1):
         small = type(large).train(SENTENCES, vocabulary)
         assert small.tokens == large.tokens[:vocabulary]
         assert small.merge_ids == large.merge_ids[: len(small.merge_ids)]
@@ -79,29 +79,29 @@ def test_a_smaller_vocabulary_is_a_prefix_of_a_larger_one(kind: str) -> None:
             assert [id for id, _, _ in apply_merges(large, text, vocabulary)] == small.encode(text).tolist()
 
 
-def test_special_tokens_are_never_found_in_a_text() -> None:
-    learned = BPE.train(["<unk> <pad> <unk> <pad>"], 100)
-    assert {0, 1}.isdisjoint(learned.encode("<unk><pad> <pad>").tolist())
-    assert "".join(learned.decode(learned.encode("<unk><pad>")).split()) == "<unk><pad>"
+def test_the_names_of_special_tokens_in_a_text_are_ordinary_text() -> None:
+    tokenizer = BPE.train(["<unk> <pad> <unk> <pad>"], 100)
+    assert {0, 1}.isdisjoint(tokenizer.encode("<unk><pad> <pad>").tolist())
+    assert "".join(tokenizer.decode(tokenizer.encode("<unk><pad>")).split()) == "<unk><pad>"
 
 
 def test_a_vocabulary_without_room_for_all_characters_keeps_the_most_frequent_ones() -> None:
-    learned = BPE.train(["ddd aaa c b e f"], 6)
-    assert learned.tokens == ("<unk>", "<pad>", "a", "b", "c", "d")
-    assert learned.encode("fade").tolist() == [0, 2, 5, 0]
+    tokenizer = BPE.train(["ddd aaa c b e f"], 6)
+    assert tokenizer.tokens == ("<unk>", "<pad>", "a", "b", "c", "d")
+    assert tokenizer.encode("fade").tolist() == [0, 2, 5, 0]
 
 
-def test_bpe_learns_from_lines_as_from_the_whole() -> None:
+def test_bpe_trained_on_lines_equals_bpe_trained_on_the_text() -> None:
     assert BPE.train(SENTENCES, 70).to_json() == BPE.train(["\n".join(SENTENCES)], 70).to_json()
 
 
 @given(st.text())
-def test_bytes_lose_nothing(text: str) -> None:
+def test_byte_level_bpe_is_lossless(text: str) -> None:
     for tokenizer in (KINDS["bytes"], *([ByteLevelBPE.train([text * 2], 400)] if text else [])):
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_bytes_are_shown_as_text_where_they_are_whole_characters() -> None:
+def test_byte_tokens_that_are_whole_characters_are_shown_as_text() -> None:
     tokenizer = ByteLevelBPE.train(["é née née née 😀 😀"], 262)
     assert tokenizer.merges[:4] == ((r"\xc3", r"\xa9"), ("n", "é"), (" ", "né"), (" né", "e"))
     assert tokenizer.tokens[256:260] == ("é", "né", " né", " née")
@@ -110,7 +110,7 @@ def test_bytes_are_shown_as_text_where_they_are_whole_characters() -> None:
     assert {(start, end) for _, start, end in tokenizer.spans("ש😁")} == {(0, 1), (1, 2)}
 
 
-def test_a_cut_character_is_shown_as_such() -> None:
+def test_an_incomplete_character_is_decoded_as_the_replacement_character() -> None:
     tokenizer = ByteLevelBPE.train(["a"], 256)
     ids = tokenizer.encode("a😀b")
     assert len(ids) == 6
@@ -124,7 +124,7 @@ def test_a_cut_character_is_shown_as_such() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [WordLevel, BPE, ByteLevelBPE])
 @given(st.lists(st.sampled_from(["a", "she", "sea's", "!", "...", " ", "  ", "\n", "\n\n", "é", "😀"]), min_size=30))
-def test_pieces_change_no_token(kind: type[WordLevel | Subwords], parts: list[str]) -> None:
+def test_encoding_in_pieces_gives_the_same_tokens(kind: type[WordLevel | Subwords], parts: list[str]) -> None:
     text = "".join(parts)
     tokenizer = kind.train(["a she sea's sea's!! ... ...  \n\n  \n\n  é 😀"], 300)
     with pytest.MonkeyPatch.context() as patch:
@@ -150,30 +150,30 @@ def shakespeare() -> str:
 
 
 def test_the_assignments_tokenizer(shakespeare: str) -> None:
-    """Learned from the sentences as they stand, then used on the lower-cased ones; every figure is published there."""
+    """The tokenizer is trained on the original sentences and applied to lower-cased ones, as in the assignment."""
     lines = (line.strip() for line in shakespeare.split("\n"))
     sentences = [line for line in lines if 5 <= len(line.split()) <= 30 and line[0] not in "=@" and len(line) > 20]
     assert len(sentences) == 22_830
-    learned = BPE.train(sentences, 500)
-    assert len(learned.tokens) == 500
+    tokenizer = BPE.train(sentences, 500)
+    assert len(tokenizer.tokens) == 500
     first = "Before we proceed any further, hear me speak."
     assert sentences[0] == first
-    assert learned.encode(first).tolist() == [365, 265, 114, 276, 98, 107, 373, 43, 145, 128, 6, 364, 80, 338, 8]
-    assert learned.decode(learned.encode(first)) == "Be fore we pro ce ed any f ur ther , hear me speak ."
-    lower = learned.encode_batch([sentence.lower() for sentence in sentences])
+    assert tokenizer.encode(first).tolist() == [365, 265, 114, 276, 98, 107, 373, 43, 145, 128, 6, 364, 80, 338, 8]
+    assert tokenizer.decode(tokenizer.encode(first)) == "Be fore we pro ce ed any f ur ther , hear me speak ."
+    lower = tokenizer.encode_batch([sentence.lower() for sentence in sentences])
     assert lower[0].tolist()[:11] == [92, 265, 114, 276, 98, 107, 373, 43, 145, 128, 6]
-    assert learned.decode([79, 479, 123, 42, 1, 1]) == "and who so e"
-    assert learned.tokens[5] == "'"
+    assert tokenizer.decode([79, 479, 123, 42, 1, 1]) == "and who so e"
+    assert tokenizer.tokens[5] == "'"
     assert sum(min(len(ids), 16) - 1 for ids in lower if len(ids) > 1) == 314_579
 
 
 @pytest.mark.slow
-def test_all_of_tiny_shakespeare(shakespeare: str) -> None:
-    characters, in_bytes = Characters.train([shakespeare], 0), ByteLevelBPE.train([shakespeare], 500)
+def test_round_trip_of_tiny_shakespeare(shakespeare: str) -> None:
+    characters, byte_level = Characters.train([shakespeare], 0), ByteLevelBPE.train([shakespeare], 500)
     assert len(characters.tokens) == 65
     assert characters.decode(characters.encode(shakespeare)) == shakespeare
-    assert in_bytes.decode(in_bytes.encode(shakespeare)) == shakespeare
+    assert byte_level.decode(byte_level.encode(shakespeare)) == shakespeare
     words = WordLevel.train([shakespeare], 100_000)
-    there = words.decode(words.encode(shakespeare))
-    assert there.split("\n")[:7] == shakespeare.split("\n")[:7]
-    assert there.count("\n") == shakespeare.count("\n")
+    decoded = words.decode(words.encode(shakespeare))
+    assert decoded.split("\n")[:7] == shakespeare.split("\n")[:7]
+    assert decoded.count("\n") == shakespeare.count("\n")

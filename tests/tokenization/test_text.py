@@ -44,25 +44,25 @@ texts = st.one_of(st.text(), st.text(alphabet=sorted(set(VERSE)) + list("é😀�
 
 
 @every_kind
-def test_a_tokenizer_keeps_to_the_interface(kind: str) -> None:
+def test_every_tokenizer_implements_the_interface(kind: str) -> None:
     tokenizer = TOKENIZERS[kind]
     assert isinstance(tokenizer, Tokenizer)
     assert tokenizer.kind == kind
-    named = {"char": (None, None), "word": (0, None), "bpe": (0, 1), "bytes": (None, None)}
-    assert (tokenizer.unknown, tokenizer.padding) == named[kind]
+    expected = {"char": (None, None), "word": (0, None), "bpe": (0, 1), "bytes": (None, None)}
+    assert (tokenizer.unknown, tokenizer.padding) == expected[kind]
     for name, id in (("<unk>", tokenizer.unknown), ("<pad>", tokenizer.padding)):
         assert id is None or tokenizer.tokens[id] == name
 
 
 @every_kind
 @given(texts)
-def test_spans_are_the_ids_with_their_places(kind: str, text: str) -> None:
+def test_spans_contain_the_ids_and_their_positions_in_the_text(kind: str, text: str) -> None:
     tokenizer = TOKENIZERS[kind]
     ids, spans = tokenizer.encode(text), tokenizer.spans(text)
     assert ids.dtype == np.int32
     assert [id for id, _, _ in spans] == ids.tolist()
-    places = [(start, end) for _, start, end in spans]
-    assert places == sorted(places)
+    positions = [(start, end) for _, start, end in spans]
+    assert positions == sorted(positions)
     for id, start, end in spans:
         shown = tokenizer.tokens[id]
         assert 0 <= start < end <= len(text)
@@ -71,22 +71,22 @@ def test_spans_are_the_ids_with_their_places(kind: str, text: str) -> None:
 
 @every_kind
 @given(st.lists(texts))
-def test_a_batch_is_each_text_by_itself(kind: str, batch: list[str]) -> None:
-    found = TOKENIZERS[kind].encode_batch(batch)
-    assert [ids.tolist() for ids in found] == [TOKENIZERS[kind].encode(text).tolist() for text in batch]
+def test_a_batch_is_encoded_like_each_text_alone(kind: str, batch: list[str]) -> None:
+    result = TOKENIZERS[kind].encode_batch(batch)
+    assert [ids.tolist() for ids in result] == [TOKENIZERS[kind].encode(text).tolist() for text in batch]
 
 
 @every_kind
 @given(texts)
-def test_what_is_not_said_to_be_lost_is_there(kind: str, text: str) -> None:
+def test_the_round_trip_reports_every_difference(kind: str, text: str) -> None:
     tokenizer = TOKENIZERS[kind]
-    there = round_trip(tokenizer, text)
-    assert there.text == tokenizer.decode(tokenizer.encode(text))
-    assert there.exact == (there.text == text) == (not there.differences)
+    report = round_trip(tokenizer, text)
+    assert report.text == tokenizer.decode(tokenizer.encode(text))
+    assert report.exact == (report.text == text) == (not report.differences)
     if kind == "bytes":
-        assert there.exact
-    if not there.exact and "unknown" not in there.differences:
-        assert "".join(there.text.split()) == "".join(text.split())
+        assert report.exact
+    if not report.exact and "unknown" not in report.differences:
+        assert "".join(report.text.split()) == "".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_is_not_said_to_be_lost_is_there(kind: str, text: str) -> None:
         ("bytes", "zyx \0\n  😀 é ש\r\n", "zyx \0\n  😀 é ש\r\n", ""),
     ],
 )
-def test_a_round_trip_says_what_is_lost(kind: str, text: str, decoded: str, lost: str) -> None:
+def test_the_round_trip_describes_what_is_lost(kind: str, text: str, decoded: str, lost: str) -> None:
     assert round_trip(TOKENIZERS[kind], text) == RoundTrip(decoded, decoded == text, lost)
 
 
@@ -112,7 +112,7 @@ def test_a_round_trip_says_what_is_lost(kind: str, text: str, decoded: str, lost
     ("kind", "unknown"),
     [("char", ["z", "é"]), ("bpe", ["z", "é"]), ("word", ["zoo", "é"]), ("bytes", [])],
 )
-def test_unknown_things_are_named_once_and_in_order(kind: str, unknown: list[str]) -> None:
+def test_unknown_tokens_are_listed_once_and_in_order(kind: str, unknown: list[str]) -> None:
     assert TOKENIZERS[kind].find_unknown("the zoo, the é zoo, é") == unknown
 
 
@@ -133,7 +133,7 @@ def test_an_empty_text_has_no_rate(kind: str) -> None:
 
 @every_kind
 @given(texts)
-def test_a_file_brings_the_same_tokenizer_back(kind: str, text: str) -> None:
+def test_saving_and_loading_gives_the_same_tokenizer(kind: str, text: str) -> None:
     before = TOKENIZERS[kind]
     after = from_json(before.to_json())
     assert (after.kind, after.tokens, after.merges) == (kind, before.tokens, before.merges)
@@ -141,7 +141,7 @@ def test_a_file_brings_the_same_tokenizer_back(kind: str, text: str) -> None:
     assert after.to_json() == before.to_json()
 
 
-# Much of this text is equally frequent: nothing but the rules for ties decides.
+# Many tokens of this text are equally frequent, so the rules for ties decide.
 SIZES = {"char": [0], "word": [30, 60, 300], "bpe": [30, 60, 300], "bytes": [300]}
 TIES = " ".join(f"{a}{b}{c}" for a in "abcdefgh" for b in "ijklmnop" for c in "qrstuvwx") + " éèêëàâäùûüîïôö"
 CHILD_SCRIPT = """
@@ -157,12 +157,12 @@ def test_the_same_text_gives_the_same_tokenizer_in_every_process() -> None:
     for threads in ("1", "3"):
         environment = {**os.environ, "RAYON_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
         command = [sys.executable, "-c", CHILD_SCRIPT, json.dumps([TIES, SIZES])]
-        there = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
-        assert there.strip() == here
+        report = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
+        assert report.strip() == here
 
 
 @every_kind
-def test_any_thread_may_use_a_tokenizer(kind: str) -> None:
+def test_tokenizers_can_be_used_by_many_threads(kind: str) -> None:
     tokenizer = TOKENIZERS[kind]
     parts = [VERSE[start : start + 50] for start in range(100)] * 5
     alone = [tokenizer.encode(part).tolist() for part in parts]
@@ -182,37 +182,37 @@ def test_any_thread_may_use_a_tokenizer(kind: str) -> None:
         ("bpe", ("<unk>", "<pad>", "a", "b", "ab")),
     ],
 )
-@pytest.mark.parametrize("wish", [1_000, 10**15])
-def test_a_small_text_gives_fewer_tokens_than_wished_for(kind: str, tokens: tuple[str, ...], wish: int) -> None:
-    assert train(kind, "ab ab a", wish).tokens == tokens
+@pytest.mark.parametrize("size", [1_000, 10**15])
+def test_a_short_text_gives_fewer_tokens_than_requested(kind: str, tokens: tuple[str, ...], size: int) -> None:
+    assert train(kind, "ab ab a", size).tokens == tokens
 
 
-def test_bytes_are_all_there_even_if_the_text_has_one_of_them() -> None:
+def test_a_byte_level_vocabulary_contains_all_bytes() -> None:
     tokens = train("bytes", "a", 10**15).tokens
     assert len(tokens) == 256
     assert set(tokens) == {chr(i) if i < 128 else f"\\x{i:x}" for i in range(256)}
 
 
-@pytest.mark.parametrize(("kind", "least"), [("word", 2), ("bpe", 3), ("bytes", 256)])
-def test_a_wish_for_too_few_tokens_is_refused(kind: str, least: int) -> None:
-    assert len(train(kind, VERSE, least).tokens) == least
-    with pytest.raises(InvalidSetting, match=f"at least {least}"):
-        train(kind, VERSE, least - 1)
+@pytest.mark.parametrize(("kind", "smallest"), [("word", 2), ("bpe", 3), ("bytes", 256)])
+def test_a_too_small_vocabulary_raises_invalid_setting(kind: str, smallest: int) -> None:
+    assert len(train(kind, VERSE, smallest).tokens) == smallest
+    with pytest.raises(InvalidSetting, match=f"at least {smallest}"):
+        train(kind, VERSE, smallest - 1)
 
 
-def test_an_unknown_kind_is_refused() -> None:
+def test_an_unknown_kind_raises_invalid_setting() -> None:
     with pytest.raises(InvalidSetting, match=r"no tokenizer “wordpiece”\. There is char, word, bpe, bytes\."):
         train("wordpiece", VERSE, 300)
 
 
 @every_kind
 @pytest.mark.parametrize("text", ["", [], ["", ""]])
-def test_nothing_is_learned_from_nothing(kind: str, text: Any) -> None:
+def test_an_empty_text_raises_text_error(kind: str, text: Any) -> None:
     with pytest.raises(TextError, match="is empty"):
         train(kind, text, 300)
 
 
-def test_only_spaces_are_a_text_for_those_who_know_spaces() -> None:
+def test_only_character_and_byte_tokenizers_accept_a_text_of_spaces() -> None:
     assert train("char", "  \n ", 300).tokens == ("\n", " ")
     assert train("bytes", "  \n ", 300).decode([220]) == " "
     for kind in ("word", "bpe"):
@@ -222,14 +222,14 @@ def test_only_spaces_are_a_text_for_those_who_know_spaces() -> None:
 
 @every_kind
 @pytest.mark.parametrize("text", ["x", "😀", "\0", "שלום"])
-def test_one_short_text_is_enough(kind: str, text: str) -> None:
+def test_a_tokenizer_can_be_trained_on_one_character(kind: str, text: str) -> None:
     tokenizer = train(kind, text, 300)
     assert tokenizer.decode(tokenizer.encode(text)).replace(" ", "") == text
 
 
 @every_kind
 @pytest.mark.parametrize("letter", ["a", "😀", "."])
-def test_one_letter_a_million_times(kind: str, letter: str) -> None:
+def test_a_letter_repeated_a_million_times(kind: str, letter: str) -> None:
     tokenizer = train(kind, letter * 1_000_000, 300)
     assert max(map(len, tokenizer.tokens)) <= 64
     assert tokenizer.decode(tokenizer.encode(letter * 10_000)).replace(" ", "") == letter * 10_000
@@ -237,7 +237,7 @@ def test_one_letter_a_million_times(kind: str, letter: str) -> None:
 
 @every_kind
 @pytest.mark.parametrize("use", ["train", "encode", "encode_batch", "spans"])
-def test_half_a_character_is_no_text(kind: str, use: str) -> None:
+def test_an_unpaired_surrogate_raises_text_error(kind: str, use: str) -> None:
     uses: dict[str, Callable[[str], object]] = {
         "train": lambda text: train(kind, text, 300),
         "encode_batch": lambda text: TOKENIZERS[kind].encode_batch([text]),
@@ -247,7 +247,7 @@ def test_half_a_character_is_no_text(kind: str, use: str) -> None:
 
 
 @every_kind
-def test_ids_of_no_token_are_a_mistake(kind: str) -> None:
+def test_ids_outside_of_the_vocabulary_raise_value_error(kind: str) -> None:
     tokenizer = TOKENIZERS[kind]
     assert tokenizer.decode([]) == ""
     for id in (-1, len(tokenizer.tokens)):
@@ -255,26 +255,28 @@ def test_ids_of_no_token_are_a_mistake(kind: str) -> None:
             tokenizer.decode([0, id])
 
 
-# What each token adds to the text
+# The text that each token adds
 
 ids = st.lists(st.integers(0, 10_000))
-EMOJI = train("bytes", "\n\t 😀 é 😀😀 \u2028\ufffd ש " * 9, 275)  # with tokens of several bytes that are no character
+EMOJI = train(
+    "bytes", "\n\t 😀 é 😀😀 \u2028\ufffd ש " * 9, 275
+)  # with tokens of several bytes that are an incomplete character
 
 
-def test_some_tokens_of_the_emoji_are_several_bytes_of_one_character() -> None:
+def test_some_emoji_tokens_are_several_bytes_of_one_character() -> None:
     assert any(token.count("\\x") > 1 for token in EMOJI.tokens)
 
 
 @pytest.mark.parametrize("tokenizer", [*TOKENIZERS.values(), EMOJI], ids=[*KINDS, "emoji"])
 @settings(deadline=None)
 @given(ids, ids)
-def test_pieces_are_the_text_cut_into_its_tokens(tokenizer: Tokenizer, first: list[int], rest: list[int]) -> None:
-    first, rest = ([id % len(tokenizer.tokens) for id in some] for some in (first, rest))
-    found = pieces(tokenizer, first + rest)
-    assert len(found) == len(first + rest)
-    assert "".join(found) == tokenizer.decode(first + rest)
-    behind = pieces(tokenizer, np.array(rest, np.int64), after=first)
-    assert behind == found[len(first) :]
+def test_pieces_join_to_the_decoded_text(tokenizer: Tokenizer, first: list[int], rest: list[int]) -> None:
+    first, rest = ([id % len(tokenizer.tokens) for id in chosen_ids] for chosen_ids in (first, rest))
+    result = pieces(tokenizer, first + rest)
+    assert len(result) == len(first + rest)
+    assert "".join(result) == tokenizer.decode(first + rest)
+    continued = pieces(tokenizer, np.array(rest, np.int64), after=first)
+    assert continued == result[len(first) :]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +292,7 @@ def test_pieces_worked_by_hand(kind: str, text: str, expected: list[str]) -> Non
     assert pieces(TOKENIZERS[kind], TOKENIZERS[kind].encode(text)) == expected
 
 
-def test_a_space_before_a_token_belongs_to_it_and_padding_adds_nothing() -> None:
+def test_a_space_belongs_to_the_next_token_and_padding_adds_nothing() -> None:
     tokenizer = TOKENIZERS["bpe"]
     come = int(tokenizer.encode("come")[0])
     assert pieces(tokenizer, [1, come, 1, 1, come, 1]) == ["", "come", "", "", " come", ""]
@@ -298,27 +300,27 @@ def test_a_space_before_a_token_belongs_to_it_and_padding_adds_nothing() -> None
     assert pieces(tokenizer, [come], after=[come]) == [" come"]
 
 
-def test_a_token_that_completes_no_character_adds_nothing_until_one_does() -> None:
+def test_an_incomplete_character_adds_nothing_until_it_is_complete() -> None:
     tokenizer = TOKENIZERS["bytes"]
     rest = tokenizer.encode("😀").tolist()
     assert pieces(tokenizer, rest) == ["", "", "", "😀"]
     assert pieces(tokenizer, rest[:2]) == ["", "�"]
     assert pieces(tokenizer, rest[2:], after=rest[:2]) == ["", "😀"]
     assert pieces(tokenizer, [*rest[:2], *tokenizer.encode("s").tolist()]) == ["", "", "�s"]
-    assert pieces(tokenizer, rest[1:]) == ["�", "�", "�"]  # they begin no character
+    assert pieces(tokenizer, rest[1:]) == ["�", "�", "�"]  # these bytes begin no character
     stream = DecodeStream(tokenizer)
     assert [stream.step(id) for id in rest[:3]] == [""] * 3
     assert stream.end() == "�"
 
 
-def test_a_backslash_in_a_text_is_no_byte() -> None:
+def test_an_escaped_byte_typed_as_text_is_text() -> None:
     tokenizer = train("bytes", r"\xf0 \xf0 \x80", 300)
     assert pieces(tokenizer, tokenizer.encode(r"\xf0"))
     assert "".join(pieces(tokenizer, tokenizer.encode(r"\xf0 \x80"))) == r"\xf0 \x80"
 
 
 @every_kind
-def test_nothing_adds_nothing_and_an_id_of_no_token_is_a_mistake(kind: str) -> None:
+def test_no_ids_give_no_pieces_and_unknown_ids_raise_value_error(kind: str) -> None:
     tokenizer = TOKENIZERS[kind]
     assert pieces(tokenizer, []) == pieces(tokenizer, [], after=[0, 1]) == []
     for id in (-1, len(tokenizer.tokens)):
@@ -326,10 +328,10 @@ def test_nothing_adds_nothing_and_an_id_of_no_token_is_a_mistake(kind: str) -> N
             pieces(tokenizer, [0, id])
 
 
-# Files from elsewhere
+# Untrusted files
 
 
-def _file(kind: str, change: Callable[[dict[str, Any]], object]) -> str:
+def changed_file(kind: str, change: Callable[[dict[str, Any]], object]) -> str:
     content = json.loads(TOKENIZERS[kind].to_json())
     change(content if kind == "char" else content["tokenizer"]["model"])
     return json.dumps(content)
@@ -347,33 +349,33 @@ def _file(kind: str, change: Callable[[dict[str, Any]], object]) -> str:
         '{"kind": "char"}',
         '{"kind": "bpe", "tokenizer": {}}',
         '{"kind": "char", "characters": "a\\ud83d"}',
-        _file("char", lambda file: file.update(characters="")),
-        _file("char", lambda file: file.update(characters="ba")),
-        _file("char", lambda file: file.update(characters="aa")),
-        _file("word", lambda model: model.update(vocab={"<unk>": 0})),
-        _file("word", lambda model: model.update(vocab={"the": 0, "<unk>": 1})),
-        _file("word", lambda model: model["vocab"].update(the=-1)),
-        _file("bpe", lambda model: model["vocab"].update(x=1_000_000)),
-        _file("bpe", lambda model: model["vocab"].update(x="7")),
-        _file("bpe", lambda model: model.update(vocab=list(model["vocab"]))),
-        _file("bpe", lambda model: model["vocab"].update({"<unk>": 1, "<pad>": 0})),
-        _file("bpe", lambda model: model["merges"].append(["e", "q"])),
-        _file("bpe", lambda model: model["merges"].append(["e"])),
-        _file("bpe", lambda model: model["merges"].append("e q")),
-        _file("bpe", lambda model: model.update(vocab={"<unk>": 0, "<pad>": 1, "a": 2}, merges=[["a", "a"]])),
-        _file("bytes", lambda model: model.update(vocab={"a": 0}, merges=[])),
-        _file("bytes", lambda model: model["vocab"].update({"\u4e00": len(model["vocab"])})),
+        changed_file("char", lambda file: file.update(characters="")),
+        changed_file("char", lambda file: file.update(characters="ba")),
+        changed_file("char", lambda file: file.update(characters="aa")),
+        changed_file("word", lambda model: model.update(vocab={"<unk>": 0})),
+        changed_file("word", lambda model: model.update(vocab={"the": 0, "<unk>": 1})),
+        changed_file("word", lambda model: model["vocab"].update(the=-1)),
+        changed_file("bpe", lambda model: model["vocab"].update(x=1_000_000)),
+        changed_file("bpe", lambda model: model["vocab"].update(x="7")),
+        changed_file("bpe", lambda model: model.update(vocab=list(model["vocab"]))),
+        changed_file("bpe", lambda model: model["vocab"].update({"<unk>": 1, "<pad>": 0})),
+        changed_file("bpe", lambda model: model["merges"].append(["e", "q"])),
+        changed_file("bpe", lambda model: model["merges"].append(["e"])),
+        changed_file("bpe", lambda model: model["merges"].append("e q")),
+        changed_file("bpe", lambda model: model.update(vocab={"<unk>": 0, "<pad>": 1, "a": 2}, merges=[["a", "a"]])),
+        changed_file("bytes", lambda model: model.update(vocab={"a": 0}, merges=[])),
+        changed_file("bytes", lambda model: model["vocab"].update({"\u4e00": len(model["vocab"])})),
     ],
     ids=range(25),
 )
-def test_a_damaged_file_is_one_sentence(text: str) -> None:
+def test_a_damaged_file_raises_one_sentence(text: str) -> None:
     with pytest.raises(DamagedRun, match=r"tokenizer of this run cannot be read: .*\. Train it again\.") as raised:
         from_json(text)
     assert len(str(raised.value)) < 250
     assert "\n" not in str(raised.value)
 
 
-def test_only_the_vocabulary_of_a_file_is_believed() -> None:
+def test_only_the_vocabulary_is_read_from_a_file() -> None:
     content = json.loads(TOKENIZERS["bpe"].to_json())
     content["tokenizer"]["model"]["dropout"] = 0.9
     content["tokenizer"]["normalizer"] = {"type": "Lowercase"}

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from explorer.tokenization.word_level import WordLevel
 
 
-def words(text: str) -> list[str]:
-    """The words that a text is split into."""
+def split_words(text: str) -> list[str]:
+    """Return the words into which a text is split."""
     return [text[start:end] for _, start, end in WordLevel.train(["x"], 2).spans(text)]
 
 
 @pytest.mark.parametrize(
-    ("text", "split"),
+    ("text", "expected"),
     [
         ("We'll  hang him,\tsir.", ["We'll", "hang", "him", ",", "sir", "."]),
         ("'Tis o'er-leap'd--ay!\n\nCome", ["'Tis", "o'er", "-", "leap'd", "-", "-", "ay", "!", "\n", "\n", "Come"]),
@@ -23,20 +23,20 @@ def words(text: str) -> list[str]:
         ("", []),
     ],
 )
-def test_words_marks_and_line_ends_are_tokens(text: str, split: list[str]) -> None:
-    assert words(text) == split
+def test_words_punctuation_marks_and_line_ends_are_tokens(text: str, expected: list[str]) -> None:
+    assert split_words(text) == expected
 
 
 @given(st.text())
 def test_only_spaces_are_lost(text: str) -> None:
-    assert "".join("".join(words(text)).split()) == "".join(text.split())
-    assert words(text).count("\n") == text.count("\n")
+    assert "".join("".join(split_words(text)).split()) == "".join(text.split())
+    assert split_words(text).count("\n") == text.count("\n")
 
 
-def test_the_most_frequent_words_are_kept_and_ties_go_by_letters() -> None:
-    learned = WordLevel.train(["b d a\nb c c", "e c"], 5)
-    assert learned.tokens == ("<unk>", "c", "b", "\n", "a")
-    assert learned.encode("a b\nd <unk>").tolist() == [4, 2, 3, 0, 0, 0, 0]
+def test_the_most_frequent_words_are_kept_and_ties_are_broken_alphabetically() -> None:
+    tokenizer = WordLevel.train(["b d a\nb c c", "e c"], 5)
+    assert tokenizer.tokens == ("<unk>", "c", "b", "\n", "a")
+    assert tokenizer.encode("a b\nd <unk>").tolist() == [4, 2, 3, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_the_most_frequent_words_are_kept_and_ties_go_by_letters() -> None:
         "last\n",
     ],
 )
-def test_spaces_come_back_where_they_usually_are(text: str) -> None:
-    learned = WordLevel.train([text], 1_000)
-    assert learned.decode(learned.encode(text)) == text
+def test_decoding_restores_usual_spaces(text: str) -> None:
+    tokenizer = WordLevel.train([text], 1_000)
+    assert tokenizer.decode(tokenizer.encode(text)) == text

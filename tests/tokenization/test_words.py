@@ -9,29 +9,29 @@ from explorer.tasks.negation import VOCABULARY
 from explorer.tokenization.words import MAX_WORDS
 
 sentences = st.lists(st.sampled_from(VOCABULARY.words), min_size=1, max_size=MAX_WORDS).map(tuple)
-around = st.text(alphabet=" .,;:!?\"'()[]{}«»“”…–—¡¿。，\t\n", max_size=5)
+punctuation = st.text(alphabet=" .,;:!?\"'()[]{}«»“”…–—¡¿。，\t\n", max_size=5)
 
 
 @given(sentences)
-def test_decoding_gives_the_encoded_words_back(words: tuple[str, ...]) -> None:
+def test_decoding_inverts_encoding(words: tuple[str, ...]) -> None:
     assert VOCABULARY.decode(VOCABULARY.encode(words)) == words
 
 
 @given(sentences)
-def test_encoding_puts_a_sentence_between_its_markers(words: tuple[str, ...]) -> None:
+def test_encoding_adds_markers_at_both_ends(words: tuple[str, ...]) -> None:
     ids = VOCABULARY.encode(words)
     assert (VOCABULARY.tokens[ids[0]], VOCABULARY.tokens[ids[-1]], len(ids)) == ("<BOS>", "<EOS>", len(words) + 2)
 
 
 @given(sentences, st.data())
-def test_case_and_punctuation_around_a_word_change_nothing(words: tuple[str, ...], data: st.DataObject) -> None:
+def test_case_and_surrounding_punctuation_are_ignored(words: tuple[str, ...], data: st.DataObject) -> None:
     case = st.sampled_from([str.upper, str.lower, str.title, str.swapcase])
-    pieces = [data.draw(around) + data.draw(case)(word) + data.draw(around) for word in words]
+    pieces = [data.draw(punctuation) + data.draw(case)(word) + data.draw(punctuation) for word in words]
     assert VOCABULARY.split(" ".join(pieces)) == words
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_a_sentence_or_a_sentence_error(text: str) -> None:
+def test_any_text_is_split_or_raises_sentence_error(text: str) -> None:
     try:
         words = VOCABULARY.split(text)
     except SentenceError as error:
@@ -62,20 +62,20 @@ def test_any_text_is_a_sentence_or_a_sentence_error(text: str) -> None:
     ],
     ids=range(15),
 )
-def test_bad_text_is_one_sentence(text: str, error: type[SentenceError]) -> None:
+def test_invalid_text_raises_one_sentence(text: str, error: type[SentenceError]) -> None:
     with pytest.raises(error) as raised:
         VOCABULARY.split(text)
     assert 10 < len(str(raised.value)) < 300
     assert "\n" not in str(raised.value)
 
 
-def test_as_many_words_as_allowed_and_not_one_more() -> None:
+def test_one_word_above_the_limit_raises_sentence_too_long() -> None:
     assert len(VOCABULARY.split("not " * MAX_WORDS)) == MAX_WORDS
     with pytest.raises(SentenceTooLong, match=f"has {MAX_WORDS + 1} words"):
         VOCABULARY.split("not " * (MAX_WORDS + 1))
 
 
-def test_fullwidth_letters_are_letters() -> None:
+def test_fullwidth_letters_equal_ascii_letters() -> None:
     assert VOCABULARY.split("ｈｕｍａｎ　ＮＯＴ") == ("human", "not")
 
 
@@ -87,17 +87,19 @@ def test_unknown_words_are_named_once_with_the_nearest_known_ones() -> None:
 
 
 @given(st.text(max_size=100))
-def test_nearest_are_three_known_words(word: str) -> None:
+def test_nearest_returns_three_words_of_the_vocabulary(word: str) -> None:
     nearest = VOCABULARY.nearest(word)
     assert len(set(nearest)) == 3
     assert set(nearest) <= set(VOCABULARY.words)
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("humans", "human"), ("presrve", "preserve"), ("destroyed", "destroy")])
-def test_a_slip_is_near_what_was_meant(typed: str, meant: str) -> None:
-    assert VOCABULARY.nearest(typed)[0] == meant
+@pytest.mark.parametrize(
+    ("typed", "expected"), [("humans", "human"), ("presrve", "preserve"), ("destroyed", "destroy")]
+)
+def test_the_nearest_word_corrects_a_typing_error(typed: str, expected: str) -> None:
+    assert VOCABULARY.nearest(typed)[0] == expected
 
 
-def test_markers_cannot_be_typed() -> None:
+def test_markers_are_not_words() -> None:
     assert set(VOCABULARY.markers).isdisjoint(VOCABULARY.words)
     assert len(VOCABULARY.words) == 8
