@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  choices,
-  Exact,
-  finding,
+  formatChoices,
+  ExactChoice,
+  formatFinding,
   knownView,
-  nearest,
-  probability,
+  nearestRow,
+  formatProbability,
   sharedPrefix,
   stepTemperature,
   twoBits,
@@ -115,11 +115,11 @@ function travelled(rules) {
 }
 
 test("what travels with a text says the same of its places as their logits do", () => {
-  const exact = new Exact(logs(0.1, 0.6, 0.3), Float32Array.of(0, 0, 3));
+  const exact = new ExactChoice(logs(0.1, 0.6, 0.3), Float32Array.of(0, 0, 3));
   for (const rules of [{}, { top_k: 2 }, { min_p: 0.5 }, { top_p: 0.7 }]) {
-    const there = exact.at({ t: 2, ...rules }),
+    const there = exact.viewAt({ t: 2, ...rules }),
       here = knownView(travelled(rules), 1, 1, { t: 2, ...rules }, 3);
-    assert.equal(there.dice.id, 2);
+    assert.equal(there.sampled.id, 2);
     assert.deepEqual(
       here.rows.map(({ id, kept: stays }) => [id, stays]),
       there.rows.map(({ id, kept: stays }) => [id, stays]),
@@ -129,11 +129,11 @@ test("what travels with a text says the same of its places as their logits do", 
       near(row.learned, there.rows[i].learned, 1e-3);
     });
     assert.deepEqual(
-      [here.left, here.others.kept, here.others.cut, here.dice.id, here.dice.rank],
+      [here.left, here.others.kept, here.others.cut, here.sampled.id, here.sampled.rank],
       [there.left, 0, 0, 2, 1],
     );
     near(here.entropy, there.entropy);
-    near(here.dice.p, there.dice.p);
+    near(here.sampled.p, there.sampled.p);
   }
   const cold = knownView(travelled({}), 0, 0, { t: 0 }, 3);
   assert.deepEqual(
@@ -147,26 +147,26 @@ test("what travels with a text says the same of its places as their logits do", 
 });
 
 test("beyond the likeliest twelve the rest is one number, and so is what the dice choose there", () => {
-  const view = new Exact(
+  const view = new ExactChoice(
     new Float32Array(40),
     Float32Array.from({ length: 40 }, (_, id) => +(id === 30)),
-  ).at({ t: 1, top_k: 35 });
+  ).viewAt({ t: 1, top_k: 35 });
   assert.equal(view.rows.length, 12);
   assert.deepEqual(view.others.kept, 23);
   assert.deepEqual(view.others.cut, 5);
   near(view.others.p, 23 / 35);
-  assert.deepEqual([view.dice.id, view.dice.rank, view.left], [30, 30, 35]);
-  near(view.dice.p, 1 / 35);
+  assert.deepEqual([view.sampled.id, view.sampled.rank, view.left], [30, 30, 35]);
+  near(view.sampled.p, 1 / 35);
 });
 
 test("texts are compared by their tokens, and the nearest temperature that may be is taken", () => {
   const ids = { shape: [3, 3], data: [1, 2, 3, 1, 2, 4, 9, 2, 3] };
   assert.deepEqual([sharedPrefix(ids, 0, 0), sharedPrefix(ids, 0, 1), sharedPrefix(ids, 0, 2)], [3, 2, 0]);
-  assert.equal(nearest([0, 0.05, 0.1], 0.03), 1);
-  assert.equal(nearest([0, 0.05, 0.1], 0.07), 1);
-  assert.equal(nearest([0, 0.05, 0.1], 0.025), 0);
+  assert.equal(nearestRow([0, 0.05, 0.1], 0.03), 1);
+  assert.equal(nearestRow([0, 0.05, 0.1], 0.07), 1);
+  assert.equal(nearestRow([0, 0.05, 0.1], 0.025), 0);
   assert.equal(
-    nearest([0, 0.05, 0.1], 0.1, (row) => row < 2),
+    nearestRow([0, 0.05, 0.1], 0.1, (row) => row < 2),
     1,
   );
 });
@@ -190,11 +190,11 @@ test("arrow keys go to the next twentieth and stay on the scale", () => {
 
 test("numbers and texts in words", () => {
   assert.deepEqual(
-    [probability(0), probability(0.0004), probability(0.0312), probability(1)],
+    [formatProbability(0), formatProbability(0.0004), formatProbability(0.0312), formatProbability(1)],
     ["0.000", "<0.001", "0.031", "1.000"],
   );
   assert.deepEqual(
-    [choices(0), choices(Math.log(3.24)), choices(Math.log(9.96)), choices(Math.log(12345))],
+    [formatChoices(0), formatChoices(Math.log(3.24)), formatChoices(Math.log(9.96)), formatChoices(Math.log(12345))],
     ["1.0", "3.2", "10", "12,345"],
   );
   assert.deepEqual([twoBits(Math.LN2), twoBits(-1e-9)], ["1.00", "0.00"]);
@@ -214,17 +214,17 @@ test("the finding is made of the numbers on the screen", () => {
     vocabulary: 65,
     rows: [{ learned: 0.3 }],
   };
-  assert.equal(finding(view, "letter"), "At 0.70 it chooses as if among 3.2 letters, as learned among 4.8.");
+  assert.equal(formatFinding(view, "letter"), "At 0.70 it chooses as if among 3.2 letters, as learned among 4.8.");
   assert.equal(
-    finding({ ...view, left: 5 }, "letter", {}, "GRU"),
+    formatFinding({ ...view, left: 5 }, "letter", {}, "GRU"),
     "At 0.70, cut to 5 of 65, GRU chooses as if among 3.2 letters, as learned among 4.8.",
   );
-  assert.equal(finding({ ...view, t: 1 }, "token"), "At 1 it chooses as it learned: as if among 3.2 tokens.");
-  assert.equal(finding({ ...view, t: 0 }, "word"), "At 0 nothing is left to chance: always the likeliest word.");
+  assert.equal(formatFinding({ ...view, t: 1 }, "token"), "At 1 it chooses as it learned: as if among 3.2 tokens.");
+  assert.equal(formatFinding({ ...view, t: 0 }, "word"), "At 0 nothing is left to chance: always the likeliest word.");
   assert.equal(
-    finding({ ...view, learned: null }, "letter"),
+    formatFinding({ ...view, learned: null }, "letter"),
     "At 0.70 it chooses as if among 3.2 letters; as learned the likeliest has 0.300.",
   );
-  assert.match(finding({ ...view, left: 1 }, "letter"), /one letter is left of 65/);
-  assert.match(finding(view, "letter", { greedy: true }), /^Greedy/);
+  assert.match(formatFinding({ ...view, left: 1 }, "letter"), /one letter is left of 65/);
+  assert.match(formatFinding(view, "letter", { greedy: true }), /^Greedy/);
 });

@@ -3,13 +3,13 @@ import { test } from "node:test";
 
 globalThis.document = { createElement: () => ({ getContext: () => null }) }; // text_metrics.js measures labels with a canvas
 const {
-  moments,
+  evaluatedSteps: moments,
   updateStep: settled,
-  shownAt,
+  shownEvaluation: shownAt,
   describeStep: standing,
-  table,
+  samplesCsv: table,
   allTexts: told,
-  words,
+  describeEvaluation: words,
 } = await import("../../explorer/static/components/text_samples/view.js");
 
 const gru = { name: "gru", title: "GRU", steps: [0, 100, 200], losses: [4.17, 2.5, null], texts: ["a", "b", "c"] };

@@ -3,13 +3,13 @@ import { test } from "node:test";
 import {
   AT_ONCE,
   LOST,
-  Text,
-  Writers,
+  TextStream,
+  StreamQueue,
   requestKey,
-  mean,
-  rules,
-  settings,
-  status,
+  meanSurprisal,
+  formatRules,
+  formatSettings,
+  formatStatus,
   problemText,
 } from "../../explorer/static/components/text_stream/event_stream.js";
 
@@ -42,15 +42,15 @@ function desk() {
       return source;
     },
     now: () => clock.now,
-    changed: (text) => changes.push(text.state),
+    onChange: (text) => changes.push(text.state),
   };
   return { clock, sources, changes, tools };
 }
 
 function begun() {
   const all = desk(),
-    text = new Text({ address: "/write/x" }, { ...all.tools, most: 1000 });
-  text.begin();
+    text = new TextStream({ address: "/write/x" }, { ...all.tools, most: 1000 });
+  text.startStream();
   return { ...all, text, source: all.sources[0] };
 }
 
@@ -59,15 +59,15 @@ const states = (writers) => writers.texts.map(({ state }) => state).join(" ");
 
 test("nothing is asked before a text begins, and then once", () => {
   const { tools, sources } = desk(),
-    text = new Text({ address: "/write/x" }, { ...tools, most: 10 });
+    text = new TextStream({ address: "/write/x" }, { ...tools, most: 10 });
   assert.equal(text.state, "idle");
   assert.equal(sources.length, 0);
-  text.begin();
+  text.startStream();
   assert.deepEqual(
     sources.map(({ address }) => address),
     ["/write/x"],
   );
-  assert.equal(status(text, "letter"), "Reads the prompt");
+  assert.equal(formatStatus(text, "letter"), "Reads the prompt");
 });
 
 test("a text is all its pieces, also those that are empty, and ends when the server says so", () => {
@@ -81,15 +81,15 @@ test("a text is all its pieces, also those that are empty, and ends when the ser
   assert.equal(text.state, "finished");
   assert.equal(source.closed, 1);
   assert.deepEqual(changes, ["writing", "writing", "writing", "finished"]);
-  assert.equal(status(text, "letter"), "4 letters in 0.5 s, 8 a second");
+  assert.equal(formatStatus(text, "letter"), "4 letters in 0.5 s, 8 a second");
 });
 
 test("a text that was begun anew in another window is stopped, not finished", () => {
   const { text, source } = begun();
   source.tokens("a", "b");
   source.send("end", { tokens: 2, seconds: 0.5, stopped: true });
-  assert.deepEqual([text.state, text.over, source.closed, problemText(text)], ["stopped", true, 1, ""]);
-  assert.equal(status(text, "word"), "Stopped at 2 of 1,000 words");
+  assert.deepEqual([text.state, text.ended, source.closed, problemText(text)], ["stopped", true, 1, ""]);
+  assert.equal(formatStatus(text, "word"), "Stopped at 2 of 1,000 words");
   const other = begun();
   other.source.send("end", { tokens: 0, seconds: 0.5, stopped: false });
   assert.equal(other.text.state, "finished");
@@ -99,13 +99,13 @@ test("the speed is what arrives behind the first tokens, once it can be told", (
   const { text, source, clock } = begun();
   clock.now = 5000; // however long the prompt took
   source.tokens("a", "b");
-  assert.equal(status(text, "token"), "2 of 1,000 tokens");
+  assert.equal(formatStatus(text, "token"), "2 of 1,000 tokens");
   clock.now = 5400;
   source.tokens("c");
   assert.equal(text.speed, null);
   clock.now = 6000;
   source.tokens(..."d".repeat(379));
-  assert.equal(status(text, "token"), "382 of 1,000 tokens, 380 a second");
+  assert.equal(formatStatus(text, "token"), "382 of 1,000 tokens, 380 a second");
 });
 
 test("a connection that breaks is not opened again, and what has come stays", () => {
@@ -117,7 +117,7 @@ test("a connection that breaks is not opened again, and what has come stays", ()
   assert.equal(sources.length, 1);
   assert.equal(problemText(text), LOST);
   assert.equal(text.pieces.join(""), "a");
-  assert.equal(status(text, "letter"), "Stopped at 1 of 1,000 letters");
+  assert.equal(formatStatus(text, "letter"), "Stopped at 1 of 1,000 letters");
 });
 
 test("a problem is said in the server's sentence", () => {
@@ -147,9 +147,9 @@ test("a text that was stopped hears nothing more", () => {
 
 test("so many at once, the others begin as these end", () => {
   const { tools, sources } = desk(),
-    writers = new Writers(tools);
+    writers = new StreamQueue(tools);
   assert.equal(writers.busy, false);
-  writers.begin(models(AT_ONCE + 2), 10);
+  writers.startAll(models(AT_ONCE + 2), 10);
   assert.equal(sources.length, AT_ONCE);
   assert.equal(states(writers), "writing writing writing waiting waiting");
   sources[1].send("end", { tokens: 0, seconds: 0 });
@@ -162,13 +162,13 @@ test("so many at once, the others begin as these end", () => {
 
 test("stop ends all, and none begins because another one ended", () => {
   const { tools, sources } = desk(),
-    writers = new Writers(tools);
-  writers.begin(models(AT_ONCE + 2), 10);
+    writers = new StreamQueue(tools);
+  writers.startAll(models(AT_ONCE + 2), 10);
   writers.stop();
   assert.equal(sources.length, AT_ONCE);
   assert.ok(sources.every(({ closed }) => closed === 1));
   assert.equal(writers.busy, false);
-  writers.begin(models(1), 10);
+  writers.startAll(models(1), 10);
   assert.equal(sources.length, AT_ONCE + 1);
 });
 
@@ -181,10 +181,10 @@ test("the settings are all that decides what is written, and greedy there is no 
     seed: 7,
     unit: "letter",
   };
-  assert.equal(settings(data), "1,000 letters, temperature 0.8, seed 7");
-  assert.equal(rules({ ...data, cut: "top-k 3" }), "temperature 0.8, top-k 3, seed 7");
-  assert.equal(rules({ ...data, cut: "greedy" }), "greedy, seed 7");
-  assert.equal(rules({ ...data, cut: undefined }), "temperature 0.8, seed 7");
+  assert.equal(formatSettings(data), "1,000 letters, temperature 0.8, seed 7");
+  assert.equal(formatRules({ ...data, cut: "top-k 3" }), "temperature 0.8, top-k 3, seed 7");
+  assert.equal(formatRules({ ...data, cut: "greedy" }), "greedy, seed 7");
+  assert.equal(formatRules({ ...data, cut: undefined }), "temperature 0.8, seed 7");
   for (const other of [
     { cut: "top-k 3" },
     { seed: 8 },
@@ -199,6 +199,6 @@ test("the settings are all that decides what is written, and greedy there is no 
 });
 
 test("the mean of no surprise is none", () => {
-  assert.equal(mean([]), null);
-  assert.equal(mean([1, 2, 6]), 3);
+  assert.equal(meanSurprisal([]), null);
+  assert.equal(meanSurprisal([1, 2, 6]), 3);
 });

@@ -5,7 +5,7 @@ import {
   addAction,
   nextAction,
   remainder,
-  rows,
+  candidateRows,
   formatCandidate,
   totalSurprisal,
 } from "../../explorer/static/components/token_tree/math.js";
@@ -92,7 +92,7 @@ test("a piece is split where its lines end, and nothing of it is lost", () => {
 });
 
 test("a column has its candidates, and says which was taken and which the dice choose", () => {
-  const all = rows({ id: 1, piece: "b", p: 0.3, learned: 0.3, candidates, dice: 3 }, 1);
+  const all = candidateRows({ id: 1, piece: "b", p: 0.3, learned: 0.3, candidates, dice: 3 }, 1);
   assert.deepEqual(
     all.map(({ taken }) => taken),
     [false, true, false],
@@ -104,7 +104,7 @@ test("a column has its candidates, and says which was taken and which the dice c
 });
 
 test("what was taken and is none of the candidates stands below them", () => {
-  const all = rows({ id: 9, piece: "z", p: 0.001, learned: 0.002, candidates, dice: 9 }, 1);
+  const all = candidateRows({ id: 9, piece: "z", p: 0.001, learned: 0.002, candidates, dice: 9 }, 1);
   assert.deepEqual(
     all.map(({ id }) => id),
     [3, 1, 2, 9],
@@ -118,7 +118,7 @@ test("what was taken and is none of the candidates stands below them", () => {
 
 test("where nothing is taken yet, nothing is added", () => {
   assert.deepEqual(
-    rows({ candidates, dice: 7 }, 1).map(({ taken, dice }) => [taken, dice]),
+    candidateRows({ candidates, dice: 7 }, 1).map(({ taken, dice }) => [taken, dice]),
     [
       [false, false],
       [false, false],
@@ -126,7 +126,8 @@ test("where nothing is taken yet, nothing is added", () => {
     ],
   );
   assert.equal(
-    rows({ candidates: Array.from({ length: 20 }, (_, id) => ({ id, piece: "", p: 0.05, learned: 0.05 })) }, 1).length,
+    candidateRows({ candidates: Array.from({ length: 20 }, (_, id) => ({ id, piece: "", p: 0.05, learned: 0.05 })) }, 1)
+      .length,
     8,
   );
 });
@@ -138,7 +139,7 @@ test("a token is cut if it would have been likely enough to see, and only then",
   assert.equal(isCut(candidates[2], candidates[0], 0), false); // the likeliest is always taken: nothing is cut
   assert.equal(isCut({ p: 0, learned: 0 }, { p: 0, learned: 0 }, 1), false);
   assert.equal(
-    rows({ candidates: [{ ...candidates[0] }, { ...candidates[2], learned: 1e-6, cut: true }] }, 1)[1].cut,
+    candidateRows({ candidates: [{ ...candidates[0] }, { ...candidates[2], learned: 1e-6, cut: true }] }, 1)[1].cut,
     true,
   ); // the page knows better
 });

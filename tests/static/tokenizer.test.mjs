@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { finding, countLearned, mergeWord, ranks, segment } from "../../explorer/static/components/tokenizer/bpe.js";
+import {
+  formatFinding,
+  countLearned,
+  mergeWord,
+  rankPairs,
+  segmentText,
+} from "../../explorer/static/components/tokenizer/bpe.js";
 
 // tokens: 0 <unk>, 1 <pad>, 2 a, 3 b, 4 c; merges: ab 5, abc 6, aa 7
 const merges = [2, 3, 5, 5, 4, 6, 2, 2, 7];
@@ -20,7 +26,7 @@ const data = {
   unknown: 0,
   least: 5,
 };
-const cut = (size, more = {}) => segment({ ...data, ...more }, ranks(merges), size);
+const cut = (size, more = {}) => segmentText({ ...data, ...more }, rankPairs(merges), size);
 
 test("no merge yet, then one after the other", () => {
   assert.deepEqual(
@@ -66,14 +72,14 @@ test("merges are counted up to the token that fills the vocabulary", () => {
 test("the pair that was learned first is merged first, also if it is only made by another merge", () => {
   const flat = [3, 4, 5, 2, 3, 6, 2, 5, 7];
   assert.deepEqual(
-    mergeWord(word(2, 3, 4), flat, ranks(flat), 3).map(([id]) => id),
+    mergeWord(word(2, 3, 4), flat, rankPairs(flat), 3).map(([id]) => id),
     [7],
   );
   assert.deepEqual(
-    mergeWord(word(2, 3, 4), flat, ranks(flat), 2).map(([id]) => id),
+    mergeWord(word(2, 3, 4), flat, rankPairs(flat), 2).map(([id]) => id),
     [2, 5],
   );
-  assert.deepEqual(mergeWord([], flat, ranks(flat), 3), []);
+  assert.deepEqual(mergeWord([], flat, rankPairs(flat), 3), []);
 });
 
 test("a smaller vocabulary of words knows the most frequent ones", () => {
@@ -103,7 +109,7 @@ test("characters are what they are", () => {
 });
 
 test("the finding is made of the numbers", () => {
-  const say = (more, tokens, characters, size) => finding({ ...data, ...more }, tokens, characters, size);
+  const say = (more, tokens, characters, size) => formatFinding({ ...data, ...more }, tokens, characters, size);
   assert.equal(say({}, cut(8), 9, 8), "With a vocabulary of 8, these 9 characters are 4 tokens: 2.25 characters each.");
   assert.equal(say({}, cut(5), 9, 5), "No merge yet: every character is a token of its own, 7 tokens in all.");
   assert.equal(

@@ -1,7 +1,7 @@
 /* Draw one next-token distribution: the most likely tokens first, at this temperature and at temperature 1. The rows are
    created once; while the temperature is dragged only lengths and words change. math.js makes the view that it draws. */
 
-import { MOST, choices, probability, twoBits } from "./math.js";
+import { MOST, formatChoices, formatProbability, twoBits } from "./math.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -18,12 +18,12 @@ function setData(place, text) {
   if (place.data !== text) place.data = text;
 }
 
-/** The words for all that is not among the likeliest. */
-export function others({ kept, cut }, few) {
-  const count = (n) => n.toLocaleString("en");
+/** Describe the tokens that are not among the most likely ones. */
+export function describeOthers({ kept, cut }, few) {
+  const formatCount = (n) => n.toLocaleString("en");
   if (kept === null) return "…and others";
-  if (kept && cut) return `…and ${count(kept)} others; ${count(cut)} cut`;
-  if (kept || cut) return `…and ${count(kept || cut)} ${kept + cut === 1 ? "other" : "others"}`;
+  if (kept && cut) return `…and ${formatCount(kept)} others; ${formatCount(cut)} cut`;
+  if (kept || cut) return `…and ${formatCount(kept || cut)} ${kept + cut === 1 ? "other" : "others"}`;
   return few ? "" : "…and no other";
 }
 
@@ -47,7 +47,7 @@ class Row {
   /** `kind`: "", "cut", "gone" (there is no such row now); `taken`: the sampling noise selects it. */
   show(word, learned, p, kind, taken) {
     setData(this.word, word);
-    setData(this.number, kind === "cut" ? "cut" : probability(p));
+    setData(this.number, kind === "cut" ? "cut" : formatProbability(p));
     const state = `row ${kind}${taken ? " taken" : ""}`;
     if (state !== this.state) this.root.className = this.state = state;
     this.learned.style.width = `${(100 * learned).toFixed(2)}%`;
@@ -72,7 +72,7 @@ export class Distribution {
   second = node("span", { class: "line" });
 
   constructor() {
-    const number = (value, words) =>
+    const makeNumber = (value, words) =>
       node(
         "div",
         { class: "number" },
@@ -108,15 +108,15 @@ export class Distribution {
       node(
         "div",
         { class: "numbers" },
-        number(this.entropy, "bits, entropy of the choice"),
-        number(this.perplexity, "perplexity of the choice"),
+        makeNumber(this.entropy, "bits, entropy of the choice"),
+        makeNumber(this.perplexity, "perplexity of the choice"),
       ),
       this.note,
     );
-    saveMenu(this.root, { svg: () => this.drawing(), csv: () => this.table() });
+    saveMenu(this.root, { svg: () => this.distributionSvg(), csv: () => this.distributionCsv() });
   }
 
-  /** Whose choice it is. `several`: there are others next to it, so its name is said, on a line of its own. */
+  /** Set the model. `several`: other models are shown too, so its name stands on a line of its own. */
   setModel(model, several, file) {
     this.model = model;
     tint(this.root, model.colour);
@@ -126,52 +126,58 @@ export class Distribution {
     (several ? this.second : this.first).append(this.after, this.context);
     const widest = (model.widest ??= model.tokens.reduce((most, token) => Math.max(most, token.length), 1));
     this.root.style.setProperty("--label", `${Math.max(2, Math.min(widest, 12)) + 2.8}ch`);
-    saveMenu(this.root, { svg: () => this.drawing(), csv: () => this.table(), file: `${file}-choice` });
+    saveMenu(this.root, {
+      svg: () => this.distributionSvg(),
+      csv: () => this.distributionCsv(),
+      file: `${file}-choice`,
+    });
   }
 
-  token(id) {
+  labelOf(id) {
     return tokenLabel(this.model.tokens[id] ?? "");
   }
 
   show(view, context, note, rules) {
     this.view = view;
-    this.said = context;
+    this.contextText = context;
     if (this.context.textContent !== context) this.context.textContent = context;
     if (this.note.textContent !== note) this.note.textContent = note;
     setData(this.time, view.t.toFixed(2));
     this.cutKey.hidden = !(rules.greedy || rules.top_k || rules.top_p < 1 || rules.min_p > 0);
-    const taken = view.dice.rank !== null && view.dice.rank < view.rows.length ? view.dice.rank : -1;
+    const taken = view.sampled.rank !== null && view.sampled.rank < view.rows.length ? view.sampled.rank : -1;
     this.rows.forEach((row, i) => {
       const one = view.rows[i];
-      if (one) row.show(this.token(one.id), one.learned, one.p, one.kept || !view.t ? "" : "cut", i === taken);
+      if (one) row.show(this.labelOf(one.id), one.learned, one.p, one.kept || !view.t ? "" : "cut", i === taken);
       else row.show("", 0, 0, "gone", false);
     });
     const few = view.vocabulary <= MOST;
     setData(
       this.rest,
-      taken < 0 ? `${others(view.others, few)}, one of them the dice choose:` : others(view.others, few),
+      taken < 0
+        ? `${describeOthers(view.others, few)}, one of them the dice choose:`
+        : describeOthers(view.others, few),
     );
     setData(this.restValue, this.describeRest(view));
     this.beyond.show(
-      taken < 0 ? this.token(view.dice.id) : "",
+      taken < 0 ? this.labelOf(view.sampled.id) : "",
       0,
-      taken < 0 ? view.dice.p : 0,
+      taken < 0 ? view.sampled.p : 0,
       taken < 0 ? "" : "gone",
       taken < 0,
     );
     setData(this.entropy, twoBits(view.entropy));
-    setData(this.perplexity, choices(view.entropy));
+    setData(this.perplexity, formatChoices(view.entropy));
   }
 
   describeRest({ t, others: { kept, cut, p }, vocabulary }) {
     if (vocabulary <= MOST) return "";
-    return kept === 0 && t ? (cut ? "cut" : "") : probability(p);
+    return kept === 0 && t ? (cut ? "cut" : "") : formatProbability(p);
   }
 
-  table() {
+  distributionCsv() {
     const { rows, t } = this.view;
-    const line = ({ id, learned, p, kept }) => [
-      this.said,
+    const csvRow = ({ id, learned, p, kept }) => [
+      this.contextText,
       t,
       id,
       this.model.tokens[id],
@@ -181,27 +187,27 @@ export class Distribution {
     ];
     return toCsv(
       ["after", "temperature", "id", "token", "probability as learned", "probability at this temperature", "cut"],
-      rows.map(line),
+      rows.map(csvRow),
     );
   }
 
-  /** The figure as a file that needs neither page nor styles. */
-  drawing() {
+  /** Return the figure as an SVG file without external styles. */
+  distributionSvg() {
     const { get, done } = resolveColours(this.root),
       { view } = this,
-      { rows, t, dice, entropy, vocabulary } = view;
-    const names = rows.map(({ id }) => shortenText(this.token(id))),
-      wide = (name) => LETTER * name.length + 14;
-    const [left, top, high, long] = [30 + Math.max(...names.map(wide)), 96, 28, 360],
+      { rows, t, sampled, entropy, vocabulary } = view;
+    const names = rows.map(({ id }) => shortenText(this.labelOf(id))),
+      labelWidth = (name) => LETTER * name.length + 14;
+    const [left, top, high, long] = [30 + Math.max(...names.map(labelWidth)), 96, 28, 360],
       right = left + long + 70;
-    const ink = (x, y, text, size = 15, more = {}) =>
+    const svgText = (x, y, text, size = 15, more = {}) =>
       svgNode("text", { x, y, "font-size": size, fill: get("--ink"), ...more }, text);
     const soft = { fill: get("--soft") },
       atEnd = { "text-anchor": "end" },
       colour = get(this.model.colour);
-    const row = ({ learned, p, kept }, name, y, taken) => {
+    const drawRow = ({ learned, p, kept }, name, y, taken) => {
       const stays = kept || !t,
-        [x, width] = [left - 8 - wide(name), wide(name)];
+        [x, width] = [left - 8 - labelWidth(name), labelWidth(name)];
       const hollow = { fill: "none", stroke: colour, "stroke-dasharray": "2 2" };
       return [
         svgNode("rect", { x: left, y: y - 11, width: long * learned, height: 20, fill: colour, "fill-opacity": 0.28 }),
@@ -217,27 +223,28 @@ export class Distribution {
             stroke: get("--ink"),
             "stroke-width": 2,
           }),
-        ink(x + width / 2, y + 5, name, 16, { "text-anchor": "middle", "font-family": '"Source Code", monospace' }),
-        ink(right, y + 5, stays ? probability(p) : "cut", 15, { ...atEnd, ...(stays ? {} : soft) }),
+        svgText(x + width / 2, y + 5, name, 16, { "text-anchor": "middle", "font-family": '"Source Code", monospace' }),
+        svgText(right, y + 5, stays ? formatProbability(p) : "cut", 15, { ...atEnd, ...(stays ? {} : soft) }),
       ];
     };
     const below = top + high * rows.length,
-      beyond = dice.rank === null || dice.rank >= rows.length;
+      beyond = sampled.rank === null || sampled.rank >= rows.length;
     const parts = [
-      ink(24, 36, `After “${this.said}”, what next?`, 20, { "font-weight": 600 }),
-      ink(
+      svgText(24, 36, `After “${this.contextText}”, what next?`, 20, { "font-weight": 600 }),
+      svgText(
         24,
         62,
         `${this.model.title}: solid at ${t.toFixed(2)}, pale as learned, framed what the dice choose`,
         14,
         soft,
       ),
-      ...rows.flatMap((one, i) => row(one, names[i], top + high * i, i === dice.rank)),
+      ...rows.flatMap((one, i) => drawRow(one, names[i], top + high * i, i === sampled.rank)),
       svgNode("line", { x1: left, x2: left, y1: top - 14, y2: below - 14, stroke: get("--soft") }),
-      ink(24, below + 5, others(view.others, vocabulary <= MOST), 15, soft),
-      ink(right, below + 5, this.describeRest(view), 15, { ...atEnd, ...soft }),
-      beyond && ink(24, below + 30, `The dice choose “${this.token(dice.id)}”, ${probability(dice.p)}.`),
-      ink(24, below + 58, `entropy ${twoBits(entropy)} bits, perplexity ${choices(entropy)}`),
+      svgText(24, below + 5, describeOthers(view.others, vocabulary <= MOST), 15, soft),
+      svgText(right, below + 5, this.describeRest(view), 15, { ...atEnd, ...soft }),
+      beyond &&
+        svgText(24, below + 30, `The dice choose “${this.labelOf(sampled.id)}”, ${formatProbability(sampled.p)}.`),
+      svgText(24, below + 58, `entropy ${twoBits(entropy)} bits, perplexity ${formatChoices(entropy)}`),
     ];
     const page = get("--page");
     done();

@@ -2,17 +2,17 @@
    sampling noise selects, and the entropy. No DOM; tested in tests/static/temperature.test.mjs.
 
    A view is { t, rows: [{ id, learned, p, kept }], the most likely first, at most MOST; p: at this temperature, after truncation
-   if the token is kept, before it if not, dice: the sampled token { id, p, rank (null: beyond the known ones) },
+   if the token is kept, before it if not, sampled: the sampled token { id, p, rank (null: beyond the known ones) },
    others: { kept, cut (how many; null: not known), p }, entropy: nats, of the tokens that are kept, learned: nats, at
    temperature 1 or null, left: number of tokens that are kept or null, vocabulary }. */
 import { choose, truncate, entropy, sortByLogit, renormalise, softmax } from "./sampling.js";
 import { toBits } from "../../shared/charts/surprisal_colour.js";
 
 export const MOST = 12;
-const FIXED = 2048; // steps of a nat in which `top_surprise` is told
+const FIXED = 2048; // steps of a nat in which `top_surprise` is stored
 
-/** A place whose logits are all here: exact at every temperature. What no temperature changes is computed once. */
-export class Exact {
+/** A choice whose logits are loaded: exact at every temperature. What does not depend on the temperature is computed once. */
+export class ExactChoice {
   constructor(logits, noise) {
     this.logits = logits;
     this.noise = noise;
@@ -21,23 +21,23 @@ export class Exact {
     this.openness = entropy(this.learned);
   }
 
-  at(rules) {
+  viewAt(rules) {
     const { logits, noise, falling, learned } = this;
     const before = softmax(logits, rules.t),
       keep = truncate(logits, rules, falling, before),
       p = renormalise(before, keep);
-    const row = (id) => ({ id, learned: learned[id], p: keep[id] ? p[id] : before[id], kept: keep[id] === 1 });
-    const rows = Array.from(falling.subarray(0, MOST), row);
+    const makeRow = (id) => ({ id, learned: learned[id], p: keep[id] ? p[id] : before[id], kept: keep[id] === 1 });
+    const rows = Array.from(falling.subarray(0, MOST), makeRow);
     const id = choose(logits, noise, rules, falling, keep),
       left = keep.reduce((sum, one) => sum + one, 0);
     const seen = rows.filter(({ kept }) => kept).length;
     const others = { kept: left - seen, cut: logits.length - left - (rows.length - seen), p: 0 };
     for (let rank = rows.length; rank < falling.length; rank++) others.p += p[falling[rank]];
-    const dice = { id, p: p[id], rank: falling.indexOf(id) };
+    const sampled = { id, p: p[id], rank: falling.indexOf(id) };
     return {
       t: rules.t,
       rows,
-      dice,
+      sampled,
       others,
       entropy: entropy(p),
       learned: this.openness,
@@ -47,17 +47,17 @@ export class Exact {
   }
 }
 
-/** A place of a text that was written, from what travelled along with it: exact at that text's temperature `rules.t`. */
+/** Return the view of a position of a generated text from the stored values: exact at that text's temperature `rules.t`. */
 export function knownView(arrays, row, at, rules, vocabulary) {
   const tokens = arrays.ids.shape[1],
     cell = row * tokens + at,
     width = arrays.top.shape[2];
-  const of = (name) => arrays[name].data[cell];
+  const storedValue = (name) => arrays[name].data[cell];
   const { t, greedy = false, top_k = 0, top_p = 1, min_p = 0 } = rules;
-  const spread = of("spread"),
-    chosen = of("ids");
-  const likely = (surprise) => Math.exp(-surprise / t - spread); // before the cut
-  const total = t ? likely(of("surprise")) / of("chosen") : 1; // what the cut leaves, for it made of this the probability that was chosen with
+  const spread = storedValue("spread"),
+    chosen = storedValue("ids");
+  const probabilityBeforeCut = (surprise) => Math.exp(-surprise / t - spread); // before the cut
+  const total = t ? probabilityBeforeCut(storedValue("surprise")) / storedValue("chosen") : 1; // what the cut leaves, for it made of this the probability that was chosen with
   const most = greedy || !t ? 1 : top_k || vocabulary;
   const top = [];
   let before = 0,
@@ -66,7 +66,7 @@ export function knownView(arrays, row, at, rules, vocabulary) {
   for (let i = 0; i < width; i++) {
     const id = arrays.top.data[cell * width + i],
       surprise = arrays.top_surprise.data[cell * width + i] / FIXED;
-    const p = t ? likely(surprise) : +!i;
+    const p = t ? probabilityBeforeCut(surprise) : +!i;
     open &&= i < most && (!i || !((top_p < 1 && before >= top_p) || (min_p > 0 && p < min_p * top[0].before)));
     if (id === chosen) rank = i;
     top.push({ id, learned: Math.exp(-surprise), before: p, kept: open });
@@ -95,9 +95,9 @@ export function knownView(arrays, row, at, rules, vocabulary) {
   return {
     t,
     rows,
-    dice: { id: chosen, p: of("chosen"), rank },
+    sampled: { id: chosen, p: storedValue("chosen"), rank },
     others,
-    entropy: of("entropy"),
+    entropy: storedValue("entropy"),
     learned: null,
     left,
     vocabulary,
@@ -117,7 +117,7 @@ export function sharedPrefix({ shape: [, tokens], data }, a, b) {
  * @param {number} t
  * @param {(row: number) => boolean} allowed may exclude rows
  */
-export function nearest(temperatures, t, allowed = () => true) {
+export function nearestRow(temperatures, t, allowed = () => true) {
   let best = -1;
   temperatures.forEach((own, row) => {
     if (allowed(row) && (best < 0 || Math.abs(own - t) < Math.abs(temperatures[best] - t) - 1e-9)) best = row;
@@ -133,26 +133,26 @@ export function stepTemperature(t, direction, step = 0.05, most = 2) {
 
 /* ---- in words ---- */
 
-/** Three digits, and never a 0 for what is possible. */
-export const probability = (p) => (p > 0 && p < 0.0005 ? "<0.001" : p.toFixed(3));
+/** Format a probability with three digits; a positive one never becomes 0. */
+export const formatProbability = (p) => (p > 0 && p < 0.0005 ? "<0.001" : p.toFixed(3));
 
-/** A number of choices, 1 to the size of the vocabulary. */
-export const choices = (nats) => {
+/** Format exp(entropy), the effective number of choices: 1 to the size of the vocabulary. */
+export const formatChoices = (nats) => {
   const n = Math.exp(nats);
   return n < 9.95 ? n.toFixed(1) : Math.round(n).toLocaleString("en");
 };
 
 export const twoBits = (nats) => (Math.abs(nats) < 0.005 * Math.LN2 ? 0 : toBits(nats)).toFixed(2);
 
-/** What the temperature and the cut do at a place, as one sentence about `who`: "it", or a name where there are several. */
-export function finding(
+/** Describe in one sentence what the temperature and the truncation do at a position; `who` is the subject: "it", or the name of the model if there are several. */
+export function formatFinding(
   { t, entropy: now, learned, left, vocabulary, rows },
   unit,
   { greedy = false } = {},
   who = "it",
 ) {
   const at = `At ${t.toFixed(2)}`,
-    of = (n) => `${n} ${unit}${n === "1.0" ? "" : "s"}`;
+    formatAmong = (n) => `${n} ${unit}${n === "1.0" ? "" : "s"}`;
   if (greedy) return "Greedy: always the likeliest, whatever the temperature.";
   if (t === 0) return `At 0 nothing is left to chance: always the likeliest ${unit}.`;
   const trimmed =
@@ -161,10 +161,10 @@ export function finding(
       : "";
   if (left === 1) return `${at} one ${unit} is left of ${vocabulary.toLocaleString("en")}: no choice.`;
   if (t === 1 && !trimmed && (left !== null || learned === null))
-    return `At 1 ${who} chooses as it learned: as if among ${of(choices(now))}.`;
+    return `At 1 ${who} chooses as it learned: as if among ${formatAmong(formatChoices(now))}.`;
   const before =
     learned === null
-      ? `; as learned the likeliest has ${probability(rows[0].learned)}`
-      : `, as learned among ${choices(learned)}`;
-  return `${at}${trimmed} ${who} chooses as if among ${of(choices(now))}${before}.`;
+      ? `; as learned the likeliest has ${formatProbability(rows[0].learned)}`
+      : `, as learned among ${formatChoices(learned)}`;
+  return `${at}${trimmed} ${who} chooses as if among ${formatAmong(formatChoices(now))}${before}.`;
 }

@@ -35,11 +35,11 @@ function className(state) {
 }
 
 /** How strong a token's background is: 0 to LEVELS, linear in its surprisal up to `full` nats. */
-export const level = (surprise, full) => Math.round(LEVELS * Math.min(1, Math.max(0, surprise / full)));
+export const colourLevel = (surprise, full) => Math.round(LEVELS * Math.min(1, Math.max(0, surprise / full)));
 
 let made = 0; // so that every token in the document has an id of its own
 
-export class Text {
+export class TextRow {
   name = node("span", { class: "name" });
   note = node("p", { class: "note" });
   prompt = node("span", { class: "prompt" });
@@ -55,22 +55,23 @@ export class Text {
   surprised = document.createTextNode("");
   quoted = node("b", { class: "code", dir: "auto" });
   after = document.createTextNode("");
-  cursor = -1; // the token that the arrow keys have come to
+  cursor = -1; // the token selected with the arrow keys
   spans = [];
   row = null;
-  drawn = 0; // when it was drawn last, for who draws several in turn
+  drawn = 0; // number of the frame in which it was last drawn
 
   /** `hover(at)`: the pointer or the keys are on a token, -1: on none; `keep(at)`: it was pressed. */
   constructor({ hover, keep }) {
     const [surprise, varied, repeated] = this.values;
-    const number = (value, words) => node("div", { class: "number" }, node("span", { class: "figure" }, value), words);
+    const makeNumber = (value, words) =>
+      node("div", { class: "number" }, node("span", { class: "figure" }, value), words);
     this.head = node("div", { class: "head" }, node("i", { class: "dot", "aria-hidden": "true" }), this.name);
     this.numbers = node(
       "div",
       { class: "numbers" },
-      number(surprise, this.surpriseWords),
-      number(varied, node("span", { class: "words" }, "distinct runs of 4")),
-      number(repeated, node("span", { class: "words" }, "repeated runs of 8")),
+      makeNumber(surprise, this.surpriseWords),
+      makeNumber(varied, node("span", { class: "words" }, "distinct runs of 4")),
+      makeNumber(repeated, node("span", { class: "words" }, "repeated runs of 8")),
     );
     this.root = node(
       "article",
@@ -82,25 +83,25 @@ export class Text {
       node("p", { class: "surprised" }, this.surprised, this.quoted, this.after),
     );
     this.prefix = `lineage-temperature-${++made}`;
-    const at = (event) => event.target.at ?? -1;
+    const tokenOfEvent = (event) => event.target.at ?? -1;
     this.box.onpointerover = (event) => {
       if (event.pointerType !== "touch") {
-        this.move(-1);
-        hover(at(event));
+        this.moveCursor(-1);
+        hover(tokenOfEvent(event));
       }
     };
     this.box.onpointerleave = (event) => {
       if (event.pointerType !== "touch") hover(-1);
     };
     this.box.onclick = (event) => {
-      if (at(event) >= 0) {
-        this.move(-1);
-        keep(at(event));
+      if (tokenOfEvent(event) >= 0) {
+        this.moveCursor(-1);
+        keep(tokenOfEvent(event));
       }
     };
     this.box.onblur = () => {
       if (this.cursor >= 0) {
-        this.move(-1);
+        this.moveCursor(-1);
         hover(-1);
       }
     };
@@ -111,11 +112,11 @@ export class Text {
         moves = this.cursor >= 0 ? 1 : 0; // the first arrow key only shows the cursor
       const to = { ArrowRight: from + moves, ArrowLeft: from - moves, Home: 0, End: last }[event.key];
       if (to !== undefined) {
-        this.move(Math.min(last, Math.max(0, to)), true);
+        this.moveCursor(Math.min(last, Math.max(0, to)), true);
         hover(this.cursor);
       } else if ((event.key === "Enter" || event.key === " ") && this.cursor >= 0) keep(this.cursor);
       else if (event.key === "Escape" && this.cursor >= 0) {
-        this.move(-1);
+        this.moveCursor(-1);
         hover(-1);
       } else return;
       event.preventDefault();
@@ -167,7 +168,7 @@ export class Text {
     this.box.scrollTop = 0;
   }
 
-  move(at, seen = false) {
+  moveCursor(at, seen = false) {
     if (at === this.cursor) return;
     this.cursor = at;
     if (at >= 0) this.box.setAttribute("aria-activedescendant", `${this.prefix}-${at}`);
@@ -187,16 +188,16 @@ export class Text {
     const tokens = spans.length,
       piece = arrays.piece.data,
       surprise = arrays.surprise.data,
-      { most } = this.measures(row);
+      { most } = this.measureRow(row);
     for (let i = 0, cell = row * tokens; i < tokens; i++, cell++) {
       const what = piece[cell];
       if (pieces[i] !== what) {
-        if (names[what] || names[pieces[i]]) spans[i].ariaLabel = names[what]; // white space says nothing aloud
+        if (names[what] || names[pieces[i]]) spans[i].ariaLabel = names[what]; // screen readers skip white space
         pieces[i] = what;
         letters[i].data = model.pieces[what];
       }
       const marked = (i === kept && KEPT) | (i === cursor && CURSOR) | (i === parted && PARTED) | (i === most && MOST);
-      const state = level(surprise[cell], full) | kinds[what] | marked;
+      const state = colourLevel(surprise[cell], full) | kinds[what] | marked;
       if (states[i] === state) continue;
       if ((states[i] ^ state) & KEPT) spans[i].ariaSelected = String(i === kept);
       states[i] = state;
@@ -209,9 +210,9 @@ export class Text {
   }
 
   describeRow(row) {
-    const { mean, varied, repeated, most, worst } = this.measures(row);
-    const share = (value) => (Number.isNaN(value) ? "–" : value.toFixed(2));
-    [twoBits(mean), share(varied), share(repeated)].forEach((text, i) => {
+    const { mean, varied, repeated, most, worst } = this.measureRow(row);
+    const formatShare = (value) => (Number.isNaN(value) ? "–" : value.toFixed(2));
+    [twoBits(mean), formatShare(varied), formatShare(repeated)].forEach((text, i) => {
       if (this.values[i].data !== text) this.values[i].data = text;
     });
     const label = `${this.model.title} at ${this.temperatures[row].toFixed(2)}: each ${this.unit} of the text, with arrow keys`;
@@ -233,13 +234,13 @@ export class Text {
     return text;
   }
 
-  /** What a text is worth in numbers: computed when it is first seen. */
-  measures(row) {
+  /** Return the measures of a text; computed on first use. */
+  measureRow(row) {
     if (this.measured[row]) return this.measured[row];
     const tokens = this.spans.length,
-      of = (name) => this.arrays[name].data.subarray(row * tokens, (row + 1) * tokens);
-    const ids = of("ids"),
-      surprise = of("surprise");
+      valuesOf = (name) => this.arrays[name].data.subarray(row * tokens, (row + 1) * tokens);
+    const ids = valuesOf("ids"),
+      surprise = valuesOf("surprise");
     let most = tokens ? 0 : -1,
       sum = 0;
     surprise.forEach((own, i) => {
@@ -262,16 +263,16 @@ export class Text {
 
   rowsOfTable() {
     const { row, arrays, model, spans } = this,
-      cell = (name, i) => arrays[name].data[row * spans.length + i];
+      valueAt = (name, i) => arrays[name].data[row * spans.length + i];
     return spans.map((_, i) => [
       model.title,
       this.temperatures[row],
       i,
-      cell("ids", i),
+      valueAt("ids", i),
       this.pieceAt(row, i),
-      cell("surprise", i) / Math.LN2,
-      cell("chosen", i),
-      cell("entropy", i) / Math.LN2,
+      valueAt("surprise", i) / Math.LN2,
+      valueAt("chosen", i),
+      valueAt("entropy", i) / Math.LN2,
     ]);
   }
 
@@ -283,7 +284,7 @@ export class Text {
     const mono = { "font-size": 16, "text-anchor": "middle", "font-family": '"Source Code", monospace' };
     let x = left,
       y = top;
-    const put = (text, soft, amount) => {
+    const placeText = (text, soft, amount) => {
       for (const letter of text) {
         if (letter === "\n") {
           [x, y] = [left, y + high];
@@ -305,21 +306,21 @@ export class Text {
         x += step;
       }
     };
-    put(this.model.prompt, true, 0);
+    placeText(this.model.prompt, true, 0);
     const surprise = this.arrays.surprise.data.subarray(this.row * this.spans.length);
-    this.spans.forEach((_, i) => put(this.pieceAt(this.row, i), false, level(surprise[i], this.full)));
+    this.spans.forEach((_, i) => placeText(this.pieceAt(this.row, i), false, colourLevel(surprise[i], this.full)));
     return { marks, bottom: y };
   }
 }
 
-/** All texts that are on the screen, one below the other, as a file that needs neither page nor styles. */
-export function drawing(place, texts) {
+/** Return all texts as an SVG file without external styles, one below the other. */
+export function textsSvg(place, texts) {
   const { get, done } = resolveColours(place),
     width = 760,
     parts = [];
   let y = 24;
   for (const text of texts) {
-    const { mean, varied, repeated } = text.measures(text.row);
+    const { mean, varied, repeated } = text.measureRow(text.row);
     const head = `${text.model.title}, temperature ${text.temperatures[text.row].toFixed(2)}`;
     const said = `${twoBits(mean)} bits of surprise a ${text.unit}, distinct-4 ${varied.toFixed(2)}, repetition-8 ${repeated.toFixed(2)}`;
     parts.push(

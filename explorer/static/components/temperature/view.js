@@ -19,7 +19,7 @@
  * @property {string} unit of a model that has none of its own
  * @property {string} file
  */
-import { Exact, finding, knownView, nearest, sharedPrefix, stepTemperature } from "./math.js";
+import { ExactChoice, formatFinding, knownView, nearestRow, sharedPrefix, stepTemperature } from "./math.js";
 import { Distribution } from "./distribution.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -28,7 +28,7 @@ import { element, node } from "../../shared/runtime/dom.js";
 import { shortenToEnd } from "../../shared/runtime/visible_text.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
-import { Text, drawing } from "./text_row.js";
+import { TextRow, textsSvg } from "./text_row.js";
 
 const CALM = 400; // ms after the last key until the page receives an event
 const SLOW = 25; // ms between two frames
@@ -44,9 +44,9 @@ const COLUMNS = [
   "chosen with probability",
   "entropy in bits",
 ];
-const two = (value) => value.toFixed(2);
+const formatTwoDigits = (value) => value.toFixed(2);
 
-function setText(place, text) {
+function setTextIfChanged(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
 
@@ -84,7 +84,7 @@ export default defineComponent((place) => {
   const listening = new AbortController();
   const temperature = new SyncedValue(),
     kept = new SyncedValue();
-  let from = null; // where the slider was when a hand last came to it: { row, value }
+  let from = null; // where the slider was when the user last grasped it: { row, value }
   let exact = null; // the place whose logits are here: { choice, text, of, at, context }
   /** @type {TemperatureData} */
   let data,
@@ -96,26 +96,26 @@ export default defineComponent((place) => {
     paint = 0,
     frames = 0,
     last = 0,
-    spared = false;
-  let asked = 0,
+    skippedFrame = false;
+  let fetchNumber = 0,
     shownTexts = "",
     shownPosition = "",
-    drawn = null; // what was fetched last, and whose choice is drawn
+    drawn = null; // the number of the last fetch, and the model whose choice is drawn
 
-  const redraw = () => {
+  const requestFrame = () => {
     paint ||= requestAnimationFrame(show);
   };
   const currentTemperature = () => Math.min(2, Math.max(0, temperature.value ?? 1));
-  const row = () => nearest(data.temperatures, currentTemperature());
+  const currentRow = () => nearestRow(data.temperatures, currentTemperature());
 
-  function hold() {
+  function holdSlider() {
     clearTimeout(timer);
     timer = 0;
-    if (!held) from = { row: row(), value: currentTemperature() };
+    if (!held) from = { row: currentRow(), value: currentTemperature() };
     held = true;
   }
 
-  function release() {
+  function releaseSlider() {
     clearTimeout(timer);
     timer = 0;
     if (!held) return;
@@ -124,21 +124,22 @@ export default defineComponent((place) => {
       temperature.set(currentTemperature());
       trigger("temperature", currentTemperature());
     }
-    redraw();
+    requestFrame();
   }
 
-  function go(value) {
+  function setTemperature(value) {
     temperature.value = Math.round(100 * value) / 100;
-    redraw();
+    requestFrame();
   }
 
   slider.oninput = () => {
-    hold();
-    go(Number(slider.value));
+    holdSlider();
+    setTemperature(Number(slider.value));
   };
-  slider.onchange = release;
-  // A slider that is back at its value when it is let go tells of no change.
-  for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, release, { signal: listening.signal });
+  slider.onchange = releaseSlider;
+  // A slider released at its old value fires no change event.
+  for (const end of ["pointerup", "pointercancel"])
+    window.addEventListener(end, releaseSlider, { signal: listening.signal });
   slider.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const by = KEYS[event.key],
@@ -146,57 +147,61 @@ export default defineComponent((place) => {
     if (by === undefined && to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    hold();
-    go(to ?? stepTemperature(currentTemperature() + 0.05 * (by - Math.sign(by)), by));
-    timer = setTimeout(release, CALM);
+    holdSlider();
+    setTemperature(to ?? stepTemperature(currentTemperature() + 0.05 * (by - Math.sign(by)), by));
+    timer = setTimeout(releaseSlider, CALM);
   };
   slider.onblur = () => {
-    if (timer) release();
+    if (timer) releaseSlider();
   };
 
-  /** The place whose choice is shown until another one is: { text, of, at }. */
+  /** Return the position whose choice is shown: { text, of, at }. */
   function currentPosition() {
-    const said = kept.value,
-      text = texts.find(({ model }) => model.name === said?.model);
-    if (text && said.of < data.temperatures.length && said.at < text.spans.length)
-      return { text, of: said.of, at: said.at };
-    return { text: texts.find(({ model }) => model.name === data.focus) ?? texts[0], of: row(), at: 0 };
+    const position = kept.value,
+      text = texts.find(({ model }) => model.name === position?.model);
+    if (text && position.of < data.temperatures.length && position.at < text.spans.length)
+      return { text, of: position.of, at: position.at };
+    return { text: texts.find(({ model }) => model.name === data.focus) ?? texts[0], of: currentRow(), at: 0 };
   }
 
-  /** What of a place is drawn: its view, the text before it, and where the numbers are from. */
+  /** Return what is drawn of a position: its view, the text before it, and a note on where the numbers come from. */
   function viewOf({ text, of, at }, rules) {
     const vocabulary = text.model.tokens.length,
-      rank = (r) => ({ ...rules, t: data.temperatures[r] });
+      rulesAt = (r) => ({ ...rules, t: data.temperatures[r] });
     if (exact && exact.text === text && exact.of === of && exact.at === at) {
-      const same = sharedPrefix(text.arrays.ids, of, row());
-      const [here, there] = [two(data.temperatures[row()]), two(data.temperatures[of])];
+      const same = sharedPrefix(text.arrays.ids, of, currentRow());
+      const [here, there] = [formatTwoDigits(data.temperatures[currentRow()]), formatTwoDigits(data.temperatures[of])];
       const note = same < at ? `The text at ${here} took another way before this place of the text at ${there}.` : "";
-      return { view: exact.choice.at(rules), context: exact.context, note };
+      return { view: exact.choice.viewAt(rules), context: exact.context, note };
     }
-    const near = nearest(data.temperatures, currentTemperature(), (r) => sharedPrefix(text.arrays.ids, of, r) >= at);
+    const near = nearestRow(data.temperatures, currentTemperature(), (r) => sharedPrefix(text.arrays.ids, of, r) >= at);
     const note =
       Math.abs(data.temperatures[near] - currentTemperature()) < 0.001
         ? ""
-        : `As it was in the text at ${two(data.temperatures[near])}.`;
-    return { view: knownView(text.arrays, near, at, rank(near), vocabulary), context: text.prefixOf(near, at), note };
+        : `As it was in the text at ${formatTwoDigits(data.temperatures[near])}.`;
+    return {
+      view: knownView(text.arrays, near, at, rulesAt(near), vocabulary),
+      context: text.prefixOf(near, at),
+      note,
+    };
   }
 
   function show(time) {
-    const late = held && time - last > SLOW && !spared;
-    [paint, last, spared] = [0, time, late];
+    const late = held && time - last > SLOW && !skippedFrame;
+    [paint, last, skippedFrame] = [0, time, late];
     if (!data) return;
     const t = currentTemperature(),
-      at = row();
+      at = currentRow();
     if (Number(slider.value) !== t) slider.value = t;
     slider.style.setProperty("--at", t / 2);
-    slider.setAttribute("aria-valuetext", two(t));
-    setText(size, two(t));
+    slider.setAttribute("aria-valuetext", formatTwoDigits(t));
+    setTextIfChanged(size, formatTwoDigits(t));
     if (!texts.length) return;
     const { temperatures, cut } = data,
       rules = { ...cut, t };
     const stands = currentPosition(),
-      looked = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null;
-    const asking = looked ?? stands,
+      hoveredPosition = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null;
+    const asking = hoveredPosition ?? stands,
       { model, unit } = asking.text,
       { view, context, note } = viewOf(asking, rules);
     if (drawn !== model) distribution.setModel(model, texts.length > 1, data.file);
@@ -207,7 +212,8 @@ export default defineComponent((place) => {
       note || `Point at a ${unit} of a text to see its choice; press it to stay there.`,
       rules,
     );
-    if (!looked) setText(heading, finding(view, unit, cut, texts.length > 1 ? `the ${model.title}` : "it"));
+    if (!hoveredPosition)
+      setTextIfChanged(heading, formatFinding(view, unit, cut, texts.length > 1 ? `the ${model.title}` : "it"));
     const wanted = texts.map((text) => {
       const stays = text === stands.text && sharedPrefix(text.arrays.ids, stands.of, at) >= stands.at ? stands.at : -1;
       const same = from ? sharedPrefix(text.arrays.ids, from.row, at) : text.spans.length;
@@ -216,28 +222,36 @@ export default defineComponent((place) => {
     const behind = wanted.filter(
       ({ text, stays, parted }) => text.row !== at || text.kept !== stays || text.parted !== parted,
     );
-    // While the slider is held one text a frame, and none after a frame that took long, so that the hand is never waited for.
+    // While the slider is dragged, update one text per frame and none after a slow frame, so that dragging stays smooth.
     behind.sort((a, b) => a.text.drawn - b.text.drawn);
     const turn = held ? behind.slice(0, late ? 0 : 1) : behind;
     for (const { text, stays, parted } of turn) {
       text.show(at, stays, parted);
       text.drawn = ++frames;
     }
-    if (turn.length < behind.length) redraw();
-    setText(when, `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${two(temperatures[at])}`);
-    const [was, same] = from ? [two(temperatures[from.row]), wanted.every(({ parted }) => parted < 0)] : ["", true];
-    setText(change, from && from.row !== at ? (same ? `the same as at ${was}` : `from here on not as at ${was}`) : "");
+    if (turn.length < behind.length) requestFrame();
+    setTextIfChanged(
+      when,
+      `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${formatTwoDigits(temperatures[at])}`,
+    );
+    const [was, same] = from
+      ? [formatTwoDigits(temperatures[from.row]), wanted.every(({ parted }) => parted < 0)]
+      : ["", true];
+    setTextIfChanged(
+      change,
+      from && from.row !== at ? (same ? `the same as at ${was}` : `from here on not as at ${was}`) : "",
+    );
     change.classList.toggle("barred", !same);
   }
 
-  /** Texts are taken over all at once when the last of them is here: until then the ones before stay. */
+  /** Replace all texts at once when the last one has arrived; until then the previous ones stay. */
   async function fetchTexts(given, turn) {
     const all = await Promise.all(given.models.map(({ address }) => loadArrays(address))).catch(() => null);
-    if (turn !== asked) return;
-    setText(trouble, all ? "" : TROUBLE);
+    if (turn !== fetchNumber) return;
+    setTextIfChanged(trouble, all ? "" : TROUBLE);
     if (all) loadTexts(given, all);
     if (all) await fetchPosition(given, turn);
-    if (turn === asked) redraw();
+    if (turn === fetchNumber) requestFrame();
   }
 
   function loadTexts(given, all) {
@@ -246,7 +260,7 @@ export default defineComponent((place) => {
     const sizes = models.map(({ tokens }) => Math.max(2, tokens.length)),
       full = Math.log(Math.max(...sizes));
     if (addresses !== shownTexts) {
-      from = held ? { row: nearest(given.temperatures, currentTemperature()), value: from.value } : null;
+      from = held ? { row: nearestRow(given.temperatures, currentTemperature()), value: from.value } : null;
       hovered = exact = null;
       shownPosition = "";
     }
@@ -255,7 +269,8 @@ export default defineComponent((place) => {
     const { model, of, at } = given.position ?? {};
     kept.receive(given.position ? { model, of, at } : null);
     texts = models.map(
-      (_, i) => texts[i] ?? new Text({ hover: (token) => hover(i, token), keep: (token) => keep(i, token) }),
+      (_, i) =>
+        texts[i] ?? new TextRow({ hover: (token) => setHovered(i, token), keep: (token) => keepToken(i, token) }),
     );
     texts.forEach((text, i) => text.update(models[i], all[i], { ...given, full }));
     if (cards.childElementCount !== texts.length) cards.replaceChildren(...texts.map(({ root }) => root));
@@ -267,13 +282,13 @@ export default defineComponent((place) => {
     );
     place.classList.remove("waiting");
     const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
-    setText(legendEnd, `${(full / Math.LN2).toFixed(1)} bits${blind ? ", as a blind guess" : ""}`);
-    setText(
+    setTextIfChanged(legendEnd, `${(full / Math.LN2).toFixed(1)} bits${blind ? ", as a blind guess" : ""}`);
+    setTextIfChanged(
       written.firstChild,
       texts.length > 1 ? "The texts they make, with the same dice" : "The text it makes, with the same dice",
     );
     saveMenu(written, {
-      svg: () => drawing(place, texts),
+      svg: () => textsSvg(place, texts),
       txt: () => texts.map((text) => text.describeText()).join("\n\n"),
       csv: () =>
         toCsv(
@@ -288,13 +303,13 @@ export default defineComponent((place) => {
     if (!position?.address) {
       exact = null;
       return;
-    } // none, or not there yet: it is shown as the text itself tells it
+    } // without logits the stored values of the text are shown
     const { model, of, at, address, context } = position;
     if (address !== shownPosition) {
-      redraw(); // what is known already
-      const found = await loadArrays(address).catch(() => null); // then it stays as the text itself tells it
-      if (turn !== asked || !found) return;
-      exact = { choice: new Exact(found.logits.data, found.noise.data) };
+      requestFrame(); // what is known already
+      const found = await loadArrays(address).catch(() => null); // then the stored values stay
+      if (turn !== fetchNumber || !found) return;
+      exact = { choice: new ExactChoice(found.logits.data, found.noise.data) };
       shownPosition = address;
     }
     const text = texts.find((one) => one.model.name === model);
@@ -302,17 +317,17 @@ export default defineComponent((place) => {
     if (!exact) shownPosition = "";
   }
 
-  function hover(i, at) {
+  function setHovered(i, at) {
     hovered = at < 0 ? null : { text: texts[i], at };
-    redraw();
+    requestFrame();
   }
 
-  function keep(i, at) {
-    const said = { model: texts[i].model.name, of: row(), at };
+  function keepToken(i, at) {
+    const position = { model: texts[i].model.name, of: currentRow(), at };
     hovered = null;
-    kept.set(said);
-    trigger("position", said);
-    redraw();
+    kept.set(position);
+    trigger("position", position);
+    requestFrame();
   }
 
   return {
@@ -323,21 +338,21 @@ export default defineComponent((place) => {
       if (marks.dataset.words !== words) {
         marks.dataset.words = words;
         marks.replaceChildren(
-          ...given.marks.map(([value, said]) => {
+          ...given.marks.map(([value, position]) => {
             const end = { 0: "at-start", 2: "at-end" }[value],
-              name = `Temperature ${value}${said && `, ${said}`}`;
+              name = `Temperature ${value}${position && `, ${position}`}`;
             const mark = node(
               "button",
               { type: "button", class: end, "aria-label": name },
               node("b", {}, String(value)),
               " ",
-              said ? node("span", {}, said) : null,
+              position ? node("span", {}, position) : null,
             );
             mark.style.setProperty("--at", value / 2);
             mark.onclick = () => {
-              hold();
-              go(value);
-              release();
+              holdSlider();
+              setTemperature(value);
+              releaseSlider();
             };
             return mark;
           }),
@@ -345,14 +360,14 @@ export default defineComponent((place) => {
       }
       data ??= given;
       place.classList.add("waiting");
-      fetchTexts(given, ++asked);
-      redraw();
+      fetchTexts(given, ++fetchNumber);
+      requestFrame();
     },
     close() {
       clearTimeout(timer);
       cancelAnimationFrame(paint);
       listening.abort();
-      asked++;
+      fetchNumber++;
     },
   };
 });

@@ -16,22 +16,22 @@ import { element, icon, node, tint } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const NOTHING = "No text yet: the first evaluation writes one.";
-const count = (value) => value.toLocaleString("en");
+const formatCount = (value) => value.toLocaleString("en");
 
-/** Every step at which any model was evaluated; those of counts are none, unless there is nothing else. */
-export function moments(models) {
+/** Return every step at which any model was evaluated. Models fitted by counting have no steps of their own and count only if there are no others. */
+export function evaluatedSteps(models) {
   const trained = models.filter((model) => !model.counted);
   const steps = (trained.length ? trained : models).flatMap((model) => model.steps);
   return [...new Set(steps)].sort((a, b) => a - b);
 }
 
-/** Which of its evaluations a model shows at a step: the last one until then; -1 before the first. */
-export function shownAt(model, step) {
+/** Return the index of the last evaluation up to a step; -1 before the first one. */
+export function shownEvaluation(model, step) {
   if (model.counted) return model.texts.length - 1;
   return model.steps.findLastIndex((own, i) => own <= step && i < model.texts.length);
 }
 
-/** Where the slider is once these moments are known. `began`: a training has begun since. */
+/** Return the slider state for these evaluated steps. `began`: a training has started since. */
 export function updateStep({ step, following }, all, began) {
   if (!all.length) return { step: null, following: true };
   if (following || began || step === null) return { step: all.at(-1), following: true };
@@ -39,38 +39,38 @@ export function updateStep({ step, following }, all, began) {
 }
 
 /** "step 400 · 1.83 nats" */
-export function words(model, at) {
+export function describeEvaluation(model, at) {
   if (at < 0) return "";
   const loss = model.losses[at];
-  const said = typeof loss === "number" ? [`${loss.toFixed(2)} nats`] : [];
-  return [model.counted ? "counted" : `step ${count(model.steps[at])}`, ...said].join(" · ");
+  const description = typeof loss === "number" ? [`${loss.toFixed(2)} nats`] : [];
+  return [model.counted ? "counted" : `step ${formatCount(model.steps[at])}`, ...description].join(" · ");
 }
 
-/** What is in a model's place at a step; null: nothing that is trained was evaluated yet. */
+/** Return the text of a model at a step; null: nothing has been evaluated yet. */
 export function describeStep(model, step) {
-  const nothing = step === null || !model.texts.length ? NOTHING : `Nothing yet at step ${count(step)}.`;
-  return model.texts[shownAt(model, step)] ?? nothing;
+  const nothing = step === null || !model.texts.length ? NOTHING : `Nothing yet at step ${formatCount(step)}.`;
+  return model.texts[shownEvaluation(model, step)] ?? nothing;
 }
 
-export const table = (models) =>
+export const samplesCsv = (models) =>
   toCsv(
     ["model", "step", "loss in nats a token", "text"],
     models.flatMap(({ title, steps, losses, texts }) => texts.map((text, i) => [title, steps[i], losses[i], text])),
   );
 
-/** What is on the screen, as a text. */
+/** Return the shown texts as plain text. */
 export const allTexts = (models, step) =>
   models
     .map((model) => {
-      const at = shownAt(model, step);
-      return `${[model.title, words(model, at)].filter(Boolean).join(" · ")}\n\n${model.texts[at] ?? NOTHING}\n`;
+      const at = shownEvaluation(model, step);
+      return `${[model.title, describeEvaluation(model, at)].filter(Boolean).join(" · ")}\n\n${model.texts[at] ?? NOTHING}\n`;
     })
     .join("\n\n");
 
-/** Milliseconds that each evaluation is shown while it plays: all of them in some eight seconds. */
+/** Milliseconds that each evaluation is shown while it plays: about eight seconds for all. */
 const stepDelay = (moments) => Math.min(900, Math.max(200, 8000 / moments.length));
 
-/** One model: its nodes stay, so that a text that is being read or marked is not taken away. */
+/** One model. Its nodes are reused, so that scroll position and selection survive updates. */
 class Row {
   name = node("b", { class: "name" });
   when = node("span", { class: "when" });
@@ -79,31 +79,31 @@ class Row {
   root = node("div", { class: "row" }, this.head, this.text);
 
   show(model, step) {
-    const at = shownAt(model, step),
-      said = words(model, at);
+    const at = shownEvaluation(model, step),
+      description = describeEvaluation(model, at);
     tint(this.root, model.colour);
-    set(this.name, model.title);
-    set(this.when, said);
-    set(this.text, describeStep(model, step));
+    setTextIfChanged(this.name, model.title);
+    setTextIfChanged(this.when, description);
+    setTextIfChanged(this.text, describeStep(model, step));
     this.text.classList.toggle("empty", at < 0);
-    const label = `What ${model.title} wrote${said && `, ${said}`}`;
+    const label = `What ${model.title} wrote${description && `, ${description}`}`;
     if (this.text.ariaLabel !== label) this.text.ariaLabel = label;
   }
 }
 
-function set(place, text) {
+function setTextIfChanged(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
 
 export default defineComponent((place) => {
-  const button = (label, name, press) => {
+  const makeButton = (label, name, press) => {
     const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
     made.onclick = press;
     return made;
   };
-  const play = button("Play", "play_arrow", () => (timer ? pause() : start()));
-  const back = button("Back", "skip_previous", () => by(-1));
-  const next = button("Next", "skip_next", () => by(1));
+  const play = makeButton("Play", "play_arrow", () => (timer ? pausePlaying() : startPlaying()));
+  const back = makeButton("Back", "skip_previous", () => moveBySteps(-1));
+  const next = makeButton("Next", "skip_next", () => moveBySteps(1));
   const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, "aria-label": "Evaluation" });
   const where = node("output", { class: "where" });
   const controls = node(
@@ -122,7 +122,7 @@ export default defineComponent((place) => {
 
   const rows = new Map();
   const live = new Poller(
-    (answer) => show({ ...data, ...answer.samples }),
+    (answer) => showData({ ...data, ...answer.samples }),
     () => trigger("over", Date.now()),
   );
   /** @type {TextSamplesData} */
@@ -132,63 +132,63 @@ export default defineComponent((place) => {
     state = { step: null, following: true },
     timer = 0;
 
-  const index = () => Math.max(0, all.indexOf(state.step));
-  const to = (i) => {
+  const stepIndex = () => Math.max(0, all.indexOf(state.step));
+  const moveToIndex = (i) => {
     if (!all.length) return;
     const at = Math.min(all.length - 1, Math.max(0, i));
     state = { step: all[at], following: at === all.length - 1 };
-    render();
+    drawStep();
   };
-  const by = (steps) => {
-    pause();
-    to(index() + steps);
+  const moveBySteps = (steps) => {
+    pausePlaying();
+    moveToIndex(stepIndex() + steps);
   };
 
-  function start() {
-    if (index() === all.length - 1) to(0);
-    const tick = () => {
-      to(index() + 1);
-      if (index() < all.length - 1) timer = setTimeout(tick, stepDelay(all));
-      else pause();
+  function startPlaying() {
+    if (stepIndex() === all.length - 1) moveToIndex(0);
+    const playNext = () => {
+      moveToIndex(stepIndex() + 1);
+      if (stepIndex() < all.length - 1) timer = setTimeout(playNext, stepDelay(all));
+      else pausePlaying();
     };
-    timer = setTimeout(tick, stepDelay(all));
-    render();
+    timer = setTimeout(playNext, stepDelay(all));
+    drawStep();
   }
 
-  function pause() {
+  function pausePlaying() {
     clearTimeout(timer);
     timer = 0;
-    render();
+    drawStep();
   }
 
   slider.oninput = () => {
-    const at = Number(slider.value); // before anything else is drawn, which puts it back
-    pause();
-    to(at);
+    const at = Number(slider.value); // read before pausing, which redraws the slider
+    pausePlaying();
+    moveToIndex(at);
   };
   controls.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
-  function render() {
+  function drawStep() {
     const { models } = data,
       last = all.length - 1,
-      at = index();
-    const said = all.length ? `step ${count(state.step)}` : "";
-    set(where, said);
-    where.style.minWidth = `${`step ${count(all.at(-1) ?? 0)}`.length}ch`; // wide enough for the last one: nothing moves
+      at = stepIndex();
+    const description = all.length ? `step ${formatCount(state.step)}` : "";
+    setTextIfChanged(where, description);
+    where.style.minWidth = `${`step ${formatCount(all.at(-1) ?? 0)}`.length}ch`; // wide enough for the last one: nothing moves
     slider.max = Math.max(last, 1);
     slider.value = at;
     slider.disabled = play.disabled = last < 1;
-    slider.setAttribute("aria-valuetext", said);
+    slider.setAttribute("aria-valuetext", description);
     slider.style.setProperty("--at", last > 0 ? at / last : 0);
-    set(play.firstChild, timer ? "pause" : "play_arrow");
-    set(play.lastChild, timer ? "Pause" : "Play");
+    setTextIfChanged(play.firstChild, timer ? "pause" : "play_arrow");
+    setTextIfChanged(play.lastChild, timer ? "Pause" : "Play");
     back.disabled = at <= 0;
     next.disabled = at >= last;
     for (const model of models) rows.get(model.name).show(model, state.step);
   }
 
-  /* Rows that stay are not touched: not even moved, for that would take the keyboard away from them. */
-  function arrange() {
+  /* Rows that stay are not even moved, because a moved node loses the focus. */
+  function arrangeRows() {
     const names = new Set(data.models.map(({ name }) => name));
     for (const [name, row] of rows) {
       if (names.has(name)) continue;
@@ -204,26 +204,30 @@ export default defineComponent((place) => {
     else list.replaceChildren(nothing);
   }
 
-  function show(now) {
+  function showData(now) {
     const began = Boolean(now.live && !data?.live);
     data = now;
     live.follow(data.live);
-    all = moments(data.models);
+    all = evaluatedSteps(data.models);
     if (began) {
       clearTimeout(timer);
       timer = 0;
     }
     state = updateStep(timer ? { ...state, following: false } : state, all, began);
-    arrange();
-    render();
-    set(caption, data.caption ?? "");
-    saveMenu(place, { csv: () => table(data.models), txt: () => allTexts(data.models, state.step), file: data.file });
+    arrangeRows();
+    drawStep();
+    setTextIfChanged(caption, data.caption ?? "");
+    saveMenu(place, {
+      csv: () => samplesCsv(data.models),
+      txt: () => allTexts(data.models, state.step),
+      file: data.file,
+    });
   }
 
   return {
     show(/** @type {TextSamplesData} */ now, { setTriggerValue }) {
       trigger = setTriggerValue;
-      show(now);
+      showData(now);
     },
     close() {
       clearTimeout(timer);

@@ -11,7 +11,7 @@ export const AT_ONCE = 3; // a browser opens six connections to a server, and th
 export const LOST = "The connection to the server was lost. Press Write to begin again.";
 
 /** One text. state: "idle", "waiting", "writing", "stopped", "finished", "lost" or "problem". */
-export class Text {
+export class TextStream {
   state = "idle";
   pieces = [];
   surprises = [];
@@ -22,82 +22,82 @@ export class Text {
   #first = null; // [when its first tokens arrived, how many they were]
   #last = 0;
 
-  /** `changed(text)`: there are more tokens, or the state is another. */
-  constructor(model, { most, open, now, changed }) {
+  /** `onChange(text)` is called when tokens arrive or the state changes. */
+  constructor(model, { most, open, now, onChange }) {
     this.model = model;
     this.most = most;
     this.now = now;
-    this.changed = changed;
+    this.onChange = onChange;
     this.open = open;
   }
 
   get length() {
     return this.pieces.length;
   }
-  get over() {
+  get ended() {
     return !["idle", "waiting", "writing"].includes(this.state);
   }
 
-  begin() {
+  startStream() {
     const source = (this.#source = this.open(this.model.address));
-    const listen = (what) => (event) => {
-      if (source !== this.#source) return; // closed already: what comes now belongs to nobody
+    const handleData = (what) => (event) => {
+      if (source !== this.#source) return; // closed already: ignore later events
       try {
         what(event.data === undefined ? {} : JSON.parse(event.data));
       } catch {
-        this.#end("lost");
+        this.#endStream("lost");
       }
     };
     source.addEventListener(
       "message",
-      listen((more) => this.#take(more)),
+      handleData((more) => this.#appendTokens(more)),
     );
     source.addEventListener(
       "end",
-      listen(({ seconds, stopped }) => this.#end(stopped ? "stopped" : "finished", { seconds })),
+      handleData(({ seconds, stopped }) => this.#endStream(stopped ? "stopped" : "finished", { seconds })),
     );
     source.addEventListener(
       "problem",
-      listen(({ sentence }) => this.#end("problem", { sentence })),
+      handleData(({ sentence }) => this.#endStream("problem", { sentence })),
     );
     source.addEventListener(
       "error",
-      listen(() => this.#end("lost")),
+      handleData(() => this.#endStream("lost")),
     );
-    this.#go("writing");
+    this.#setState("writing");
   }
 
   stop() {
-    if (!this.over) this.#end("stopped");
+    if (!this.ended) this.#endStream("stopped");
   }
 
-  wait() {
-    this.#go("waiting");
+  setWaiting() {
+    this.#setState("waiting");
   }
 
-  #take({ pieces, surprise, ids }) {
+  #appendTokens({ pieces, surprise, ids }) {
     this.pieces.push(...pieces);
     this.surprises.push(...surprise);
     this.ids.push(...(ids ?? []));
     this.#last = this.now();
     this.#first ??= [this.#last, this.length];
-    this.changed(this);
+    this.onChange(this);
   }
 
-  #end(state, { seconds = null, sentence = "" } = {}) {
+  #endStream(state, { seconds = null, sentence = "" } = {}) {
     this.#source?.close();
     this.#source = null;
     this.seconds = seconds;
     this.sentence = sentence;
-    this.#go(state);
+    this.#setState(state);
   }
 
-  #go(state) {
+  #setState(state) {
     this.state = state;
-    this.changed(this);
+    this.onChange(this);
   }
 
-  /** Tokens a second: what the server says, or what has arrived here since the first; null: too early to say. */
+  /** Tokens a second: as measured by the server, or from the arrivals so far; null: too early to estimate. */
   get speed() {
     if (this.seconds !== null) return this.seconds > 0 && this.length ? this.length / this.seconds : null;
     const [began, tokens] = this.#first ?? [0, 0],
@@ -106,8 +106,8 @@ export class Text {
   }
 }
 
-/** Several texts, at most so many of them at once; those that wait begin as others end. */
-export class Writers {
+/** Several texts, at most AT_ONCE of them at a time; the next one starts when another ends. */
+export class StreamQueue {
   texts = [];
 
   constructor(tools) {
@@ -115,48 +115,48 @@ export class Writers {
   }
 
   get busy() {
-    return this.texts.some(({ over, state }) => !over && state !== "idle");
+    return this.texts.some(({ ended, state }) => !ended && state !== "idle");
   }
 
-  begin(models, most) {
-    const changed = (text) => {
-      this.tools.changed(text);
-      if (text.over) this.#next();
+  startAll(models, most) {
+    const onChange = (text) => {
+      this.tools.onChange(text);
+      if (text.ended) this.#startNext();
     };
-    this.texts = models.map((model) => new Text(model, { ...this.tools, most, changed }));
-    for (const text of this.texts) text.wait();
-    this.#next();
+    this.texts = models.map((model) => new TextStream(model, { ...this.tools, most, onChange }));
+    for (const text of this.texts) text.setWaiting();
+    this.#startNext();
   }
 
-  #next() {
+  #startNext() {
     for (;;) {
       const waits = this.texts.find(({ state }) => state === "waiting");
       if (!waits || this.texts.filter(({ state }) => state === "writing").length >= AT_ONCE) return;
-      waits.begin();
+      waits.startStream();
     }
   }
 
-  /* Those that wait first: none of them shall begin because another one ended. */
+  /* Stop the waiting ones first, so that none starts when another ends. */
   stop() {
     for (const text of this.texts) if (text.state === "waiting") text.stop();
     for (const text of this.texts) text.stop();
   }
 }
 
-/** How tokens are chosen: "temperature 0.8, top-k 3, seed 0". Greedy there is no temperature. */
-export function rules({ temperature, cut, seed }) {
+/** Format the sampling settings: "temperature 0.8, top-k 3, seed 0". Greedy decoding has no temperature. */
+export function formatRules({ temperature, cut, seed }) {
   return [cut === "greedy" ? "" : `temperature ${temperature}`, cut, `seed ${seed}`].filter(Boolean).join(", ");
 }
 
-/** All settings of a text: "1,000 letters, temperature 0.8, seed 0". */
-export const settings = (data) => `${formatUnits(data.most, data.unit)}, ${rules(data)}`;
+/** Format all settings of a text: "1,000 letters, temperature 0.8, seed 0". */
+export const formatSettings = (data) => `${formatUnits(data.most, data.unit)}, ${formatRules(data)}`;
 
-/** All that decides what is written, as a key: two that are equal give the same texts. */
+/** Return a key of everything that determines the texts: equal keys give the same texts. */
 export const requestKey = (data) =>
-  JSON.stringify([settings(data), data.models.map(({ name, prompt }) => [name, prompt])]);
+  JSON.stringify([formatSettings(data), data.models.map(({ name, prompt }) => [name, prompt])]);
 
-/** What is said of a text: "412 of 1,000 tokens, 380 a second". */
-export function status(text, unit) {
+/** Format the progress of a text: "412 of 1,000 tokens, 380 a second". */
+export function formatStatus(text, unit) {
   const { state, length, most, speed, seconds } = text,
     rate = speed === null ? "" : `, ${formatCount(Math.round(speed))} a second`;
   if (state === "waiting") return "Waits for its turn";
@@ -169,9 +169,9 @@ export function status(text, unit) {
   return "";
 }
 
-/** Why a text ended before its end, if the visitor did not end it. */
+/** Return why a text ended early, unless the user stopped it. */
 export const problemText = ({ state, sentence }) => (state === "lost" ? LOST : sentence);
 
-/** The mean of what a model was surprised by its own tokens; null before the first. */
-export const mean = (surprises) =>
+/** Return the mean surprisal (nats) of a model's own tokens; null before the first one. */
+export const meanSurprisal = (surprises) =>
   surprises.length ? surprises.reduce((sum, value) => sum + value, 0) / surprises.length : null;

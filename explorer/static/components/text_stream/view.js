@@ -17,23 +17,31 @@
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
-import { Writers, requestKey, mean, rules, settings, status, problemText } from "./event_stream.js";
+import {
+  StreamQueue,
+  requestKey,
+  meanSurprisal,
+  formatRules,
+  formatSettings,
+  formatStatus,
+  problemText,
+} from "./event_stream.js";
 import { toBits, formatOdds, quotePiece, formatUnits } from "../../shared/charts/surprisal_colour.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { TokenText, drawTokenText, drawLegend } from "../../shared/charts/token_text.js";
 
-const EVERY = 200; // ms between two numbers of the speed: faster nobody reads
-const TWICE = 400; // ms in which a second press is not meant to stop what the first began
-const NEAR = 32; // px from its end where a reader still follows a text
+const EVERY = 200; // ms between two numbers of the speed: faster changes cannot be read
+const TWICE = 400; // ms; a second press within this time is a double click and does not stop the text
+const NEAR = 32; // px from its end within which the view keeps scrolling with the text
 
-const unitOf = ({ model }, data) => model.unit ?? data.unit; // of a text that is requested with these data
-const set = (place, text) => {
+const unitOf = ({ model }, data) => model.unit ?? data.unit; // the unit of a text
+const setTextIfChanged = (place, text) => {
   if (place.textContent !== text) place.textContent = text;
 };
 
-/** One model: its nodes stay, so that a text that is being read or marked is not taken away. */
+/** One model. Its nodes are reused, so that scroll position and selection survive updates. */
 class Panel {
   name = node("b", { class: "name" });
   status = node("p", { class: "status" });
@@ -49,7 +57,7 @@ class Panel {
     this.note,
   );
   follows = true;
-  written = null; // the text of event_stream.js that is here
+  written = null; // the TextStream that is shown
 
   constructor() {
     const { root } = this.text;
@@ -60,21 +68,21 @@ class Panel {
       },
       { passive: true },
     );
-    root.addEventListener("pointerover", (event) => this.describe(TokenText.tokenOfEvent(event)));
-    root.addEventListener("pointerleave", () => this.describe(null));
+    root.addEventListener("pointerover", (event) => this.describeToken(TokenText.tokenOfEvent(event)));
+    root.addEventListener("pointerleave", () => this.describeToken(null));
   }
 
   show(model) {
     tint(this.root, model.colour);
-    set(this.name, model.title);
+    setTextIfChanged(this.name, model.title);
     this.text.root.ariaLabel = `What ${model.title} writes`;
     if (this.written || this.prompt === model.prompt) return;
     this.prompt = model.prompt;
     this.text.startText(model.prompt);
   }
 
-  /** Take up a text that has just begun. */
-  begin(written, asking) {
+  /** Show a text that has just started. */
+  takeText(written, asking) {
     this.written = written;
     this.unit = unitOf(written, asking);
     this.follows = true;
@@ -83,8 +91,8 @@ class Panel {
     this.text.startText(written.model.prompt, asking.full);
   }
 
-  /** What has arrived since. It reads nothing of the layout, and writes the scroll once. */
-  grow() {
+  /** Append the tokens that have arrived. It reads no layout and writes the scroll position once. */
+  appendArrived() {
     const { text, written } = this,
       from = text.length;
     if (!written) return;
@@ -101,23 +109,23 @@ class Panel {
   }
 
   updateStatus() {
-    set(this.status, this.written ? status(this.written, this.unit) : "");
-    if (this.at === null || this.at === undefined) this.describe(null);
+    setTextIfChanged(this.status, this.written ? formatStatus(this.written, this.unit) : "");
+    if (this.at === null || this.at === undefined) this.describeToken(null);
   }
 
-  describe(at) {
+  describeToken(at) {
     const { written, unit } = this;
     this.at = at;
     this.text.markToken("pointed", at ?? -1);
     if (at !== null && written) {
       const surprise = written.surprises[at];
-      return set(
+      return setTextIfChanged(
         this.note,
         `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprise)}, ${toBits(surprise).toFixed(1)} bits`,
       );
     }
-    const surprise = written && mean(written.surprises);
-    set(
+    const surprise = written && meanSurprisal(written.surprises);
+    setTextIfChanged(
       this.note,
       surprise === null ? "" : `${toBits(surprise).toFixed(2)} bits a ${unit}: how surprised it is by its own text`,
     );
@@ -131,17 +139,21 @@ export default defineComponent((place) => {
   const key = node("span", { class: "keys" });
   const list = node("div", { class: "panels" });
   const caption = node("p", { class: "lineage-caption" });
-  const news = node("span", { class: "news", role: "status" });
-  place.replaceChildren(node("div", { class: "controls" }, button, about, key), list, caption, news);
+  const announcement = node("span", { class: "news", role: "status" });
+  place.replaceChildren(node("div", { class: "controls" }, button, about, key), list, caption, announcement);
 
   const panels = new Map();
-  const writers = new Writers({ open: (address) => new EventSource(address), now: () => performance.now(), changed });
+  const writers = new StreamQueue({
+    open: (address) => new EventSource(address),
+    now: () => performance.now(),
+    onChange: onTextChange,
+  });
   /** @type {TextStreamData} */
   let data,
     writing = null,
     pressed = 0,
     frame = 0,
-    told = -Infinity; // `writing`: the data that the texts on the screen were asked with
+    lastStatusTime = -Infinity; // `writing`: the data with which the shown texts were requested
 
   button.onclick = () => {
     const now = performance.now(),
@@ -149,24 +161,27 @@ export default defineComponent((place) => {
     pressed = now;
     if (writers.busy) {
       if (!twice) writers.stop();
-    } else begin();
+    } else startWriting();
   };
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
-  function begin() {
+  function startWriting() {
     writing = data;
-    arrange();
-    writers.begin(data.models, data.most);
-    writers.texts.forEach((text) => panels.get(text.model.name).begin(text, data));
-    told = -Infinity;
+    arrangePanels();
+    writers.startAll(data.models, data.most);
+    writers.texts.forEach((text) => panels.get(text.model.name).takeText(text, data));
+    lastStatusTime = -Infinity;
     requestPaint();
   }
 
-  function changed(text) {
-    if (text.over) {
-      told = -Infinity; // the last number is said at once
-      set(news, `${text.model.title}: ${problemText(text) || status(text, unitOf(text, writing))}`);
-      if (!writers.busy) queueMicrotask(() => arrange(true)); // new data may have been waiting for this
+  function onTextChange(text) {
+    if (text.ended) {
+      lastStatusTime = -Infinity; // show the final number immediately
+      setTextIfChanged(
+        announcement,
+        `${text.model.title}: ${problemText(text) || formatStatus(text, unitOf(text, writing))}`,
+      );
+      if (!writers.busy) queueMicrotask(() => arrangePanels(true)); // new data may have been waiting for this
     }
     requestPaint();
   }
@@ -177,18 +192,18 @@ export default defineComponent((place) => {
 
   function paint(now) {
     frame = 0;
-    for (const panel of panels.values()) panel.grow();
-    if (now - told >= EVERY) {
-      told = now;
+    for (const panel of panels.values()) panel.appendArrived();
+    if (now - lastStatusTime >= EVERY) {
+      lastStatusTime = now;
       for (const panel of panels.values()) panel.updateStatus();
     }
-    mark();
+    updateButton();
   }
 
-  function mark() {
+  function updateButton() {
     const { busy } = writers;
-    set(button.firstChild, busy ? "stop" : "edit");
-    set(label, busy ? "Stop" : "Write");
+    setTextIfChanged(button.firstChild, busy ? "stop" : "edit");
+    setTextIfChanged(label, busy ? "Stop" : "Write");
     button.disabled = !busy && !data.models.length;
   }
 
@@ -196,7 +211,7 @@ export default defineComponent((place) => {
    * Panels for the models that are being written, or else those that the page names. A text that has just ended stays
    * (`ended`), whatever the page names by now: it may be read, and goes when the page says something new.
    */
-  function arrange(ended = false) {
+  function arrangePanels(ended = false) {
     const now = writers.busy ? writing : data,
       names = new Set(now.models.map(({ name }) => name));
     const models = ended ? [...now.models, ...writing.models.filter(({ name }) => !names.has(name))] : now.models;
@@ -216,26 +231,26 @@ export default defineComponent((place) => {
       key.dataset.of = `${unit} ${full}`;
       key.replaceChildren(drawLegend(unit, full));
     }
-    set(about, data.models.length ? settings(data) : "No model is chosen.");
+    setTextIfChanged(about, data.models.length ? formatSettings(data) : "No model is chosen.");
     const stale = writing && requestKey(writing) !== requestKey(data);
-    set(
+    setTextIfChanged(
       caption,
       stale
-        ? `On the screen, as it was asked: ${settings(writing)}. Write uses what is set now.`
+        ? `On the screen, as it was asked: ${formatSettings(writing)}. Write uses what is set now.`
         : "The same seed gives the same text.",
     );
-    mark();
+    updateButton();
   }
 
-  const shown = () => [...panels.values()].filter(({ written }) => written);
+  const panelsWithText = () => [...panels.values()].filter(({ written }) => written);
   return {
     show(/** @type {TextStreamData} */ given) {
       data = given;
-      arrange();
+      arrangePanels();
       saveMenu(place, {
-        svg: () => drawing(place, shown(), writing),
-        txt: () => plain(shown(), writing),
-        csv: () => table(shown()),
+        svg: () => textsSvg(place, panelsWithText(), writing),
+        txt: () => textsAsPlainText(panelsWithText(), writing),
+        csv: () => tokensCsv(panelsWithText()),
         file: data.file,
       });
     },
@@ -246,16 +261,16 @@ export default defineComponent((place) => {
   };
 });
 
-/** What is on the screen, as a text. */
-const plain = (panels, data) =>
+/** Return the shown texts as plain text. */
+const textsAsPlainText = (panels, data) =>
   panels
     .map(({ written }) => {
       const { model, pieces } = written;
-      return `${model.title} · ${rules(data)} · ${status(written, unitOf(written, data))}\n\n${model.prompt}${pieces.join("")}\n`;
+      return `${model.title} · ${formatRules(data)} · ${formatStatus(written, unitOf(written, data))}\n\n${model.prompt}${pieces.join("")}\n`;
     })
     .join("\n\n");
 
-const table = (panels) =>
+const tokensCsv = (panels) =>
   toCsv(
     ["model", "place", "id", "piece", "surprise in nats"],
     panels.flatMap(({ written: { model, pieces, ids, surprises } }) =>
@@ -264,7 +279,7 @@ const table = (panels) =>
   );
 
 /** The texts below each other, as a drawing of fixed size that needs neither page nor fonts. */
-function drawing(place, panels, data) {
+function textsSvg(place, panels, data) {
   const { get, done } = resolveColours(place),
     [width, edge] = [960, 24],
     marks = [];
@@ -278,7 +293,7 @@ function drawing(place, panels, data) {
         width - 2 * edge,
         get,
       );
-    const head = `${model.title} · ${rules(data)} · ${formatUnits(pieces.length, unitOf(written, data))}`;
+    const head = `${model.title} · ${formatRules(data)} · ${formatUnits(pieces.length, unitOf(written, data))}`;
     marks.push(svgNode("circle", { cx: edge + 5, cy: y + 14, r: 5, fill: get(model.colour) }));
     marks.push(
       svgNode(

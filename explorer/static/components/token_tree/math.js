@@ -8,7 +8,7 @@ export const SHOWN = 8; // candidates of a step, likeliest first
  * What is in the column of a step: its candidates, and last the token that was taken, if it is none of them.
  * A row = {id, piece, p, learned, taken, dice, cut}; the last column, where nothing is taken yet, has no id.
  */
-export function rows(step, temperature) {
+export function candidateRows(step, temperature) {
   const listed = step.candidates.slice(0, SHOWN);
   const missing = step.id !== undefined && !listed.some(({ id }) => id === step.id);
   const all = missing ? [...listed, { id: step.id, piece: step.piece, p: step.p, learned: step.learned }] : listed;

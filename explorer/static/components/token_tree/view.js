@@ -18,7 +18,7 @@
  * @property {any} here {candidates, dice} of the next step
  * @property {number | null} most_surprising index of a step
  */
-import { SHOWN, addAction, nextAction, remainder, rows, formatCandidate, totalSurprisal } from "./math.js";
+import { SHOWN, addAction, nextAction, remainder, candidateRows, formatCandidate, totalSurprisal } from "./math.js";
 import { branchWidth } from "../../shared/charts/value_scale.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -40,14 +40,14 @@ const [ROW, GAP] = [40, 40]; // px from row to row, and between two columns, as 
 const PATIENCE = 2000; // ms without an answer after which the page is taken to have no change
 const learnedAs = ({ learned }) => `as learned ${formatProbability(learned || Number.MIN_VALUE)}`;
 
-const set = (place, text) => {
+const setTextIfChanged = (place, text) => {
   if (place.textContent !== text) place.textContent = text;
 };
 
 /** The branch from one row to another, `wide` px to the right. */
-const branch = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide / 2} ${to} ${wide} ${to}`;
+const branchPath = (from, to, wide) => `M0 ${from} C${wide / 2} ${from} ${wide / 2} ${to} ${wide} ${to}`;
 
-/** One candidate. Its nodes are reused so that focus and touches are kept. */
+/** One candidate. Its nodes are reused so that focus and pressed buttons are kept. */
 class Candidate {
   piece = node("span", { class: "piece", dir: "auto" });
   dice = icon("casino");
@@ -68,8 +68,8 @@ class Candidate {
     const text = pieceLabel(row.piece, row.id),
       p = formatCandidate(row, temperature),
       { classList } = this.root;
-    set(this.piece, text);
-    set(this.p, p);
+    setTextIfChanged(this.piece, text);
+    setTextIfChanged(this.p, p);
     classList.toggle("silent", row.piece === "");
     classList.toggle("taken", row.taken);
     classList.toggle("cut", row.cut);
@@ -99,7 +99,7 @@ class Column {
     for (const { root } of this.candidates) root.classList.remove("asked");
     if (key === this.shown) return;
     this.shown = key;
-    this.rows = rows(step, temperature);
+    this.rows = candidateRows(step, temperature);
     this.taken = this.rows.findIndex(({ taken }) => taken);
     while (this.candidates.length > this.rows.length) this.candidates.pop().root.remove();
     while (this.candidates.length < this.rows.length) {
@@ -108,23 +108,23 @@ class Column {
       this.list.append(made.root);
     }
     this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
-    set(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
+    setTextIfChanged(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
     this.list.ariaLabel = step.id === undefined ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
     const { p, dice } = remainder(this.rows, step.dice);
     this.others.replaceChildren(
       ...(p || dice ? [`others ${formatProbability(p)}`, ...(dice ? [icon("casino")] : [])] : []),
     );
     this.others.title = dice ? "The dice choose one of the others" : "";
-    this.branches.replaceChildren(...(from === null ? [] : this.paths(from)));
+    this.branches.replaceChildren(...(from === null ? [] : this.drawBranches(from)));
     this.root.classList.toggle("newest", step.id === undefined);
   }
 
-  /* The taken one last, so that it lies on top. */
-  paths(from) {
+  /* Draw the branch of the chosen candidate last, so that it lies on top. */
+  drawBranches(from) {
     const order = this.rows.map((_, i) => i).sort((a, b) => Number(a === this.taken) - Number(b === this.taken));
     return order.map((i) =>
       svgNode("path", {
-        d: branch((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
+        d: branchPath((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
         class: i === this.taken ? "taken" : null,
         "stroke-width": branchWidth(this.rows[i].p),
       }),
@@ -133,7 +133,7 @@ class Column {
 }
 
 export default defineComponent((place) => {
-  const button = (label, name, press) => {
+  const makeButton = (label, name, press) => {
     const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
     made.onclick = press;
     return made;
@@ -143,10 +143,10 @@ export default defineComponent((place) => {
   const finding = node("h3", { class: "finding" });
   const text = new TokenText("The text so far");
   const about = node("p", { class: "about" });
-  const next = button("", "casino", () => request(["next", 1]));
-  const more = button("", "fast_forward", () => request(["next", 10]));
-  const back = button("Back", "undo", () => request(["back", 1]));
-  const anew = button("From the prompt", "first_page", () => request(["back", data.steps.length]));
+  const next = makeButton("", "casino", () => requestAction(["next", 1]));
+  const more = makeButton("", "fast_forward", () => requestAction(["next", 10]));
+  const back = makeButton("Back", "undo", () => requestAction(["back", 1]));
+  const fromPrompt = makeButton("From the prompt", "first_page", () => requestAction(["back", data.steps.length]));
   const meter = node("output", { class: "meter" });
   const controls = node(
     "div",
@@ -154,7 +154,7 @@ export default defineComponent((place) => {
     next,
     more,
     back,
-    anew,
+    fromPrompt,
     meter,
   );
   const tree = node("div", {
@@ -184,32 +184,32 @@ export default defineComponent((place) => {
     written = "";
 
   /* ---- requests to the page, one at a time ---- */
-  function request(action) {
+  function requestAction(action) {
     waiting = addAction(waiting, action);
-    if (!busy) send();
+    if (!busy) sendNextAction();
   }
 
-  function send() {
+  function sendNextAction() {
     clearTimeout(busy);
     busy = 0;
     const { action, behind } = nextAction(waiting, data.steps.length, data.most);
     waiting = behind;
     if (!action) return;
-    busy = setTimeout(send, PATIENCE);
+    busy = setTimeout(sendNextAction, PATIENCE);
     trigger(...action);
   }
 
-  function take(at, row) {
+  function takeCandidate(at, row) {
     const step = data.steps[at],
       { id, root } = columns[at].candidates[row];
     const nothing = step?.id === id && at === data.steps.length - 1;
     if (nothing || at >= data.most) return;
     root.classList.add("asked");
-    request(["go", { at, id }]);
+    requestAction(["go", { at, id }]);
   }
 
   /* ---- the keyboard: one of all buttons is reached by Tab, the arrows go on from there ---- */
-  const placeOf = (root) => {
+  const positionOf = (root) => {
     const at = columns.findIndex((column) => column.root.contains(root));
     return { at, row: columns[at]?.candidates.findIndex((candidate) => candidate.root === root) ?? -1 };
   };
@@ -227,7 +227,7 @@ export default defineComponent((place) => {
     scrollToColumn(at);
   }
 
-  /** Into sight, and not a px further. */
+  /** Scroll a column into view, by as little as possible. */
   function scrollToColumn(at) {
     const { offsetLeft, offsetWidth } = columns[at].root,
       seen = tree.scrollLeft,
@@ -239,16 +239,16 @@ export default defineComponent((place) => {
   tree.addEventListener("click", (event) => {
     const root = event.target.closest("button");
     if (!root) return;
-    const { at, row } = placeOf(root);
+    const { at, row } = positionOf(root);
     focusCandidate({ at, row }, false);
-    take(at, row);
+    takeCandidate(at, row);
   });
   tree.addEventListener("focusin", (event) => {
-    if (event.target !== tree) focusCandidate(placeOf(event.target), false);
+    if (event.target !== tree) focusCandidate(positionOf(event.target), false);
   });
   tree.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === tree) return;
-    const { at, row } = placeOf(event.target),
+    const { at, row } = positionOf(event.target),
       takenRow = (i) => Math.max(0, columns[i]?.taken ?? 0);
     const to = {
       ArrowUp: { at, row: row - 1 },
@@ -263,42 +263,42 @@ export default defineComponent((place) => {
       event.preventDefault();
     } else if (event.key === "Backspace") {
       event.preventDefault();
-      request(["back", 1]);
+      requestAction(["back", 1]);
     }
   });
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
 
-  /* ---- the text: hover shows which step a token is of, a press goes there ---- */
-  const point = (at) => {
+  /* ---- the text: hovering highlights the step of a token, a click scrolls to it ---- */
+  const highlightToken = (at) => {
     text.markToken("pointed", at);
     columns.forEach(({ root }, i) => root.classList.toggle("pointed", i === at));
-    describe(at);
+    describeStep(at);
   };
-  text.root.addEventListener("pointerover", (event) => point(TokenText.tokenOfEvent(event)));
-  text.root.addEventListener("pointerleave", () => point(null));
+  text.root.addEventListener("pointerover", (event) => highlightToken(TokenText.tokenOfEvent(event)));
+  text.root.addEventListener("pointerleave", () => highlightToken(null));
   text.root.addEventListener("click", (event) => {
     const at = TokenText.tokenOfEvent(event);
     if (at !== null) scrollToColumn(at);
   });
   tree.addEventListener("pointerover", (event) => {
-    const { at } = placeOf(event.target);
+    const { at } = positionOf(event.target);
     text.markToken("pointed", at < data.steps.length ? at : null);
   });
   tree.addEventListener("pointerleave", () => text.markToken("pointed", null));
 
-  function describe(at) {
+  function describeStep(at) {
     const { steps, unit } = data,
       step = steps[at];
     if (step) {
       const { rows: all, taken } = columns[at],
         learned = `as learned ${formatOdds(step.surprise)}, ${toBits(step.surprise).toFixed(1)} bits`;
-      return set(
+      return setTextIfChanged(
         about,
         `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${formatCandidate(all[taken], data.temperature)}.`,
       );
     }
     const whole = totalSurprisal(steps);
-    set(
+    setTextIfChanged(
       about,
       steps.length
         ? `The whole path, ${formatUnits(steps.length, unit)}: ${toBits(whole).toFixed(1)} bits as learned, ${formatOdds(whole)}.`
@@ -307,21 +307,21 @@ export default defineComponent((place) => {
   }
 
   /* ---- drawing ---- */
-  function show() {
+  function drawTree() {
     const { steps, here, unit, prompt, full } = data,
       inside = tree.contains(document.activeElement) && document.activeElement !== tree;
     tint(place, data.colour);
     place.classList.toggle("letters", unit === "letter");
-    set(name, data.title);
+    setTextIfChanged(name, data.title);
     if (key.dataset.of !== `${unit} ${full}`) {
       key.dataset.of = `${unit} ${full}`;
       key.replaceChildren(drawLegend(unit, full));
-      set(next.lastChild, `Next ${unit}`);
-      set(more.lastChild, `10 ${unit}s`);
+      setTextIfChanged(next.lastChild, `Next ${unit}`);
+      setTextIfChanged(more.lastChild, `10 ${unit}s`);
     }
-    set(finding, headline(data));
+    setTextIfChanged(finding, formatFinding(data));
     showText();
-    describe(null);
+    describeStep(null);
 
     const all = steps.length < data.most ? [...steps, here] : steps;
     while (columns.length > all.length) columns.pop().root.remove();
@@ -342,11 +342,11 @@ export default defineComponent((place) => {
       ? /** @type {HTMLButtonElement} */ (document.activeElement)
       : null;
     next.disabled = more.disabled = steps.length >= data.most;
-    back.disabled = anew.disabled = !steps.length;
-    if (held?.disabled) (back.disabled ? next : back).focus({ preventScroll: true }); // the keyboard keeps a place
-    set(meter, `${steps.length} of ${formatUnits(data.most, unit)}`);
+    back.disabled = fromPrompt.disabled = !steps.length;
+    if (held?.disabled) (back.disabled ? next : back).focus({ preventScroll: true }); // keep the keyboard focus
+    setTextIfChanged(meter, `${steps.length} of ${formatUnits(data.most, unit)}`);
     const bars = "Solid bar: at this temperature, after the cut. Pale bar: as learned.";
-    set(
+    setTextIfChanged(
       caption,
       `${bars} The die shows what the dice choose. Press a candidate to go another way; what came after it is dropped.`,
     );
@@ -371,9 +371,9 @@ export default defineComponent((place) => {
     show(/** @type {TokenTreeData} */ given, { setTriggerValue }) {
       data = given;
       trigger = setTriggerValue;
-      show();
-      saveMenu(place, { svg: () => drawing(place, data), csv: () => table(data), file: data.file });
-      send(); // the page has answered: what waits may go
+      drawTree();
+      saveMenu(place, { svg: () => treeSvg(place, data), csv: () => treeCsv(data), file: data.file });
+      sendNextAction(); // the page has answered: send the next action
     },
     close() {
       clearTimeout(busy);
@@ -381,19 +381,19 @@ export default defineComponent((place) => {
   };
 });
 
-function headline({ steps, most_surprising, unit }) {
+function formatFinding({ steps, most_surprising, unit }) {
   const step = steps[most_surprising];
   if (step)
     return `The least expected ${unit} so far: ${quotePiece(step.piece, step.id)}, ${formatOdds(step.surprise)} as learned.`;
   return steps.length ? "" : `Which ${unit} comes first? Press one, or let the dice choose.`;
 }
 
-function table({ steps, here, most, temperature }) {
+function treeCsv({ steps, here, most, temperature }) {
   const all = steps.length < most ? [...steps, here] : steps;
   return toCsv(
     ["step", "rank", "id", "piece", "probability", "learned", "surprise in nats", "taken", "dice"],
     all.flatMap((step, at) =>
-      rows(step, temperature).map((row, i) => [
+      candidateRows(step, temperature).map((row, i) => [
         at + 1,
         i < step.candidates.length ? i + 1 : null,
         row.id,
@@ -409,10 +409,13 @@ function table({ steps, here, most, temperature }) {
 }
 
 /** The tree again, as a drawing of fixed size that needs neither page nor fonts; long paths go on below. */
-function drawing(place, data) {
+function treeSvg(place, data) {
   const { get, done } = resolveColours(place),
     { steps, here, most, temperature, colour } = data;
-  const all = (steps.length < most ? [...steps, here] : steps).map((step) => ({ step, list: rows(step, temperature) }));
+  const all = (steps.length < most ? [...steps, here] : steps).map((step) => ({
+    step,
+    list: candidateRows(step, temperature),
+  }));
   const [edge, wide] = [24, data.unit === "letter" ? 100 : 140],
     line = 10;
   const columns = Math.min(line, all.length),
@@ -427,7 +430,7 @@ function drawing(place, data) {
   };
   const text = drawTokenText(content, edge, 60, width - 2 * edge, get);
   const marks = [...text.marks];
-  const head = `${data.title}: ${headline(data) || `${steps.length} steps`}`;
+  const head = `${data.title}: ${formatFinding(data) || `${steps.length} steps`}`;
   marks.push(
     svgNode(
       "text",
@@ -448,7 +451,7 @@ function drawing(place, data) {
         box = { x, y: middle - 17, width: wide, height: 34, rx: 6 };
       if (from >= 0) {
         const path = {
-          d: branch((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
+          d: branchPath((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
           transform: `translate(${x - GAP} ${y})`,
           fill: "none",
           "stroke-width": branchWidth(row.p),
@@ -469,7 +472,7 @@ function drawing(place, data) {
           "stroke-width": row.taken ? 2 : 1,
         }),
       );
-      const bar = (p, height, opacity) =>
+      const drawBar = (p, height, opacity) =>
         svgNode("rect", {
           x: x + 8,
           y: middle + 11 - height / 2,
@@ -478,7 +481,7 @@ function drawing(place, data) {
           fill: get(colour),
           "fill-opacity": opacity,
         });
-      marks.push(bar(row.learned, 6, 0.3), bar(row.p, 3, 1));
+      marks.push(drawBar(row.learned, 6, 0.3), drawBar(row.p, 3, 1));
       marks.push(
         svgNode(
           "text",

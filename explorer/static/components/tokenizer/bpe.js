@@ -5,7 +5,7 @@
 const SHIFT = 2 ** 21; // above every id: a pair of ids is one number
 
 /** The rank of every pair that is ever merged, from a flat list left, right, merged, left, ... */
-export function ranks(flat) {
+export function rankPairs(flat) {
   const found = new Map();
   for (let rank = 0; 3 * rank < flat.length; rank++) {
     const pair = flat[3 * rank] * SHIFT + flat[3 * rank + 1];
@@ -14,7 +14,7 @@ export function ranks(flat) {
   return found;
 }
 
-/** How many merges are learned when the vocabulary has so many tokens. */
+/** Return the number of merges in a vocabulary of this size. */
 export function countLearned(flat, vocabulary) {
   for (let rank = 0; 3 * rank < flat.length; rank++) {
     if (flat[3 * rank + 2] === vocabulary - 1) return rank + 1;
@@ -47,31 +47,31 @@ export function mergeWord(word, flat, rankOf, limit) {
 }
 
 /** The tokens of a text with a vocabulary of this size, as [id, start, end]. */
-export function segment({ kind, words, merges, unknown }, rankOf, vocabulary) {
+export function segmentText({ kind, words, merges, unknown }, rankOf, vocabulary) {
   if (kind === "word") return words.flat().map(([id, start, end]) => [id < vocabulary ? id : unknown, start, end]);
   if (!merges.length) return words.flat();
   const limit = countLearned(merges, vocabulary);
   return words.flatMap((word) => mergeWord(word, merges, rankOf, limit));
 }
 
-const many = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-export const twoDigits = (value) => (Number.isFinite(value) ? value.toFixed(2) : "–");
+const formatCount = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+export const formatTwoDigits = (value) => (Number.isFinite(value) ? value.toFixed(2) : "–");
 
-/** What there is to see just now, in one sentence made of its numbers. */
-export function finding({ kind, unknown, least }, tokens, characters, vocabulary) {
+/** Describe the segmentation in one sentence. */
+export function formatFinding({ kind, unknown, least }, tokens, characters, vocabulary) {
   if (!characters) return "Type something above: there is no character to cut.";
   const lost = tokens.filter(([id]) => id === unknown).length;
-  const all = many(tokens.length, "token");
+  const all = formatCount(tokens.length, "token");
   if (!tokens.length)
-    return `Nothing is left of these ${many(characters, "character")}: this tokenizer knows none of them.`;
-  const each = `${twoDigits(characters / tokens.length)} characters each`;
+    return `Nothing is left of these ${formatCount(characters, "character")}: this tokenizer knows none of them.`;
+  const each = `${formatTwoDigits(characters / tokens.length)} characters each`;
   if (kind === "char" && tokens.length < characters)
-    return `${many(characters, "character")} become ${all}: what this corpus never showed is dropped.`;
-  if (kind === "char") return `Nothing to learn, nothing to lose: ${many(characters, "character")}, ${all}.`;
+    return `${formatCount(characters, "character")} become ${all}: what this corpus never showed is dropped.`;
+  if (kind === "char") return `Nothing to learn, nothing to lose: ${formatCount(characters, "character")}, ${all}.`;
   if (kind === "word" && lost)
-    return `With ${many(vocabulary, "token")} to choose from, ${lost} of these ${all} ${lost === 1 ? "is" : "are"} “<unk>”: the model never learns which ${lost === 1 ? "word it was" : "words they were"}.`;
-  if (kind === "word") return `${many(characters, "character")} become ${all}, ${each}.`;
+    return `With ${formatCount(vocabulary, "token")} to choose from, ${lost} of these ${all} ${lost === 1 ? "is" : "are"} “<unk>”: the model never learns which ${lost === 1 ? "word it was" : "words they were"}.`;
+  if (kind === "word") return `${formatCount(characters, "character")} become ${all}, ${each}.`;
   if (vocabulary <= least)
     return `No merge yet: every ${kind === "bytes" ? "byte" : "character"} is a token of its own, ${all} in all.`;
-  return `With a vocabulary of ${vocabulary.toLocaleString("en")}, these ${many(characters, "character")} are ${all}: ${each}.`;
+  return `With a vocabulary of ${vocabulary.toLocaleString("en")}, these ${formatCount(characters, "character")} are ${all}: ${each}.`;
 }

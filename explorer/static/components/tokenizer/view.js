@@ -20,7 +20,7 @@
  * @property {[number, string][]} marks
  * @property {string} file
  */
-import { finding, countLearned, ranks, segment, twoDigits } from "./bpe.js";
+import { formatFinding, countLearned, rankPairs, segmentText, formatTwoDigits } from "./bpe.js";
 import { showSpaces } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -31,12 +31,12 @@ import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const ROW = 30; // px of a line of the list
-const number = (value) => value.toLocaleString("en");
-const times = (count) => `${number(count)} time${count === 1 ? "" : "s"}`;
-const strength = (characters) => Math.min(85, 13 * Math.max(0, characters - 1)); // percent of the amount's colour
+const formatNumber = (value) => value.toLocaleString("en");
+const formatTimes = (count) => `${formatNumber(count)} time${count === 1 ? "" : "s"}`;
+const colourPercent = (characters) => Math.min(85, 13 * Math.max(0, characters - 1)); // percent of the amount's colour
 
-/** A text with its spaces made visible, and softer than its letters. */
-function shown(text) {
+/** Return a text whose spaces are visible but paler than its letters. */
+function softenSpaces(text) {
   return text
     .split(/([ \n\t]+)/)
     .filter(Boolean)
@@ -48,7 +48,7 @@ function shown(text) {
  * `part`: the token is only some bytes of a character.
  * @returns {{ text: string, lost?: boolean, id?: number, start?: number, end?: number, part?: boolean }[]}
  */
-function pieces(tokens, letters, names) {
+function splitIntoPieces(tokens, letters, names) {
   const found = [];
   let last = 0;
   tokens.forEach(([id, start, end], i) => {
@@ -67,14 +67,14 @@ export default defineComponent((place) => {
   const slider = node("input", { type: "range", class: "slider", step: 1 });
   const size = node("output", { class: "size" });
   const marks = node("div", { class: "marks" });
-  const button = (label, name, press) => {
+  const makeButton = (label, name, press) => {
     const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
     made.onclick = press;
     return made;
   };
-  const play = button("Play", "play_arrow", () => (timer ? pause() : start()));
-  const back = button("Back", "skip_previous", () => step(-1));
-  const next = button("Next", "skip_next", () => step(1));
+  const play = makeButton("Play", "play_arrow", () => (timer ? pausePlaying() : startPlaying()));
+  const back = makeButton("Back", "skip_previous", () => moveSizeBy(-1));
+  const next = makeButton("Next", "skip_next", () => moveSizeBy(1));
   const merge = node("p", { class: "merge", "aria-live": "off" });
   const label = node("label", { class: "label" }, node("span", {}, "Size of the vocabulary"), slider);
   const controls = node(
@@ -87,13 +87,13 @@ export default defineComponent((place) => {
   );
   const chips = node("ol", { class: "chips", dir: "auto", "aria-label": "The text in tokens", tabindex: 0 });
   const note = node("p", { class: "note" });
-  const numberBox = (words) => {
+  const makeNumberBox = (words) => {
     const value = node("span", { class: "value" });
     return { value, root: node("div", { class: "number" }, value, node("span", { class: "words" }, words)) };
   };
-  const here = numberBox("characters per token, this text"),
-    count = numberBox("tokens of this text"),
-    there = numberBox("");
+  const here = makeNumberBox("characters per token, this text"),
+    count = makeNumberBox("tokens of this text"),
+    there = makeNumberBox("");
   const numbers = node("div", { class: "numbers" }, here.root, count.root, there.root);
   const picture = node("div", { class: "picture" }, chips, note);
   const listHead = node("div", { class: "list-head" });
@@ -120,47 +120,47 @@ export default defineComponent((place) => {
     tallest = 0,
     drawn = "";
 
-  /** The size that is shown, which the slider can have. */
+  /** Return the shown vocabulary size, within the range of the slider. */
   const currentSize = () => Math.min(data.most, Math.max(data.least, vocabulary.value ?? data.least));
-  const last = () => (data.merges.length ? countLearned(data.merges, currentSize()) - 1 : -1);
+  const lastMerge = () => (data.merges.length ? countLearned(data.merges, currentSize()) - 1 : -1);
 
-  function set(value, told) {
+  function setSize(value, report) {
     vocabulary.value = Math.min(data.most, Math.max(data.least, value));
-    if (told) {
+    if (report) {
       vocabulary.set(vocabulary.value);
       trigger("vocabulary", vocabulary.value);
     }
-    paint ||= requestAnimationFrame(show);
+    paint ||= requestAnimationFrame(drawAll);
   }
 
-  function step(by) {
-    pause();
-    set(currentSize() + by, true);
+  function moveSizeBy(by) {
+    pausePlaying();
+    setSize(currentSize() + by, true);
   }
 
-  function start() {
+  function startPlaying() {
     const goal = currentSize() > data.least ? currentSize() : data.most;
     let wait = 500;
-    set(data.least, false);
-    const tick = () => {
-      if (currentSize() >= goal) return pause();
-      set(currentSize() + 1, false);
+    setSize(data.least, false);
+    const mergeNext = () => {
+      if (currentSize() >= goal) return pausePlaying();
+      setSize(currentSize() + 1, false);
       wait = Math.max(16, wait * 0.96); // the first merges one by one, the many later ones in a rush
-      timer = setTimeout(tick, wait);
+      timer = setTimeout(mergeNext, wait);
     };
-    timer = setTimeout(tick, wait);
-    mark();
+    timer = setTimeout(mergeNext, wait);
+    updateButtons();
   }
 
-  function pause() {
+  function pausePlaying() {
     if (!timer) return;
     clearTimeout(timer);
     timer = null;
-    set(currentSize(), true);
-    mark();
+    setSize(currentSize(), true);
+    updateButtons();
   }
 
-  function mark() {
+  function updateButtons() {
     play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play"));
     const fixed = data.least === data.most;
     slider.disabled = play.disabled = fixed;
@@ -168,35 +168,35 @@ export default defineComponent((place) => {
     next.disabled = currentSize() >= data.most;
   }
 
-  function show() {
+  function drawAll() {
     paint = 0;
     slider.value = currentSize();
     slider.style.setProperty("--at", (currentSize() - data.least) / Math.max(1, data.most - data.least));
-    slider.setAttribute("aria-valuetext", `${number(currentSize())} tokens`);
-    size.textContent = number(currentSize());
-    tokens = segment(data, rankOf, currentSize());
-    heading.textContent = finding(data, tokens, letters.length, currentSize());
+    slider.setAttribute("aria-valuetext", `${formatNumber(currentSize())} tokens`);
+    size.textContent = formatNumber(currentSize());
+    tokens = segmentText(data, rankOf, currentSize());
+    heading.textContent = formatFinding(data, tokens, letters.length, currentSize());
     showMerge();
     showChips();
-    here.value.textContent = tokens.length ? twoDigits(letters.length / tokens.length) : "–";
-    count.value.textContent = number(tokens.length);
+    here.value.textContent = tokens.length ? formatTwoDigits(letters.length / tokens.length) : "–";
+    count.value.textContent = formatNumber(tokens.length);
     const course = data.course[currentSize() - data.least];
-    there.value.textContent = data.measure === "unknown" ? `${(100 * course).toFixed(1)} %` : twoDigits(course);
+    there.value.textContent = data.measure === "unknown" ? `${(100 * course).toFixed(1)} %` : formatTwoDigits(course);
     there.root.lastChild.textContent =
       data.measure === "unknown" ? `unknown, ${data.corpus}` : `characters per token, ${data.corpus}`;
     showList(true);
-    mark();
+    updateButtons();
   }
 
   function showMerge() {
-    const at = last();
+    const at = lastMerge();
     if (data.kind === "char")
       merge.replaceChildren("Characters are what they are: the text decides how many there are.");
     else if (data.kind === "word")
       merge.replaceChildren(
         "The last word that still fits: ",
-        code(data.tokens[currentSize() - 1]),
-        ` · ${times(data.counts[currentSize() - 1])} in the corpus.`,
+        codeNode(data.tokens[currentSize() - 1]),
+        ` · ${formatTimes(data.counts[currentSize() - 1])} in the corpus.`,
       );
     else if (at < 0)
       merge.replaceChildren(
@@ -205,26 +205,26 @@ export default defineComponent((place) => {
     else {
       const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3);
       merge.replaceChildren(
-        `Merge ${number(at + 1)} of ${number(data.merges.length / 3)}: `,
-        code(data.tokens[left]),
+        `Merge ${formatNumber(at + 1)} of ${formatNumber(data.merges.length / 3)}: `,
+        codeNode(data.tokens[left]),
         " + ",
-        code(data.tokens[right]),
+        codeNode(data.tokens[right]),
         " → ",
-        code(data.tokens[both]),
-        ` · ${times(data.uses[at])} in the corpus.`,
+        codeNode(data.tokens[both]),
+        ` · ${formatTimes(data.uses[at])} in the corpus.`,
       );
     }
   }
-  const code = (text) => node("b", { class: "code", dir: "auto" }, ...shown(text));
+  const codeNode = (text) => node("b", { class: "code", dir: "auto" }, ...softenSpaces(text));
 
   function showChips() {
-    const at = last(),
+    const at = lastMerge(),
       newest = at < 0 ? null : data.merges[3 * at + 2];
     const state = JSON.stringify([tokens, newest]);
     if (state === drawn) return;
     drawn = state;
     const made = [];
-    for (const piece of pieces(tokens, letters, data.tokens)) {
+    for (const piece of splitIntoPieces(tokens, letters, data.tokens)) {
       if (piece.lost)
         made.push(node("li", { class: "lost", title: "lost: no token stands for it" }, showSpaces(piece.text)));
       else {
@@ -233,17 +233,17 @@ export default defineComponent((place) => {
         const chip = node(
           "li",
           { class: kind, title: `${unknown ? "<unk>" : showSpaces(data.tokens[piece.id])}, id ${piece.id}` },
-          node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...shown(piece.text)),
+          node("span", { class: "piece", dir: piece.part ? "ltr" : null }, ...softenSpaces(piece.text)),
           node("span", { class: "id" }, String(piece.id)),
         );
-        chip.style.setProperty("--amount", `${unknown || piece.part ? 0 : strength(piece.end - piece.start)}%`);
+        chip.style.setProperty("--amount", `${unknown || piece.part ? 0 : colourPercent(piece.end - piece.start)}%`);
         made.push(chip);
       }
       if (piece.text.includes("\n")) made.push(node("li", { class: "break", "aria-hidden": "true" }));
     }
     chips.replaceChildren(...made);
     tallest = Math.max(tallest, chips.scrollHeight);
-    chips.style.minHeight = `${Math.min(tallest, 300)}px`; // as high as it ever was: what is below must not jump
+    chips.style.minHeight = `${Math.min(tallest, 300)}px`; // keep the largest height so that the content below does not move
     showNote();
   }
 
@@ -251,7 +251,7 @@ export default defineComponent((place) => {
     const unknown = tokens
       .filter(([id]) => id === data.unknown)
       .map(([, start, end]) => letters.slice(start, end).join(""));
-    const gaps = pieces(tokens, letters, data.tokens)
+    const gaps = splitIntoPieces(tokens, letters, data.tokens)
       .filter(({ lost }) => lost)
       .map(({ text }) => text);
     const listNames = (all) => {
@@ -260,37 +260,37 @@ export default defineComponent((place) => {
         kinds
           .slice(0, 4)
           .map((one) => `“${showSpaces(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`)
-          .join(", ") + (kinds.length > 4 ? ` and ${number(kinds.length - 4)} more` : "")
+          .join(", ") + (kinds.length > 4 ? ` and ${formatNumber(kinds.length - 4)} more` : "")
       );
     };
-    const said = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
-    if (unknown.length) said.push(`Dashed: unknown, all of them become “<unk>”: ${listNames(unknown)}.`);
+    const sentences = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
+    if (unknown.length) sentences.push(`Dashed: unknown, all of them become “<unk>”: ${listNames(unknown)}.`);
     if (gaps.length && data.kind === "char")
-      said.push(`Struck out: this corpus never showed ${listNames([...gaps.join("")])}, so it is dropped.`);
+      sentences.push(`Struck out: this corpus never showed ${listNames([...gaps.join("")])}, so it is dropped.`);
     else if (gaps.length)
-      said.push(
-        `Struck out: ${number([...gaps.join("")].length)} spaces and line ends that no token stands for; they are lost.`,
+      sentences.push(
+        `Struck out: ${formatNumber([...gaps.join("")].length)} spaces and line ends that no token stands for; they are lost.`,
       );
-    note.textContent = said.join(" ");
+    note.textContent = sentences.join(" ");
   }
 
-  /* The list draws only the lines that are in sight. */
-  const lines = () => (data.merges.length ? data.merges.length / 3 : data.tokens.length);
+  /* Only the visible lines of the list are drawn. */
+  const countLines = () => (data.merges.length ? data.merges.length / 3 : data.tokens.length);
 
-  function line(i) {
+  function makeLine(i) {
     const merging = data.merges.length > 0;
     const id = merging ? data.merges[3 * i + 2] : i;
     const cells = merging
       ? [
-          number(i + 1),
-          [code(data.tokens[data.merges[3 * i]]), " + ", code(data.tokens[data.merges[3 * i + 1]])],
-          [code(data.tokens[id])],
-          number(id),
-          number(data.uses[i]),
+          formatNumber(i + 1),
+          [codeNode(data.tokens[data.merges[3 * i]]), " + ", codeNode(data.tokens[data.merges[3 * i + 1]])],
+          [codeNode(data.tokens[id])],
+          formatNumber(id),
+          formatNumber(data.uses[i]),
         ]
-      : [number(i + 1), [], [code(data.tokens[i])], number(i), number(data.counts[i])];
-    const newest = merging ? i === last() : data.kind === "word" && i === currentSize() - 1;
-    const beyond = merging ? i > last() : data.kind === "word" && i >= currentSize();
+      : [formatNumber(i + 1), [], [codeNode(data.tokens[i])], formatNumber(i), formatNumber(data.counts[i])];
+    const newest = merging ? i === lastMerge() : data.kind === "word" && i === currentSize() - 1;
+    const beyond = merging ? i > lastMerge() : data.kind === "word" && i >= currentSize();
     const row = node(
       "div",
       { class: `line${newest ? " newest" : ""}${beyond ? " beyond" : ""}`, role: "row", "aria-rowindex": i + 1 },
@@ -299,39 +299,39 @@ export default defineComponent((place) => {
     row.style.top = `${ROW * i}px`;
     row.onclick = () => {
       if (data.kind !== "char") {
-        pause();
-        set(id + 1, true);
+        pausePlaying();
+        setSize(id + 1, true);
       }
     };
     return row;
   }
 
   function showList(follow) {
-    space.style.height = `${ROW * lines()}px`;
-    const at = data.merges.length ? last() : currentSize() - 1;
+    space.style.height = `${ROW * countLines()}px`;
+    const at = data.merges.length ? lastMerge() : currentSize() - 1;
     if (follow && data.kind !== "char") {
       const top = ROW * Math.max(0, at),
         seen = list.scrollTop;
       if (top < seen || top + ROW > seen + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
     }
     const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 2);
-    const end = Math.min(lines(), first + Math.ceil((list.clientHeight || 400) / ROW) + 4);
-    space.replaceChildren(...Array.from({ length: end - first }, (_, i) => line(first + i)));
+    const end = Math.min(countLines(), first + Math.ceil((list.clientHeight || 400) / ROW) + 4);
+    space.replaceChildren(...Array.from({ length: end - first }, (_, i) => makeLine(first + i)));
   }
   list.addEventListener("scroll", () => data && showList(false), { passive: true });
 
   slider.oninput = () => {
     clearTimeout(timer);
     timer = null;
-    set(Number(slider.value), false);
+    setSize(Number(slider.value), false);
   };
-  slider.onchange = () => set(Number(slider.value), true);
+  slider.onchange = () => setSize(Number(slider.value), true);
   window.addEventListener(
     "resize",
     () => {
       tallest = 0;
       drawn = "";
-      if (data) show();
+      if (data) drawAll();
     },
     { signal: listening.signal },
   );
@@ -342,7 +342,7 @@ export default defineComponent((place) => {
       data = given;
       trigger = setTriggerValue;
       letters = Array.from(data.text);
-      rankOf = ranks(data.merges);
+      rankOf = rankPairs(data.merges);
       vocabulary.receive(data.vocabulary);
       drawn = "";
       if (other) tallest = 0;
@@ -361,7 +361,7 @@ export default defineComponent((place) => {
         : data.kind === "word"
           ? "The words, the most frequent first"
           : "The characters";
-      list.setAttribute("aria-rowcount", lines());
+      list.setAttribute("aria-rowcount", countLines());
       listHead.replaceChildren(
         ...(data.merges.length
           ? ["merge", "pair", "new token", "id", "times"]
@@ -370,8 +370,8 @@ export default defineComponent((place) => {
       );
       side.classList.toggle("plain", !data.merges.length);
       saveMenu(picture, {
-        svg: () => asDrawing(place, data, tokens, letters, currentSize()),
-        csv: () => tokenRows(data, tokens, letters),
+        svg: () => tokensSvg(place, data, tokens, letters, currentSize()),
+        csv: () => tokensCsv(data, tokens, letters),
         file: data.file,
       });
       hint.textContent = data.merges.length
@@ -380,10 +380,10 @@ export default defineComponent((place) => {
           ? "The most frequent word first. Press one to end the vocabulary there."
           : "Times: how often it stands in the corpus.";
       saveMenu(foot, {
-        csv: () => listRows(data),
+        csv: () => listCsv(data),
         file: `${data.file}-${data.merges.length ? "merges" : "vocabulary"}`,
       });
-      show();
+      drawAll();
     },
     close() {
       clearTimeout(timer);
@@ -393,15 +393,15 @@ export default defineComponent((place) => {
   };
 });
 
-function tokenRows(data, tokens, letters) {
-  const text = ([id, start, end]) => (id === data.unknown ? "<unk>" : letters.slice(start, end).join(""));
+function tokensCsv(data, tokens, letters) {
+  const textOf = ([id, start, end]) => (id === data.unknown ? "<unk>" : letters.slice(start, end).join(""));
   return toCsv(
     ["place", "token", "id", "start", "end"],
-    tokens.map((token, i) => [i, text(token), ...token]),
+    tokens.map((token, i) => [i, textOf(token), ...token]),
   );
 }
 
-function listRows({ merges, tokens, uses, counts }) {
+function listCsv({ merges, tokens, uses, counts }) {
   if (!merges.length)
     return toCsv(
       ["id", "token", "times"],
@@ -413,17 +413,18 @@ function listRows({ merges, tokens, uses, counts }) {
   );
 }
 
-/** The tokens again, as a drawing of fixed size that needs neither page nor fonts. */
-function asDrawing(place, data, tokens, letters, vocabulary) {
+/** Return the tokens as an SVG file of fixed width. */
+function tokensSvg(place, data, tokens, letters, vocabulary) {
   const { get, done } = resolveColours(place);
   const [width, edge, high] = [980, 24, 52];
   let x = edge,
     y = 72;
   const marks = [];
-  for (const piece of pieces(tokens, letters, data.tokens)) {
+  for (const piece of splitIntoPieces(tokens, letters, data.tokens)) {
     const wide = Math.max(textWidth(showSpaces(piece.text), 16), textWidth(String(piece.id ?? ""), 13)) + 16;
     if (x + wide > width - edge) [x, y] = [edge, y + high];
-    const amount = piece.lost || piece.part || piece.id === data.unknown ? 0 : strength(piece.end - piece.start) / 100;
+    const amount =
+      piece.lost || piece.part || piece.id === data.unknown ? 0 : colourPercent(piece.end - piece.start) / 100;
     if (!piece.lost) {
       marks.push(
         svgNode("rect", { x, y: y - 20, width: wide - 3, height: 28, rx: 4, fill: get("--panel") }),
@@ -461,7 +462,7 @@ function asDrawing(place, data, tokens, letters, vocabulary) {
   const head = svgNode(
     "text",
     { x: edge, y: 32, "font-size": 18, "font-weight": 600, fill: get("--ink") },
-    finding(data, tokens, letters.length, vocabulary),
+    formatFinding(data, tokens, letters.length, vocabulary),
   );
   const page = get("--page");
   done();
