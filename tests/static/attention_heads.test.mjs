@@ -9,14 +9,14 @@ import {
   describeQuery,
   headScores,
   includesHead,
-  height,
+  lossAt,
   toggleLayer,
   sortHeads,
   distanceProfile,
   describeHead,
   readWeights,
   weightCount,
-  strongest,
+  strongestKeys,
   describeInterventions,
   weightRows,
   describeImportance,
@@ -122,7 +122,7 @@ test("other tokens may answer than those that ask", () => {
   });
   near(cross.at(0, 0, 1, 1), 0.7);
   assert.deepEqual(
-    strongest(cross, 0, 0, 0, 5).map(([key]) => key),
+    strongestKeys(cross, 0, 0, 0, 5).map(([key]) => key),
     [1, 0],
   );
 });
@@ -266,10 +266,10 @@ test("snapshots stand evenly, whatever their steps, and the curve between them i
   assert.equal(snapshotPosition([5], 5), 0);
   const curve = { steps: [1, 3], losses: [4, 2] };
   assert.deepEqual(
-    [0, 1, 2, 9].map((step) => height(curve, step)),
+    [0, 1, 2, 9].map((step) => lossAt(curve, step)),
     [4, 4, 3, 2],
   );
-  assert.ok(Number.isNaN(height({ steps: [], losses: [] }, 1)));
+  assert.ok(Number.isNaN(lossAt({ steps: [], losses: [] }, 1)));
 });
 
 test("heads are touched one by one or a layer at once, and that is said", () => {

@@ -38,7 +38,7 @@ test("gates stay between 0 and 1, candidates between -1 and 1", () => {
 });
 
 test("what is held leaks by f, and the gradient with it", () => {
-  const { c, h, straight } = cell.lstm(lanes());
+  const { c, h, straight } = cell.computeLstm(lanes());
   near(c[49], 0.9 ** 49);
   near(h[49], Math.tanh(0.9 ** 49));
   near(cell.straightPath(straight)[0], 0.9 ** 49);
@@ -46,7 +46,7 @@ test("what is held leaks by f, and the gradient with it", () => {
 });
 
 test("a bit is written, kept and shown", () => {
-  const { c, h } = cell.lstm(lanes({ f: "1", i: "0x4,1,0", g: "0x4,1,0", o: "0x39,1,0" }));
+  const { c, h } = cell.computeLstm(lanes({ f: "1", i: "0x4,1,0", g: "0x4,1,0", o: "0x39,1,0" }));
   assert.deepEqual([c[3], c[4], c[49]], [0, 1, 1]);
   assert.deepEqual(
     h.flatMap((value, t) => (value ? [t + 1] : [])),
@@ -55,7 +55,7 @@ test("a bit is written, kept and shown", () => {
 });
 
 test("z is what stays in the GRU, and what does not stay is replaced", () => {
-  const { h } = cell.gru(lanes({ z: "0,0.75", n: "1,-1" }));
+  const { h } = cell.computeGru(lanes({ z: "0,0.75", n: "1,-1" }));
   near(h[0], 1);
   near(h[1], 0.75 * 1 + 0.25 * -1);
 });
@@ -65,7 +65,7 @@ test("with the weight u the derivative is that of finite differences", () => {
     u = 1.3,
     d = 1e-6;
   for (const which of ["lstm", "gru"]) {
-    const run = cell[which](given, u),
+    const run = (which === "lstm" ? cell.computeLstm : cell.computeGru)(given, u),
       full = cell.straightPath(run.full),
       end = (which === "lstm" ? run.c : run.h)[49];
     // c_1 = i_1 g_1 and h_1 = (1 - z_1) n_1: moved by d through the candidate of step 1, which then reads a zero state
@@ -73,20 +73,20 @@ test("with the weight u the derivative is that of finite differences", () => {
       moved = structuredClone(given),
       by = which === "lstm" ? given.i[0] : 1 - given.z[0];
     moved[letter][0] += d / by;
-    const other = cell[which](moved, u);
+    const other = (which === "lstm" ? cell.computeLstm : cell.computeGru)(moved, u);
     assert.ok(Math.abs(((which === "lstm" ? other.c : other.h)[49] - end) / d / full[0] - 1) < 1e-3);
     assert.ok(Math.abs(full[0]) > 1.01 * Math.abs(cell.straightPath(run.straight)[0]));
   }
 });
 
 test("a candidate at its end lets nothing through, whatever u is", () => {
-  assert.deepEqual(cell.lstm(lanes(), 2).full, cell.lstm(lanes(), 2).straight);
+  assert.deepEqual(cell.computeLstm(lanes(), 2).full, cell.computeLstm(lanes(), 2).straight);
 });
 
 test("a plain RNN holds a bit only where its gradient vanishes", () => {
   const x = [1, ...new Array(49).fill(0)],
-    strong = cell.rnn(x, 1.5),
-    weak = cell.rnn(x, 0.9);
+    strong = cell.computeRnn(x, 1.5),
+    weak = cell.computeRnn(x, 0.9);
   assert.ok(strong.h[49] > 0.8 && cell.straightPath(strong.straight)[0] < 1e-8);
   assert.ok(weak.h[49] < 0.01);
 });
@@ -97,7 +97,7 @@ test("half-lives", () => {
 });
 
 test("the finding is made from what is set", () => {
-  const says = (which, given) => cell.finding(which, lanes(given));
+  const says = (which, given) => cell.formatFinding(which, lanes(given));
   assert.equal(says("lstm"), "With f = 0.90 the LSTM keeps 0.6 % of step 1 at step 50; with 0.99 it would be 61 %.");
   assert.equal(
     says("gru", { z: "0,0.5" }),
@@ -129,7 +129,7 @@ test("the finding is made from what is set", () => {
 });
 
 test("numbers are short, and small ones are powers", () => {
-  assert.deepEqual([0, 1, -1, 0.5732, 0.00573, 3.24e-9, -12.5, 250.2].map(cell.amount), [
+  assert.deepEqual([0, 1, -1, 0.5732, 0.00573, 3.24e-9, -12.5, 250.2].map(cell.formatAmount), [
     "0",
     "1",
     "−1",
@@ -147,7 +147,7 @@ test("numbers are short, and small ones are powers", () => {
     "99.96 %",
     "1.0\u00a0×\u00a010⁻⁵",
   ]);
-  assert.deepEqual([0.9, 0.731, -0.5].map(cell.gate), ["0.90", "0.731", "−0.50"]);
+  assert.deepEqual([0.9, 0.731, -0.5].map(cell.formatGate), ["0.90", "0.731", "−0.50"]);
 });
 
 test("the axis ends below all lines, at 10⁻¹⁶ at the latest, and zeros do not count", () => {

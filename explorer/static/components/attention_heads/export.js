@@ -1,10 +1,10 @@
 /* Write the views of the attention explorer as SVG and its numbers as CSV. */
-import { COLUMNS, SCORES, headScores, height, sortHeads, distanceProfile, weightRows } from "./math.js";
+import { COLUMNS, SCORES, headScores, lossAt, sortHeads, distanceProfile, weightRows } from "./math.js";
 import { FAR, formatDistance, scoreTitles } from "./head_scores.js";
 import { headName } from "../../shared/runtime/format.js";
-import { smallestVisible, rows, stroke, lineWidth } from "./head_view.js";
+import { smallestVisible, rowSizes, lineStyle, lineWidth } from "./head_view.js";
 import { rampColour, cellEdges, fullColourWeight, headDataUrl } from "../../shared/charts/heatmap.js";
-import { TALL, shape, ticks } from "./snapshot_slider.js";
+import { TALL, lossCurve, labelledSteps } from "./snapshot_slider.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { svgNode } from "../../shared/runtime/dom.js";
@@ -14,35 +14,37 @@ import { shortenToWidth, textWidth } from "../../shared/runtime/text_metrics.js"
 const MONO = '"Source Code", monospace',
   SERIF = '"Source Serif", serif';
 
-/** A drawing with the page's colours; `make(get)` gives [width, height, children]. */
-function sheet(place, make) {
+/** Return an SVG file with the page's colours; `make(get)` gives [width, height, children]. */
+function makeSheet(place, make) {
   const { get, done } = resolveColours(place);
   const page = get("--page"),
     [width, height, ...children] = make(get);
   done();
   return svgFile(width, height, page, ...children);
 }
-const text = (x, y, words, size, fill, more = {}) => svgNode("text", { x, y, "font-size": size, fill, ...more }, words);
-const heading = (x, y, words, get) => text(x, y, words, 20, get("--ink"), { "font-family": SERIF, "font-weight": 600 });
+const svgText = (x, y, words, size, fill, more = {}) =>
+  svgNode("text", { x, y, "font-size": size, fill, ...more }, words);
+const svgHeading = (x, y, words, get) =>
+  svgText(x, y, words, 20, get("--ink"), { "font-family": SERIF, "font-weight": 600 });
 
 /** Every head in its place, as pictures of their very cells. */
 export function gridSvg(place, { view, look, title }) {
-  return sheet(place, (get) => {
+  return makeSheet(place, (get) => {
     const side = view.heads > 6 ? 96 : 132,
       step = side + 16,
       left = 84,
       top = 76;
     const grown = Math.max(1, Math.round(512 / view.keys)),
-      parts = [heading(20, 36, title, get)];
+      parts = [svgHeading(20, 36, title, get)];
     for (let head = 0; head < view.heads; head++)
       parts.push(
-        text(left + head * step + side / 2, top - 10, `head ${head + 1}`, 14, get("--soft"), {
+        svgText(left + head * step + side / 2, top - 10, `head ${head + 1}`, 14, get("--soft"), {
           "text-anchor": "middle",
         }),
       );
     for (let layer = 0; layer < view.layers; layer++) {
       parts.push(
-        text(left - 12, top + layer * step + side / 2 + 5, `layer ${layer + 1}`, 14, get("--soft"), {
+        svgText(left - 12, top + layer * step + side / 2 + 5, `layer ${layer + 1}`, 14, get("--soft"), {
           "text-anchor": "end",
         }),
       );
@@ -69,8 +71,8 @@ export function gridSvg(place, { view, look, title }) {
         }),
       );
     parts.push(
-      text(left, below + 10, "0", 14, get("--soft")),
-      text(left + 142, below + 10, look.scale === "row" ? "the strongest of its row" : "1", 14, get("--soft")),
+      svgText(left, below + 10, "0", 14, get("--soft")),
+      svgText(left + 142, below + 10, look.scale === "row" ? "the strongest of its row" : "1", 14, get("--soft")),
     );
     return [Math.max(left + view.heads * step + 20, textWidth(title, 22) + 40), below + 32, ...parts];
   });
@@ -78,24 +80,24 @@ export function gridSvg(place, { view, look, title }) {
 
 /** The open head as lines or as a matrix, with the token that is the query. */
 export function headSvg(place, state) {
-  return sheet(place, (get) => (state.kind === "matrix" ? matrixOf(state, get) : linesOf(state, get)));
+  return makeSheet(place, (get) => (state.kind === "matrix" ? matrixOf(state, get) : linesOf(state, get)));
 }
 
 function linesOf({ view, layer, head, tokens, keys, look, asked, title }, get) {
-  const { high, font, every } = rows(Math.max(tokens.length, keys.length)),
+  const { high, font, every } = rowSizes(Math.max(tokens.length, keys.length)),
     top = 64;
   const wide = Math.max(40, ...[...tokens, ...keys].map((one) => lineWidth(one, font))) + 16,
     left = 20 + wide,
     right = left + 340,
-    mid = (i) => top + (i + 0.5) * high;
-  const way = (from, to) =>
-    `M${left} ${mid(from)}C${left + 142} ${mid(from)} ${right - 142} ${mid(to)} ${right} ${mid(to)}`;
-  const line = (from, to, share, more) =>
+    rowMiddle = (i) => top + (i + 0.5) * high;
+  const curvePath = (from, to) =>
+    `M${left} ${rowMiddle(from)}C${left + 142} ${rowMiddle(from)} ${right - 142} ${rowMiddle(to)} ${right} ${rowMiddle(to)}`;
+  const drawLine = (from, to, share, more) =>
     svgNode("path", {
-      d: way(from, to),
+      d: curvePath(from, to),
       fill: "none",
       "stroke-linecap": "round",
-      "stroke-width": stroke(share, high).width.toFixed(2),
+      "stroke-width": lineStyle(share, high).width.toFixed(2),
       ...more,
     });
   const grey = [],
@@ -109,28 +111,31 @@ function linesOf({ view, layer, head, tokens, keys, look, asked, title }, get) {
       if (!(share >= (from === asked ? 0.004 : smallestVisible(view.queries)))) continue;
       if (from !== asked)
         grey.push(
-          line(from, to, share, {
+          drawLine(from, to, share, {
             stroke: get("--soft"),
-            "stroke-opacity": (0.6 * stroke(share, high).alpha).toFixed(2),
+            "stroke-opacity": (0.6 * lineStyle(share, high).alpha).toFixed(2),
           }),
         );
       else {
         own.push(
-          line(from, to, share, { stroke: look.colour, "stroke-opacity": Math.min(1, 0.35 + 0.75 * share).toFixed(2) }),
+          drawLine(from, to, share, {
+            stroke: look.colour,
+            "stroke-opacity": Math.min(1, 0.35 + 0.75 * share).toFixed(2),
+          }),
         );
         if (weight >= 0.045)
           words.push(
-            text(right + wide + 4, mid(to) + 5, weight.toFixed(2), Math.max(11, font - 1), get("--ink"), {
+            svgText(right + wide + 4, rowMiddle(to) + 5, weight.toFixed(2), Math.max(11, font - 1), get("--ink"), {
               "font-weight": 600,
             }),
           );
       }
     }
   }
-  const token = (one, i, x, anchor) =>
+  const drawToken = (one, i, x, anchor) =>
     i % every && i !== asked
       ? null
-      : text(x, mid(i) + font * 0.34, tokenLabel(one), font, get("--ink"), {
+      : svgText(x, rowMiddle(i) + font * 0.34, tokenLabel(one), font, get("--ink"), {
           "text-anchor": anchor,
           "font-family": MONO,
           "font-weight": anchor === "end" && i === asked ? 600 : 400,
@@ -138,11 +143,11 @@ function linesOf({ view, layer, head, tokens, keys, look, asked, title }, get) {
   return [
     right + wide + 60,
     top + high * Math.max(tokens.length, keys.length) + 20,
-    heading(20, 36, `${headName(layer, head)} · ${title}`, get),
+    svgHeading(20, 36, `${headName(layer, head)} · ${title}`, get),
     ...grey,
     ...own,
-    ...tokens.map((one, i) => token(one, i, left - 10, "end")),
-    ...keys.map((one, i) => token(one, i, right + 10, "start")),
+    ...tokens.map((one, i) => drawToken(one, i, left - 10, "end")),
+    ...keys.map((one, i) => drawToken(one, i, right + 10, "start")),
     ...words,
   ].filter(Boolean);
 }
@@ -174,7 +179,7 @@ function matrixOf({ view, layer, head, tokens, keys, look, title }, get) {
       if (cell < 32 || weight < 0.005) continue;
       const fill = get(weight / full > 0.6 ? "--page" : "--ink");
       parts.push(
-        text(left + x[to] + cell / 2 - 1, top + (from + 0.5) * cell + 4, weight.toFixed(2), 13, fill, {
+        svgText(left + x[to] + cell / 2 - 1, top + (from + 0.5) * cell + 4, weight.toFixed(2), 13, fill, {
           "text-anchor": "middle",
         }),
       );
@@ -184,7 +189,7 @@ function matrixOf({ view, layer, head, tokens, keys, look, title }, get) {
     ...tokens.map((one, i) =>
       i % every
         ? null
-        : text(left - 8, top + (i + 0.5) * cell + font * 0.34, tokenLabel(one), font, get("--soft"), {
+        : svgText(left - 8, top + (i + 0.5) * cell + font * 0.34, tokenLabel(one), font, get("--soft"), {
             "text-anchor": "end",
             "font-family": MONO,
           }),
@@ -195,7 +200,7 @@ function matrixOf({ view, layer, head, tokens, keys, look, title }, get) {
         : svgNode(
             "g",
             { transform: `translate(${left + x[i] + cell / 2 + font * 0.34} ${top - 8}) rotate(-90)` },
-            text(0, 0, tokenLabel(one), font, get("--soft"), { "font-family": MONO }),
+            svgText(0, 0, tokenLabel(one), font, get("--soft"), { "font-family": MONO }),
           ),
     ),
   ].filter(Boolean);
@@ -203,28 +208,32 @@ function matrixOf({ view, layer, head, tokens, keys, look, title }, get) {
   return [
     Math.max(left + keys.length * cell + 20, textWidth(name, 22) + 40),
     top + tokens.length * cell + 20,
-    heading(20, 36, name, get),
+    svgHeading(20, 36, name, get),
     ...parts,
     ...labels,
   ];
 }
 
 export function scoresSvg(place, { found, unit, keys, name, colour, said }) {
-  return sheet(place, (get) => {
+  return makeSheet(place, (get) => {
     const words = scoreTitles(unit),
       wide = 360,
-      parts = [heading(20, 36, name, get)];
+      parts = [svgHeading(20, 36, name, get)];
     [...SCORES, "spread"].forEach((habit, i) => {
       const value = found[habit],
         spread = habit === "spread",
         y = 68 + i * 40,
         share = spread ? value / keys : value;
       parts.push(
-        text(20, y, spread ? `${words.spread}, of ${keys}` : words[habit], 16, get("--ink")),
-        text(20 + wide, y, Number.isNaN(value) ? "–" : spread ? value.toFixed(1) : value.toFixed(2), 16, get("--ink"), {
-          "text-anchor": "end",
-          "font-weight": 600,
-        }),
+        svgText(20, y, spread ? `${words.spread}, of ${keys}` : words[habit], 16, get("--ink")),
+        svgText(
+          20 + wide,
+          y,
+          Number.isNaN(value) ? "–" : spread ? value.toFixed(1) : value.toFixed(2),
+          16,
+          get("--ink"),
+          { "text-anchor": "end", "font-weight": 600 },
+        ),
         svgNode("rect", { x: 20, y: y + 8, width: wide, height: 6, rx: 3, fill: get("--panel") }),
       );
       if (share > 0)
@@ -244,7 +253,7 @@ export function scoresSvg(place, { found, unit, keys, name, colour, said }) {
       step = wide / shown.length,
       floor = 420;
     parts.push(
-      text(20, 326, shown[0].back < 0 ? "How far it looks" : "How far back it looks", 15, get("--ink"), {
+      svgText(20, 326, shown[0].back < 0 ? "How far it looks" : "How far back it looks", 15, get("--ink"), {
         "font-weight": 600,
       }),
     );
@@ -260,34 +269,34 @@ export function scoresSvg(place, { found, unit, keys, name, colour, said }) {
       ),
     );
     parts.push(
-      text(20, floor + 18, formatDistance(shown[0].back), 14, get("--soft")),
-      text(20 + wide, floor + 18, formatDistance(shown.at(-1).back), 14, get("--soft"), { "text-anchor": "end" }),
-      text(20, floor + 48, shortenToWidth(said, 560, 16), 16, get("--ink")),
+      svgText(20, floor + 18, formatDistance(shown[0].back), 14, get("--soft")),
+      svgText(20 + wide, floor + 18, formatDistance(shown.at(-1).back), 14, get("--soft"), { "text-anchor": "end" }),
+      svgText(20, floor + 48, shortenToWidth(said, 560, 16), 16, get("--ink")),
     );
     return [Math.max(wide + 40, Math.min(600, textWidth(said, 16) + 40)), floor + 70, ...parts];
   });
 }
 
 export function trainingSvg(place, { steps, curve, unit }, at, colour) {
-  return sheet(place, (get) => {
+  return makeSheet(place, (get) => {
     const wide = 640,
-      { x, y, path } = shape(curve, steps, wide, TALL * 2),
+      { x, y, path } = lossCurve(curve, steps, wide, TALL * 2),
       step = steps[at];
     return [
       wide + 40,
       TALL * 2 + 100,
-      heading(20, 36, "The training", get),
+      svgHeading(20, 36, "The training", get),
       svgNode(
         "g",
         { transform: "translate(20 52)" },
         svgNode("path", { d: path, fill: "none", stroke: colour, "stroke-width": 3, "stroke-linejoin": "round" }),
         svgNode("path", { d: `M${x(step)} 0V${TALL * 2}`, stroke: get("--ink"), "stroke-width": 1.5 }),
-        ...ticks(steps, x, 46).map((i) =>
-          text(x(steps[i]), TALL * 2 + 20, steps[i].toLocaleString("en"), 14, get("--soft"), {
+        ...labelledSteps(steps, x, 46).map((i) =>
+          svgText(x(steps[i]), TALL * 2 + 20, steps[i].toLocaleString("en"), 14, get("--soft"), {
             "text-anchor": "middle",
           }),
         ),
-        text(
+        svgText(
           x(steps.at(-1)),
           Math.max(12, y(curve.losses.at(-1)) - 12),
           `${curve.losses.at(-1).toFixed(2)} ${unit}`,
@@ -295,10 +304,10 @@ export function trainingSvg(place, { steps, curve, unit }, at, colour) {
           get("--soft"),
           { "text-anchor": "end" },
         ),
-        text(
+        svgText(
           x(step) + (at * 2 > steps.length ? -8 : 8),
           14,
-          `step ${step.toLocaleString("en")}, loss ${height(curve, step).toFixed(2)}`,
+          `step ${step.toLocaleString("en")}, loss ${lossAt(curve, step).toFixed(2)}`,
           14,
           get("--ink"),
           { "text-anchor": at * 2 > steps.length ? "end" : "start" },

@@ -29,9 +29,9 @@ export function headGrid(does) {
     wide = 0,
     gap = 14;
 
-  function make(places) {
+  function makeTiles(places) {
     tiles = [];
-    const label = (text) => node("span", { class: "head-name" }, text);
+    const makeLabel = (text) => node("span", { class: "head-name" }, text);
     for (const [layer, head] of places) {
       const canvas = node("canvas", { role: "img" });
       const button = node("button", { type: "button", class: "tile" }, canvas);
@@ -49,7 +49,7 @@ export function headGrid(does) {
     if (standing) return void root.replaceChildren(...tiles.map(({ box }) => box));
     const many = heads > 6,
       rows = [node("span", { class: "head-name corner" }, many ? "head" : "")];
-    for (let head = 0; head < heads; head++) rows.push(label(many ? `${head + 1}` : `head ${head + 1}`));
+    for (let head = 0; head < heads; head++) rows.push(makeLabel(many ? `${head + 1}` : `head ${head + 1}`));
     for (let layer = 0; layer < layers; layer++) {
       const name = node(
         "button",
@@ -87,8 +87,8 @@ export function headGrid(does) {
     tiles[to]?.button.focus();
   });
 
-  /** What is where, which is open, what is touched: what changes by a press. */
-  function arrange({ view, sort, value, digits, open, touch }) {
+  /** Update order, selected head and interventions: what changes by a click. */
+  function arrangeTiles({ view, sort, value, digits, open, touch }) {
     const places = sortHeads(view.layers, view.heads, sort === "place" ? null : value);
     const now = sort === "place" ? "" : sort;
     const state = JSON.stringify([view.layers, view.heads, now, now && places]);
@@ -97,7 +97,7 @@ export function headGrid(does) {
       [layers, heads, standing, drawn] = [view.layers, view.heads, now, state];
       root.classList.toggle("sorted", Boolean(now));
       root.style.setProperty("--heads", heads);
-      make(places);
+      makeTiles(places);
       side = 0;
       if (focus) tiles.find(({ layer, head }) => layer === focus.layer && head === focus.head)?.button.focus();
     }
@@ -117,10 +117,10 @@ export function headGrid(does) {
         tiles.some((tile) => tile.layer === layer && !includesHead(touch.off, layer, tile.head)),
       );
     });
-    numbers({ value, digits });
+    showNumbers({ value, digits });
   }
 
-  function numbers({ value, digits }) {
+  function showNumbers({ value, digits }) {
     if (!standing) return;
     for (const { layer, head, value: place } of tiles) {
       const number = value(layer, head),
@@ -129,8 +129,8 @@ export function headGrid(does) {
     }
   }
 
-  /** The pixels, and nothing else: called at every step of the training. */
-  function paint(view, look) {
+  /** Redraw only the pixels; called at every training step shown. */
+  function paintTiles(view, look) {
     if (!wide || !tiles.length) return;
     const ratio = devicePixelRatio || 1;
     const pixels = tileSide(view.queries, Math.round(wide * ratio));
@@ -145,13 +145,13 @@ export function headGrid(does) {
 
   return {
     root,
-    arrange,
-    numbers,
-    paint,
-    /** Whether the tiles are too small for a switch that is always seen. */
-    small: () => wide < SWITCHABLE,
+    arrangeTiles,
+    showNumbers,
+    paintTiles,
+    /** Whether the tiles are too small for a switch that is always visible. */
+    hidesSwitches: () => wide < SWITCHABLE,
     /** How wide the grid may be, in px; its layers' names and gaps take their part. It takes the height of its tallest order. */
-    fit(view, width) {
+    fitWidth(view, width) {
       const names = width < 420 ? 48 : 62;
       gap = heads > 6 || width < 420 ? 6 : 14;
       wide = Math.max(
@@ -178,8 +178,8 @@ export function headGrid(does) {
       };
       for (const [name, size] of Object.entries(sizes)) root.style.setProperty(`--${name}`, `${size}px`);
     },
-    /** A mark beside the row that is the query, in every tile. */
-    mark(query, queries) {
+    /** Mark the row of the query in every tile. */
+    markQuery(query, queries) {
       root.style.setProperty("--row", (query + 0.5) / queries);
     },
   };

@@ -60,13 +60,13 @@ export function headScoresPanel(does) {
     far = node("span");
   const said = node("p", { class: "said" }),
     worth = node("p", { class: "worth" });
-  const button = (press) => {
+  const makeButton = (press) => {
     const made = node("button", { type: "button", class: "lineage-button" });
     made.onclick = press;
     return made;
   };
-  const off = button(does.flip),
-    flat = button(does.flatten);
+  const off = makeButton(does.flip),
+    flat = makeButton(does.flatten);
   const figure = node(
     "div",
     { class: "habits-figure" },
@@ -96,11 +96,11 @@ export function headScoresPanel(does) {
       const { shown, farther } = distanceProfile(found, FAR),
         top = Math.max(...shown.map(({ share }) => share), 1e-9);
       const wide = 100 / Math.max(8, shown.length);
-      const column = ({ share }, i) =>
+      const barPath = ({ share }, i) =>
         `M${(i * wide).toFixed(2)} 100V${(100 - 100 * Math.max(0.012, share / top)).toFixed(2)}H${((i + 1) * wide - 0.7).toFixed(2)}V100Z`;
       const middleOf = shown[0].back < 0 ? shown.findIndex(({ back }) => back === 0) : -1;
-      columns.setAttribute("d", shown.map((one, i) => (i === middleOf ? "" : column(one, i))).join(""));
-      own.setAttribute("d", middleOf < 0 ? "" : column(shown[middleOf], middleOf));
+      columns.setAttribute("d", shown.map((one, i) => (i === middleOf ? "" : barPath(one, i))).join(""));
+      own.setAttribute("d", middleOf < 0 ? "" : barPath(shown[middleOf], middleOf));
       const [{ back: first }, { back: last }] = [shown[0], shown.at(-1)];
       setTextIfChanged(farTitle, first < 0 ? "How far it looks" : "How far back it looks");
       setTextIfChanged(most, `highest shown ${top.toFixed(2)}`);
@@ -114,7 +114,7 @@ export function headScoresPanel(does) {
       bars.ariaLabel = `How far ${label} looks: ${shown.map(({ share, back }) => `${formatDistance(back)} ${share.toFixed(2)}`).join(", ")}.`;
       setTextIfChanged(said, describeHead(found, unit));
     },
-    touch({ touch, open: [layer, head], rise, error, unit, where, ended }) {
+    showIntervention({ touch, open: [layer, head], rise, error, unit, where, ended }) {
       const isOff = includesHead(touch.off, layer, head),
         isFlat = includesHead(touch.flat, layer, head);
       const setButton = (made, symbol, text) => {

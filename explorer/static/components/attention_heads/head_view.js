@@ -1,6 +1,6 @@
 /* Draw one head enlarged: lines from query tokens (left) to key tokens (right), or its matrix. There are two canvases: the
    lower one changes with the head, the upper one follows the pointer. */
-import { describeQuery, strongest } from "./math.js";
+import { describeQuery, strongestKeys } from "./math.js";
 import { fullColourWeight, paintHead } from "../../shared/charts/heatmap.js";
 import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
@@ -16,7 +16,7 @@ const VALUES = 12,
 const BUCKETS = 24; // widths of lines
 
 /** Sizes of a drawing of `count` tokens. */
-export function rows(count) {
+export function rowSizes(count) {
   const high = Math.max(6, Math.min(count > 12 ? 24 : 34, limitHeight(TALLEST) / count));
   const line = high >= 12 ? Math.floor(high) : high;
   return {
@@ -29,11 +29,14 @@ export function rows(count) {
 /** Width of a token in px: its letters are all of one width. */
 export const lineWidth = (text, font) => Math.ceil([...tokenLabel(text)].length * font * 0.6 + 9);
 
-/** How strong and how wide a line is. */
-export const stroke = (share, high) => ({ width: 0.6 + share * Math.min(7.5, high * 0.5), alpha: 0.1 + 0.42 * share });
+/** Return the opacity and width of a line. */
+export const lineStyle = (share, high) => ({
+  width: 0.6 + share * Math.min(7.5, high * 0.5),
+  alpha: 0.1 + 0.42 * share,
+});
 
-/** The way of a line, level at both ends. */
-export function curve(pen, x0, y0, x1, y1) {
+/** Add a curve that is horizontal at both ends to the path. */
+export function drawCurve(pen, x0, y0, x1, y1) {
   const bend = (x1 - x0) * 0.42;
   pen.moveTo(x0, y0);
   pen.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
@@ -60,22 +63,23 @@ export function headView(does) {
     frame = 0,
     lit = [];
 
-  const query = () => (hover?.side === "right" ? null : (hover?.at ?? state.asked));
-  const namer = (tokens) => (at) => `“${tokenLabel(tokens[at])}”`;
+  const shownQuery = () => (hover?.side === "right" ? null : (hover?.at ?? state.asked));
+  const tokenQuoter = (tokens) => (at) => `“${tokenLabel(tokens[at])}”`;
 
-  function build() {
+  function buildTokens() {
     const { tokens, keys, kind, view } = state,
-      { high, font, every } = rows(Math.max(tokens.length, keys.length));
+      { high, font, every } = rowSizes(Math.max(tokens.length, keys.length));
     const now = JSON.stringify([kind, tokens, keys, size.width, [...view.hidden]]);
     if (now === built) return;
     const focus = lefts.indexOf(root.getRootNode().activeElement);
     built = now;
     lit = [];
     root.classList.toggle("matrix", kind === "matrix");
-    const widest = (texts) => Math.min(size.width * 0.28, Math.max(16, ...texts.map((text) => lineWidth(text, font))));
+    const widestText = (texts) =>
+      Math.min(size.width * 0.28, Math.max(16, ...texts.map((text) => lineWidth(text, font))));
     if (kind === "matrix") {
-      const left = Math.ceil(widest(tokens)) + 8,
-        tall = keys.every((text) => [...text].length <= 1) ? 20 : Math.min(96, Math.ceil(widest(keys)) + 8);
+      const left = Math.ceil(widestText(tokens)) + 8,
+        tall = keys.every((text) => [...text].length <= 1) ? 20 : Math.min(96, Math.ceil(widestText(keys)) + 8);
       const room = Math.min(size.width - left - 2, 720),
         cell = room / keys.length;
       const side = cell >= 4 ? Math.min(64, Math.floor(cell)) : cell;
@@ -92,7 +96,7 @@ export function headView(does) {
       };
       size.height = Math.ceil(box.bottom) + 2;
     } else {
-      const wide = Math.ceil(Math.max(widest(tokens), widest(keys))) + 8;
+      const wide = Math.ceil(Math.max(widestText(tokens), widestText(keys))) + 8;
       box = { left: wide, right: size.width - wide - 42, top: 0, cell: high, font, every };
       size.height = Math.ceil(high * Math.max(tokens.length, keys.length));
     }
@@ -108,19 +112,23 @@ export function headView(does) {
       canvas.style.width = `${size.width}px`;
       canvas.style.height = `${size.height}px`;
     }
-    const place = (one, i, thin) => {
+    const placeToken = (one, i, thin) => {
       one.style.top = `${box.top + i * box.cell}px`;
       if (i % box.every) one.classList.add("thin");
       if (thin) one.classList.add("never");
       return one;
     };
     lefts = tokens.map((text, i) =>
-      place(node("button", { type: "button", tabindex: -1 }, node("span", {}, tokenLabel(text))), i, view.silent[i]),
+      placeToken(
+        node("button", { type: "button", tabindex: -1 }, node("span", {}, tokenLabel(text))),
+        i,
+        view.silent[i],
+      ),
     );
     rights =
       kind === "matrix"
         ? []
-        : keys.map((text, i) => place(node("span", {}, node("span", {}, tokenLabel(text))), i, view.hidden[i]));
+        : keys.map((text, i) => placeToken(node("span", {}, node("span", {}, tokenLabel(text))), i, view.hidden[i]));
     asks.replaceChildren(...lefts);
     answers.replaceChildren(...rights, veil);
     if (focus >= 0) lefts[Math.min(focus, lefts.length - 1)]?.focus();
@@ -128,7 +136,7 @@ export function headView(does) {
 
   /** The one that is kept is the one that Tab reaches. */
   let pressed = null; // what the buttons show: the query token and the buttons that were there
-  function press() {
+  function markSelectedQuery() {
     if (pressed?.asked === state.asked && pressed.lefts === lefts) return;
     pressed = { asked: state.asked, lefts };
     lefts.forEach((one, i) => {
@@ -137,8 +145,8 @@ export function headView(does) {
     });
   }
 
-  const mid = (i) => box.top + (i + 0.5) * box.cell;
-  function pen(canvas) {
+  const rowMiddle = (i) => box.top + (i + 0.5) * box.cell;
+  function prepareCanvas(canvas) {
     const ratio = devicePixelRatio || 1,
       context = canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
@@ -147,12 +155,12 @@ export function headView(does) {
     return context;
   }
 
-  /** The lower canvas: the head as it is. */
-  function base() {
+  /** Draw the lower canvas: the attention of the head. */
+  function drawBase() {
     const { view, layer, head, kind, look } = state,
-      context = pen(below);
+      context = prepareCanvas(below);
     below.ariaLabel = `${kind === "matrix" ? "The matrix" : "The lines"} of layer ${layer + 1}, head ${head + 1}`;
-    if (kind === "matrix") return matrix(context);
+    if (kind === "matrix") return drawMatrix(context);
     const least = smallestVisible(view.queries),
       buckets = Array.from({ length: BUCKETS }, () => []);
     for (let asking = 0; asking < view.queries; asking++) {
@@ -169,17 +177,18 @@ export function headView(does) {
     context.lineCap = "round";
     buckets.forEach((pairs, i) => {
       if (!pairs.length) return;
-      const { width, alpha } = stroke((i + 0.5) / BUCKETS, box.cell);
+      const { width, alpha } = lineStyle((i + 0.5) / BUCKETS, box.cell);
       context.globalAlpha = alpha;
       context.lineWidth = width;
       context.beginPath();
-      for (let p = 0; p < pairs.length; p += 2) curve(context, box.left, mid(pairs[p]), box.right, mid(pairs[p + 1]));
+      for (let p = 0; p < pairs.length; p += 2)
+        drawCurve(context, box.left, rowMiddle(pairs[p]), box.right, rowMiddle(pairs[p + 1]));
       context.stroke();
     });
     context.globalAlpha = 1;
   }
 
-  function matrix(context) {
+  function drawMatrix(context) {
     const { view, layer, head, keys, look } = state,
       ratio = devicePixelRatio || 1;
     const [wide, tall] = [view.keys, view.queries].map((count) => Math.max(1, Math.round(count * box.cell * ratio)));
@@ -218,16 +227,16 @@ export function headView(does) {
         const weight = view.at(layer, head, asking, key);
         if (!(weight >= 0.005)) continue;
         context.fillStyle = weight / full > 0.6 ? look.page : look.ink;
-        context.fillText(weight.toFixed(2), box.left + (key + 0.5) * box.cell - 1, mid(asking));
+        context.fillText(weight.toFixed(2), box.left + (key + 0.5) * box.cell - 1, rowMiddle(asking));
       }
     }
   }
 
-  /** The upper canvas and the tokens: what the pointer or the focus is on, else what was kept. */
-  function follow() {
+  /** Draw the upper canvas and the tokens: the hovered or focused token, otherwise the selected query. */
+  function drawHover() {
     const { view, layer, head, look, kind } = state,
-      context = pen(above),
-      asking = query();
+      context = prepareCanvas(above),
+      asking = shownQuery();
     stage.classList.toggle("dim", kind !== "matrix");
     if (kind === "matrix") {
       if (asking >= 0) {
@@ -252,8 +261,8 @@ export function headView(does) {
           context.globalAlpha = 1;
         }
       }
-      light([[asking, ""]], []);
-      return describe(asking);
+      highlightTokens([[asking, ""]], []);
+      return describeSelection(asking);
     }
     const lines = [];
     if (hover?.side === "right") {
@@ -269,17 +278,17 @@ export function headView(does) {
       }
     } else if (asking >= 0) {
       const full = fullColourWeight(view, layer, head, asking, look.scale) / 65535;
-      for (const [key, weight] of strongest(view, layer, head, asking, view.keys, 0.004))
+      for (const [key, weight] of strongestKeys(view, layer, head, asking, view.keys, 0.004))
         lines.push([asking, key, weight, weight / full]);
     }
     context.strokeStyle = look.colour;
     context.lineCap = "round";
     for (const [from, to, , share] of lines) {
-      const { width } = stroke(share, box.cell);
+      const { width } = lineStyle(share, box.cell);
       context.globalAlpha = Math.min(1, 0.35 + 0.75 * share);
       context.lineWidth = width + 0.4;
       context.beginPath();
-      curve(context, box.left, mid(from), box.right, mid(to));
+      drawCurve(context, box.left, rowMiddle(from), box.right, rowMiddle(to));
       context.stroke();
     }
     context.globalAlpha = 1;
@@ -290,22 +299,22 @@ export function headView(does) {
         strong.push(line);
     }
     if (hover?.side === "right")
-      light(
+      highlightTokens(
         strong.map(([from, , weight]) => [from, weight.toFixed(2)]),
         [[hover.at, ""]],
       );
     else
-      light(
+      highlightTokens(
         [[asking, ""]],
         strong.map(([, to, weight]) => [to, weight.toFixed(2)]),
       );
     const blocked = hover?.side === "right" ? view.keys : view.reach(asking);
     veil.style.transform = `translateY(${box.cell * blocked}px)`; // over those that it cannot look at
-    describe(asking);
+    describeSelection(asking);
   }
 
-  /** Marks tokens and writes their values; only those that change are touched. */
-  function light(left, right) {
+  /** Highlight tokens and write their weights; only nodes that change are updated. */
+  function highlightTokens(left, right) {
     const now = [...left.map(([i, text]) => [lefts[i], text]), ...right.map(([i, text]) => [rights[i], text])].filter(
       ([one]) => one,
     );
@@ -322,7 +331,7 @@ export function headView(does) {
     lit = now;
   }
 
-  function describe(asking) {
+  function describeSelection(asking) {
     const { view, layer, head, tokens, keys } = state;
     let text;
     if (hover?.side === "right") {
@@ -331,28 +340,28 @@ export function headView(does) {
         .filter(([, weight]) => weight >= NAMED)
         .sort((a, b) => b[1] - a[1])
         .slice(0, 3);
-      const name = namer(keys)(hover.at);
+      const name = tokenQuoter(keys)(hover.at);
       text = view.hidden[hover.at]
         ? `Nobody may look at ${name}.`
         : from.length
-          ? `${name} is looked at by ${from.map(([i, weight]) => `${namer(tokens)(i)} ${weight.toFixed(2)}`).join(", ")}.`
+          ? `${name} is looked at by ${from.map(([i, weight]) => `${tokenQuoter(tokens)(i)} ${weight.toFixed(2)}`).join(", ")}.`
           : `Nobody looks at ${name} with more than 0.04.`;
     } else if (hover?.key >= 0 && state.kind === "matrix") {
       const weight = view.at(layer, head, asking, hover.key),
-        pair = `${namer(tokens)(asking)} ${Number.isNaN(weight) ? "cannot look" : "looks"} at ${namer(keys)(hover.key)}`;
+        pair = `${tokenQuoter(tokens)(asking)} ${Number.isNaN(weight) ? "cannot look" : "looks"} at ${tokenQuoter(keys)(hover.key)}`;
       text = Number.isNaN(weight) ? `${pair}: empty, not zero.` : `${pair} with ${weight.toFixed(4)}.`;
-    } else text = asking >= 0 ? describeQuery(view, layer, head, asking, namer(keys), namer(tokens)) : "";
+    } else text = asking >= 0 ? describeQuery(view, layer, head, asking, tokenQuoter(keys), tokenQuoter(tokens)) : "";
     setTextIfChanged(reading, text);
   }
 
-  const draw = () => {
+  const drawFrame = () => {
     frame = 0;
-    if (state && size.width) follow();
+    if (state && size.width) drawHover();
   };
-  const soon = () => {
-    frame ||= requestAnimationFrame(draw);
+  const requestFrame = () => {
+    frame ||= requestAnimationFrame(drawFrame);
   };
-  function point(event) {
+  function updateHover(event) {
     if (!state || !box) return;
     const { x, y } = pointerPosition(event, stage);
     const at = Math.floor((y - box.top) / box.cell);
@@ -367,13 +376,13 @@ export function headView(does) {
     }
     if (next?.side === hover?.side && next?.at === hover?.at && next?.key === hover?.key) return;
     hover = next;
-    soon();
+    requestFrame();
   }
-  stage.addEventListener("pointermove", point);
-  stage.addEventListener("pointerdown", point);
+  stage.addEventListener("pointermove", updateHover);
+  stage.addEventListener("pointerdown", updateHover);
   stage.addEventListener("pointerleave", () => {
     hover = null;
-    soon();
+    requestFrame();
   });
   stage.addEventListener("click", (event) => {
     const pressed = lefts.findIndex((one) => one.contains(event.target));
@@ -385,12 +394,12 @@ export function headView(does) {
     if (at < 0 || !event.target.matches(":focus-visible")) return;
     hover = { side: "left", at };
     lefts[at].ariaLabel =
-      `Token ${at + 1}: ${describeQuery(state.view, state.layer, state.head, at, namer(state.keys), namer(state.tokens))}`;
-    soon();
+      `Token ${at + 1}: ${describeQuery(state.view, state.layer, state.head, at, tokenQuoter(state.keys), tokenQuoter(state.tokens))}`;
+    requestFrame();
   });
   asks.addEventListener("focusout", () => {
     hover = null;
-    soon();
+    requestFrame();
   });
   asks.addEventListener("keydown", (event) => {
     const at = lefts.indexOf(event.target);
@@ -415,10 +424,10 @@ export function headView(does) {
       if (width) size.width = width;
       if (!size.width) return;
       if (hover && hover.at >= (hover.side === "right" ? state.keys : state.tokens).length) hover = null;
-      build();
-      press();
-      base();
-      follow();
+      buildTokens();
+      markSelectedQuery();
+      drawBase();
+      drawHover();
     },
     close: () => cancelAnimationFrame(frame),
   };

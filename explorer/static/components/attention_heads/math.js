@@ -59,7 +59,7 @@ export function readWeights(array, { layers, heads, causal, can, tokens, keys = 
 }
 
 /** The keys a query attends to, the strongest first: [key, weight]. */
-export function strongest(view, layer, head, query, most, least = 0) {
+export function strongestKeys(view, layer, head, query, most, least = 0) {
   const found = [];
   for (let key = 0; key < view.reach(query); key++) {
     const weight = view.at(layer, head, query, key);
@@ -88,7 +88,7 @@ export function headScores(view, layer, head, ids) {
     const row = view.row(layer, head, query),
       reach = view.reach(query);
     const own = { previous: NaN, itself: NaN, first: NaN, same: NaN, after_same: NaN };
-    const add = (name, weight) => {
+    const addWeight = (name, weight) => {
       own[name] = (own[name] || 0) + weight;
     };
     let seen = 0;
@@ -100,11 +100,11 @@ export function headScores(view, layer, head, ids) {
       total[ahead + query - key] += weight;
       reached[ahead + query - key]++;
       if (key > query) looksAhead = true;
-      if (key === query - 1) add("previous", weight);
-      if (key === query) add("itself", weight);
-      if (key === 0) add("first", weight);
-      if (key < query && ids[key] === ids[query]) add("same", weight);
-      if (key > 0 && key <= query && ids[key - 1] === ids[query]) add("after_same", weight);
+      if (key === query - 1) addWeight("previous", weight);
+      if (key === query) addWeight("itself", weight);
+      if (key === 0) addWeight("first", weight);
+      if (key < query && ids[key] === ids[query]) addWeight("same", weight);
+      if (key > 0 && key <= query && ids[key - 1] === ids[query]) addWeight("after_same", weight);
     }
     if (!seen) continue;
     asking++;
@@ -115,15 +115,15 @@ export function headScores(view, layer, head, ids) {
       could[name]++;
     }
   }
-  const mean = (whole, count) => (count ? whole / count : NaN);
+  const safeMean = (whole, count) => (count ? whole / count : NaN);
   const from = looksAhead ? 0 : ahead;
   return {
-    ...Object.fromEntries(SCORES.map((name) => [name, mean(sum[name], could[name])])),
-    entropy: mean(entropy, asking),
-    spread: Math.exp(mean(entropy, asking)),
-    room: Math.exp(mean(room, asking)),
+    ...Object.fromEntries(SCORES.map((name) => [name, safeMean(sum[name], could[name])])),
+    entropy: safeMean(entropy, asking),
+    spread: Math.exp(safeMean(entropy, asking)),
+    room: Math.exp(safeMean(room, asking)),
     distances: Array.from(total.subarray(from), (_, i) => i + from - ahead),
-    distance: Array.from(total.subarray(from), (whole, i) => mean(whole, reached[from + i])),
+    distance: Array.from(total.subarray(from), (whole, i) => safeMean(whole, reached[from + i])),
   };
 }
 
@@ -132,9 +132,9 @@ export function distanceProfile({ distances, distance }, most) {
   const all = distances.map((back, i) => ({ back, share: distance[i] })).filter(({ share }) => !Number.isNaN(share));
   const both = all.some(({ back }) => back < 0),
     [least, last] = both ? [-Math.floor((most - 1) / 2), Math.floor((most - 1) / 2)] : [0, most - 1];
-  const inside = ({ back }) => back >= least && back <= last,
-    left = all.filter((one) => !inside(one));
-  return { shown: all.filter(inside), farther: left.length ? Math.max(...left.map(({ share }) => share)) : null };
+  const isInRange = ({ back }) => back >= least && back <= last,
+    left = all.filter((one) => !isInRange(one));
+  return { shown: all.filter(isInRange), farther: left.length ? Math.max(...left.map(({ share }) => share)) : null };
 }
 
 const PLACES = {
@@ -155,25 +155,25 @@ const WORDS = {
 /** The head in words that its numbers bear out. `unit` is "letter", "token" or "word". */
 export function describeHead(found, unit) {
   if (found.room < 1.001) return `One ${unit}: there is nowhere else to look.`;
-  const several = (number) => `${number.toFixed(1)} ${unit}s`,
-    amount = (share) => share.toFixed(2);
+  const formatDistance = (number) => `${number.toFixed(1)} ${unit}s`,
+    formatShare = (share) => share.toFixed(2);
   if (found.spread >= 0.95 * found.room)
-    return `It looks everywhere alike: over ${several(found.spread)} on average, of ${found.room.toFixed(1)} that it could.`;
+    return `It looks everywhere alike: over ${formatDistance(found.spread)} on average, of ${found.room.toFixed(1)} that it could.`;
   const shares = SCORES.filter((name) => found[name] >= 0.3).sort((a, b) => found[b] - found[a]),
     [name, second] = shares;
-  if (!name) return `No single habit: it spreads over ${several(found.spread)} on average.`;
+  if (!name) return `No single habit: it spreads over ${formatDistance(found.spread)} on average.`;
   const pair = [name, second].every((one) => one === "previous" || one === "itself"),
     where = name.endsWith("same") ? ", where there was one" : "";
   if (pair)
-    return `It divides its attention between ${PLACES[name](unit)}, ${amount(found[name])}, and ${PLACES[second](unit)}, ${amount(found[second])}.`;
+    return `It divides its attention between ${PLACES[name](unit)}, ${formatShare(found[name])}, and ${PLACES[second](unit)}, ${formatShare(found[second])}.`;
   const start = found[name] >= 0.5 ? WORDS[name](unit) : `It leans to ${PLACES[name](unit)}`;
-  return `${start}: ${amount(found[name])} of its attention goes there${where}.`;
+  return `${start}: ${formatShare(found[name])} of its attention goes there${where}.`;
 }
 
 /** What one token attends to, in words. */
 export function describeQuery(view, layer, head, query, named, asking = named) {
-  const seen = strongest(view, layer, head, query, 3, 0.05);
-  const [first] = strongest(view, layer, head, query, 1);
+  const seen = strongestKeys(view, layer, head, query, 3, 0.05);
+  const [first] = strongestKeys(view, layer, head, query, 1);
   if (!first) return `${asking(query)} may look at nothing.`;
   const told = (seen.length ? seen : [first]).map(([key, weight]) => `${named(key)} ${weight.toFixed(2)}`);
   return `${asking(query)} looks at ${told.length > 1 ? `${told.slice(0, -1).join(", ")} and ${told.at(-1)}` : told[0]}.`;
@@ -197,7 +197,7 @@ export function describeImportance(rise, error, unit, where = "held-out text") {
 /** The weights of one head as rows of a table; layers, heads and tokens are counted from 1, a masked cell is empty. */
 export const COLUMNS = ["layer", "head", "query", "query_token", "key", "key_token", "weight"];
 export function weightRows(view, tokens, keys, layer, head) {
-  const exact = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
+  const formatWeight = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
   const row = (from) =>
     keys.map((key, to) => [
       layer + 1,
@@ -206,7 +206,7 @@ export function weightRows(view, tokens, keys, layer, head) {
       tokens[from],
       to + 1,
       key,
-      exact(view.at(layer, head, from, to)),
+      formatWeight(view.at(layer, head, from, to)),
     ]);
   return tokens.flatMap((_, from) => row(from));
 }
@@ -216,8 +216,8 @@ export function sortHeads(layers, heads, value) {
   const all = Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
   if (!value) return all;
   const worth = new Map(all.map((place) => [place, value(...place)]));
-  const number = (place) => (Number.isNaN(worth.get(place)) ? -Infinity : worth.get(place));
-  return all.sort((a, b) => number(b) - number(a) || 0);
+  const scoreOf = (place) => (Number.isNaN(worth.get(place)) ? -Infinity : worth.get(place));
+  return all.sort((a, b) => scoreOf(b) - scoreOf(a) || 0);
 }
 
 /** Where a step lies on an axis on which the snapshots are evenly, 0 to 1: early steps have as much room as late ones. */
@@ -230,8 +230,8 @@ export function snapshotPosition(steps, step) {
   return 1;
 }
 
-/** The height of the curve at a step, on the straight way between two points; at its ends the end. */
-export function height({ steps, losses }, step) {
+/** Return the loss at a step, interpolated linearly; constant beyond both ends. */
+export function lossAt({ steps, losses }, step) {
   if (!steps.length) return NaN;
   if (step <= steps[0]) return losses[0];
   for (let i = 1; i < steps.length; i++) {
@@ -253,14 +253,15 @@ export function toggleLayer(list, layer, heads) {
   return all.every(([l, h]) => includesHead(list, l, h)) ? others : [...others, ...all];
 }
 
-/** What is touched, in words; "" if nothing is. */
+/** Describe the interventions; "" if there are none. */
 export function describeInterventions({ off, flat, unmasked, unplaced }) {
-  const count = (list, words) => (list.length ? [`${list.length} head${list.length > 1 ? "s" : ""} ${words}`] : []);
-  const said = [
-    ...count(off, "off"),
-    ...count(flat, "uniform"),
+  const countHeads = (list, words) =>
+    list.length ? [`${list.length} head${list.length > 1 ? "s" : ""} ${words}`] : [];
+  const parts = [
+    ...countHeads(off, "off"),
+    ...countHeads(flat, "uniform"),
     ...(unmasked ? ["mask lifted"] : []),
     ...(unplaced ? ["no positions"] : []),
   ];
-  return said.length ? `Touched: ${said.join(", ")}.` : "";
+  return parts.length ? `Touched: ${parts.join(", ")}.` : "";
 }

@@ -1,20 +1,20 @@
 /* Draw the slider over the snapshots of a training run with the loss curve above it. The snapshots are evenly spaced
    whatever their steps: the curve is drawn on the slider's own axis. */
-import { snapshotPosition, height } from "./math.js";
+import { snapshotPosition, lossAt } from "./math.js";
 import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
 
 export const TALL = 64,
   EDGE = 8; // px of the curve; half a thumb, by which the slider's stops are inside its ends
 const PACE = 170; // ms a snapshot while it plays
 
-const number = (step) => step.toLocaleString("en");
+const formatStep = (step) => step.toLocaleString("en");
 
-/** The curve as a path in a box, and its scale: the highest and the lowest loss. */
-export function shape({ steps, losses }, stops, width, tall) {
+/** Return the loss curve as a path in a box, and the highest and lowest loss. */
+export function lossCurve({ steps, losses }, stops, width, tall) {
   const points = [...new Set([...steps, ...stops])]
     .filter((step) => step >= stops[0] && step <= stops.at(-1))
     .sort((a, b) => a - b);
-  const seen = points.map((step) => height({ steps, losses }, step)),
+  const seen = points.map((step) => lossAt({ steps, losses }, step)),
     low = Math.min(...seen),
     high = Math.max(...seen);
   const x = (step) => EDGE + snapshotPosition(stops, step) * (width - 2 * EDGE),
@@ -28,8 +28,8 @@ export function shape({ steps, losses }, stops, width, tall) {
   };
 }
 
-/** Steps that are written below: the first, the last, and others that leave room. */
-export function ticks(steps, x, least) {
+/** Return the steps that get a label: the first, the last, and as many others as fit. */
+export function labelledSteps(steps, x, least) {
   const last = steps.length - 1,
     kept = [0];
   for (let i = 1; i < last; i++)
@@ -84,7 +84,7 @@ export function trainingSlider(does) {
     play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play the training"));
   }
   play.onclick = () => (timer ? pause() : start());
-  function release() {
+  function releaseSlider() {
     if (!held) return;
     held = false;
     does.settle(Number(slider.value));
@@ -94,9 +94,10 @@ export function trainingSlider(does) {
     held = true;
     does.move(Number(slider.value));
   };
-  slider.onchange = release;
+  slider.onchange = releaseSlider;
   // A slider that is back at its value when it is let go tells of no change.
-  for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, release, { signal: listening.signal });
+  for (const end of ["pointerup", "pointercancel"])
+    window.addEventListener(end, releaseSlider, { signal: listening.signal });
   slider.onpointerdown = slider.onpointerenter = slider.onfocus = () => does.reach();
   updateButton();
 
@@ -111,28 +112,28 @@ export function trainingSlider(does) {
       slider.disabled = play.disabled = training.steps.length < 2;
       picture.setAttribute("width", width);
       picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
-      made = training.curve?.steps.length ? shape(training.curve, training.steps, width, TALL) : null;
+      made = training.curve?.steps.length ? lossCurve(training.curve, training.steps, width, TALL) : null;
       picture.style.display = cursor.style.display = dot.style.display = made ? "" : "none";
       if (made) line.setAttribute("d", made.path);
       const x = (step) => EDGE + snapshotPosition(training.steps, step) * (width - 2 * EDGE);
       marks.replaceChildren(
-        ...ticks(training.steps, x, 46).map((i) => {
-          const mark = node("span", {}, number(training.steps[i]));
+        ...labelledSteps(training.steps, x, 46).map((i) => {
+          const mark = node("span", {}, formatStep(training.steps[i]));
           mark.style.left = `${x(training.steps[i])}px`;
           return mark;
         }),
       );
     },
-    /** The cursor, and nothing that would make the page find its places again. */
-    set(index, loading) {
+    /** Move the cursor without causing a new layout of the page. */
+    setStep(index, loading) {
       at = index;
       waiting = loading;
       const step = given.steps[index],
         share = given.steps.length < 2 ? 0 : index / (given.steps.length - 1);
       if (Number(slider.value) !== index) slider.value = index;
       slider.style.setProperty("--at", share);
-      const loss = given.curve?.steps.length ? height(given.curve, step) : NaN;
-      const words = `step ${number(step)} of ${number(given.steps.at(-1))}`;
+      const loss = given.curve?.steps.length ? lossAt(given.curve, step) : NaN;
+      const words = `step ${formatStep(step)} of ${formatStep(given.steps.at(-1))}`;
       const text = loading
         ? `${words}, on its way…`
         : Number.isNaN(loss)

@@ -58,19 +58,22 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 
 const SOON = 1500,
-  AGAIN = 10_000; // ms after the first view stands, until the snapshots are requested; and again, if they did not come
+  AGAIN = 10_000; // ms from the first drawing to the request for snapshots, and until it is repeated without an answer
 const NOTHING = { off: [], flat: [], unmasked: false, unplaced: false };
 const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch"];
 
-/** A row of buttons of which one is chosen. */
-function choice(label, options, press) {
+/** Make a row of buttons, one of which is selected. */
+function makeChoice(label, options, press) {
   const buttons = options.map(([value, words]) => {
     const made = node("button", { type: "button", value }, words);
     made.onclick = () => press(value);
     return made;
   });
   const root = node("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
-  return { root, set: (value) => buttons.forEach((one) => one.setAttribute("aria-pressed", one.value === value)) };
+  return {
+    root,
+    setChosen: (value) => buttons.forEach((one) => one.setAttribute("aria-pressed", one.value === value)),
+  };
 }
 
 export default defineComponent((place) => {
@@ -97,22 +100,22 @@ export default defineComponent((place) => {
     begun = null,
     old = false;
 
-  const training = trainingSlider({ move, settle, reach: requestSnapshots });
+  const training = trainingSlider({ move: moveToStep, settle: releaseStep, reach: requestSnapshots });
   const grid = headGrid({
     open: (layer, head) => sendEvent("open", [layer, head], "open"),
     flip: (layer, head) => setInterventions({ off: toggleHead(currentState().touch.off, layer, head) }),
     flipLayer: (layer) => setInterventions({ off: toggleLayer(currentState().touch.off, layer, data.heads) }),
     point: (layer, head) => {
       pointed = layer == null ? null : [layer, head];
-      request("words");
+      requestPaint("words");
     },
   });
-  const large = headView({ keep: (at) => old || sendEvent("asked", at, "gaze") });
-  const habit = headScoresPanel({
+  const large = headView({ keep: (at) => old || sendEvent("asked", at, "head") });
+  const scoresPanel = headScoresPanel({
     flip: () => setInterventions({ off: toggleHead(currentState().touch.off, ...currentState().open) }),
     flatten: () => setInterventions({ flat: toggleHead(currentState().touch.flat, ...currentState().open) }),
   });
-  const scale = choice(
+  const scale = makeChoice(
     "Scale of the colours",
     [
       ["one", "one scale"],
@@ -120,13 +123,13 @@ export default defineComponent((place) => {
     ],
     (value) => sendEvent("scale", value, "colours"),
   );
-  const kind = choice(
+  const kind = makeChoice(
     "View of the open head",
     [
       ["lines", "lines"],
       ["matrix", "matrix"],
     ],
-    (value) => sendEvent("view", value, "gaze"),
+    (value) => sendEvent("view", value, "head"),
   );
   const sort = node("select", { class: "lineage-select", "aria-label": "Order of the heads" });
   sort.onchange = () => sendEvent("sort", sort.value, "grid");
@@ -144,16 +147,16 @@ export default defineComponent((place) => {
     node("i", { class: "none" }),
     empty,
   );
-  const button = (label, press) => {
+  const makeButton = (label, press) => {
     const made = node("button", { type: "button", class: "lineage-button" }, label);
     made.onclick = press;
     return made;
   };
-  const lift = button("", () => setInterventions({ unmasked: !currentState().touch.unmasked })),
-    unplace = button("", () => setInterventions({ unplaced: !currentState().touch.unplaced }));
-  const undo = button("Undo all touches", () => setInterventions(NOTHING)),
+  const maskButton = makeButton("", () => setInterventions({ unmasked: !currentState().touch.unmasked })),
+    positionsButton = makeButton("", () => setInterventions({ unplaced: !currentState().touch.unplaced }));
+  const resetButton = makeButton("Undo all touches", () => setInterventions(NOTHING)),
     state = node("p", { class: "touched", role: "status" });
-  const again = button("Try again", () => fetchAll());
+  const again = makeButton("Try again", () => fetchAll());
   const trouble = node(
     "div",
     { class: "trouble", hidden: "" },
@@ -184,32 +187,32 @@ export default defineComponent((place) => {
   const third = node(
     "section",
     { class: "third" },
-    habit.root,
-    node("div", { class: "model" }, node("div", { class: "buttons" }, lift, unplace, undo), state),
+    scoresPanel.root,
+    node("div", { class: "model" }, node("div", { class: "buttons" }, maskButton, positionsButton, resetButton), state),
   );
   const parts = node("div", { class: "parts" }, first, second, third);
   place.replaceChildren(parts, trouble);
   parts.hidden = true;
   const theme = new Theme(place, () => {
     look = null;
-    request("all");
+    requestPaint("all");
   });
   const watch = new ResizeObserver(() => {
     const next = [first.clientWidth, second.clientWidth];
     if (String(next) === String(widths)) return;
     widths = next;
-    request("all");
+    requestPaint("all");
   });
   watch.observe(first);
   watch.observe(second);
 
-  /** What the visitor and the page agree on, within what there is. */
+  /** Return the state shared with the page, clamped to valid indices. */
   function currentState() {
-    const within = (value, count) => Math.max(0, Math.min(count - 1, Math.round(Number(value) || 0)));
+    const clampIndex = (value, count) => Math.max(0, Math.min(count - 1, Math.round(Number(value) || 0)));
     const [layer, head] = syncedValues.open.value ?? [0, 0];
     return {
-      open: [within(layer, data.layers), within(head, data.heads)],
-      asked: within(syncedValues.asked.value ?? data.tokens.length - 1, data.tokens.length),
+      open: [clampIndex(layer, data.layers), clampIndex(head, data.heads)],
+      asked: clampIndex(syncedValues.asked.value ?? data.tokens.length - 1, data.tokens.length),
       scale: syncedValues.scale.value === "row" ? "row" : "one",
       view: syncedValues.view.value === "matrix" ? "matrix" : "lines",
       sort: [...sort.options].some(({ value }) => value === syncedValues.sort.value)
@@ -221,19 +224,19 @@ export default defineComponent((place) => {
   function sendEvent(name, value, what) {
     syncedValues[name].set(value);
     trigger(name, value);
-    request(what);
+    requestPaint(what);
   }
   function setInterventions(change) {
     if (!old) sendEvent("touch", { ...currentState().touch, ...change }, "touch");
   }
 
   /* The training */
-  const steps = () => data.snapshots?.steps ?? [];
-  function at() {
-    const wish = syncedValues.step.value ?? steps().at(-1);
-    return steps().reduce(
-      (best, step, i) => (Math.abs(step - wish) < Math.abs(steps()[best] - wish) ? i : best),
-      steps().length - 1,
+  const snapshotSteps = () => data.snapshots?.steps ?? [];
+  function stepIndex() {
+    const wantedStep = syncedValues.step.value ?? snapshotSteps().at(-1);
+    return snapshotSteps().reduce(
+      (best, step, i) => (Math.abs(step - wantedStep) < Math.abs(snapshotSteps()[best] - wantedStep) ? i : best),
+      snapshotSteps().length - 1,
     );
   }
   const withoutInterventions = () => {
@@ -241,21 +244,22 @@ export default defineComponent((place) => {
     return !off.length && !flat.length && !unmasked && !unplaced;
   };
   const loadedSnapshots = () => (later && later.address === data.snapshots?.address ? later.array : null);
-  const showsServerStep = () => !steps().length || steps()[at()] === (data.step ?? steps().at(-1));
-  function move(index) {
-    if (!steps().length) return;
+  const showsServerStep = () =>
+    !snapshotSteps().length || snapshotSteps()[stepIndex()] === (data.step ?? snapshotSteps().at(-1));
+  function moveToStep(index) {
+    if (!snapshotSteps().length) return;
     requestSnapshots();
     if (!settling) begun = syncedValues.step.value;
-    syncedValues.step.value = steps()[index];
+    syncedValues.step.value = snapshotSteps()[index];
     settling = true;
-    request("step");
+    requestPaint("step");
   }
-  function settle(index) {
-    const from = begun ?? steps().at(-1),
-      to = steps()[index];
+  function releaseStep(index) {
+    const from = begun ?? snapshotSteps().at(-1),
+      to = snapshotSteps()[index];
     if (settling && to !== undefined && to !== from) sendEvent("step", to, "step");
     settling = false;
-    for (const what of ["step", "grid"]) request(what);
+    for (const what of ["step", "grid"]) requestPaint(what);
   }
   function requestSnapshots() {
     if (!data?.snapshots || old) return;
@@ -266,11 +270,11 @@ export default defineComponent((place) => {
     trigger("snapshots", true);
   }
 
-  /** The weights of the step that is shown: of a snapshot where there is one, with the touches only as the page sent them.
-      Says whether a mask came or went. */
-  function look_at() {
+  /** Read the weights of the shown step: from a snapshot if loaded, with interventions only as the page sent them.
+      Return whether the causal mask was added or removed. */
+  function updateView() {
     const packed = loadedSnapshots(),
-      step = packed && (withoutInterventions() || !showsServerStep()) ? at() : null,
+      step = packed && (withoutInterventions() || !showsServerStep()) ? stepIndex() : null,
       array = step === null ? loaded : packed;
     if (view?.data === array.data && view.step === step && view.of === data) return false;
     const before = view;
@@ -283,12 +287,12 @@ export default defineComponent((place) => {
     if (!measured.has(key)) measured.set(key, headScores(view, layer, head, data.ids));
     return measured.get(key);
   }
-  const answering = () => view.hidden.reduce((count, one) => count - one, view.keys);
-  const number = (by) => (layer, head) =>
+  const countVisibleKeys = () => view.hidden.reduce((count, one) => count - one, view.keys);
+  const scoreBy = (by) => (layer, head) =>
     by === "worth" ? (data.worth?.[layer][head] ?? NaN) : scoresOf(layer, head)[by];
 
   /* Drawing: at most once a frame, and only what changed. */
-  function request(what) {
+  function requestPaint(what) {
     dirty.add(what);
     frame ||= requestAnimationFrame(paint);
   }
@@ -296,48 +300,48 @@ export default defineComponent((place) => {
     frame = 0;
     if (!data || !widths?.[0]) return;
     const todo = dirty,
-      masked = look_at(),
+      masked = updateView(),
       all = masked || todo.has("all"),
       any = (...names) => all || names.some((one) => todo.has(one));
     dirty = new Set();
     const state = currentState();
     if (!look || look.scale !== state.scale) {
-      const ink = (one) => theme.colour(one);
+      const colourOf = (one) => theme.colour(one);
       look = {
-        shades: colourRamp(ink),
+        shades: colourRamp(colourOf),
         scale: state.scale,
-        soft: ink("--soft"),
-        ink: ink("--ink"),
-        page: ink("--page"),
-        colour: ink(data.colour ?? "--m-transformer"),
+        soft: colourOf("--soft"),
+        ink: colourOf("--ink"),
+        page: colourOf("--page"),
+        colour: colourOf(data.colour ?? "--m-transformer"),
       };
     }
     if (data.snapshots && any("step")) {
       training.show(data.snapshots, widths[0]);
-      training.set(at(), !showsServerStep() && !loadedSnapshots());
+      training.setStep(stepIndex(), !showsServerStep() && !loadedSnapshots());
     }
     if (any("grid", "open", "touch", "asked")) {
       const frozen = settling && state.sort !== "place";
       if (!frozen)
-        grid.arrange({
+        grid.arrangeTiles({
           view,
           sort: state.sort,
-          value: number(state.sort),
+          value: scoreBy(state.sort),
           digits: scoreFormat(state.sort),
           open: state.open,
           touch: state.touch,
         });
-      grid.fit(view, widths[0]);
-      scale.set(state.scale);
+      grid.fitWidth(view, widths[0]);
+      scale.setChosen(state.scale);
       sort.value = state.sort;
     }
     if (any("step", "grid", "colours")) {
-      grid.paint(view, look);
-      if (state.sort !== "place") grid.numbers({ value: number(state.sort), digits: scoreFormat(state.sort) });
+      grid.paintTiles(view, look);
+      if (state.sort !== "place") grid.showNumbers({ value: scoreBy(state.sort), digits: scoreFormat(state.sort) });
     }
     const keys = data.keys ?? data.tokens,
       [layer, head] = state.open;
-    if (any("step", "open", "gaze", "colours")) {
+    if (any("step", "open", "head", "colours")) {
       setTextIfChanged(name, headName(layer, head));
       setTextIfChanged(
         under,
@@ -345,18 +349,18 @@ export default defineComponent((place) => {
           ? "rows ask, columns answer; the stronger the colour, the more"
           : `left asks, right answers${smallestVisible(data.tokens.length) > VISIBLE_WEIGHT ? `, from ${smallestVisible(data.tokens.length)} on` : ""}; hover a ${data.unit}, click keeps it`,
       );
-      kind.set(state.view);
+      kind.setChosen(state.view);
       large.show(
         { view, layer, head, tokens: data.tokens, keys, kind: state.view, look, asked: state.asked, unit: data.unit },
         widths[1],
       );
-      grid.mark(state.asked, data.tokens.length);
+      grid.markQuery(state.asked, data.tokens.length);
     }
     if (any("step", "open"))
-      habit.show({
+      scoresPanel.show({
         found: scoresOf(layer, head),
         unit: data.unit,
-        keys: answering(),
+        keys: countVisibleKeys(),
         label: headName(layer, head).toLowerCase(),
       });
     if (any("step", "open", "touch")) showInterventions(state);
@@ -365,24 +369,26 @@ export default defineComponent((place) => {
   }
   /** @param {any} state */
   function showInterventions({ touch: what, open, open: [layer, head] }) {
-    habit.touch({
+    scoresPanel.showIntervention({
       touch: what,
       open,
       rise: data.worth?.[layer]?.[head],
       error: data.worth_error?.[layer]?.[head],
       unit: data.snapshots?.unit ?? "nats",
       where: data.worth_of,
-      ended: !steps().length || at() === steps().length - 1,
+      ended: !snapshotSteps().length || stepIndex() === snapshotSteps().length - 1,
     });
-    setTextIfChanged(lift, what.unmasked ? "Mask as it was" : "Lift the mask");
-    setTextIfChanged(unplace, what.unplaced ? "Positions as they were" : "No positions");
-    lift.hidden = !data.can?.mask;
-    unplace.hidden = !data.can?.positions;
-    const told = describeInterventions(what);
-    undo.disabled = !told;
+    setTextIfChanged(maskButton, what.unmasked ? "Mask as it was" : "Lift the mask");
+    setTextIfChanged(positionsButton, what.unplaced ? "Positions as they were" : "No positions");
+    maskButton.hidden = !data.can?.mask;
+    positionsButton.hidden = !data.can?.positions;
+    const description = describeInterventions(what);
+    resetButton.disabled = !description;
     setTextIfChanged(
       state,
-      told && !showsServerStep() ? `${told} The steps of the training are shown without that until you let go.` : told,
+      description && !showsServerStep()
+        ? `${description} The steps of the training are shown without that until you let go.`
+        : description,
     );
   }
   function showWords({ touch: what, sort: order }) {
@@ -391,7 +397,7 @@ export default defineComponent((place) => {
       words.className = "words hint";
       return void setTextIfChanged(
         words,
-        (grid.small()
+        (grid.hidesSwitches()
           ? "Click a head to open it; there it can be switched off."
           : "Click a head to open it; its small switch turns it off.") + all,
       );
@@ -412,7 +418,7 @@ export default defineComponent((place) => {
     empty.hidden = legend.querySelector(".none").hidden = !ahead && !pads;
   }
 
-  function present() {
+  function showData() {
     parts.hidden = false;
     trouble.hidden = true;
     const options = [
@@ -427,17 +433,17 @@ export default defineComponent((place) => {
       training.stop();
       settling = false;
     }
-    stale(Boolean(data.old));
+    setStale(Boolean(data.old));
     look = null;
     tint(place, data.colour);
-    request("all");
-    save();
+    requestPaint("all");
+    updateSaveMenus();
     clearTimeout(timer);
     if (data.snapshots && !data.snapshots.address && !old) timer = setTimeout(requestSnapshots, SOON);
   }
-  function save() {
+  function updateSaveMenus() {
     const file = data.file ?? "attention",
-      full = () => {
+      exportState = () => {
         const {
           open: [layer, head],
           view: kind,
@@ -455,17 +461,25 @@ export default defineComponent((place) => {
           asked,
         };
       };
-    saveMenu(heads, { svg: () => gridSvg(place, full()), csv: () => gridCsv(full()), file: `${file}-heads` });
-    saveMenu(second, { svg: () => headSvg(place, full()), csv: () => headCsv(full()), file: `${file}-head` });
-    saveMenu(habit.figure, {
+    saveMenu(heads, {
+      svg: () => gridSvg(place, exportState()),
+      csv: () => gridCsv(exportState()),
+      file: `${file}-heads`,
+    });
+    saveMenu(second, {
+      svg: () => headSvg(place, exportState()),
+      csv: () => headCsv(exportState()),
+      file: `${file}-head`,
+    });
+    saveMenu(scoresPanel.figure, {
       svg: () => {
-        const { layer, head } = full(),
+        const { layer, head } = exportState(),
           seen = scoresOf(layer, head),
           { unit } = data;
         return scoresSvg(place, {
           found: seen,
           unit,
-          keys: answering(),
+          keys: countVisibleKeys(),
           name: headName(layer, head),
           colour: look.colour,
           said: describeHead(seen, unit),
@@ -476,41 +490,41 @@ export default defineComponent((place) => {
     });
     if (!data.snapshots?.curve?.steps.length) return;
     const curve = {
-      svg: () => trainingSvg(place, data.snapshots, at(), look.colour),
+      svg: () => trainingSvg(place, data.snapshots, stepIndex(), look.colour),
       csv: () => trainingCsv(data.snapshots),
       file: `${file}-training`,
     };
     saveMenu(training.root, curve);
   }
 
-  /** Whether what is shown is of the last text. */
-  function stale(now) {
+  /** Set whether the shown numbers belong to the previous text. */
+  function setStale(now) {
     old = now;
     place.classList.toggle("old", now);
     parts.ariaBusy = String(now);
   }
 
-  /** New numbers are with their own tokens, never with those of the text before. */
+  /** Show new numbers only together with their own tokens. */
   function fetchAll() {
     const given = wanted;
     loadArrays(given.address).then(
       ({ weights }) => {
         if (given !== wanted) return;
         [data, loaded] = [given, weights];
-        present();
-        follow(given);
+        showData();
+        reportWhenDrawn(given);
       },
       () => {
         if (given !== wanted) return;
-        follow(given);
+        reportWhenDrawn(given);
         trouble.hidden = false;
         parts.hidden = !data;
       },
     );
     fetchSteps(given);
   }
-  /** Tell the page to compute its other sections only when this picture is drawn; before, they would delay it. */
-  function follow(given) {
+  /** Let the page compute its other sections after this picture is drawn; earlier, they would delay it. */
+  function reportWhenDrawn(given) {
     if (given.follow)
       requestAnimationFrame(() =>
         setTimeout(() => {
@@ -527,7 +541,7 @@ export default defineComponent((place) => {
         ({ weights }) => {
           if (wanted.snapshots?.address !== address) return;
           later = { address, array: weights };
-          request("all");
+          requestPaint("all");
         },
         () => {},
       )
@@ -542,8 +556,8 @@ export default defineComponent((place) => {
       trigger = component.setTriggerValue;
       const step = syncedValues.step.value;
       for (const name of KEPT) syncedValues[name].receive(given[name]);
-      if (syncedValues.step.value !== step) begun = syncedValues.step.value; // news of the page, from which the hand now goes on
-      if (given.old) stale(true); // until other numbers are here
+      if (syncedValues.step.value !== step) begun = syncedValues.step.value; // the page changed the step; the slider continues from it
+      if (given.old) setStale(true); // until new numbers arrive
       fetchAll();
     },
     close() {

@@ -2,7 +2,7 @@
 import { countBins, histogramColumns, formatNumber, countChoices } from "../../shared/charts/dot_strip_math.js";
 import { node } from "../../shared/runtime/dom.js";
 
-export function histogram({ choices, scale }) {
+export function makeHistogram({ choices, scale }) {
   const root = node("div", { class: scale ? "columns" : "bars", role: "img" });
   const names = choices.map(({ name }) => name);
   const bars = (scale ? Array.from({ length: histogramColumns(scale).count }) : choices).map((choice) => {
@@ -13,9 +13,11 @@ export function histogram({ choices, scale }) {
     root.append(row);
     return { bar, count, row };
   });
-  const end = (number) => node("span", {}, `${formatNumber(number)} ${scale.unit}`.trim());
-  const ends = scale ? node("div", { class: "ends", "aria-hidden": "true" }, end(scale.low), end(scale.high)) : null;
-  const place = (given) =>
+  const endLabel = (number) => node("span", {}, `${formatNumber(number)} ${scale.unit}`.trim());
+  const ends = scale
+    ? node("div", { class: "ends", "aria-hidden": "true" }, endLabel(scale.low), endLabel(scale.high))
+    : null;
+  const columnOfPrediction = (given) =>
     scale
       ? given >= scale.low && given <= scale.high
         ? histogramColumns(scale).columnOf(given)
@@ -27,8 +29,8 @@ export function histogram({ choices, scale }) {
     show(given, own = null, answer = null) {
       const counts = scale ? countBins(given, scale) : Object.values(countChoices(names, given));
       const most = Math.max(1, ...counts),
-        mine = own === null ? -1 : place(own);
-      const right = !answer ? [] : scale ? [place(answer.value)] : answer.right.map(place);
+        mine = own === null ? -1 : columnOfPrediction(own);
+      const right = !answer ? [] : scale ? [columnOfPrediction(answer.value)] : answer.right.map(columnOfPrediction);
       bars.forEach(({ bar, count, row }, i) => {
         bar.style.setProperty("--share", counts[i] / most);
         count.textContent = counts[i] || !scale ? counts[i] : "";

@@ -1,11 +1,11 @@
 /* Draw the question of a class and the form for a prediction: native inputs; a number has a slider beside its field. */
-import { histogram } from "./histogram.js";
+import { makeHistogram } from "./histogram.js";
 import { icon, node } from "../../shared/runtime/dom.js";
 
 let forms = 0;
 
 /** `send(given)` is called for each prediction. */
-export function prediction({ question, code }, send) {
+export function predictionForm({ question, code }, send) {
   const name = `class-${(forms += 1)}`;
   const form = node("form", { class: "predict" }),
     fields = node("fieldset", {}, node("legend", {}, question.text));
@@ -16,10 +16,10 @@ export function prediction({ question, code }, send) {
     icon("send"),
     node("span", {}, "Send my prediction"),
   );
-  const chart = histogram(question);
+  const chart = makeHistogram(question);
   const input = question.choices.length
-    ? choices(fields, question.choices, name)
-    : number(fields, question.scale, name);
+    ? makeChoiceInput(fields, question.choices, name)
+    : makeNumberInput(fields, question.scale, name);
   form.append(fields, button);
   form.onsubmit = (event) => {
     event.preventDefault();
@@ -44,7 +44,7 @@ export function prediction({ question, code }, send) {
   };
 }
 
-function choices(fields, offered, name) {
+function makeChoiceInput(fields, offered, name) {
   const inputs = offered.map((choice) => node("input", { type: "radio", name, value: choice.name, required: "" }));
   offered.forEach((choice, i) => fields.append(node("label", {}, inputs[i], node("span", {}, choice.text))));
   return {
@@ -57,11 +57,11 @@ function choices(fields, offered, name) {
   };
 }
 
-function number(fields, { low, high, step, unit }, name) {
+function makeNumberInput(fields, { low, high, step, unit }, name) {
   const limits = { min: low, max: high, step };
   const field = node("input", { type: "number", ...limits, step: "any", required: "", id: name, inputmode: "decimal" });
   const slider = node("input", { type: "range", ...limits, "aria-label": `${low} to ${high} ${unit}`.trim() });
-  slider.value = (low + high) / 2; // nothing is said by where it stands: the field is empty
+  slider.value = (low + high) / 2; // the position of the slider is no prediction: the field is empty
   slider.oninput = () => {
     field.value = slider.value;
   };

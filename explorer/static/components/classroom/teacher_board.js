@@ -1,18 +1,18 @@
 /* Draw the teacher's controls of a class: all predictions, the address to join, and the next step. */
-import { histogram } from "./histogram.js";
+import { makeHistogram } from "./histogram.js";
 import { icon, svgNode, node } from "../../shared/runtime/dom.js";
 
-const button = (name, text, press) => {
+const makeButton = (name, text, press) => {
   const made = node("button", { class: "lineage-button", type: "button" }, icon(name), node("span", {}, text));
   made.onclick = press;
   return made;
 };
 
 /** The code of a class, letter by letter. */
-export const code = (letters) => node("p", { class: "code" }, "Class ", node("b", {}, letters));
+export const codeNode = (letters) => node("p", { class: "code" }, "Class ", node("b", {}, letters));
 
 /** A QR code, dark on white in every theme: that is what a camera reads. */
-function square({ size, path }, address) {
+function qrCode({ size, path }, address) {
   return svgNode(
     "svg",
     {
@@ -31,10 +31,10 @@ function drawJoining({ qr, address, code: letters }) {
     open = node(
       "button",
       { class: "qr", type: "button", "aria-label": "Show the QR code as large as the screen" },
-      square(qr, address),
+      qrCode(qr, address),
     );
-  const close = button("close", "Close", () => large.close());
-  large.append(square(qr, address), node("p", { class: "where" }, address), code(letters), close);
+  const close = makeButton("close", "Close", () => large.close());
+  large.append(qrCode(qr, address), node("p", { class: "where" }, address), codeNode(letters), close);
   open.onclick = () => large.showModal();
   const local = /^(localhost|127\.|\[::1\])/.test(location.hostname);
   const hint = local
@@ -44,18 +44,18 @@ function drawJoining({ qr, address, code: letters }) {
         "This address works on this computer only. Open the app by the computer's name or number in the network, then the class can join.",
       )
     : null;
-  return node("aside", {}, open, node("p", { class: "where" }, address), code(letters), hint, large);
+  return node("aside", {}, open, node("p", { class: "where" }, address), codeNode(letters), hint, large);
 }
 
-/** `acts`: reveal(), end() and go(by), by how many steps of the lesson. */
-export function board(data, acts) {
-  const chart = data.question ? histogram(data.question) : null;
-  const reveal = button("visibility", data.lesson ? "Show the answer to all" : "Show all predictions", acts.reveal),
+/** `acts`: reveal(), end() and moveBy(steps of the lesson). */
+export function teacherBoard(data, acts) {
+  const chart = data.question ? makeHistogram(data.question) : null;
+  const reveal = makeButton("visibility", data.lesson ? "Show the answer to all" : "Show all predictions", acts.reveal),
     { lesson } = data;
-  const before = lesson?.step > 1 ? button("arrow_back", "Step before", () => acts.go(-1)) : null;
-  const next = lesson?.step < lesson?.steps ? button("arrow_forward", "Next step", () => acts.go(1)) : null;
+  const before = lesson?.step > 1 ? makeButton("arrow_back", "Step before", () => acts.moveBy(-1)) : null;
+  const next = lesson?.step < lesson?.steps ? makeButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
   let sure = false;
-  const end = button("stop_circle", "End the class", () => {
+  const end = makeButton("stop_circle", "End the class", () => {
     if (sure) return acts.end();
     sure = true;
     end.lastChild.textContent = "End it, and forget all answers?";

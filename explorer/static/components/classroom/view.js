@@ -17,8 +17,8 @@
  * @property {{size: number, path: string} | null} qr
  */
 import { drawAnswer } from "../../shared/charts/measured_answer.js";
-import { board, code as classCode } from "./teacher_board.js";
-import { prediction } from "./prediction_form.js";
+import { teacherBoard, codeNode as classCode } from "./teacher_board.js";
+import { predictionForm } from "./prediction_form.js";
 import { retryDelay } from "../../shared/charts/dot_strip_math.js";
 import { node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -34,7 +34,7 @@ export default defineComponent((place) => {
   /** @type {ClassroomData | null} */
   let data = null,
     component = null,
-    told = {},
+    session = {},
     drawn = "",
     shown = "",
     part = null,
@@ -44,26 +44,26 @@ export default defineComponent((place) => {
     sending = null,
     refused = "";
 
-  const post = (wish, more = {}) =>
-    fetch(`/class/${data.code}/${wish}`, {
+  const postToClass = (command, more = {}) =>
+    fetch(`/class/${data.code}/${command}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Lineage": "1" },
       body: JSON.stringify({ number: data.number, ...more }),
     });
 
-  /** A prediction is sent until the server has it: what it gets twice it counts once. */
-  async function send(given) {
+  /** Send a prediction until the server confirms it; the server counts repeated predictions once. */
+  async function sendPrediction(given) {
     const mine = (sending = { given });
     refused = "";
     for (let tries = 1; sending === mine; tries += 1) {
       message.textContent =
         tries > 1 ? "The server does not answer. Your prediction is sent again until it does …" : "Sending …";
       try {
-        const answer = await post("answer", { given });
+        const answer = await postToClass("answer", { given });
         if (answer.status < 500) {
-          const news = await answer.json();
-          if (sending === mine) [sending, refused] = [null, news.problem ?? ""]; // stays until the next attempt or question
-          return receive(news);
+          const state = await answer.json();
+          if (sending === mine) [sending, refused] = [null, state.problem ?? ""]; // stays until the next attempt or question
+          return receiveState(state);
         }
       } catch {
         // no connection: again, a little later
@@ -72,66 +72,68 @@ export default defineComponent((place) => {
     }
   }
 
-  async function sendCommand(wish) {
+  async function sendCommand(command) {
     try {
-      receive(await (await post(wish)).json());
+      receiveState(await (await postToClass(command)).json());
     } catch {
       message.textContent = "The server does not answer. Press it again.";
     }
   }
 
-  async function poll() {
+  async function pollClass() {
     clearTimeout(timer);
-    let news = null;
+    let state = null;
     try {
-      news = await (await fetch(`/class/${data.code}`, { cache: "no-store" })).json();
+      state = await (await fetch(`/class/${data.code}`, { cache: "no-store" })).json();
       failures = 0;
     } catch {
       failures += 1;
     }
     try {
-      if (news) receive(news);
+      if (state) receiveState(state);
     } finally {
       if (!over && place.isConnected)
-        timer = setTimeout(poll, failures ? retryDelay(failures) : document.hidden ? 5 * EVERY : EVERY);
+        timer = setTimeout(pollClass, failures ? retryDelay(failures) : document.hidden ? 5 * EVERY : EVERY);
     }
   }
 
-  function receive(news) {
-    if (news.problem) message.textContent = news.problem;
-    if (news.over) {
+  function receiveState(state) {
+    if (state.problem) message.textContent = state.problem;
+    if (state.over) {
       over = true;
-      component.setTriggerValue("moved", Date.now()); // the page goes on without its class
+      component.setTriggerValue("moved", Date.now()); // the page leaves the class
     }
-    if (news.number === undefined) return;
-    told = news;
-    if (news.number !== data.number || news.open !== data.open) component.setTriggerValue("moved", Date.now());
-    paint();
+    if (state.number === undefined) return;
+    session = state;
+    if (state.number !== data.number || state.open !== data.open) component.setTriggerValue("moved", Date.now());
+    drawState();
   }
 
   const describeCount = () =>
-    told.present === 0
+    session.present === 0
       ? "Nobody is here yet. The class comes by the address, or with the code."
-      : `${told.answered} of ${told.present} ${told.present === 1 ? "has" : "have"} answered`;
+      : `${session.answered} of ${session.present} ${session.present === 1 ? "has" : "have"} answered`;
 
-  function status() {
-    if (!data.question) return data.teaches ? `${told.present} here` : "Your teacher shows you this page.";
+  function statusText() {
+    if (!data.question) return data.teaches ? `${session.present} here` : "Your teacher shows you this page.";
     if (data.teaches) return describeCount();
-    if (told.revealed) return describeCount();
-    return told.mine === null
+    if (session.revealed) return describeCount();
+    return session.mine === null
       ? "What do you expect? Your prediction has no name on it."
       : "Your prediction has arrived. You may change it until the answer is shown.";
   }
 
-  function paint() {
-    if (!sending && !told.problem) message.textContent = refused || status();
-    part?.show(told);
-    const now = JSON.stringify([told.number, told.revealed, told.answer ?? null]);
+  function drawState() {
+    if (!sending && !session.problem) message.textContent = refused || statusText();
+    part?.show(session);
+    const now = JSON.stringify([session.number, session.revealed, session.answer ?? null]);
     if (now === shown) return;
     shown = now;
-    const wait = told.revealed && data.lesson && node("p", { class: "say" }, "It is being measured …");
+    const wait = session.revealed && data.lesson && node("p", { class: "say" }, "It is being measured …");
     const answer =
-      told.answer && data.question && drawAnswer(data.question, told.answer, data.teaches ? null : told.mine, false);
+      session.answer &&
+      data.question &&
+      drawAnswer(data.question, session.answer, data.teaches ? null : session.mine, false);
     result.replaceChildren(...[answer || wait].filter(Boolean));
   }
 
@@ -140,7 +142,7 @@ export default defineComponent((place) => {
       [data, component] = [arrived, from];
       const now = JSON.stringify([data.code, data.number, data.teaches]);
       if (now !== drawn) {
-        [drawn, shown, told, over, sending, refused] = [
+        [drawn, shown, session, over, sending, refused] = [
           now,
           "",
           { answered: 0, present: 0, mine: null, given: [], revealed: false },
@@ -150,17 +152,17 @@ export default defineComponent((place) => {
         ];
         result.replaceChildren();
         part = data.teaches
-          ? board(data, {
+          ? teacherBoard(data, {
               reveal: () => sendCommand("reveal"),
               end: () => sendCommand("end"),
-              go: (by) => component.setTriggerValue("next", by),
+              moveBy: (by) => component.setTriggerValue("next", by),
             })
           : data.question
-            ? prediction(data, send)
+            ? predictionForm(data, sendPrediction)
             : { root: classCode(data.code), show() {} };
         body.replaceChildren(part.root);
       }
-      poll();
+      pollClass();
     },
     close: () => {
       clearTimeout(timer);

@@ -6,7 +6,7 @@ import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
 const EDGE = 16;
 const TEXTS = "h2, h3, .told, .none, .head > :not(input), .key, .axis span";
 
-export function picture(place, cells) {
+export function figureSvg(place, cells) {
   const seen = resolveColours(place),
     sections = Object.values(cells)
       .map(({ root }) => root)
@@ -16,13 +16,13 @@ export function picture(place, cells) {
     top = Math.min(...boxes.map((box) => box.top));
   const width = Math.max(...boxes.map((box) => box.right)) - left,
     height = Math.max(...boxes.map((box) => box.bottom)) - top;
-  const shapes = sections.flatMap((root) => [...drawings(root, left, top), ...texts(root, left, top)]);
+  const shapes = sections.flatMap((root) => [...copyDrawings(root, left, top), ...copyTexts(root, left, top)]);
   const file = svgFile(width + 2 * EDGE, height + 2 * EDGE, seen.get("--page"), ...shapes);
   seen.done();
   return file;
 }
 
-function* drawings(root, left, top) {
+function* copyDrawings(root, left, top) {
   for (const svg of root.querySelectorAll("svg")) {
     const box = svg.getBoundingClientRect(),
       copy = new DOMParser().parseFromString(svgOf(svg), "image/svg+xml").documentElement;
@@ -32,13 +32,13 @@ function* drawings(root, left, top) {
   }
 }
 
-/** Words line by line, as the browser has broken them. */
-function* texts(root, left, top) {
+/** Return words line by line, as the browser wraps them. */
+function* copyTexts(root, left, top) {
   for (const element of root.querySelectorAll(TEXTS)) {
     const words = element.firstChild;
     if (words?.nodeType !== 3) continue;
     const style = getComputedStyle(element);
-    for (const [line, box] of lines(words)) {
+    for (const [line, box] of wrappedLines(words)) {
       const made = svgNode("text", {
         x: box.left - left + EDGE,
         y: box.top - top + EDGE + box.height / 2,
@@ -54,7 +54,7 @@ function* texts(root, left, top) {
   }
 }
 
-function lines(words) {
+function wrappedLines(words) {
   const range = document.createRange(),
     found = [];
   for (const { 0: word, index } of words.data.matchAll(/\S+\s*/g)) {

@@ -46,13 +46,13 @@ export function clampGate(name, value) {
   return Math.round(Math.max(low, Math.min(1, value)) * 1000) / 1000 + 0; // + 0: no negative zero
 }
 
-/** The candidate with weight u on the state: tanh(a + u s), where tanh(a) is what the hand set; ±1 stays ±1. */
-function candidate(set, u, state) {
+/** The candidate with weight u on the state: tanh(a + u s), where tanh(a) is the value set by the user; ±1 stays ±1. */
+function candidateValue(set, u, state) {
   return Math.abs(set) === 1 ? set : Math.tanh(Math.atanh(set) + u * state);
 }
 
 /** c' = f c + i g, h' = o tanh(c'); g = tanh(a + u h). `full` is dc'/dc, also through h and the candidate. */
-export function lstm({ f, i, g, o }, u = 0) {
+export function computeLstm({ f, i, g, o }, u = 0) {
   const c = [],
     h = [],
     content = [],
@@ -61,7 +61,7 @@ export function lstm({ f, i, g, o }, u = 0) {
   let cell = 0,
     state = 0;
   for (let t = 0; t < f.length; t++) {
-    const seen = candidate(g[t], u, state),
+    const seen = candidateValue(g[t], u, state),
       shown = t ? o[t - 1] * (1 - Math.tanh(cell) ** 2) : 0; // dh/dc of the step before
     straight.push(f[t]);
     full.push(f[t] + i[t] * (1 - seen * seen) * u * shown);
@@ -75,14 +75,14 @@ export function lstm({ f, i, g, o }, u = 0) {
 }
 
 /** h' = (1 - z) n + z h, n = tanh(a + r u h): z is what stays, as in explorer/models/gru.py. */
-export function gru({ z, r, n }, u = 0) {
+export function computeGru({ z, r, n }, u = 0) {
   const h = [],
     content = [],
     straight = [],
     full = [];
   let state = 0;
   for (let t = 0; t < z.length; t++) {
-    const seen = candidate(n[t], r[t] * u, state);
+    const seen = candidateValue(n[t], r[t] * u, state);
     straight.push(z[t]);
     full.push(z[t] + (1 - z[t]) * (1 - seen * seen) * r[t] * u);
     state = (1 - z[t]) * seen + z[t] * state;
@@ -93,7 +93,7 @@ export function gru({ z, r, n }, u = 0) {
 }
 
 /** A plain RNN with one unit: h' = tanh(w h + x); dh'/dh = w (1 - h'²). */
-export function rnn(x, w) {
+export function computeRnn(x, w) {
   const h = [],
     straight = [];
   let state = 0;
@@ -120,10 +120,10 @@ export function halfLife(f) {
 
 /** Everything on the screen from what the hands have set. */
 export function computeCells(lanes, u, w) {
-  const long = lstm(lanes, u),
-    gated = gru(lanes, u);
+  const long = computeLstm(lanes, u),
+    gated = computeGru(lanes, u);
   const given = { lstm: lanes.i.map((i, t) => i * lanes.g[t]), gru: lanes.z.map((z, t) => (1 - z) * lanes.n[t]) };
-  const plain = { lstm: rnn(given.lstm, w), gru: rnn(given.gru, w) };
+  const plain = { lstm: computeRnn(given.lstm, w), gru: computeRnn(given.gru, w) };
   const paths = (one, beside) => ({
     straight: straightPath(one.straight),
     full: straightPath(one.full),
@@ -137,8 +137,8 @@ export function computeCells(lanes, u, w) {
 
 /* ---- words ---- */
 
-/** A number from 0 up as one reads it: 1, 0.57, 0.0052, 3.2 × 10⁻⁹. Signs are true minuses. */
-export function amount(value) {
+/** Format a number: 1, 0.57, 0.0052, 3.2 × 10⁻⁹. Signs are true minuses. */
+export function formatAmount(value) {
   const size = Math.abs(value),
     minus = value < 0 ? "−" : "";
   if (size === 0) return "0";
@@ -158,17 +158,18 @@ export function formatShare(value) {
     minus = value < 0 ? "−" : "";
   if (value === 0) return "nothing";
   if (value === 1) return "all";
-  if (hundred < 0.1) return amount(value);
+  if (hundred < 0.1) return formatAmount(value);
   return `${minus}${hundred >= 99.95 || hundred < 10 ? hundred.toFixed(hundred >= 99.95 && hundred < 100 ? 2 : 1) : Math.round(hundred)} %`;
 }
 
-export const gate = (value) => (Math.round(value * 1000) % 10 ? value.toFixed(3) : value.toFixed(2)).replace("-", "−");
+export const formatGate = (value) =>
+  (Math.round(value * 1000) % 10 ? value.toFixed(3) : value.toFixed(2)).replace("-", "−");
 
 /** What each cell is called, and its gate that keeps. */
 export const KEEPS = { lstm: { name: "LSTM", gate: "f", lanes: LSTM }, gru: { name: "GRU", gate: "z", lanes: GRU } };
 
-/** The first step at which a cell writes something, from 0: what becomes of that is told. */
-export function source(which, lanes) {
+/** Return the first step, from 0, at which a cell writes something; the finding follows that value. */
+export function firstWritingStep(which, lanes) {
   const written = which === "lstm" ? (t) => lanes.i[t] * lanes.g[t] : (t) => (1 - lanes.z[t]) * lanes.n[t];
   return Math.max(
     0,
@@ -176,10 +177,10 @@ export function source(which, lanes) {
   );
 }
 
-/** The heading of a cell: how much of what it wrote is left at the end along the straight path. */
-export function finding(which, lanes) {
+/** Return the heading of a cell: how much of the written value is left at the end along the straight path. */
+export function formatFinding(which, lanes) {
   const { name, gate: letter } = KEEPS[which],
-    from = source(which, lanes),
+    from = firstWritingStep(which, lanes),
     end = lanes[letter].length;
   const later = lanes[letter].slice(from + 1),
     closed = later.indexOf(0),
@@ -192,18 +193,18 @@ export function finding(which, lanes) {
   if (!later.every((value) => value === later[0]))
     return `${later.length} values of ${letter} multiply: the ${name} keeps ${formatShare(kept)} of ${first} at step ${end}.`;
   const better = 1 - (1 - later[0]) / 10; // a tenth of the leak
-  return `With ${letter} = ${gate(later[0])} the ${name} keeps ${formatShare(kept)} of ${first} at step ${end}; with ${gate(better)} it would be ${formatShare(better ** later.length)}.`;
+  return `With ${letter} = ${formatGate(later[0])} the ${name} keeps ${formatShare(kept)} of ${first} at step ${end}; with ${formatGate(better)} it would be ${formatShare(better ** later.length)}.`;
 }
 
 /** How long half is kept, and what the other paths say; below the heading. */
 export function findingText(which, lanes, found, u, w) {
   const { gate: letter } = KEEPS[which],
-    from = source(which, lanes),
+    from = firstWritingStep(which, lanes),
     later = lanes[letter].slice(from + 1),
     one = found[which];
   const first = `step ${from + 1}`,
-    other = u ? ` With the way through the candidate ${amount(one.full[from])} of it comes back.` : "";
-  return `${describeHolding(letter, later)}${other} In a plain RNN with w = ${gate(w)}, given the same, ${amount(one.rnn[from])} of ${first} comes back.`.trim();
+    other = u ? ` With the way through the candidate ${formatAmount(one.full[from])} of it comes back.` : "";
+  return `${describeHolding(letter, later)}${other} In a plain RNN with w = ${formatGate(w)}, given the same, ${formatAmount(one.rnn[from])} of ${first} comes back.`.trim();
 }
 function describeHolding(letter, values) {
   if (!values.length) return "";
@@ -212,18 +213,21 @@ function describeHolding(letter, values) {
   const mean = even ? values[0] : Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length),
     life = halfLife(mean);
   if (life === Infinity) return `At ${letter} = 1 nothing is ever lost.`;
-  const typical = even ? gate(mean) : amount(mean),
+  const typical = even ? formatGate(mean) : formatAmount(mean),
     steps = life < 100 ? life.toFixed(1) : Math.round(life).toLocaleString("en");
   return `Half-life at ${letter} = ${typical}${even ? "" : ", the geometric mean"}: ln 2 / −ln ${typical} = ${steps} steps.`;
 }
 
-/** One step in words, for a caller that does not see the drawing. */
-export function sentence(which, lanes, found, at) {
+/** Describe one step for screen readers. */
+export function describeStep(which, lanes, found, at) {
   const one = found[which],
     { name, lanes: letters } = KEEPS[which];
-  const set = letters.map((letter) => `${letter} ${gate(lanes[letter][at])}`).join(", ");
-  const holds = which === "lstm" ? `c = ${amount(one.c[at])}, h = ${amount(one.h[at])}` : `h = ${amount(one.h[at])}`;
-  return `${name}, step ${at + 1}: ${set}; ${holds}; the straight path from here to step ${lanes.f.length} is ${amount(one.straight[at])}.`;
+  const set = letters.map((letter) => `${letter} ${formatGate(lanes[letter][at])}`).join(", ");
+  const holds =
+    which === "lstm"
+      ? `c = ${formatAmount(one.c[at])}, h = ${formatAmount(one.h[at])}`
+      : `h = ${formatAmount(one.h[at])}`;
+  return `${name}, step ${at + 1}: ${set}; ${holds}; the straight path from here to step ${lanes.f.length} is ${formatAmount(one.straight[at])}.`;
 }
 
 /** Where a logarithmic axis ends below: the power of ten under everything that is drawn, from 10⁻³ to 10⁻¹⁶. */

@@ -1,72 +1,72 @@
 /* Draw each cell as a diagram with its numbers, and the gate traces and lines over the same steps. */
-import { SIGNED, amount, gate, superscript } from "./math.js";
+import { SIGNED, formatAmount, formatGate, superscript } from "./math.js";
 import { setTextIfChanged, svgNode } from "../../shared/runtime/dom.js";
 
 export const LANE = 44,
   LINE = 56,
   GRADIENT = 132; // px high
 const SUB = "₀₁₂₃₄₅₆₇₈₉";
-const sub = (count) => String(count).replace(/\d/g, (digit) => SUB[digit]);
-const px = (value) => value.toFixed(1);
+const subscript = (count) => String(count).replace(/\d/g, (digit) => SUB[digit]);
+const formatPx = (value) => value.toFixed(1);
 
 /* ---- the diagrams ---- */
 
-const text = (x, y, anchor = "middle", kind = "") => svgNode("text", { x, y, "text-anchor": anchor, class: kind });
-const wire = (d, kind = "") => svgNode("path", { d, class: `wire ${kind}` });
-function node(x, y, sign) {
-  const word = text(x, y + 6);
+const svgText = (x, y, anchor = "middle", kind = "") => svgNode("text", { x, y, "text-anchor": anchor, class: kind });
+const drawWire = (d, kind = "") => svgNode("path", { d, class: `wire ${kind}` });
+function drawOperator(x, y, sign) {
+  const word = svgText(x, y + 6);
   word.textContent = sign;
   return svgNode("g", { class: "node" }, svgNode("circle", { cx: x, cy: y, r: 14 }), word);
 }
-function box(x, y, word) {
-  const said = text(x, y + 5);
+function drawBox(x, y, word) {
+  const said = svgText(x, y + 5);
   said.textContent = word;
   return svgNode("g", { class: "node" }, svgNode("rect", { x: x - 24, y: y - 13, width: 48, height: 26, rx: 6 }), said);
 }
-const svg = (label, ...parts) =>
+const diagramSvg = (label, ...parts) =>
   svgNode("svg", { class: "diagram", viewBox: "0 16 400 202", role: "img", "aria-label": label }, ...parts);
-const wide = (path, share) => {
-  path.style.strokeWidth = px(1.5 + 6.5 * Math.min(1, Math.abs(share)));
+const setStrokeWidth = (path, share) => {
+  path.style.strokeWidth = formatPx(1.5 + 6.5 * Math.min(1, Math.abs(share)));
 };
 
 /** The LSTM: a belt that only f touches, what is written onto it, what is shown of it. */
 export function lstmDiagram() {
-  const before = wire("M8 52H116"),
-    kept = wire("M144 52H221"),
-    after = wire("M249 52H392"),
-    written = wire("M235 106V66");
+  const before = drawWire("M8 52H116"),
+    kept = drawWire("M144 52H221"),
+    after = drawWire("M249 52H392"),
+    written = drawWire("M235 106V66");
   const t = {
-    old: text(8, 34, "start"),
-    now: text(392, 34, "end"),
-    f: text(130, 104),
-    i: text(176, 125, "end"),
-    g: text(235, 176),
-    o: text(376, 150, "start"),
-    h: text(320, 212),
-    u: text(118, 176),
+    old: svgText(8, 34, "start"),
+    now: svgText(392, 34, "end"),
+    f: svgText(130, 104),
+    i: svgText(176, 125, "end"),
+    g: svgText(235, 176),
+    o: svgText(376, 150, "start"),
+    h: svgText(320, 212),
+    u: svgText(118, 176),
   };
-  const fed = wire("M148 171H200", "fed"),
-    shown = wire("M320 164V194");
-  const o = text(350, 132, "start");
-  const drawn = svg(
+  const fed = drawWire("M148 171H200", "fed"),
+    shown = drawWire("M320 164V194");
+  const o = svgText(350, 132, "start");
+  const drawn = diagramSvg(
     "",
     before,
     kept,
     after,
     written,
-    wire("M130 90V66"),
-    wire("M182 120H221"),
-    wire("M235 160V134"),
+    drawWire("M130 90V66"),
+    drawWire("M182 120H221"),
+    drawWire("M235 160V134"),
     fed,
-    wire("M320 52V83"),
-    wire("M320 109V136"),
-    wire("M372 150H334"),
+    drawWire("M320 52V83"),
+    drawWire("M320 109V136"),
+    drawWire("M372 150H334"),
     shown,
-    node(130, 52, "×"),
-    node(235, 52, "+"),
-    node(235, 120, "×"),
-    box(320, 96, "tanh"),
-    node(320, 150, "×"),
+    drawOperator(130, 52, "×"),
+    drawOperator(235, 52, "+"),
+    drawOperator(235, 120, "×"),
+    drawBox(320, 96, "tanh"),
+    drawOperator(320, 150, "×"),
     ...Object.values(t).filter((one) => one !== t.o),
     o,
   );
@@ -76,49 +76,49 @@ export function lstmDiagram() {
       const old = at ? one.c[at - 1] : 0,
         f = lanes.f[at],
         i = lanes.i[at];
-      setTextIfChanged(t.old, `c${sub(at)} = ${amount(old)}`);
-      setTextIfChanged(t.now, `c${sub(at + 1)} = ${amount(one.c[at])}`);
-      setTextIfChanged(t.f, `f = ${gate(f)}`);
-      setTextIfChanged(t.i, `i = ${gate(i)}`);
-      setTextIfChanged(t.g, `g = ${gate(one.content[at])}`);
-      setTextIfChanged(o, `o = ${gate(lanes.o[at])}`);
-      setTextIfChanged(t.h, `h${sub(at + 1)} = ${amount(one.h[at])}`);
-      setTextIfChanged(t.u, u ? `u h${sub(at)} = ${amount(u * (at ? one.h[at - 1] : 0))}` : "");
+      setTextIfChanged(t.old, `c${subscript(at)} = ${formatAmount(old)}`);
+      setTextIfChanged(t.now, `c${subscript(at + 1)} = ${formatAmount(one.c[at])}`);
+      setTextIfChanged(t.f, `f = ${formatGate(f)}`);
+      setTextIfChanged(t.i, `i = ${formatGate(i)}`);
+      setTextIfChanged(t.g, `g = ${formatGate(one.content[at])}`);
+      setTextIfChanged(o, `o = ${formatGate(lanes.o[at])}`);
+      setTextIfChanged(t.h, `h${subscript(at + 1)} = ${formatAmount(one.h[at])}`);
+      setTextIfChanged(t.u, u ? `u h${subscript(at)} = ${formatAmount(u * (at ? one.h[at - 1] : 0))}` : "");
       fed.style.visibility = u ? "visible" : "hidden";
-      wide(kept, f);
-      wide(written, i);
-      wide(shown, lanes.o[at]);
-      drawn.ariaLabel = `LSTM, step ${at + 1}: c before ${amount(old)}, times f ${gate(f)}, plus i ${gate(i)} times g ${gate(one.content[at])}, is c ${amount(one.c[at])}; o ${gate(lanes.o[at])} times its tanh is h ${amount(one.h[at])}.`;
+      setStrokeWidth(kept, f);
+      setStrokeWidth(written, i);
+      setStrokeWidth(shown, lanes.o[at]);
+      drawn.ariaLabel = `LSTM, step ${at + 1}: c before ${formatAmount(old)}, times f ${formatGate(f)}, plus i ${formatGate(i)} times g ${formatGate(one.content[at])}, is c ${formatAmount(one.c[at])}; o ${formatGate(lanes.o[at])} times its tanh is h ${formatAmount(one.h[at])}.`;
     },
   };
 }
 
 /** The GRU: one state, and one gate that both keeps and makes room. */
 export function gruDiagram() {
-  const kept = wire("M144 52H246"),
-    written = wire("M260 106V66");
+  const kept = drawWire("M144 52H246"),
+    written = drawWire("M260 106V66");
   const t = {
-    old: text(8, 34, "start"),
-    now: text(392, 34, "end"),
-    z: text(130, 104),
-    rest: text(198, 125, "end"),
-    n: text(260, 176),
-    r: text(170, 176, "end"),
+    old: svgText(8, 34, "start"),
+    now: svgText(392, 34, "end"),
+    z: svgText(130, 104),
+    rest: svgText(198, 125, "end"),
+    n: svgText(260, 176),
+    r: svgText(170, 176, "end"),
   };
-  const fed = wire("M176 171H222", "fed");
-  const drawn = svg(
+  const fed = drawWire("M176 171H222", "fed");
+  const drawn = diagramSvg(
     "",
-    wire("M8 52H116"),
+    drawWire("M8 52H116"),
     kept,
-    wire("M274 52H392"),
+    drawWire("M274 52H392"),
     written,
-    wire("M130 90V66"),
-    wire("M204 120H246"),
-    wire("M260 160V134"),
+    drawWire("M130 90V66"),
+    drawWire("M204 120H246"),
+    drawWire("M260 160V134"),
     fed,
-    node(130, 52, "×"),
-    node(260, 52, "+"),
-    node(260, 120, "×"),
+    drawOperator(130, 52, "×"),
+    drawOperator(260, 52, "+"),
+    drawOperator(260, 120, "×"),
     ...Object.values(t),
   );
   return {
@@ -126,16 +126,16 @@ export function gruDiagram() {
     show(lanes, one, at, u) {
       const old = at ? one.h[at - 1] : 0,
         z = lanes.z[at];
-      setTextIfChanged(t.old, `h${sub(at)} = ${amount(old)}`);
-      setTextIfChanged(t.now, `h${sub(at + 1)} = ${amount(one.h[at])}`);
-      setTextIfChanged(t.z, `z = ${gate(z)}`);
-      setTextIfChanged(t.rest, `1 − z = ${gate(1 - z)}`);
-      setTextIfChanged(t.n, `n = ${gate(one.content[at])}`);
-      setTextIfChanged(t.r, u ? `r u h${sub(at)} = ${amount(lanes.r[at] * u * old)}` : "");
+      setTextIfChanged(t.old, `h${subscript(at)} = ${formatAmount(old)}`);
+      setTextIfChanged(t.now, `h${subscript(at + 1)} = ${formatAmount(one.h[at])}`);
+      setTextIfChanged(t.z, `z = ${formatGate(z)}`);
+      setTextIfChanged(t.rest, `1 − z = ${formatGate(1 - z)}`);
+      setTextIfChanged(t.n, `n = ${formatGate(one.content[at])}`);
+      setTextIfChanged(t.r, u ? `r u h${subscript(at)} = ${formatAmount(lanes.r[at] * u * old)}` : "");
       fed.style.visibility = u ? "visible" : "hidden";
-      wide(kept, z);
-      wide(written, 1 - z);
-      drawn.ariaLabel = `GRU, step ${at + 1}: h before ${amount(old)}, times z ${gate(z)}, plus 1 − z times n ${gate(one.content[at])}, is h ${amount(one.h[at])}.`;
+      setStrokeWidth(kept, z);
+      setStrokeWidth(written, 1 - z);
+      drawn.ariaLabel = `GRU, step ${at + 1}: h before ${formatAmount(old)}, times z ${formatGate(z)}, plus 1 − z times n ${formatGate(one.content[at])}, is h ${formatAmount(one.h[at])}.`;
     },
   };
 }
@@ -143,7 +143,7 @@ export function gruDiagram() {
 /* ---- lanes ---- */
 
 /** A gate over time as bars that can be painted: the whole cell of a zero is the palest tile. */
-export function laneStrip(name, steps) {
+export function gateTraceStrip(name, steps) {
   const tiles = Array.from({ length: steps }, () => svgNode("rect", { class: "tile", height: LANE }));
   const bars = Array.from({ length: steps }, () => svgNode("rect"));
   const mark = svgNode("rect", { class: "mark", y: -2.5, height: LANE + 5 }); // past both ends: it is seen on any tile
@@ -158,34 +158,35 @@ export function laneStrip(name, steps) {
   let width = 0;
   return {
     root,
-    size(given) {
+    setWidth(given) {
       width = given;
-      root.setAttribute("viewBox", `0 0 ${px(width)} ${LANE}`);
+      root.setAttribute("viewBox", `0 0 ${formatPx(width)} ${LANE}`);
       const cell = width / steps;
       [...tiles, ...bars].forEach((tile, k) => {
-        tile.setAttribute("x", px((k % steps) * cell + 0.5));
-        tile.setAttribute("width", px(Math.max(1, cell - 1)));
+        tile.setAttribute("x", formatPx((k % steps) * cell + 0.5));
+        tile.setAttribute("width", formatPx(Math.max(1, cell - 1)));
       });
-      mark.setAttribute("width", px(cell));
+      mark.setAttribute("width", formatPx(cell));
     },
     show(values, at, label) {
       values.forEach((value, t) => {
         const tall = Math.abs(value) * (signed ? LANE / 2 : LANE);
-        bars[t].setAttribute("y", px(signed ? (value > 0 ? LANE / 2 - tall : LANE / 2) : LANE - tall));
-        bars[t].setAttribute("height", px(tall));
+        bars[t].setAttribute("y", formatPx(signed ? (value > 0 ? LANE / 2 - tall : LANE / 2) : LANE - tall));
+        bars[t].setAttribute("height", formatPx(tall));
         bars[t].style.fill =
           `var(--${signed ? `sign-${value > 0 ? 5 : 1}` : `amount-${Math.max(2, Math.round(6 * value))}`})`;
       });
-      mark.setAttribute("x", px((at * width) / steps));
+      mark.setAttribute("x", formatPx((at * width) / steps));
       root.ariaValueNow = values[at];
-      root.ariaValueText = `${label} at step ${at + 1}: ${gate(values[at])}`;
+      root.ariaValueText = `${label} at step ${at + 1}: ${formatGate(values[at])}`;
     },
   };
 }
 
 /* ---- lines ---- */
 
-const path = (points) => points.map((run) => `M${run.map(([x, y]) => `${px(x)} ${px(y)}`).join("L")}`).join("");
+const linesPath = (points) =>
+  points.map((run) => `M${run.map(([x, y]) => `${formatPx(x)} ${formatPx(y)}`).join("L")}`).join("");
 
 /** Values over the steps around a zero line; a dot at the step that is looked at. */
 export function lineStrip(high, steps, label) {
@@ -199,13 +200,13 @@ export function lineStrip(high, steps, label) {
     show(values, at, width, span) {
       const x = (t) => ((t + 0.5) * width) / steps,
         y = (value) => high / 2 - (value / span) * (high / 2 - 5);
-      root.setAttribute("viewBox", `0 0 ${px(width)} ${high}`);
-      zero.setAttribute("d", `M0 ${high / 2}H${px(width)}`);
-      line.setAttribute("d", path([values.map((value, t) => [x(t), y(value)])]));
-      mark.setAttribute("d", `M${px(x(at))} 0V${high}`);
-      dot.setAttribute("cx", px(x(at)));
-      dot.setAttribute("cy", px(y(values[at])));
-      root.ariaLabel = `${label}: ${amount(values[at])} at step ${at + 1}, ${amount(values.at(-1))} at step ${steps}.`;
+      root.setAttribute("viewBox", `0 0 ${formatPx(width)} ${high}`);
+      zero.setAttribute("d", `M0 ${high / 2}H${formatPx(width)}`);
+      line.setAttribute("d", linesPath([values.map((value, t) => [x(t), y(value)])]));
+      mark.setAttribute("d", `M${formatPx(x(at))} 0V${high}`);
+      dot.setAttribute("cx", formatPx(x(at)));
+      dot.setAttribute("cy", formatPx(y(values[at])));
+      root.ariaLabel = `${label}: ${formatAmount(values[at])} at step ${at + 1}, ${formatAmount(values.at(-1))} at step ${steps}.`;
     },
   };
 }
@@ -223,19 +224,19 @@ export function gradientStrip(steps) {
     show(one, at, width, floor, top, label) {
       const x = (t) => ((t + 0.5) * width) / steps,
         y = (power) => 8 + ((top - power) / (top - floor)) * (GRADIENT - 18);
-      root.setAttribute("viewBox", `0 0 ${px(width)} ${GRADIENT}`);
+      root.setAttribute("viewBox", `0 0 ${formatPx(width)} ${GRADIENT}`);
       grid.replaceChildren(
-        ...ticks(floor, top).flatMap((power) => {
-          const said = text(2, y(power) - 3, "start");
+        ...powerTicks(floor, top).flatMap((power) => {
+          const said = svgText(2, y(power) - 3, "start");
           said.textContent = power ? `10${superscript(power)}` : "1";
-          return [svgNode("path", { d: `M0 ${px(y(power))}H${px(width)}` }), said];
+          return [svgNode("path", { d: `M0 ${formatPx(y(power))}H${formatPx(width)}` }), said];
         }),
       );
-      mark.setAttribute("d", `M${px(x(at))} 0V${GRADIENT}`);
+      mark.setAttribute("d", `M${formatPx(x(at))} 0V${GRADIENT}`);
       for (const [kind, line] of Object.entries(lines))
         line.setAttribute(
           "d",
-          path(parts(one[kind] ?? [], floor).map((run) => run.map(([t, power]) => [x(t), y(power)]))),
+          linesPath(drawableRuns(one[kind] ?? [], floor).map((run) => run.map(([t, power]) => [x(t), y(power)]))),
         );
       root.ariaLabel = label;
     },
@@ -243,7 +244,7 @@ export function gradientStrip(steps) {
 }
 
 /** Stretches of a line that can be drawn: powers of ten, none where there is a zero or what lies below the axis. */
-export function parts(values, floor) {
+export function drawableRuns(values, floor) {
   const runs = [[]];
   values.forEach((value, t) => {
     const power = Math.log10(Math.abs(value));
@@ -254,7 +255,7 @@ export function parts(values, floor) {
 }
 
 /** Four or five whole powers of ten between the ends of an axis. */
-export function ticks(floor, top) {
+export function powerTicks(floor, top) {
   const by = Math.max(1, Math.ceil((top - floor) / 4)),
     found = [];
   for (let power = top; power >= floor; power -= by) found.push(power);

@@ -14,8 +14,8 @@
  * @property {string} file
  */
 import * as math from "./math.js";
-import { LINE, gradientStrip, gruDiagram, laneStrip, lineStrip, lstmDiagram } from "./pictures.js";
-import { picture } from "./export.js";
+import { LINE, gradientStrip, gruDiagram, gateTraceStrip, lineStrip, lstmDiagram } from "./pictures.js";
+import { figureSvg } from "./export.js";
 import { setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
 import { Playback } from "../../shared/charts/playback.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -48,19 +48,19 @@ export default defineComponent((place) => {
 
   /* ---- controls ---- */
 
-  const button = (word, act) =>
+  const makeButton = (word, act) =>
     Object.assign(node("button", { class: "lineage-button", type: "button" }, word), { onclick: act });
   const presets = node("div", { class: "presets", role: "group", "aria-label": "Settings to begin with" });
-  const undo = button("Undo", () => {
+  const undo = makeButton("Undo", () => {
     if (undone.length) {
       now = undone.pop();
-      releaseLanes();
-      draw();
-      report();
+      releaseRuns();
+      drawAll();
+      reportState();
     }
   });
-  const usual = button("Back to the defaults", () =>
-    edit(() => {
+  const usual = makeButton("Back to the defaults", () =>
+    applyEdit(() => {
       now = { ...data.usual, show: now.show };
     }),
   );
@@ -68,14 +68,14 @@ export default defineComponent((place) => {
   const play = new Playback(
     (cursor) => {
       now.at = Math.min(STEPS - 1, Math.floor(cursor + 1e-6));
-      releaseLanes();
-      draw(false);
+      releaseRuns();
+      drawAll(false);
     },
-    () => report(),
+    () => reportState(),
   );
-  const u = dial("u", "u, the weight by which the candidate also reads the state", -2, 2);
-  const w = dial("w", "w, the weight of the plain RNN that is drawn beside it", 0, 2);
-  const cells = { lstm: cell("lstm", lstmDiagram()), gru: cell("gru", gruDiagram()) };
+  const u = makeDial("u", "u, the weight by which the candidate also reads the state", -2, 2);
+  const w = makeDial("w", "w, the weight of the plain RNN that is drawn beside it", 0, 2);
+  const cells = { lstm: makeCell("lstm", lstmDiagram()), gru: makeCell("gru", gruDiagram()) };
   const status = node("p", { class: "unseen", role: "status" });
   place.replaceChildren(
     node("div", { class: "tools" }, presets, undo, usual),
@@ -87,44 +87,44 @@ export default defineComponent((place) => {
   );
   for (const which of ["lstm", "gru"])
     switches.append(
-      button(math.KEEPS[which].name, () => {
+      makeButton(math.KEEPS[which].name, () => {
         now.show = which;
-        draw();
-        report();
+        drawAll();
+        reportState();
       }),
     );
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  const watch = new ResizeObserver(() => draw());
+  const watch = new ResizeObserver(() => drawAll());
   watch.observe(place);
 
-  function dial(name, words, low, high) {
+  function makeDial(name, words, low, high) {
     const range = node("input", { type: "range", min: low, max: high, step: 0.01, "aria-label": words }),
       value = node("output");
     range.oninput = () => {
-      begin(name);
+      beginGesture(name);
       now[name] = Number(range.value);
-      draw();
+      drawAll();
     };
     range.onchange = () => {
       stroke = null;
-      report();
+      reportState();
     };
     return { range, value, root: node("label", { class: "dial" }, node("span", {}, words), range, value) };
   }
 
   /* ---- one cell ---- */
 
-  function cell(which, diagram) {
+  function makeCell(which, diagram) {
     const heading = node("h3"),
       told = node("p", { class: "told" });
-    const lanes = math.KEEPS[which].lanes.map((name) => laneRow(name));
+    const lanes = math.KEEPS[which].lanes.map((name) => gateTraceRow(name));
     const strips =
       which === "lstm"
         ? [
-            strip("c", "c, what it holds", lineStrip(LINE, STEPS, "c")),
-            strip("h", "h, what it shows", lineStrip(LINE, STEPS, "h")),
+            makeStrip("c", "c, what it holds", lineStrip(LINE, STEPS, "c")),
+            makeStrip("h", "h, what it shows", lineStrip(LINE, STEPS, "h")),
           ]
-        : [strip("h", "h, what it holds and shows", lineStrip(2 * LINE + 26, STEPS, "h"))];
+        : [makeStrip("h", "h, what it holds and shows", lineStrip(2 * LINE + 26, STEPS, "h"))];
     const gradient = gradientStrip(STEPS),
       state = which === "lstm" ? "c" : "h";
     const keys = Object.fromEntries(
@@ -155,14 +155,14 @@ export default defineComponent((place) => {
           node("span", { class: "scale" }, "what step 50 owes to each step, logarithmic"),
         ),
         gradient.root,
-        axis(),
+        makeAxis(),
         node("p", { class: "keys" }, ...Object.values(keys)),
       ),
       `--m-${which}`,
     );
     return { which, root, heading, told, diagram, lanes, strips, gradient, keys };
   }
-  function strip(name, title, drawn) {
+  function makeStrip(name, title, drawn) {
     const scale = node("span", { class: "scale" }),
       value = node("span", { class: "value" });
     return {
@@ -173,7 +173,7 @@ export default defineComponent((place) => {
       root: node("div", {}, node("div", { class: "head" }, node("b", {}, title), scale, value), drawn.root),
     };
   }
-  function axis() {
+  function makeAxis() {
     return node(
       "div",
       { class: "axis", "aria-hidden": "true" },
@@ -185,11 +185,11 @@ export default defineComponent((place) => {
     );
   }
 
-  /** A gate: its name, a slider for its run of equal values, and its lane, in which single steps are painted. */
-  function laneRow(name) {
+  /** A gate: its name, a slider for its run of equal values, and its trace, in which single steps are drawn. */
+  function gateTraceRow(name) {
     const signed = math.SIGNED.has(name),
       label = `${name}, ${WORDS[name]}`,
-      lane = laneStrip(name, STEPS),
+      trace = gateTraceStrip(name, STEPS),
       value = node("output");
     const range = node("input", {
       type: "range",
@@ -198,72 +198,75 @@ export default defineComponent((place) => {
       step: 0.01,
       "aria-label": `${label}: the steps of equal value around this one`,
     });
-    let run = null; // the steps that the slider moves; as long as one drags they stay the same, whatever value they take
+    let run = null; // the steps that the slider moves, fixed while it is dragged
     range.oninput = () => {
-      begin(name);
+      beginGesture(name);
       run ??= math.runAround(now.lanes[name], now.at);
-      set(name, run[0], run[1], Number(range.value));
+      setSteps(name, run[0], run[1], Number(range.value));
     };
     range.onchange = () => {
       stroke = null;
-      report();
+      reportState();
     };
     range.onblur = range.onpointerdown = () => {
       run = null;
     };
-    lane.root.setAttribute("aria-label", `${label}, step by step: left and right choose a step, up and down change it`);
-    lane.root.onpointerdown = (event) => {
+    trace.root.setAttribute(
+      "aria-label",
+      `${label}, step by step: left and right choose a step, up and down change it`,
+    );
+    trace.root.onpointerdown = (event) => {
       if (event.button) return;
-      lane.root.setPointerCapture(event.pointerId);
-      lane.root.focus({ preventScroll: true });
-      begin(name);
-      paint(event, null);
+      trace.root.setPointerCapture(event.pointerId);
+      trace.root.focus({ preventScroll: true });
+      beginGesture(name);
+      paintSteps(event, null);
     };
-    lane.root.onpointermove = (event) => {
-      if (lane.root.hasPointerCapture(event.pointerId)) paint(event, lane.last);
+    trace.root.onpointermove = (event) => {
+      if (trace.root.hasPointerCapture(event.pointerId)) paintSteps(event, trace.last);
     };
-    lane.root.onpointerup = lane.root.onpointercancel = () => {
+    trace.root.onpointerup = trace.root.onpointercancel = () => {
       if (stroke) {
-        stroke = lane.last = null;
-        report();
+        stroke = trace.last = null;
+        reportState();
       }
     };
-    function paint(event, before) {
-      const area = lane.root.getBoundingClientRect(),
+    function paintSteps(event, before) {
+      const area = trace.root.getBoundingClientRect(),
         part = 1 - (event.clientY - area.top) / area.height;
       const at = Math.max(0, Math.min(STEPS - 1, Math.floor(((event.clientX - area.left) / area.width) * STEPS)));
-      const wanted = math.clampGate(name, Math.round((signed ? 2 * part - 1 : part) * 20) / 20); // a hand is not finer than a twentieth
-      now.at = lane.last = at;
-      set(name, Math.min(at, before ?? at), Math.max(at, before ?? at) + 1, wanted);
+      const wanted = math.clampGate(name, Math.round((signed ? 2 * part - 1 : part) * 20) / 20); // rounded to twentieths, the precision of dragging
+      now.at = trace.last = at;
+      setSteps(name, Math.min(at, before ?? at), Math.max(at, before ?? at) + 1, wanted);
     }
-    lane.root.onkeydown = (event) => {
+    trace.root.onkeydown = (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, Home: -STEPS, End: STEPS }[event.key],
         by = { ArrowUp: 0.05, ArrowDown: -0.05, PageUp: 0.25, PageDown: -0.25 }[event.key];
       if (step) now.at = Math.max(0, Math.min(STEPS - 1, now.at + step));
       else if (by) {
-        begin(name + now.at);
-        set(name, now.at, now.at + 1, now.lanes[name][now.at] + by);
+        beginGesture(name + now.at);
+        setSteps(name, now.at, now.at + 1, now.lanes[name][now.at] + by);
       } else return;
       event.preventDefault();
-      draw();
+      drawAll();
     };
-    lane.root.onkeyup = (event) => {
-      if (event.key.startsWith("Arrow") || /^(Home|End|Page)/.test(event.key)) report();
+    trace.root.onkeyup = (event) => {
+      if (event.key.startsWith("Arrow") || /^(Home|End|Page)/.test(event.key)) reportState();
     };
     const root = node(
       "div",
       { class: "gate" },
       node("div", { class: "head" }, node("b", {}, name), node("span", { class: "scale" }, WORDS[name]), range, value),
-      lane.root,
+      trace.root,
     );
     return {
       name,
       label,
-      lane,
+      trace,
       root,
       range,
       value,
-      loose: () => {
+      releaseRun: () => {
         run = null;
       },
     };
@@ -271,32 +274,32 @@ export default defineComponent((place) => {
 
   /* ---- changes ---- */
 
-  /** Remember what was before a gesture; all of one gesture is one change. */
-  function begin(gesture) {
+  /** Save the state before a gesture for Undo; one gesture is one change. */
+  function beginGesture(gesture) {
     if (stroke === gesture) return;
     stroke = gesture;
     undone = [...undone, structuredClone(now)].slice(-MOST_UNDONE);
   }
-  function edit(make) {
-    begin(Symbol("edit"));
+  function applyEdit(make) {
+    beginGesture(Symbol("edit"));
     make();
     now = structuredClone(now);
     stroke = null;
-    releaseLanes();
-    draw();
-    report();
+    releaseRuns();
+    drawAll();
+    reportState();
   }
-  function releaseLanes() {
-    for (const { lanes } of Object.values(cells)) for (const one of lanes) one.loose();
+  function releaseRuns() {
+    for (const { lanes } of Object.values(cells)) for (const one of lanes) one.releaseRun();
   }
-  function set(name, from, to, value) {
+  function setSteps(name, from, to, value) {
     now.lanes[name].fill(math.clampGate(name, value), from, to);
-    draw();
+    drawAll();
   }
-  const texts = (state) => ({
+  const formatState = (state) => ({
     ...state,
     at: state.at + 1,
-    lanes: Object.fromEntries(Object.entries(state.lanes).map(([name, lane]) => [name, math.formatLane(lane)])),
+    lanes: Object.fromEntries(Object.entries(state.lanes).map(([name, trace]) => [name, math.formatLane(trace)])),
   });
   const parseState = (state) => ({
     u: state.u,
@@ -305,11 +308,11 @@ export default defineComponent((place) => {
     show: state.show,
     lanes: Object.fromEntries(Object.entries(state.lanes).map(([name, text]) => [name, math.parseLane(text)])),
   });
-  /** Tell the server once the hand rests: each key of a run of keys would be a run of the page. */
-  function report() {
+  /** Send the state after a pause: every event reruns the page. */
+  function reportState() {
     clearTimeout(resting);
     resting = setTimeout(() => {
-      const text = JSON.stringify(texts(now));
+      const text = JSON.stringify(formatState(now));
       if (sentStates.at(-1) === text) return;
       sentStates.push(text);
       sendEvent("set", text);
@@ -318,7 +321,7 @@ export default defineComponent((place) => {
 
   /* ---- drawing ---- */
 
-  function draw(all = true) {
+  function drawAll(all = true) {
     if (!now || !play.state || !place.clientWidth) return;
     if (all) found = math.computeCells(now.lanes, now.u, now.w);
     const lines = ["lstm", "gru"].flatMap((which) => [
@@ -334,7 +337,7 @@ export default defineComponent((place) => {
     if (!all) return;
     for (const [name, { range, value }] of Object.entries({ u, w })) {
       range.value = now[name];
-      setTextIfChanged(value, math.gate(now[name]));
+      setTextIfChanged(value, math.formatGate(now[name]));
     }
     [...switches.children].forEach((one, i) => {
       one.ariaPressed = String(now.show === ["lstm", "gru"][i]);
@@ -345,8 +348,11 @@ export default defineComponent((place) => {
       );
     undo.disabled = !undone.length;
     usual.disabled =
-      isCurrent(texts(data.usual).lanes) && ["u", "w", "at"].every((name) => now[name] === data.usual[name]);
-    setTextIfChanged(status, ["lstm", "gru"].map((which) => math.sentence(which, now.lanes, found, now.at)).join(" "));
+      isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => now[name] === data.usual[name]);
+    setTextIfChanged(
+      status,
+      ["lstm", "gru"].map((which) => math.describeStep(which, now.lanes, found, now.at)).join(" "),
+    );
   }
   const isCurrent = (lanes) =>
     Object.entries(lanes).every(
@@ -355,41 +361,42 @@ export default defineComponent((place) => {
   function moveTo(cursor) {
     play.state = { cursor, playing: false, following: false };
     play.render();
-    releaseLanes();
+    releaseRuns();
   }
 
   function drawCell({ which, heading, told, diagram, lanes, strips, gradient, keys, root }, floor, top, all) {
     const one = found[which],
       { at } = now,
       shown = now.u ? one : { ...one, full: [] };
-    const width = lanes[0].lane.root.clientWidth || root.clientWidth;
+    const width = lanes[0].trace.root.clientWidth || root.clientWidth;
     if (!width) return; // the other cell is shown
     diagram.show(now.lanes, one, at, now.u);
-    for (const { name, label, lane, range, value } of lanes) {
-      if (all && lane.width !== width) lane.size((lane.width = width));
-      lane.show(now.lanes[name], at, label);
+    for (const { name, label, trace, range, value } of lanes) {
+      if (all && trace.width !== width) trace.setWidth((trace.width = width));
+      trace.show(now.lanes[name], at, label);
       range.value = now.lanes[name][at];
-      setTextIfChanged(value, math.gate(now.lanes[name][at]));
+      setTextIfChanged(value, math.formatGate(now.lanes[name][at]));
     }
     for (const each of strips) {
       const span = Math.max(1, ...one[each.name].map(Math.abs));
       each.show(one[each.name], at, width, span);
-      setTextIfChanged(each.scale, `−${math.amount(span)} to ${math.amount(span)}`);
-      setTextIfChanged(each.value, math.amount(one[each.name][at]));
+      setTextIfChanged(each.scale, `−${math.formatAmount(span)} to ${math.formatAmount(span)}`);
+      setTextIfChanged(each.value, math.formatAmount(one[each.name][at]));
     }
-    const owes = `The gradient at step ${at + 1}: straight path ${math.amount(one.straight[at])}, plain RNN ${math.amount(one.rnn[at])}.`;
+    const owes = `The gradient at step ${at + 1}: straight path ${math.formatAmount(one.straight[at])}, plain RNN ${math.formatAmount(one.rnn[at])}.`;
     gradient.show(shown, at, width, floor, top, owes);
-    const from = math.source(which, now.lanes),
-      both = (line) => `${math.amount(line[from])} from step ${from + 1}, ${math.amount(line[at])} from here`;
-    setTextIfChanged(keys.straight, `straight path, Π ${math.KEEPS[which].gate}: ${both(one.straight)}`);
-    setTextIfChanged(keys.full, now.u ? `with the way through the candidate: ${both(one.full)}` : "");
-    setTextIfChanged(keys.rnn, `plain RNN: ${both(one.rnn)}`);
+    const from = math.firstWritingStep(which, now.lanes),
+      describeGradient = (line) =>
+        `${math.formatAmount(line[from])} from step ${from + 1}, ${math.formatAmount(line[at])} from here`;
+    setTextIfChanged(keys.straight, `straight path, Π ${math.KEEPS[which].gate}: ${describeGradient(one.straight)}`);
+    setTextIfChanged(keys.full, now.u ? `with the way through the candidate: ${describeGradient(one.full)}` : "");
+    setTextIfChanged(keys.rnn, `plain RNN: ${describeGradient(one.rnn)}`);
     if (!all) return;
-    setTextIfChanged(heading, math.finding(which, now.lanes));
+    setTextIfChanged(heading, math.formatFinding(which, now.lanes));
     setTextIfChanged(told, math.findingText(which, now.lanes, found, now.u, now.w));
   }
 
-  function table() {
+  function tracesCsv() {
     const { lanes } = now,
       { lstm, gru } = found;
     const columns = {
@@ -414,13 +421,13 @@ export default defineComponent((place) => {
     show(/** @type {GatesByHandData} */ given, { setTriggerValue }) {
       sendEvent = setTriggerValue;
       const state = { lanes: given.lanes, u: given.u, w: given.w, at: given.at, show: given.show };
-      const text = JSON.stringify(texts(parseState(state))),
+      const text = JSON.stringify(formatState(parseState(state))),
         echo = sentStates.indexOf(text);
       data = { ...given, usual: parseState(given.usual) };
       if (echo >= 0)
         sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
       else {
-        if (now) begin(Symbol("address"));
+        if (now) beginGesture(Symbol("address"));
         now = parseState(state);
         sentStates = [text];
         stroke = null;
@@ -428,12 +435,12 @@ export default defineComponent((place) => {
       if (!presets.children.length) {
         presets.append(
           ...given.presets.map((preset) =>
-            button(preset.name, () =>
-              edit(() => {
+            makeButton(preset.name, () =>
+              applyEdit(() => {
                 Object.assign(now, {
                   at: (preset.at ?? STEPS) - 1,
                   lanes: Object.fromEntries(
-                    Object.entries(preset.lanes).map(([name, lane]) => [name, math.parseLane(lane)]),
+                    Object.entries(preset.lanes).map(([name, trace]) => [name, math.parseLane(trace)]),
                   ),
                 });
               }),
@@ -450,9 +457,9 @@ export default defineComponent((place) => {
           unit: "step",
           stops: Array.from({ length: STEPS }, (_, t) => `step ${t + 1} of ${STEPS}`),
         });
-        saveMenu(play.root, { svg: () => picture(place, cells), csv: table, file: given.file });
+        saveMenu(play.root, { svg: () => figureSvg(place, cells), csv: tracesCsv, file: given.file });
       }
-      draw();
+      drawAll();
     },
     close() {
       clearTimeout(resting);
