@@ -50,8 +50,8 @@ def test_another_model_keeps_text_and_view_but_no_ablated_head() -> None:
 
 def test_heads_and_positions_outside_of_the_model_are_left_out() -> None:
     state = AttentionState(layer=7, head=7, at=30, off=("0.1", "9.9", "1.1"), flat=("5.0",))
-    assert state.clamped(2, 4, 30) == AttentionState(layer=1, head=3, at=None, off=("0.1", "1.1"), flat=())
-    assert state.clamped(8, 8, 31).at == 30
+    assert state.clamp(2, 4, 30) == AttentionState(layer=1, head=3, at=None, off=("0.1", "1.1"), flat=())
+    assert state.clamp(8, 8, 31).at == 30
 
 
 def test_another_text_resets_the_query_and_has_a_maximum_length() -> None:

@@ -23,9 +23,9 @@ for (const [title, model] of Object.entries(models)) {
     const heads = shape.length === 3 ? shape[0] : 0, values = [];
     const [rows, columns] = shape.slice(-2);
     for (let h = 0; h < (heads || 1); h++) for (let r = 0; r < rows; r++) for (let c = 0; c < columns; c++) {
-      const told = m.explain(model, name, heads ? [h, r, c] : [r, c]);
-      values.push(told && told.value === -Infinity ? null : told ? told.value : "nothing");
-      if (told && !(told.formula && told.steps.length)) throw new Error(`${name} says nothing`);
+      const explained = m.explain(model, name, heads ? [h, r, c] : [r, c]);
+      values.push(explained && explained.value === -Infinity ? null : explained ? explained.value : "nothing");
+      if (explained && !(explained.formula && explained.steps.length)) throw new Error(`${name} is not explained`);
     }
     (found[title] ??= {})[name] = values;
   }
@@ -35,14 +35,14 @@ console.log(JSON.stringify(found));
 
 
 @needs.node
-def test_the_browser_explains_every_number_as_it_was_computed() -> None:
-    made = {name: diagram_of(name, 1) for name in MODELS}
+def test_the_browser_explains_every_number_as_the_model_computed_it() -> None:
+    diagrams = {name: diagram_of(name, 1) for name in MODELS}
 
     def tensor(values: np.ndarray) -> dict[str, object]:
-        told = [None if value == -np.inf else float(value) for value in values.flatten()]
-        return {"shape": list(values.shape), "data": told}
+        results = [None if value == -np.inf else float(value) for value in values.flatten()]
+        return {"shape": list(values.shape), "data": results}
 
-    given = {
+    payload = {
         title: {
             "flows": {
                 name: {**{a: getattr(flow, a) for a in ("made", "ins", "parameters", "offset")}, **tensor(flow.values)}
@@ -50,20 +50,20 @@ def test_the_browser_explains_every_number_as_it_was_computed() -> None:
             },
             "parameters": {name: tensor(values) for name, values in found.parameters.items()},
         }
-        for title, found in made.items()
+        for title, found in diagrams.items()
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [str(needs.NODE), "--input-type=module", "-e", SCRIPT, MATH.as_uri()],
-        input=json.dumps(given),
+        input=json.dumps(payload),
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    for title, found in made.items():
+    assert process.returncode == 0, process.stderr
+    results = json.loads(process.stdout)
+    for title, found in diagrams.items():
         for name, flow in found.flows.items():
             if flow.made in ("ids", "blocks"):
-                assert set(told[title][name]) == {"nothing"}
+                assert set(results[title][name]) == {"nothing"}
                 continue
-            values = [-np.inf if value is None else value for value in told[title][name]]
+            values = [-np.inf if value is None else value for value in results[title][name]]
             np.testing.assert_allclose(values, flow.values.flatten(), atol=2e-5, rtol=1e-5, err_msg=f"{title} {name}")

@@ -38,7 +38,7 @@ STATE = Comparison()
 def make_run(
     name: str, steps: int = 10, tokens: float = 100, seconds: float = 1, end: float = 1.0, **changes: object
 ) -> ComparedRun:
-    """A run whose accuracy rises from 0.5 on a straight line; what a step costs is given."""
+    """Return a run whose accuracy rises linearly from 0.5; tokens and seconds are per step."""
     config = with_settings(default_config("negation", "rnn"), {"replicas": 2, **changes})
     moments = np.arange(steps + 1.0)
     metrics = {

@@ -29,9 +29,9 @@ def test_the_length_from_which_attention_costs_more_is_reported() -> None:
     for part, at in (("attention", 256.0), ("fused", 1024.0)):
         line = 1e-4 * x**2 / at
         found[part] = sweep_result(part, "length", CostState().sizes("length", part), MeasuredCosts(line, line, x))
-    said = findings.length_finding(found, CostState(way="forward"))
-    assert_mentions(said, "about 256 tokens … fused … about 1,024 tokens … formula … 128")
-    assert_mentions(said, "2,048 tokens … 8.0 times … fused 2.0")
+    sentence = findings.length_finding(found, CostState(way="forward"))
+    assert_mentions(sentence, "about 256 tokens … fused … about 1,024 tokens … formula … 128")
+    assert_mentions(sentence, "2,048 tokens … 8.0 times … fused 2.0")
 
 
 def test_equal_crossings_are_reported_once() -> None:
@@ -62,16 +62,19 @@ def test_sizes_where_formulas_fail_are_named() -> None:
     assert findings.sweep_note(results_of_all_parts("layers", {}, 1.0), CostState(), "layers").startswith(
         "No line lies above its formula"
     )
-    said = findings.sweep_note(results_of_all_parts("width", {}, 0.5), CostState(), "width")
-    assert said.startswith("At width 16 the formula is furthest off for")
+    sentence = findings.sweep_note(results_of_all_parts("width", {}, 0.5), CostState(), "width")
+    assert sentence.startswith("At width 16 the formula is furthest off for")
 
 
 def test_the_cost_of_a_recurrent_step_is_reported() -> None:
-    said = findings.sweep_note(
+    sentence = findings.sweep_note(
         results_of_all_parts("length", {"gru": 3e-5, "feedforward": 1e-6}, 1.0), CostState(way="forward"), "length"
     )
-    assert_mentions(said, "30.0 microseconds … 128 … 30.0 … 2,048")
-    assert "By the formula it takes 0.8 times" in said and "measured are 30 times, for its products are small" in said
+    assert_mentions(sentence, "30.0 microseconds … 128 … 30.0 … 2,048")
+    assert (
+        "By the formula it takes 0.8 times" in sentence
+        and "measured are 30 times, for its products are small" in sentence
+    )
     other = findings.sweep_note(
         results_of_all_parts("length", {"gru": 1e-7, "feedforward": 1e-6}, 1.5), CostState(), "length"
     )
@@ -80,9 +83,9 @@ def test_the_cost_of_a_recurrent_step_is_reported() -> None:
 
 def test_a_fast_lstm_is_explained_by_kernels() -> None:
     found = results_of_all_parts("length", {"gru": 20e-6, "lstm": 1e-6})
-    said = findings.kernel_note(found, CostState())
-    assert_mentions(said, "LSTM … 1.3 times … GRU … 2,048 … GRU … 20 times")
-    assert said in findings.sweep_note(found, CostState(), "length")
+    sentence = findings.kernel_note(found, CostState())
+    assert_mentions(sentence, "LSTM … 1.3 times … GRU … 2,048 … GRU … 20 times")
+    assert sentence in findings.sweep_note(found, CostState(), "length")
     slow = results_of_all_parts("length", {"gru": 6e-6, "lstm": 8e-6})
     assert findings.kernel_note(slow, CostState()) == "" and "\n\n\n" not in findings.sweep_note(
         slow, CostState(), "length"
@@ -114,9 +117,9 @@ def test_memory_is_compared_with_the_formula() -> None:
         wrong = 2.5 if part == "lstm" else 1.0
         kept = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
         found[part] = sweep_result(part, "length", CostState().sizes("length", part), kept)
-    said = findings.memory_note(found)
-    assert_mentions(said, "bytes … formula … attention, fused, feedforward, RNN and GRU")
-    assert "LSTM keeps up to 2.5 times as many." in said
+    sentence = findings.memory_note(found)
+    assert_mentions(sentence, "bytes … formula … attention, fused, feedforward, RNN and GRU")
+    assert "LSTM keeps up to 2.5 times as many." in sentence
     exact = findings.memory_note({"gru": found["gru"]})
     assert exact == "The bytes kept are those of the formula for GRU."
 

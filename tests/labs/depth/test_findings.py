@@ -39,13 +39,13 @@ def test_the_formula_text_reports_measurements_out_of_range() -> None:
 
 
 def test_vanishing_gradients_are_reported() -> None:
-    def said(*ratios: float) -> str:
+    def finding(*ratios: float) -> str:
         return findings.vanishing_gradient_text(np.array(ratios), 24).rsplit(": ", 1)[1]
 
-    assert said(0.01, 0.05) == "it vanishes."
-    assert said(0.5, 0.9) == "it gets shorter, and is far from vanishing."
-    assert said(0.5, 1.4) == "it neither clearly grows nor fades."
-    assert said(1.2, 1.4) == "it grows."
+    assert finding(0.01, 0.05) == "it vanishes."
+    assert finding(0.5, 0.9) == "it gets shorter, and is far from vanishing."
+    assert finding(0.5, 1.4) == "it neither clearly grows nor fades."
+    assert finding(1.2, 1.4) == "it grows."
 
 
 def test_gradients_of_the_top_block_are_compared() -> None:

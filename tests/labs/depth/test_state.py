@@ -6,6 +6,7 @@ import pytest
 
 from explorer.labs.depth.state import DepthState
 from explorer.ui.state.url_codec import read, write
+from tests.words import assert_mentions
 
 
 def test_the_state_survives_the_url() -> None:
@@ -21,7 +22,7 @@ def test_the_state_survives_the_url() -> None:
         ({"heads": "16"}, "16 heads are not possible"),
         ({"layers": "25"}, "a number from 1 to 24"),
         ({"norm": "batch"}, "none, post, pre"),
-        ({"say": "x" * 201}, "201 characters is too long here. Give at most 200."),
+        ({"say": "x" * 201}, "201 characters … too long … at most 200"),
         ({"first": "-1"}, "a number from 0"),
         ({"residual": "maybe"}, "true or false"),
         ({"mask": "1"}, "no “mask”"),
@@ -30,7 +31,8 @@ def test_the_state_survives_the_url() -> None:
 def test_an_invalid_url_parameter_is_reported_and_the_rest_is_used(part: dict[str, str], words: str) -> None:
     state, problems = read(DepthState, {"start": "zero", **part})
     assert state == DepthState(start="zero")
-    assert len(problems) == 1 and words in problems[0]
+    assert len(problems) == 1
+    assert_mentions(problems[0], words)
 
 
 def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
@@ -43,19 +45,19 @@ def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
 
 def test_component_messages_are_applied() -> None:
     assert DepthState().apply_heads_event({"cut": 8, "view": "even"}) == DepthState(cut=8, view="even")
-    said = {"residual": False, "norm": "post", "kind": "rms", "layers": 3}
-    assert DepthState().apply_stacks_event(said) == DepthState(residual=False, norm="post", kind="rms", layers=3)
+    event = {"residual": False, "norm": "post", "kind": "rms", "layers": 3}
+    assert DepthState().apply_stacks_event(event) == DepthState(residual=False, norm="post", kind="rms", layers=3)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "event",
     [
         *(None, 7, {}, {"cut": 3, "view": "even"}, {"cut": True, "view": "even"}, {"cut": [4], "view": "shares"}),
         {"cut": 4, "view": "<b>"},
     ],
 )
-def test_invalid_messages_of_the_heads_component_change_nothing(said: Any) -> None:
-    assert DepthState().apply_heads_event(said) == DepthState()
+def test_invalid_messages_of_the_heads_component_change_nothing(event: Any) -> None:
+    assert DepthState().apply_heads_event(event) == DepthState()
 
 
 @pytest.mark.parametrize(

@@ -47,14 +47,14 @@ CASES = [
 def node_results() -> list[dict[str, Any]]:
     if needs.NODE is None:
         pytest.skip(needs.NO_NODE)
-    done = subprocess.run(
+    process = subprocess.run(
         [needs.NODE, "--input-type=module", "-e", NODE_SCRIPT, SCRIPT.as_uri()],
         input=json.dumps(CASES),
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    found: list[dict[str, Any]] = json.loads(process.stdout)
     return found
 
 
@@ -73,12 +73,12 @@ def cell_with_weights(cell: torch.nn.Module, row: int, u: float) -> torch.nn.Mod
     return cell
 
 
-def run_cell(cell: Any, given: Tensor, held: dict[str, Tensor], memory: str) -> tuple[Tensor, Tensor, Tensor]:
+def run_cell(cell: Any, inputs: Tensor, fixed_gates: dict[str, Tensor], memory: str) -> tuple[Tensor, Tensor, Tensor]:
     """Return every memory and state, and the gradient of the last memory with respect to each."""
-    changes = {name: lambda value, step, of=of: of[step].expand_as(value) for name, of in held.items()}
+    changes = {name: lambda value, step, of=of: of[step].expand_as(value) for name, of in fixed_gates.items()}
     with intervene(cell, changes), record(cell) as trace:
-        state = tuple(part.requires_grad_() for part in cell.initial_state(given[None, :, None]))
-        for x in given:
+        state = tuple(part.requires_grad_() for part in cell.initial_state(inputs[None, :, None]))
+        for x in inputs:
             state = cell.step(cell.project(x.view(1, 1)), state)
         steps = trace._values[memory]
         assert isinstance(steps, list)
@@ -87,20 +87,20 @@ def run_cell(cell: Any, given: Tensor, held: dict[str, Tensor], memory: str) -> 
     return kept.detach(), shown.detach(), torch.cat([g.flatten() for g in gradients])
 
 
-def assert_close(found: list[float], wanted: Tensor) -> None:
-    assert found == pytest.approx(wanted.tolist(), rel=1e-9, abs=1e-300)
+def assert_close(found: list[float], expected: Tensor) -> None:
+    assert found == pytest.approx(expected.tolist(), rel=1e-9, abs=1e-300)
 
 
 @pytest.mark.parametrize("index", range(len(CASES)))
 def test_the_lstm_in_javascript_equals_the_model(node_results: list[dict[str, Any]], index: int) -> None:
     case, found = CASES[index], node_results[index]["lstm"]
-    lanes = {name: column_vector(text) for name, text in case["lanes"].items()}
+    gate_traces = {name: column_vector(text) for name, text in case["lanes"].items()}
     cell = cell_with_weights(LSTMCell(1, 1, generator(0, "start")), 2, case["u"])
-    held = {"input_gate": lanes["i"], "forget_gate": lanes["f"], "output_gate": lanes["o"]}
-    if bool((lanes["g"].abs() == 1).any()):  # no number goes into a tanh for it to be 1
-        held["candidate"] = lanes["g"]
-    given = lanes["g"].clamp(-0.999, 0.999).atanh()
-    c, h, full = run_cell(cell, given, held, "memory")
+    fixed_gates = {"input_gate": gate_traces["i"], "forget_gate": gate_traces["f"], "output_gate": gate_traces["o"]}
+    if bool((gate_traces["g"].abs() == 1).any()):  # no number goes into a tanh for it to be 1
+        fixed_gates["candidate"] = gate_traces["g"]
+    inputs = gate_traces["g"].clamp(-0.999, 0.999).atanh()
+    c, h, full = run_cell(cell, inputs, fixed_gates, "memory")
     assert_close(found["c"], c)
     assert_close(found["h"], h)
     assert_close(found["full"], full)
@@ -111,12 +111,12 @@ def test_the_lstm_in_javascript_equals_the_model(node_results: list[dict[str, An
 @pytest.mark.parametrize("index", range(len(CASES)))
 def test_the_gru_in_javascript_equals_the_model(node_results: list[dict[str, Any]], index: int) -> None:
     case, found = CASES[index], node_results[index]["gru"]
-    lanes = {name: column_vector(text) for name, text in case["lanes"].items()}
+    gate_traces = {name: column_vector(text) for name, text in case["lanes"].items()}
     cell = cell_with_weights(GRUCell(1, 1, generator(0, "start")), 2, case["u"])
-    held = {"reset_gate": lanes["r"], "update_gate": lanes["z"]}
-    if bool((lanes["n"].abs() == 1).any()):
-        held["candidate"] = lanes["n"]
-    h, _, full = run_cell(cell, lanes["n"].clamp(-0.999, 0.999).atanh(), held, "state")
+    fixed_gates = {"reset_gate": gate_traces["r"], "update_gate": gate_traces["z"]}
+    if bool((gate_traces["n"].abs() == 1).any()):
+        fixed_gates["candidate"] = gate_traces["n"]
+    h, _, full = run_cell(cell, gate_traces["n"].clamp(-0.999, 0.999).atanh(), fixed_gates, "state")
     assert_close(found["h"], h)
     assert_close(found["full"], full)
     if not case["u"]:
@@ -128,10 +128,13 @@ def test_the_plain_rnn_in_javascript_equals_the_model_on_the_same_input(
     node_results: list[dict[str, Any]], index: int
 ) -> None:
     case, found = CASES[index], node_results[index]
-    lanes = {name: column_vector(text) for name, text in case["lanes"].items()}
+    gate_traces = {name: column_vector(text) for name, text in case["lanes"].items()}
     cell = cell_with_weights(RNNCell(1, 1, generator(0, "start")), 0, case["w"])
-    for which, given in (("lstm", lanes["i"] * lanes["g"]), ("gru", (1 - lanes["z"]) * lanes["n"])):
-        h, _, gradient = run_cell(cell, given, {}, "state")
+    for which, inputs in (
+        ("lstm", gate_traces["i"] * gate_traces["g"]),
+        ("gru", (1 - gate_traces["z"]) * gate_traces["n"]),
+    ):
+        h, _, gradient = run_cell(cell, inputs, {}, "state")
         assert_close(found[which]["plain"], h)
         assert_close(found[which]["rnn"], gradient)
 

@@ -9,6 +9,7 @@ from explorer.errors import InvalidSetting
 from explorer.labs.gates.findings import GateInitOutcome, gate_init_finding, number_latex, product_latex
 from explorer.labs.gates.state import PRESETS, STEPS, GatesState, apply_event, parse_trace
 from explorer.ui.state import url_codec
+from tests.words import assert_mentions
 
 
 def test_a_trace_is_parsed_from_runs_and_its_last_value_is_repeated() -> None:
@@ -62,5 +63,5 @@ def test_products_are_formatted_with_powers() -> None:
 
 def test_the_gate_initialization_finding_states_solved_seeds() -> None:
     found = {3.0: GateInitOutcome(3.0, 7, 8), 0.0: GateInitOutcome(0.0, 0, 8)}
-    assert "at about 0.50 (the usual start) 0 of 8; at 0.95 (bias 3) 7 of 8" in gate_init_finding(found, 50, "GRU")
+    assert_mentions(gate_init_finding(found, 50, "GRU"), "0.50 … 0 of 8 … 0.95 (bias 3) 7 of 8")
     assert gate_init_finding({}, 50, "GRU") == ""

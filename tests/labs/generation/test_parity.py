@@ -24,7 +24,7 @@ SCRIPT = Path(__file__).parents[3] / "explorer" / "static" / "components" / "tem
 pytestmark = needs.node
 
 TEMPERATURES = [*(i / 20 for i in range(41)), 0.01, 0.37, 1.99, 5.0]
-CUTS: list[dict[str, Any]] = [
+TRUNCATIONS: list[dict[str, Any]] = [
     {},
     {"top_k": 1},
     {"top_k": 5},
@@ -41,9 +41,9 @@ const { choose, truncate: cut, distinctNgrams: distinct, entropy, sortByLogit: o
 const numbers = (given) => Float32Array.from(given, (one) => one ?? -Infinity);
 const ofText = (ids) => ({ distinct: [1, 2, 4].map((n) => distinct(ids, n)), repetition: repetition(ids) });
 function ofChoice({ logits, noise, rules, whole }) {
-  const of = numbers(logits), dice = numbers(noise), p = softmax(of, rules.t);
-  const keep = [...cut(of, rules)].flatMap((one, id) => (one ? [id] : []));
-  const ids = [choose(of, dice, rules), choose(of, dice, rules, order(of))]; // the order may be known already
+  const values = numbers(logits), gumbel = numbers(noise), p = softmax(values, rules.t);
+  const keep = [...cut(values, rules)].flatMap((one, id) => (one ? [id] : []));
+  const ids = [choose(values, gumbel, rules), choose(values, gumbel, rules, order(values))];
   return { ids, keep, ...(whole ? { p: [...p], entropy: entropy(p) } : {}) };
 }
 const given = JSON.parse(readFileSync(0, "utf8"));
@@ -51,45 +51,45 @@ console.log(JSON.stringify(given.map((one) => (one.ids ? ofText(Int32Array.from(
 """
 
 
-def in_the_browser(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    done = subprocess.run(
+def run_in_node(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    process = subprocess.run(
         [str(needs.NODE), "--input-type=module", "-e", NODE_SCRIPT, SCRIPT.as_uri()],
         input=json.dumps(cases, allow_nan=False),
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    answers: list[dict[str, Any]] = json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    answers: list[dict[str, Any]] = json.loads(process.stdout)
     return answers
 
 
 def case(logits: Tensor, noise: Tensor, temperature: float, rules: dict[str, Any], **more: bool) -> dict[str, Any]:
-    """Numbers of 32 bits go through JSON unchanged; an infinite one as null."""
+    """Return a case for node. 32-bit numbers survive JSON unchanged; infinity becomes null."""
     numbers = [None if value == -math.inf else value for value in logits.tolist()]
     return {"logits": numbers, "noise": noise.tolist(), "rules": {"t": temperature, **rules}, **more}
 
 
-def stays(logits: Tensor, sampling: Sampling) -> list[int]:
-    """The tokens that the server's cut leaves, without those that were impossible before it."""
+def kept_token_ids(logits: Tensor, sampling: Sampling) -> list[int]:
+    """Return the tokens that the server's truncation keeps, without those of probability 0 before it."""
     ids: list[int] = truncate_logits(logits, sampling).isfinite().nonzero()[:, 0].tolist()
     return ids
 
 
-def drawn(vocabulary: int, seed: int) -> tuple[Tensor, Tensor]:
+def random_logits(vocabulary: int, seed: int) -> tuple[Tensor, Tensor]:
     generator = noise_generator(seed, 0)
     logits = torch.randn(vocabulary, generator=generator) * (1 + seed % 4)
     return logits, gumbel_noise(generator, 1, vocabulary)[0]
 
 
 @pytest.mark.parametrize("vocabulary", [2, 65, 500])
-def test_every_choice_and_every_restriction_is_that_of_the_server(vocabulary: int) -> None:
+def test_choices_and_truncations_equal_those_of_the_server(vocabulary: int) -> None:
     cases, expected = [], []
-    for seed, temperature, rules in product(range(2), TEMPERATURES, CUTS):
-        logits, noise = drawn(vocabulary, seed)
+    for seed, temperature, rules in product(range(2), TEMPERATURES, TRUNCATIONS):
+        logits, noise = random_logits(vocabulary, seed)
         sampling = Sampling(temperature, **rules)
         cases.append(case(logits, noise, temperature, rules))
-        expected.append((int(choose(logits, noise, sampling)), stays(logits, sampling)))
-    answers = in_the_browser(cases)
+        expected.append((int(choose(logits, noise, sampling)), kept_token_ids(logits, sampling)))
+    answers = run_in_node(cases)
     assert [(answer["ids"], answer["keep"]) for answer in answers] == [([id, id], keep) for id, keep in expected]
     assert len({id for id, _ in expected}) > 1
 
@@ -108,26 +108,26 @@ def test_ties_are_broken_as_on_the_server() -> None:
         noise = torch.zeros_like(logits)
         sampling = Sampling(temperature, **rules)
         cases.append(case(logits, noise, temperature, rules))
-        # Without a rule nothing is cut, not even what is impossible anyway.
-        keep = range(len(logits)) if not rules and temperature else stays(logits, sampling)
+        # Without a rule nothing is truncated, not even tokens of probability 0.
+        keep = range(len(logits)) if not rules and temperature else kept_token_ids(logits, sampling)
         expected.append((int(choose(logits, noise, sampling)), list(keep)))
-    assert [(answer["ids"][0], answer["keep"]) for answer in in_the_browser(cases)] == expected
+    assert [(answer["ids"][0], answer["keep"]) for answer in run_in_node(cases)] == expected
 
 
 def test_probabilities_and_entropy_are_those_of_the_server() -> None:
     cases, expected = [], []
     for seed, temperature in product(range(6), (0.05, 0.7, 1.0, 2.0)):
-        logits, noise = drawn(65, seed)
+        logits, noise = random_logits(65, seed)
         cases.append(case(logits, noise, temperature, {}, whole=True))
         expected.append((logits.double() / temperature).softmax(dim=-1))
-    for answer, p in zip(in_the_browser(cases), expected, strict=True):
+    for answer, p in zip(run_in_node(cases), expected, strict=True):
         assert answer["p"] == pytest.approx(p.tolist(), rel=1e-5, abs=1e-12)  # the logits' differences have 32 bits
         assert answer["entropy"] == pytest.approx(torch.special.entr(p).sum().item(), rel=1e-5, abs=1e-9)
 
 
 def test_greedy_is_temperature_zero() -> None:
-    logits, noise = drawn(65, 3)
-    greedy, zero = in_the_browser([case(logits, noise, 1.3, {"greedy": True}), case(logits, noise, 0.0, {})])
+    logits, noise = random_logits(65, 3)
+    greedy, zero = run_in_node([case(logits, noise, 1.3, {"greedy": True}), case(logits, noise, 0.0, {})])
     assert greedy["ids"][0] == zero["ids"][0] == int(logits.argmax())
     assert greedy["keep"] == zero["keep"] == [int(logits.argmax())]
 
@@ -136,7 +136,7 @@ def test_greedy_is_temperature_zero() -> None:
 @pytest.mark.parametrize("rules", [{}, {"top_k": 4, "top_p": 0.9}], ids=str)
 def test_the_logits_of_a_model_give_the_text_that_it_generated(name: str, rules: dict[str, Any]) -> None:
     lm, prompt, tokens = model(name), texts(1, 3)[0], 12
-    cases, written = [], []
+    cases, generated = [], []
     for seed, temperature in product(range(3), (0.0, 0.35, 0.7, 1.0, 1.2, 2.0)):
         sampling = Sampling(temperature, **rules, seed=seed)
         text = generate_ids(TextGenerator(lm, CONTEXT), prompt, tokens, sampling)[0]
@@ -145,13 +145,13 @@ def test_the_logits_of_a_model_give_the_text_that_it_generated(name: str, rules:
         for step in range(tokens):
             cases.append(case(logits[0], noise[step], temperature, rules))
             logits = reader.step(text[step : step + 1])
-        written += text.tolist()
-    assert [answer["ids"][0] for answer in in_the_browser(cases)] == written
+        generated += text.tolist()
+    assert [answer["ids"][0] for answer in run_in_node(cases)] == generated
 
 
-def test_a_text_is_as_repetitive_as_on_the_server() -> None:
+def test_text_statistics_equal_those_of_the_server() -> None:
     rows: list[list[int]] = [[], [1, 2, 3], [0] * 30, list(range(30)), [1, 11, 1, 11, 1, 2, 3] * 4]
-    for answer, ids in zip(in_the_browser([{"ids": ids} for ids in rows]), rows, strict=True):
+    for answer, ids in zip(run_in_node([{"ids": ids} for ids in rows]), rows, strict=True):
         for found, value in zip(
             [*answer["distinct"], answer["repetition"]],
             [*(distinct_n(ids, n) for n in (1, 2, 4)), repetition(ids)],

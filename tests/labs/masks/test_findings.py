@@ -15,19 +15,20 @@ NOISE, TWO, TALE = (
 )
 
 
-def final_losses(loss: float, prefix: float = 2.95, by_place: list[float] | None = None) -> FinalLosses:
-    places = None if by_place is None else np.array([by_place])
-    return FinalLosses(np.array([loss]), np.array([prefix]), places)
+def final_losses(loss: float, prefix: float = 2.95, by_position: list[float] | None = None) -> FinalLosses:
+    positions = None if by_position is None else np.array([by_position])
+    return FinalLosses(np.array([loss]), np.array([prefix]), positions)
 
 
 def test_a_loss_below_the_floor_is_called_a_leak() -> None:
-    said = findings.leak_verdict(NOISE, final_losses(2.95), final_losses(0.26))
+    sentence = findings.leak_verdict(NOISE, final_losses(2.95), final_losses(0.26))
     assert_states(
-        said, "Without the mask … 0.26 nats … symbol … below ln 19 = 2.94 … not learning … leak … With the mask … 2.95"
+        sentence,
+        "Without the mask … 0.26 nats … symbol … below ln 19 = 2.94 … not learning … leak … With the mask … 2.95",
     )
-    said = findings.leak_verdict(TALE, final_losses(0.44), final_losses(0.03))
+    sentence = findings.leak_verdict(TALE, final_losses(0.44), final_losses(0.03))
     assert_states(
-        said,
+        sentence,
         "Without the mask … 0.03 nats … letter … below 0.33 … least … only the past … "
         "not learning … leak … With the mask … 0.44, above",
     )
@@ -44,8 +45,10 @@ def test_a_loss_below_the_floor_is_called_a_leak() -> None:
     ],
 )
 def test_other_final_losses_are_reported(causal: float | None, without: float | None, words: str) -> None:
-    said = findings.leak_verdict(NOISE, *(None if loss is None else final_losses(loss) for loss in (causal, without)))
-    assert_mentions(said, words)
+    sentence = findings.leak_verdict(
+        NOISE, *(None if loss is None else final_losses(loss) for loss in (causal, without))
+    )
+    assert_mentions(sentence, words)
 
 
 def test_the_baseline_depends_on_the_task() -> None:
@@ -55,30 +58,32 @@ def test_the_baseline_depends_on_the_task() -> None:
 
 
 def test_prefix_loss_is_compared_with_guessing() -> None:
-    said = findings.generation_finding(NOISE, final_losses(0.3, prefix=7.5))
-    assert_mentions(said, "7.50 nats … 2.5 times … guessing … 2.94")
-    said = findings.generation_finding(TALE, final_losses(0.3, prefix=2.9))
-    assert said.endswith("loses 2.90 nats; guessing evenly costs 3.33.")
+    sentence = findings.generation_finding(NOISE, final_losses(0.3, prefix=7.5))
+    assert_mentions(sentence, "7.50 nats … 2.5 times … guessing … 2.94")
+    sentence = findings.generation_finding(TALE, final_losses(0.3, prefix=2.9))
+    assert sentence.endswith("loses 2.90 nats; guessing evenly costs 3.33.")
 
 
 def test_only_the_last_position_cannot_copy_its_answer() -> None:
-    said = findings.position_finding(NOISE, final_losses(0.25, by_place=[0.01, 0.02, 3.0]))
-    assert "At places 1 to 2" in said and "at most 0.02" in said and "3.00 / 3 = 1.00" in said
-    assert "3.00, no better than guessing." in said
-    said = findings.position_finding(TALE, final_losses(0.03, by_place=[0.01, 0.02, 1.1]))
-    assert "nothing stands there: 1.10. That place alone" in said
-    assert "alone" not in findings.position_finding(NOISE, final_losses(1.3, by_place=[1.2] * 19 + [2.95]))
-    said = findings.position_finding(NOISE, final_losses(2.9, by_place=[2.9, 2.95, 3.0]))
-    assert said.startswith("By place its loss lies between 2.90")
+    sentence = findings.position_finding(NOISE, final_losses(0.25, by_position=[0.01, 0.02, 3.0]))
+    assert "At places 1 to 2" in sentence and "at most 0.02" in sentence and "3.00 / 3 = 1.00" in sentence
+    assert "3.00, no better than guessing." in sentence
+    sentence = findings.position_finding(TALE, final_losses(0.03, by_position=[0.01, 0.02, 1.1]))
+    assert "nothing stands there: 1.10. That place alone" in sentence
+    assert "alone" not in findings.position_finding(NOISE, final_losses(1.3, by_position=[1.2] * 19 + [2.95]))
+    sentence = findings.position_finding(NOISE, final_losses(2.9, by_position=[2.9, 2.95, 3.0]))
+    assert sentence.startswith("By place its loss lies between 2.90")
     assert findings.position_finding(NOISE, final_losses(2.9)) == ""
 
 
 def test_repetitions_are_counted() -> None:
     ids = np.array([[[0, 1, 1, 1, 2]], [[0, 1, 2, 0, 1]]])
     np.testing.assert_allclose(findings.repetition_rate(ids, 2), [2 / 3, 0])
-    said = findings.repetition_finding(19, "Without the mask", ids, 2, np.array([[0.9, 0.8, 1.0], [0.9, 0.8, 1.0]]))
+    sentence = findings.repetition_finding(19, "Without the mask", ids, 2, np.array([[0.9, 0.8, 1.0], [0.9, 0.8, 1.0]]))
     assert (
-        "33% of what it writes" in said and "by chance it would be 5%" in said and "0.90 on average (two seeds)" in said
+        "33% of what it writes" in sentence
+        and "by chance it would be 5%" in sentence
+        and "0.90 on average (two seeds)" in sentence
     )
     assert "as often as chance" in findings.repetition_finding(3, "x", ids, 2, np.zeros((2, 3)))
     assert findings.format_rows(ids[0], 2, "abc") == "ab → bbc"

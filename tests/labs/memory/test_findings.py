@@ -26,7 +26,7 @@ LENGTHS = evaluation_lengths(50)
 
 
 def make_result(name: str, accuracy: list[float], **at: float | list[float]) -> RecallResult:
-    """A run whose seeds are this right at 50, and at other lengths as given, or else at chance."""
+    """Return a result with this accuracy per seed at length 50; other lengths as given, or else at chance."""
     values = np.full((len(accuracy), len(LENGTHS)), 0.5)
     values[:, LENGTHS.index(50)] = accuracy
     for length, share in at.items():
@@ -62,7 +62,7 @@ def test_the_finding_counts_seeds() -> None:
     assert solved_finding({}, 50) == ""
 
 
-def test_findings_name_who_generalizes_to_other_lengths_and_who_learned_a_fixed_one() -> None:
+def test_findings_name_models_that_generalize_to_other_lengths_and_those_that_do_not() -> None:
     found = {
         "gru-chrono": make_result("gru-chrono", [1, 1], n51=1, n1000=[1.0, 0.99]),
         "lstm-forget-3": make_result("lstm-forget-3", [1, 0.5], n51=1, n1000=[1.0, 0.5]),
@@ -78,9 +78,9 @@ def test_findings_name_who_generalizes_to_other_lengths_and_who_learned_a_fixed_
 
 
 def test_a_stopped_run_has_no_finding_about_other_lengths() -> None:
-    notebook_caption = make_result("gru-chrono", [1, 1])
-    notebook_caption.by_length[:] = np.nan
-    assert other_length_findings({"gru-chrono": notebook_caption}, 50) == []
+    stopped = make_result("gru-chrono", [1, 1])
+    stopped.by_length[:] = np.nan
+    assert other_length_findings({"gru-chrono": stopped}, 50) == []
 
 
 def test_a_seed_solves_the_task_from_the_step_after_which_it_stays_above_the_threshold() -> None:
@@ -134,17 +134,14 @@ def test_the_sweep_finding_leaves_out_incomplete_rows() -> None:
 
 def test_the_train_set_finding_compares_both_accuracies_over_seeds() -> None:
     own, none = np.full((4, 3), 0.98), np.zeros((4, 3, 1))
-    begins = "After 60 steps the LSTM is right in 0.98 of its own sequences. "
-    assert train_set_findings({"lstm": make_curves(np.full((4, 3), 0.5), none, train_accuracy=own)}) == [
-        begins + "On fresh ones, in 0.50."
-    ]
+    begins = "60 steps … LSTM … right in 0.98 … own sequences"
+    (sentence,) = train_set_findings({"lstm": make_curves(np.full((4, 3), 0.5), none, train_accuracy=own)})
+    assert_states(sentence, f"{begins} … fresh … 0.50")
     some = make_curves(np.tile([0.44, 1.0, 0.54], (4, 1)), none, train_accuracy=own)
-    assert train_set_findings({"lstm": some}) == [
-        begins + "On fresh ones two of three seeds are right in 0.44 to 0.54; one has learned it."
-    ]
-    assert train_set_findings({"lstm": make_curves(np.ones((4, 3)), none, train_accuracy=own)}) == [
-        begins + "On fresh ones too: 1.00."
-    ]
+    (sentence,) = train_set_findings({"lstm": some})
+    assert_states(sentence, f"{begins} … fresh … two of three seeds … 0.44 to 0.54 … one has learned")
+    (sentence,) = train_set_findings({"lstm": make_curves(np.ones((4, 3)), none, train_accuracy=own)})
+    assert_states(sentence, f"{begins} … fresh … too … 1.00")
     assert (
         notebook_caption({"lstm": some}, 20).endswith("mean: LSTM 0.98 and 0.66.")
         and notebook_caption({"lstm": some}, 7) == ""

@@ -23,7 +23,7 @@ def view(name: str) -> RunView:
     return RunView(config, None, None, private=record_run(config))
 
 
-def made(steps: tuple[int, ...]) -> GradientHistory:
+def make_history(steps: tuple[int, ...]) -> GradientHistory:
     return GradientHistory(steps, np.array(steps, float)[:, None, None] * np.ones((1, 2, 3)), None, None)
 
 
@@ -31,12 +31,12 @@ def made(steps: tuple[int, ...]) -> GradientHistory:
 
 
 def test_all_runs_share_the_playback_steps_and_a_finished_run_keeps_its_last_norms() -> None:
-    found = {"long": made((0, 2, 9)), "short": made((0, 3))}
+    found = {"long": make_history((0, 2, 9)), "short": make_history((0, 3))}
     stops = playback_steps(found)
     assert stops == [0, 2, 3, 9]
     assert norms_at_steps(found["long"], stops)[:, 0, 0].tolist() == [0, 2, 2, 9]
     assert norms_at_steps(found["short"], stops)[:, 0, 0].tolist() == [0, 0, 3, 3]
-    many = playback_steps({"many": made(tuple(range(100)))})
+    many = playback_steps({"many": make_history(tuple(range(100)))})
     assert (many[0], many[-1], len(many)) == (0, 99, gradient_flow.MAX_STOPS)
 
 
@@ -111,7 +111,7 @@ def views(names: tuple[str, ...]) -> dict[str, RunView]:
 
 
 class _Trained(RunView):
-    """A lane with curves and no run on disk."""
+    """A run view with curves and no stored run."""
 
     def __init__(self, config: object, stored: object) -> None:
         object.__setattr__(self, "config", config)

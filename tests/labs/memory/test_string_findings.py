@@ -1,4 +1,4 @@
-"""Every word about the smallest language model against the numbers it was made from."""
+"""Findings about the string model state the numbers that they were computed from."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_finding_has_the_final_losses() -> None:
     )
 
 
-def test_from_which_step_on_everything_is_right() -> None:
+def test_the_finding_has_the_step_from_which_everything_is_right() -> None:
     steps = np.array([0, 2, 4, 6])
     right = np.array([[0.5, 0.5], [1.0, 0.5], [0.5, 1.0], [1.0, 1.0]])
     assert_states(
@@ -91,10 +91,10 @@ def test_the_caption_counts_errors() -> None:
 
 def test_the_hint_explains_an_error() -> None:
     text, written = "abca abca abca ", "bcab"
-    (slip,) = find_errors(text, written)
-    assert_states(findings.error_hint(slip, written, "a"), "After “abca” … space, not “b” … may follow “a”")
-    (slip,) = find_errors(text, "c")
-    assert_states(findings.error_hint(slip, "c", "a"), "After “a” … “b”, not “c” … nowhere … follow “a”")
+    (error,) = find_errors(text, written)
+    assert_states(findings.error_hint(error, written, "a"), "After “abca” … space, not “b” … may follow “a”")
+    (error,) = find_errors(text, "c")
+    assert_states(findings.error_hint(error, "c", "a"), "After “a” … “b”, not “c” … nowhere … follow “a”")
 
 
 def test_the_formula_holds_the_numbers_of_the_string_and_none_of_its_characters() -> None:

@@ -172,14 +172,14 @@ def test_one_seed_is_not_called_every_seed() -> None:
     [
         (
             ends(Bag=[0, 0], RNN=[1, 0]),
-            "It is understood all the same by RNN in 1 of 2 seeds. Bag never understands it.",
+            "understood … RNN in 1 of 2 seeds … Bag never",
         ),
-        (ends(Bag=[0, 0], RNN=[0.5, 0]), "Bag and RNN never understand it."),
-        (ends(RNN=[1, 1]), "It is understood all the same by RNN in 2 of 2 seeds."),
+        (ends(Bag=[0, 0], RNN=[0.5, 0]), "Bag and RNN never"),
+        (ends(RNN=[1, 1]), "understood … RNN in 2 of 2 seeds"),
     ],
 )
 def test_the_held_out_pair_is_described_seed_by_seed(values: list[tuple[str, ndarray]], sentence: str) -> None:
-    assert held_out_finding("destroy", values) == f"“not destroy” was never shown in training. {sentence}"
+    assert_states(held_out_finding("destroy", values), f"“not destroy” … never … training … {sentence}")
 
 
 def test_padding_without_effect_is_described_so() -> None:

@@ -20,8 +20,8 @@ def copy_accuracy(words: str, *exact: float) -> CopyAccuracy:
 
 def test_models_without_order_information_are_named() -> None:
     found = [order_of("none", False, 1e-7), order_of("sinusoidal", False, 0.1), order_of("none", True, 0.2)]
-    said = findings.order_finding(DOG, MAN, found)
-    assert_mentions(said, "encoder without positions cannot … any of two seeds")
+    sentence = findings.order_finding(DOG, MAN, found)
+    assert_mentions(sentence, "encoder without positions cannot … any of two seeds")
     assert_mentions(findings.order_finding(DOG, MAN, found[1:]), "every one … sees it … all two seeds")
     assert "none of these models can tell" in findings.order_finding(DOG, MAN, found[:1])
     assert findings.order_finding(DOG, DOG, found).startswith("This is one sentence twice")
@@ -29,8 +29,8 @@ def test_models_without_order_information_are_named() -> None:
 
 
 def test_the_causal_mask_is_mentioned_only_if_it_reveals_order() -> None:
-    said = findings.causal_mask_finding([order_of("none", False, 2e-7), order_of("none", True, 0.2)])
-    assert "at most 2·10⁻⁷ of its length" in said and "is not blind: 0.20 to 0.20" in said
+    sentence = findings.causal_mask_finding([order_of("none", False, 2e-7), order_of("none", True, 0.2)])
+    assert "at most 2·10⁻⁷ of its length" in sentence and "is not blind: 0.20 to 0.20" in sentence
     other = findings.causal_mask_finding([order_of("none", False, 0.3), order_of("none", True, 1e-7)])
     assert "words differ by up to 0.3" in other and "blind" not in other
 
@@ -47,8 +47,8 @@ def test_the_verdict_names_models_that_extrapolate() -> None:
         copy_accuracy("rotary", 1, 1, 0.7, 0),
         copy_accuracy("none", 1, 0.1, 0, 0),
     )
-    said = findings.length_verdict({"learned": learned, "rotary": rotary, "none": none}, 2)
-    assert_states(said, "Learned and rotary … at least half … right … up to 2 digits … trained … rotary … up to 3")
+    sentence = findings.length_verdict({"learned": learned, "rotary": rotary, "none": none}, 2)
+    assert_states(sentence, "Learned and rotary … at least half … right … up to 2 digits … trained … rotary … up to 3")
     assert findings.length_verdict({"learned": learned}, 2).endswith("as trained; at 3 none.")
     nearly = copy_accuracy("rotary", 1, 1, 0.4, 0)
     assert findings.length_verdict({"rotary": nearly}, 2).endswith("at 3 the best, rotary, has 0.40.")
@@ -56,11 +56,11 @@ def test_the_verdict_names_models_that_extrapolate() -> None:
 
 
 def test_the_drop_beyond_training_is_stated_in_numbers() -> None:
-    said = findings.extrapolation_finding(
+    sentence = findings.extrapolation_finding(
         {"a": copy_accuracy("a", 1, 0.9, 0.2, 0), "b": copy_accuracy("b", 1, 0.8, 0.3, 0.1)}, 2
     )
-    assert_mentions(said, "2, 3 and 4 digits … a 0.90, 0.20, 0.00 … b 0.80, 0.30, 0.10")
-    assert said.endswith("At 4 digits the best, b, has 0.10.")
+    assert_mentions(sentence, "2, 3 and 4 digits … a 0.90, 0.20, 0.00 … b 0.80, 0.30, 0.10")
+    assert sentence.endswith("At 4 digits the best, b, has 0.10.")
     assert findings.extrapolation_finding({"a": copy_accuracy("a", 1, 1, 0, 0)}, 2).endswith(
         "At 4 digits nobody gets a row right."
     )

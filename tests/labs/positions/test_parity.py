@@ -24,14 +24,14 @@ pytestmark = needs.node
 def run_in_node(script: str, module: str, given: object) -> Any:
     head = 'import { readFileSync } from "node:fs";\nconst m = await import(process.argv[1]);\n'
     read = 'const given = JSON.parse(readFileSync(0, "utf8"));\n'
-    done = subprocess.run(
+    process = subprocess.run(
         [str(needs.NODE), "--input-type=module", "-e", head + read + script, (ASSETS / module).as_uri()],
         input=json.dumps(given),
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def test_sinusoids_and_rotary_scores_in_javascript_equal_the_models() -> None:
@@ -50,22 +50,22 @@ def test_sinusoids_and_rotary_scores_in_javascript_equal_the_models() -> None:
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_masked_attention_in_javascript_equals_torch(side: str) -> None:
     words = ["it", "rained", PAD] if side == "right" else [PAD, "it", "rained"]
-    known, matrices = word_vectors(words), layer_matrices()[0]
+    vectors, matrices = word_vectors(words), layer_matrices()[0]
     options = {"padding": True, "causal": True, "fill": "infinite"}
     given = {
         "tokens": words,
-        "vectors": [known[word].tolist() for word in words],
+        "vectors": [vectors[word].tolist() for word in words],
         "layer": {name: matrix.tolist() for name, matrix in matrices.items()},
         "options": options,
     }
     script = """
     const mask = m.combineMasks(given.tokens, given.options);
     const found = m.attentionLayer(given.vectors, given.layer, mask, "infinite");
-    const told = (rows) => rows.map((row) => row.map((value) => (Number.isNaN(value) ? null : value)));
-    console.log(JSON.stringify({ mask, weights: told(found.weights), out: told(found.out) }));
+    const withNulls = (rows) => rows.map((row) => row.map((value) => (Number.isNaN(value) ? null : value)));
+    console.log(JSON.stringify({ mask, weights: withNulls(found.weights), out: withNulls(found.out) }));
     """
     found = run_in_node(script, "components/masks/math.js", given)
-    x = torch.tensor(np.stack([known[word] for word in words]))
+    x = torch.tensor(np.stack([vectors[word] for word in words]))
     q, k, v = (x @ torch.tensor(matrices[name]) for name in ("query", "key", "value"))
     mask = torch.ones(3, 3, dtype=torch.bool).tril() & torch.tensor([word != PAD for word in words])
     assert found["mask"] == mask.tolist()

@@ -33,23 +33,23 @@ def test_attention_in_javascript_equals_torch() -> None:
             q, k, v = (3 * torch.randn(count, width, generator=random, dtype=torch.float64) for _ in range(3))
             for divide in (True, False):
                 cases.append({"q": q, "k": k, "v": v, "divide": divide, "mask": mask, "padding": [count - 1]})
-    given = [{name: v.tolist() if isinstance(v, torch.Tensor) else v for name, v in case.items()} for case in cases]
-    done = subprocess.run(
+    payload = [{name: v.tolist() if isinstance(v, torch.Tensor) else v for name, v in case.items()} for case in cases]
+    process = subprocess.run(
         [str(needs.NODE), "--input-type=module", "-e", NODE_SCRIPT, SCRIPT.as_uri()],
-        input=json.dumps(given),
+        input=json.dumps(payload),
         capture_output=True,
         text=True,
         check=True,
     )
-    for case, found in zip(cases, json.loads(done.stdout), strict=True):
+    for case, found in zip(cases, json.loads(process.stdout), strict=True):
         q, k, v, count = case["q"], case["k"], case["v"], len(case["q"])
-        may = torch.ones(count, count, dtype=torch.bool)
-        may = may.tril() if case["mask"] == "causal" else may
+        allowed = torch.ones(count, count, dtype=torch.bool)
+        allowed = allowed.tril() if case["mask"] == "causal" else allowed
         if case["mask"] == "padding":
-            may[:, -1] = False
+            allowed[:, -1] = False
         scale = 1 / math.sqrt(q.shape[-1]) if case["divide"] else 1.0
-        wanted = F.scaled_dot_product_attention(q, k, v, attn_mask=may, scale=scale)
-        assert torch.tensor(found["out"], dtype=torch.float64).sub(wanted).abs().max() < 1e-12
+        expected_output = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=scale)
+        assert torch.tensor(found["out"], dtype=torch.float64).sub(expected_output).abs().max() < 1e-12
         weights = [[0.0 if w is None else w for w in row] for row in found["weights"]]
-        expected = (q @ k.T * scale).masked_fill(~may, -math.inf).softmax(-1)
+        expected = (q @ k.T * scale).masked_fill(~allowed, -math.inf).softmax(-1)
         assert torch.tensor(weights, dtype=torch.float64).sub(expected).abs().max() < 1e-12

@@ -10,6 +10,7 @@ from explorer.inspection.steps_to_solve import LossCurves
 from explorer.labs.scaled_attention.findings import softmax_at_width, training_verdict, width_finding
 from explorer.labs.scaled_attention.state import ScaledAttentionState, apply_event
 from explorer.ui.state import url_codec
+from tests.words import assert_mentions, assert_states
 
 EDITED = ScaledAttentionState(
     words="a b", width=2, q=(1.0, -0.25, 3.0, 0.0), mask="padding", padding=(0, 1), at="out.1.0", draw=7
@@ -47,16 +48,16 @@ def test_an_invalid_url_parameter_is_reported_and_the_rest_is_used(name: str, te
 
 
 def test_component_messages_are_applied_to_the_state() -> None:
-    told = json.dumps(EDITED.component_state)
-    assert apply_event(ScaledAttentionState(words="a b"), told) == EDITED
+    message = json.dumps(EDITED.component_state)
+    assert apply_event(ScaledAttentionState(words="a b"), message) == EDITED
     assert apply_event(EDITED, json.dumps({**EDITED.component_state, "at": "", "q": []})) == replace(
         EDITED, at="", q=()
     )
 
 
-@pytest.mark.parametrize("said", ["", "[1]", "7", '{"width": 99}', '{"q": [1e9]}', '{"q": ["a"]}', '{"mask": null}'])
-def test_invalid_component_messages_change_nothing(said: str) -> None:
-    assert apply_event(EDITED, said) == EDITED
+@pytest.mark.parametrize("message", ["", "[1]", "7", '{"width": 99}', '{"q": [1e9]}', '{"q": ["a"]}', '{"mask": null}'])
+def test_invalid_component_messages_change_nothing(message: str) -> None:
+    assert apply_event(EDITED, message) == EDITED
 
 
 def test_tokens_can_be_added_and_removed() -> None:
@@ -69,8 +70,8 @@ def test_tokens_can_be_added_and_removed() -> None:
 
 def test_input_that_does_not_fit_is_reported() -> None:
     assert ScaledAttentionState().input_problems == [] and EDITED.input_problems == []
-    (said,) = ScaledAttentionState(words="a b c d e f g").input_problems
-    assert "7 words" in said and ScaledAttentionState(words="a b c d e f g").tokens == list("abcdef")
+    (sentence,) = ScaledAttentionState(words="a b c d e f g").input_problems
+    assert "7 words" in sentence and ScaledAttentionState(words="a b c d e f g").tokens == list("abcdef")
     assert "has no words" in ScaledAttentionState(words=" ").input_problems[0]
     odd = ScaledAttentionState(k=(1.0, 2.0, 3.0))
     assert "numbers of K" in odd.input_problems[0] and odd.component_state["k"] == []
@@ -86,9 +87,9 @@ def test_another_model_starts_at_its_first_head() -> None:
 def test_the_width_finding_follows_the_numbers() -> None:
     widths = (1, 4, 16, 64)
     even = np.full(4, 0.18)
-    said = width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.0003], even]))
-    assert "first rises, to 0.30 at d_k = 16, then collapses: at 64 it is 1,000 times lower" in said
-    assert "Divided, it stays at 0.18." in said
+    sentence = width_finding(widths, np.array([[0.1, 0.2, 0.3, 0.0003], even]))
+    assert_mentions(sentence, "rises, to 0.30 at d_k = 16 … collapses … at 64 … 1,000 times lower")
+    assert "Divided, it stays at 0.18." in sentence
     assert "falls from the start, 5.0 times lower at 64" in width_finding(
         widths, np.array([[0.5, 0.4, 0.3, 0.1], even])
     )
@@ -98,10 +99,11 @@ def test_the_width_finding_follows_the_numbers() -> None:
 
 
 def test_softmax_at_one_width_is_described_with_its_numbers() -> None:
-    said = softmax_at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72]))
-    assert said == (
-        "At d_k = 64 the scores are divided by 8.00. The largest of 32 weights is then 0.10, and the entropy 3.72 of "
-        "at most ln 32 = 3.47 nats. Not divided they are 0.87 and 0.49."
+    sentence = softmax_at_width(64, 32, np.array([0.87, 0.1]), np.array([0.49, 3.72]))
+    assert_states(
+        sentence,
+        "d_k = 64 … divided by 8.00 … largest of 32 weights … 0.10 … entropy 3.72 … "
+        "at most ln 32 = 3.47 nats … Not divided … 0.87 … 0.49",
     )
 
 
@@ -114,9 +116,11 @@ def loss_curves(*reached: float | None) -> LossCurves:
 def test_the_training_verdict_follows_the_numbers() -> None:
     assert loss_curves(50, None).steps_to_solve.tolist() == [50, np.inf]
     slower = training_verdict(64, loss_curves(50, 60), loss_curves(100, 120))
-    assert "all two seeds come below 0.1 nats, after 50 to 60 steps" in slower and "2.0 times more slowly" in slower
+    assert_mentions(slower, "all two seeds … below 0.1 nats, after 50 to 60 steps")
+    assert "2.0 times more slowly" in slower
     lost = training_verdict(64, loss_curves(50, 50, 50), loss_curves(90, None, None))
-    assert "one of three seeds comes below 0.1 nats, after 90 steps" in lost and "not in every seed" in lost
+    assert_mentions(lost, "one of three seeds … below 0.1 nats, after 90 steps")
+    assert "not in every seed" in lost
     assert "hardly a difference" in training_verdict(8, loss_curves(50), loss_curves(50))
     assert "even slower with the division, 2.0 times" in training_verdict(8, loss_curves(100), loss_curves(50))
     never = training_verdict(64, loss_curves(50), loss_curves(None))

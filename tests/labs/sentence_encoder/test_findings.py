@@ -52,9 +52,9 @@ def test_the_nearest_neighbour_proves_nothing_if_it_was_right_before_training() 
 
 def test_accuracy_and_its_limits_are_reported() -> None:
     right, new = np.array([0.98, 0.96]), np.array([0.5, 0.7])
-    said = word_sense_finding(right, new, 0.49)
-    assert_mentions(said, "fresh sentences … right 0.97 (0.96 to 0.98) … Without attention … 0.49")
-    assert "falls to 0.60 (0.50 to 0.70)" in said
+    sentence = word_sense_finding(right, new, 0.49)
+    assert_mentions(sentence, "fresh sentences … right 0.97 (0.96 to 0.98) … Without attention … 0.49")
+    assert "falls to 0.60 (0.50 to 0.70)" in sentence
     assert "Without attention" not in word_sense_finding(right, right, None) and "falls" not in word_sense_finding(
         right, right, None
     )

@@ -7,14 +7,15 @@ from explorer.errors import LineageError
 from explorer.inspection.recurrent.unrolled import UnrolledNetwork, UnrolledStep
 from explorer.labs.sequence_shapes import unrolled_findings as findings
 from explorer.labs.sequence_shapes.unrolled_rnn import EXAMPLES, component_data
+from tests.words import assert_mentions
 
 
 def unrolled(*steps: tuple[str, str, float], unused: int = 0) -> UnrolledNetwork:
-    made = [
-        UnrolledStep(reads, np.array([0.5, -0.25]), ((said, p),) if said else (), used=i >= unused)
-        for i, (reads, said, p) in enumerate(steps)
+    unrolled_steps = [
+        UnrolledStep(reads, np.array([0.5, -0.25]), ((output, p),) if output else (), used=i >= unused)
+        for i, (reads, output, p) in enumerate(steps)
     ]
-    return UnrolledNetwork(tuple(made), ())
+    return UnrolledNetwork(tuple(unrolled_steps), ())
 
 
 WORDS = ("human", "consume", "nature")
@@ -22,18 +23,18 @@ WORDS = ("human", "consume", "nature")
 
 @pytest.mark.parametrize(("label", "verdict"), [("collapse", "which is right"), ("sustain", "which is wrong")])
 def test_the_final_prediction_is_judged_by_the_grammar(label: str, verdict: str) -> None:
-    said = findings.many_to_one_finding(
+    sentence = findings.many_to_one_finding(
         unrolled(("<BOS>", "sustain", 0.6), ("human", "collapse", 0.7), ("<EOS>", label, 0.9)), WORDS
     )
-    assert f"it says {label}, with 90%, {verdict}" in said and "at 1 of 2 steps" in said
+    assert f"it says {label}, with 90%, {verdict}" in sentence and "at 1 of 2 steps" in sentence
     assert "which" not in findings.many_to_one_finding(unrolled(("not", label, 0.9)), ("not",))
 
 
 def test_senses_are_reported_with_preceding_cue_nouns() -> None:
-    said = findings.senses_finding(
+    sentence = findings.senses_finding(
         unrolled(("water", "water", 1.0), ("bank", "bank (river)", 0.8), ("boat", "boat", 1.0), ("loan", "loan", 1.0))
     )
-    assert "“bank” is answered with bank (river), 80%, after 1 of 3 nouns that tell" in said
+    assert_mentions(sentence, "“bank” … bank (river), 80% … 1 of 3 nouns")
     assert "None has two senses: write one of bank" in findings.senses_finding(unrolled(("the", "the", 1.0)))
 
 
@@ -42,9 +43,9 @@ def test_accuracy_of_all_seeds_is_reported() -> None:
 
 
 def test_predicted_letters_are_compared_with_the_next_ones() -> None:
-    said = findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2)))
-    assert said.startswith("At 1 of 2 steps the likeliest next character is the one that comes.")
-    assert said.endswith("After the last one it expects “⏎”, with 20%.")
+    sentence = findings.letters_finding(unrolled(("a", "b", 0.5), ("b", "c", 0.5), (" ", "\n", 0.2)))
+    assert_mentions(sentence, "1 of 2 steps … next character")
+    assert sentence.endswith("After the last one it expects “⏎”, with 20%.")
     assert findings.letters_finding(unrolled(("a", "b", 0.5))).startswith("After the last")
 
 
@@ -53,13 +54,17 @@ def test_predicted_letters_are_compared_with_the_next_ones() -> None:
 )
 def test_generated_output_is_judged(right: str | None, words: str) -> None:
     two = unrolled(("x", "", 0.0), ("<BOS>", "1", 0.9), ("1", "2", 0.9), ("2", "<EOS>", 0.9), unused=1)
-    said = findings.unaligned_finding(two, right)
-    assert said.startswith("1 step reads and says nothing; then") and "3 steps write 12" in said and words in said
+    sentence = findings.unaligned_finding(two, right)
+    assert (
+        sentence.startswith("1 step reads and says nothing; then")
+        and "3 steps write 12" in sentence
+        and words in sentence
+    )
 
 
 def test_the_least_certain_step_is_reported() -> None:
-    said = findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3)))
-    assert "From “T” alone it writes “h␣”" in said and "least sure of “␣”: 30%" in said
+    sentence = findings.one_to_many_finding(unrolled(("T", "h", 0.9), ("h", " ", 0.3)))
+    assert "From “T” alone it writes “h␣”" in sentence and "least sure of “␣”: 30%" in sentence
 
 
 def test_probabilities_are_never_rounded_to_certainty() -> None:

@@ -29,55 +29,56 @@ from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui.training.run_view import RunView
 from explorer.web import background
+from tests.words import assert_mentions, assert_states
 
 TASK = {"corpus": "repeats", "size": 3_000, "context": 16}
 SMALL = {"width": 4, "hidden": 9, "iterations": 5, "batch_size": 2}
 BUTTON = "Read on and learn"
 
 
-def lane(model: str, folder: Path, **changes: Any) -> RunView:
-    """A run that is kept."""
+def make_view(model: str, folder: Path, **changes: Any) -> RunView:
+    """Return the view of a stored run."""
     own = {"n": 3} if model == "ngram" else SMALL
     config = with_settings(default_config("text", model), {**TASK, **own, "replicas": 1, **changes})
     return RunView(config, store.save_run(record_run(config), folder / model), None)
 
 
 @pytest.fixture(scope="module")
-def lanes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunView]:
+def views(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunView]:
     folder = tmp_path_factory.mktemp("runs")
     return {
-        "ngram": lane("ngram", folder),
-        "rnn": lane("rnn", folder, batches="contiguous"),
-        "gru": lane("gru", folder, iterations=60, learning_rate=0.03),
+        "ngram": make_view("ngram", folder),
+        "rnn": make_view("rnn", folder, batches="contiguous"),
+        "gru": make_view("gru", folder, iterations=60, learning_rate=0.03),
     }
 
 
 @pytest.fixture(autouse=True)
-def nothing_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+def reset_background(monkeypatch: pytest.MonkeyPatch) -> None:
     background.reset()
 
 
-def app(lanes: dict[str, object]) -> None:
+def app(views: dict[str, object]) -> None:
     from explorer.labs.text.dynamic_evaluation import dynamic_evaluation_section
 
-    dynamic_evaluation_section(lanes)
+    dynamic_evaluation_section(views)
 
 
-def section(lanes: Mapping[str, RunView]) -> AppTest:
-    return calm(AppTest.from_function(app, args=(lanes,), default_timeout=600).run())
+def section(views: Mapping[str, RunView]) -> AppTest:
+    return assert_no_errors(AppTest.from_function(app, args=(views,), default_timeout=600).run())
 
 
-def calm(at: AppTest) -> AppTest:
+def assert_no_errors(at: AppTest) -> AppTest:
     assert [error.value for error in at.exception] == []
     return at
 
 
-def read(at: AppTest) -> AppTest:
-    """Until everything that was asked for is drawn."""
+def wait_for_figures(at: AppTest) -> AppTest:
+    """Rerun the section until its figures are drawn."""
     end = time.monotonic() + 60
     while not figures(at) and time.monotonic() < end:
         time.sleep(0.1)
-        calm(at.run())
+        assert_no_errors(at.run())
     return at
 
 
@@ -86,86 +87,84 @@ def figures(at: AppTest) -> list[dict[str, Any]]:
     return [figure for data in found for figure in data["figures"]]
 
 
-def said(at: AppTest) -> str:
+def page_prose(at: AppTest) -> str:
     return " ".join(element.value for element in (*at.markdown, *at.caption, *at.subheader))
 
 
-def test_without_a_trained_model_it_says_what_to_do(lanes: dict[str, RunView]) -> None:
-    at = section({"ngram": lanes["ngram"], "gru": replace(lanes["gru"], stored=None)})
-    assert "Train one above" in said(at) and not at.button and not figures(at)
+def test_without_a_trained_model_the_section_asks_to_train_one(views: dict[str, RunView]) -> None:
+    at = section({"ngram": views["ngram"], "gru": replace(views["gru"], stored=None)})
+    assert "Train one above" in page_prose(at) and not at.button and not figures(at)
 
 
-def test_nothing_is_read_before_the_button_and_then_by_the_best(lanes: dict[str, RunView]) -> None:
-    at = section(lanes)
+def test_evaluation_starts_with_the_button_and_with_the_best_model(views: dict[str, RunView]) -> None:
+    at = section(views)
     assert not background.results() and not figures(at)
     assert at.button_group[0].value == ["gru"]
-    at = read(calm(at.button(key="online.start").click().run()))
+    at = wait_for_figures(assert_no_errors(at.button(key="online.start").click().run()))
     (figure,) = figures(at)
     assert figure["title"] == "GRU" and figure["value"].endswith("bits a character")
     names = [trace["name"] for trace in figure["plot"]["data"]]
     assert names == ["learning on", "standing still", "n-gram"]
     assert at.button(key="online.start").disabled
     assert {key[-1] for key in background.results() if key[0] == "online"} == {DEFAULT_RATE}
-    assert f"steps of η = {DEFAULT_RATE:g}, each".replace(".", "\\.") in said(at)
+    assert f"steps of η = {DEFAULT_RATE:g}, each".replace(".", "\\.") in page_prose(at)
 
 
-def test_another_rate_is_another_press_and_two_models_share_an_axis(lanes: dict[str, RunView]) -> None:
-    at = read(calm(section(lanes).button(key="online.start").click().run()))
+def test_another_rate_needs_another_start_and_two_models_share_an_axis(views: dict[str, RunView]) -> None:
+    at = wait_for_figures(assert_no_errors(section(views).button(key="online.start").click().run()))
     at.select_slider(key="online.rate").set_value(0.3)
-    calm(at.button_group[0].set_value(["gru", "rnn"]).run())
+    assert_no_errors(at.button_group[0].set_value(["gru", "rnn"]).run())
     assert not figures(at) and not at.button(key="online.start").disabled
-    at = read(calm(at.button(key="online.start").click().run()))
+    at = wait_for_figures(assert_no_errors(at.button(key="online.start").click().run()))
     rnn, gru = figures(at)
     assert (rnn["title"], gru["title"]) == ("RNN", "GRU")
     assert rnn["plot"]["layout"]["yaxis"]["range"] == gru["plot"]["layout"]["yaxis"]["range"]
     assert "\\(" not in at.subheader[0].value and at.subheader[0].value
 
 
-def test_the_panel_shows_the_numbers_of_the_sentence(lanes: dict[str, RunView]) -> None:
-    at = read(calm(section(lanes).button(key="online.start").click().run()))
+def test_the_panel_shows_the_numbers_of_the_sentence(views: dict[str, RunView]) -> None:
+    at = wait_for_figures(assert_no_errors(section(views).button(key="online.start").click().run()))
     (figure,) = figures(at)
     learning, still, _ = (trace["y"][-1] for trace in figure["plot"]["data"])
-    wanted = dynamic_evaluation_finding([FinalBits("GRU", still, learning)])
-    assert at.subheader[0].value.replace("\\", "") == wanted
+    expected = dynamic_evaluation_finding([FinalBits("GRU", still, learning)])
+    assert at.subheader[0].value.replace("\\", "") == expected
 
 
-def huge(lane: RunView, folder: Path) -> RunView:
-    """The same run with weights that are numbers, but whose losses are none."""
-    assert lane.stored
+def with_huge_weights(view: RunView, folder: Path) -> RunView:
+    """Return the same run with finite weights that are so large that its losses are not."""
+    assert view.stored
     copied = folder / "huge"
-    shutil.copytree(lane.stored.folder, copied)
+    shutil.copytree(view.stored.folder, copied)
     for file in (copied / "snapshots").glob("*"):
         save_file({name: np.full_like(value, 3e38) for name, value in load_file(file).items()}, file)
-    return replace(lane, stored=replace(lane.stored, folder=copied))
+    return replace(view, stored=replace(view.stored, folder=copied))
 
 
-def test_a_model_whose_first_loss_is_no_number_is_named_and_not_drawn(
-    lanes: dict[str, RunView], tmp_path: Path
-) -> None:
-    both = {"rnn": huge(lanes["rnn"], tmp_path), "gru": lanes["gru"]}
+def test_a_model_without_a_finite_loss_is_named_and_not_drawn(views: dict[str, RunView], tmp_path: Path) -> None:
+    both = {"rnn": with_huge_weights(views["rnn"], tmp_path), "gru": views["gru"]}
     at = section(both)
-    calm(at.button_group[0].set_value(["rnn", "gru"]).run())
-    at = read(calm(at.button(key="online.start").click().run()))
+    assert_no_errors(at.button_group[0].set_value(["rnn", "gru"]).run())
+    at = wait_for_figures(assert_no_errors(at.button(key="online.start").click().run()))
     assert [figure["title"] for figure in figures(at)] == ["GRU"]
     assert "The losses of the RNN are no numbers" in at.subheader[0].value and "the GRU" in at.subheader[0].value
     at = section({"rnn": both["rnn"]})
-    calm(at.button(key="online.start").click().run())
-    until = time.monotonic() + 60
-    while not at.subheader and time.monotonic() < until:
+    assert_no_errors(at.button(key="online.start").click().run())
+    deadline = time.monotonic() + 60
+    while not at.subheader and time.monotonic() < deadline:
         time.sleep(0.1)
-        calm(at.run())
+        assert_no_errors(at.run())
     assert "The losses of the RNN are no numbers" in at.subheader[0].value and not figures(at)
 
 
-def test_the_results_of_an_own_text_are_forgotten_with_it(lanes: dict[str, RunView], tmp_path: Path) -> None:
+def test_results_on_a_private_text_are_deleted_with_the_text(views: dict[str, RunView], tmp_path: Path) -> None:
     from explorer.tasks.text import corpora
 
     sha = corpora.store_text("How much wood would a woodchuck chuck? " * 60)
     config = with_settings(
         default_config("text", "gru"), {**SMALL, "corpus": "own", "text": sha, "context": 16, "replicas": 1}
     )
-    mine = RunView(config, None, None, private=record_run(config))
-    at = read(calm(section({"gru": mine}).button(key="online.start").click().run()))
+    private_view = RunView(config, None, None, private=record_run(config))
+    at = wait_for_figures(assert_no_errors(section({"gru": private_view}).button(key="online.start").click().run()))
     assert figures(at) and background.results()
     background.drop_results(sha)
     assert not background.results()
@@ -174,53 +173,51 @@ def test_the_results_of_an_own_text_are_forgotten_with_it(lanes: dict[str, RunVi
 @pytest.mark.parametrize(
     ("ends", "sentence"),
     [
-        ([("GRU", 2.31, 2.27)], "Learning on, the GRU needs 2.27 bits a character instead of 2.31."),
-        ([("RNN", 2.31, 2.40)], "Learning on does the RNN harm: 2.40 bits a character instead of 2.31."),
+        ([("GRU", 2.31, 2.27)], "GRU … 2.27 bits … character instead of 2.31"),
+        ([("RNN", 2.31, 2.40)], "RNN harm … 2.40 bits … character instead of 2.31"),
         (
             [("Feedforward", 2.31, 2.309)],
-            "Learning on changes next to nothing for the feedforward net: 2.31 bits a character.",
+            "nothing … feedforward … 2.31 bits … character",
         ),
-        ([("RNN", 2.31, math.nan)], "At this rate the losses of the RNN are soon no numbers."),
+        ([("RNN", 2.31, math.nan)], "losses … RNN … no numbers"),
         (
             [("RNN", 2.5, 2.4), ("GRU", 2.3, 2.1), ("LSTM", 2.3, 2.4), ("Transformer", 2.2, 2.2)],
-            "Learning on saves the GRU 0.20 and the RNN 0.10 bits a character. It costs the LSTM 0.10. "
-            "It changes next to nothing for the Transformer.",
+            "saves … GRU 0.20 … RNN 0.10 bits … character … costs … LSTM 0.10 … nothing … Transformer",
         ),
-        ([("RNN", math.nan, math.nan)], "The losses of the RNN are no numbers, even standing still."),
+        ([("RNN", math.nan, math.nan)], "losses … RNN … no numbers"),
         (
             [("RNN", math.inf, math.nan), ("GRU", 2.3, 2.1)],
-            "Learning on saves the GRU 0.20 bits a character. "
-            "The losses of the RNN are no numbers, even standing still.",
+            "saves … GRU 0.20 bits … character … RNN … no numbers",
         ),
         (
             [("RNN", 2.5, 2.6), ("GRU", 2.3, 2.3)],
-            "Learning on costs the RNN 0.10 bits a character. It changes next to nothing for the GRU.",
+            "costs … RNN 0.10 bits … character … nothing … GRU",
         ),
     ],
 )
-def test_the_finding_says_what_came_out(ends: list[tuple[str, float, float]], sentence: str) -> None:
-    assert dynamic_evaluation_finding([FinalBits(*end) for end in ends]) == sentence
+def test_the_finding_states_the_measured_bits(ends: list[tuple[str, float, float]], sentence: str) -> None:
+    assert_states(dynamic_evaluation_finding([FinalBits(*end) for end in ends]), sentence)
 
 
-def test_it_is_told_how_it_was_measured_and_what_the_steps_were() -> None:
+def test_the_caption_describes_the_measurement_and_the_update_steps() -> None:
     progress = RunningLoss(np.array([64, 128]), np.array([1.5, 1.4]))
     found = DynamicEvaluation(0.1, progress, progress, np.array([0.5, 2.0]), 0.0123, 198_273, True, 111_540, 1.0, 3.21)
-    told = method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, True)
-    assert "over the first 128 of 111,540 held-out characters" in told and "pieces of 64" in told
-    assert "carried on" in told and "first of 3 seeds" in told and "in 3.2 s" in told and "n-gram" in told
+    method = method_caption({"GRU": found}, TextConfig(batches="contiguous"), "characters", 3, True)
+    assert "over the first 128 of 111,540 held-out characters" in method and "pieces of 64" in method
+    assert "carried on" in method and "first of 3 seeds" in method and "in 3.2 s" in method and "n-gram" in method
     cold = replace(found, carries_state=False)
-    told = method_caption({"RNN": cold}, TextConfig(), "tokens", 1, False)
-    assert "each from a cold start" in told and "seeds" not in told and "n-gram" not in told
+    method = method_caption({"RNN": cold}, TextConfig(), "tokens", 1, False)
+    assert "each from a cold start" in method and "seeds" not in method and "n-gram" not in method
     short = replace(cold, static=RunningLoss(np.array([64]), np.array([1.5])))
-    told = method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, False)
-    assert "at most the first 128" in told and "in 9.6 s" in told
-    assert "by the GRU with the state carried on, otherwise each from a cold start" in told
+    method = method_caption({"GRU": found, "RNN": cold, "LSTM": short}, TextConfig(), "tokens", 1, False)
+    assert "at most the first 128" in method and "in 9.6 s" in method
+    assert_mentions(method, "GRU … carried on … otherwise")
     sentence = steps_sentence("GRU", found, "characters")
-    assert "The GRU took 2 steps of η = 0.1, each on n = 64 characters" in sentence
+    assert_mentions(sentence, "GRU … 2 steps … η = 0.1 … n = 64 characters")
     assert "before 1 of them" in sentence and "198,273 weights by 1.2% of their length" in sentence
 
 
-def test_only_a_text_that_is_the_same_to_the_token_is_compared() -> None:
+def test_only_models_with_the_same_held_out_tokens_are_compared() -> None:
     same = dynamic_evaluation._same_held_out_text
     assert same(TextConfig(), TextConfig(batches="contiguous", context=32))
     assert not same(TextConfig(), TextConfig(tokenizer="bpe"))
