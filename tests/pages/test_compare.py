@@ -28,13 +28,14 @@ from tests.pages.screen import (
 )
 from tests.training.objectives.test_text import recorded
 from tests.training.objectives.test_text import short as text
+from tests.words import assert_mentions
 
 SINGLE = {model: store.find(f"negation-single-{model}") for model in ("bag_of_words", "feedforward", "rnn", "gru")}
 RNN, GRU = SINGLE["rnn"].key, SINGLE["gru"].key
 
 
-def compare_page(given: Mapping[str, str] | None = None) -> AppTest:
-    return page("compare.py", given, "ada")
+def compare_page(params: Mapping[str, str] | None = None) -> AppTest:
+    return page("compare.py", params, "ada")
 
 
 def wait_until_done(run: str) -> None:
@@ -58,7 +59,7 @@ def test_the_default_runs_are_those_of_the_negation_page() -> None:
     assert any("at 0.950" in heading.replace("\\", "") for heading in headings(at))
     settings = {row["name"]["text"] for row in table(at, "comparison-differences")}
     assert {"model", "learning_rate", "epochs"} <= settings and "seed" not in settings
-    assert "No two of these runs are known to start from the same weights." in page_text(at)
+    assert_mentions(page_text(at), "No two … same weights")
     assert "**The same start.** 1 RNN and 2 GRU start from" in page_text(compare_page({"runs": f"{RNN},{GRU}"}))
 
 
@@ -90,7 +91,7 @@ def test_runs_keep_the_order_of_the_url_and_an_unknown_run_is_reported() -> None
 
 
 def test_more_than_eight_runs_are_truncated_with_a_sentence() -> None:
-    keys = list(store.pretrained())[:9]
+    keys = list(store.pretrained_folders())[:9]
     at = compare_page({"runs": ",".join(keys)})
     assert warnings_of(at) == ["9 runs were asked for; 8 fit side by side."]
     assert url_params(at) == {"runs": ",".join(keys[:8])}
@@ -104,23 +105,23 @@ def test_without_runs_the_page_says_what_to_do() -> None:
 
 
 def test_language_models_are_compared_by_their_own_measures() -> None:
-    kept = {model: store.save_run(recorded(text(model)), store.run_folder(text(model))) for model in ("gru", "rnn")}
-    at = compare_page({"runs": ",".join(run.key for run in kept.values()), "y": "test_accuracy"})
+    stored = {model: store.save_run(recorded(text(model)), store.run_folder(text(model))) for model in ("gru", "rnn")}
+    at = compare_page({"runs": ",".join(run.key for run in stored.values()), "y": "test_accuracy"})
     assert not at.exception
     assert at.selectbox[0].options == [MEASURES[measure] for measure in TASK_MEASURES["text"]]
     assert at.selectbox[0].value == "val_loss_part"
-    for row, run in zip(table(at, "comparison-results"), kept.values(), strict=True):
+    for row, run in zip(table(at, "comparison-results"), stored.values(), strict=True):
         assert row["end"]["values"] == pytest.approx(run.curves.last("val_loss_part").tolist(), rel=1e-4)
-    at = compare_page({"runs": f"{kept['gru'].key},{RNN}", "y": "test_accuracy"})
+    at = compare_page({"runs": f"{stored['gru'].key},{RNN}", "y": "test_accuracy"})
     assert not at.exception
     both = {*TASK_MEASURES["text"], *TASK_MEASURES["negation"]}
-    assert at.selectbox[0].options == [said for measure, said in MEASURES.items() if measure in both]
+    assert at.selectbox[0].options == [title for measure, title in MEASURES.items() if measure in both]
 
 
 def test_the_chart_settings_are_in_the_url() -> None:
-    given = {"x": "seconds", "y": "train_loss", "smooth": "0.9", "log_x": "true", "log_y": "true", "target": "0.2"}
-    at = compare_page(given)
-    assert url_params(at) == given
+    params = {"x": "seconds", "y": "train_loss", "smooth": "0.9", "log_x": "true", "log_y": "true", "target": "0.2"}
+    at = compare_page(params)
+    assert url_params(at) == params
     layout = figure(at)["plot"]["layout"]
     assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("log", "log")
     assert figure(at)["target"]["value"] == 0.2 and not figure(at)["target"]["rising"]
@@ -162,11 +163,11 @@ def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
     run, before = store.find(child), store.find(parent).curves
     assert run.config.branch is not None
     assert (run.config.branch.parent, run.config.branch.step, run.config.optimiser.learning_rate) == (parent, 10, 0.01)
-    at_10 = before.metrics["test_accuracy"][before.evaluated.tolist().index(10)]
-    np.testing.assert_array_equal(run.curves.metrics["test_accuracy"][0], at_10)
+    accuracy_at_10 = before.metrics["test_accuracy"][before.evaluated.tolist().index(10)]
+    np.testing.assert_array_equal(run.curves.metrics["test_accuracy"][0], accuracy_at_10)
     assert (run.curves.tokens[0], run.curves.seconds[0]) == (before.tokens[10], before.seconds[10])
     mean = figure(at)["plot"]["data"][5]
-    assert (mean["x"][0], mean["y"][0]) == (10, pytest.approx(at_10.mean(), abs=1e-4))
+    assert (mean["x"][0], mean["y"][0]) == (10, pytest.approx(accuracy_at_10.mean(), abs=1e-4))
     differing = {row["name"]["text"]: row for row in table(at, "comparison-differences")}
     assert differing["learning_rate"][child]["text"] == "0.01"
     assert differing["branch parent"][child]["text"] == parent
@@ -182,9 +183,9 @@ def test_an_impossible_branch_is_reported_and_not_trained(monkeypatch: pytest.Mo
 
 
 def test_a_shipped_run_is_trained_here_before_it_can_be_branched(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[RunConfig, str]] = []
-    monkeypatch.setattr(service, "submit", lambda config, visitor: asked.append((config, visitor)))
+    submitted: list[tuple[RunConfig, str]] = []
+    monkeypatch.setattr(service, "submit", lambda config, visitor: submitted.append((config, visitor)))
     at = compare_page({"runs": RNN})
     assert not at.select_slider
     assert_no_errors(next(b for b in at.button if b.label == "Train it here").click().run())
-    assert asked == [(SINGLE["rnn"].config, "ada")]
+    assert submitted == [(SINGLE["rnn"].config, "ada")]

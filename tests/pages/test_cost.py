@@ -66,12 +66,12 @@ def test_selected_sizes_are_in_the_url_and_counted() -> None:
     at = wait_until_ready(assert_no_errors(at.selectbox(key="cost.who").set_value("text-gru").run()))
     assert url_params(at) == {"who": "text-gru"}
     assert any("201,001 parameters" in heading for heading in headings(at))
-    at = wait_until_ready(assert_no_errors(at.run()))  # the whole page, of which the gestures before drew a part
+    at = wait_until_ready(assert_no_errors(at.run()))  # the whole page; the events before reran fragments only
     at = wait_until_ready(assert_no_errors(at.selectbox(key="cost.width").set_value(128).run()))
     assert url_params(at) == {"who": "text-gru", "width": "128"}
     assert any("T > 2d = 256" in formula.value for formula in at.latex)
-    back = next(b.key for b in at.button if b.label == "Back to the defaults")
-    assert url_params(wait_until_ready(assert_no_errors(at.button(key=back).click().run()))) == {}
+    reset_key = next(b.key for b in at.button if b.label == "Back to the defaults")
+    assert url_params(wait_until_ready(assert_no_errors(at.button(key=reset_key).click().run()))) == {}
 
 
 def test_incompatible_sizes_are_reported() -> None:
