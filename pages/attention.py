@@ -82,7 +82,7 @@ def page(session: PageSession[AttentionState]) -> None:
 
 
 session = page_session("attention", AttentionState)
-session.state = session.state.normalized(stored_models.model_from_previous_page(TYPED_TEXT_TASKS, ("transformer",)))
+session.state = session.state.normalize(stored_models.model_from_previous_page(TYPED_TEXT_TASKS, ("transformer",)))
 visitor_text.remember_text()
 page(session)
 write_url(session)

@@ -76,7 +76,7 @@ def page(session: PageSession[GenerationState]) -> None:
 
 
 session = page_session("studio", GenerationState)
-session.state = session.state.normalized(stored_models.model_from_previous_page(("text",)))
+session.state = session.state.normalize(stored_models.model_from_previous_page(("text",)))
 visitor_text.remember_text()
 page(session)
 write_url(session)

@@ -108,7 +108,7 @@ def page(session: PageSession[TokensState]) -> None:
 
 
 session = page_session("tokens", TokensState)
-session.state, contradictions = session.state.validated()
+session.state, contradictions = session.state.validate()
 session.problems += contradictions
 visitor_text.remember_text()
 page(session)

@@ -32,7 +32,7 @@ from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.tasks.sequence_labelling.config import LabellingConfig
 from explorer.tasks.string import StringConfig
 from explorer.tasks.text.config import TextConfig
-from explorer.training.config import RunConfig, validated
+from explorer.training.config import RunConfig, validate
 
 if TYPE_CHECKING:
     from explorer.generation.generate import TextGenerator
@@ -205,7 +205,7 @@ def generate(
         "min_p": min_p,
         "seed": seed,
     }
-    sampling = validated(Sampling, {name: value for name, value in given.items() if value is not None})
+    sampling = validate(Sampling, {name: value for name, value in given.items() if value is not None})
     found = stored_run(run)
     stored = found if isinstance(found.config.task, StringConfig) else stored_run(run, "text")
     writer, tokenizer = _generator_and_tokenizer(stored)

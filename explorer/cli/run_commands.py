@@ -16,7 +16,7 @@ from explorer.run_store import store
 
 def list_everything(as_json: Json = False) -> None:
     """List models, tasks, shipped runs and the runs of this machine."""
-    shipped = store.pretrained()
+    shipped = store.pretrained_folders()
     own = sorted(f.parent.name for f in environment().runs.glob("*/config.json"))
     if as_json:
         for row in catalogue.MODELS.values():

@@ -106,10 +106,10 @@ def _head(config: RunConfig, losses: Float[ndarray, "steps replicas"] | None) ->
     which, paragraphs = describe(config)
     rows = [f"| {where} | {name} | {_table_code(value)} |" for where, name, value in _settings(config)]
     table = "\n".join(["| of | setting | value |", "| --- | --- | --- |", *rows])
-    return "\n\n".join([f"# {which}", *paragraphs, _expected(config, losses), table])
+    return "\n\n".join([f"# {which}", *paragraphs, _describe_expected_results(config, losses), table])
 
 
-def _expected(config: RunConfig, losses: Float[ndarray, "steps replicas"] | None) -> str:
+def _describe_expected_results(config: RunConfig, losses: Float[ndarray, "steps replicas"] | None) -> str:
     """Say how long the run trains, and which losses to expect."""
     seeds = "one seed" if config.replicas == 1 else f"{config.replicas} seeds side by side"
     length = f"The last cell trains {seeds}, for {config.steps:,} steps at most."

@@ -194,7 +194,7 @@ def _label_sides(tokens: Sequence[str], points: Float[ndarray, "tokens 2"]) -> l
             "middle left": (x - gap - width, x - gap, y - line / 2, y + line / 2),
         }
 
-        def covered(side: str, boxes: dict[str, tuple[float, float, float, float]] = boxes) -> float:
+        def covered_width(side: str, boxes: dict[str, tuple[float, float, float, float]] = boxes) -> float:
             left, right, bottom, top = boxes[side]
             over = 0.0
             for low_x, high_x, low_y, high_y in taken:
@@ -202,7 +202,7 @@ def _label_sides(tokens: Sequence[str], points: Float[ndarray, "tokens 2"]) -> l
                 over += max(wide, 0.0) * max(high, 0.0)
             return over
 
-        side = min(boxes, key=covered)  # the first of the best
+        side = min(boxes, key=covered_width)  # the first of the best
         taken.append(boxes[side])
         sides.append(side)
     return sides

@@ -43,16 +43,16 @@ def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) ->
         raise LessonError(f"{_short_path(path)}, line 1: a file name consists of small letters, digits and dashes.")
     whole = read_yaml(path, _short_path(path))
     parts = whole.mapping(("title", "about", "minutes", "steps"))
-    steps = whole.required(parts, "steps").items()
+    steps = whole.require(parts, "steps").items()
     if not steps:
         raise parts["steps"].error("a lesson needs at least one step.")
-    minutes = whole.required(parts, "minutes")
+    minutes = whole.require(parts, "minutes")
     if not 1 <= minutes.number() <= 120:
         raise minutes.error(f"minutes = {minutes.text()} is not possible. Give a number from 1 to 120.")
     return Lesson(
         named[2],
-        whole.required(parts, "title").text(),
-        whole.required(parts, "about").text(),
+        whole.require(parts, "title").text(),
+        whole.require(parts, "about").text(),
         round(minutes.number()),
         tuple(_step(each, check_state) for each in steps),
     )
@@ -60,19 +60,19 @@ def read_lesson(path: Path, check_state: StateCheck = lambda page, state: ()) ->
 
 def _step(part: Node, check_state: StateCheck) -> Step:
     parts = part.mapping(("title", "text", "page", "state", "predict", "measure", "expects", "why"))
-    page = _page(part.required(parts, "page"))
+    page = _page(part.require(parts, "page"))
     state = _state(parts.get("state"), page, check_state)
-    question = _question(part.required(parts, "predict"))
-    measurement = _measurement(part.required(parts, "measure"), question)
+    question = _question(part.require(parts, "predict"))
+    measurement = _measurement(part.require(parts, "measure"), question)
     return Step(
-        part.required(parts, "title").text(),
-        part.required(parts, "text").text(),
+        part.require(parts, "title").text(),
+        part.require(parts, "text").text(),
         page,
         state,
         question,
         measurement,
-        _expected(part.required(parts, "expects"), question),
-        _explanation(part.required(parts, "why"), measurement),
+        _read_expectation(part.require(parts, "expects"), question),
+        _explanation(part.require(parts, "why"), measurement),
         part.line,
     )
 
@@ -102,7 +102,7 @@ def _state(part: Node | None, page: str, check_state: StateCheck) -> dict[str, s
 
 def _question(part: Node) -> Question:
     parts = part.mapping(("question", "choices", "number"))
-    text = part.required(parts, "question").text()
+    text = part.require(parts, "question").text()
     if ("choices" in parts) == ("number" in parts):
         raise part.error("a prediction has either “choices” or a “number”.")
     if "number" in parts:
@@ -126,12 +126,12 @@ def _choice(name: str, part: Node) -> Choice:
     low, high = (parts[name].number() if name in parts else None for name in ("from", "below"))
     if low is not None and high is not None and low >= high:
         raise part.error(f"the range from {low:g} to below {high:g} is empty.")
-    return Choice(name, part.required(parts, "text").text(), low, high)
+    return Choice(name, part.require(parts, "text").text(), low, high)
 
 
 def _scale(part: Node) -> Scale:
     parts = part.mapping(("low", "high", "step", "unit"))
-    low, high, step = (part.required(parts, name).number() for name in ("low", "high", "step"))
+    low, high, step = (part.require(parts, name).number() for name in ("low", "high", "step"))
     if not low < high:
         raise part.error(f"the range between {low:g} and {high:g} is empty.")
     if not 0 < step <= high - low:
@@ -139,14 +139,14 @@ def _scale(part: Node) -> Scale:
     return Scale(low, high, step, parts["unit"].text() if "unit" in parts else "")
 
 
-def _expected(part: Node, question: Question) -> str | tuple[float, float]:
+def _read_expectation(part: Node, question: Question) -> str | tuple[float, float]:
     if question.scale is None:
         known = [each.name for each in question.choices]
         if part.text() not in known:
             raise part.error(f"there is no choice “{shorten(part.text())}”. There is {', '.join(known)}.")
         return part.text()
     parts = part.mapping(("from", "to"))
-    low, high = (part.required(parts, name).number() for name in ("from", "to"))
+    low, high = (part.require(parts, name).number() for name in ("from", "to"))
     if not low <= high or not question.scale.low <= low <= question.scale.high:
         raise part.error(
             f"from {low:g} to {high:g} is not a range between {question.scale.low:g} and {question.scale.high:g}."
@@ -159,7 +159,7 @@ def _expected(part: Node, question: Question) -> str | tuple[float, float]:
 
 def _measurement(part: Node, question: Question) -> Measurement:
     parts = part.mapping()
-    name = part.required(parts, "name")
+    name = part.require(parts, "name")
     try:
         found = find_measure(name.text())
     except LineageError as error:

@@ -69,7 +69,7 @@ class Node:
         for name, value in self.node.value:
             yield Node(self.file, name), Node(self.file, value)
 
-    def required(self, found: dict[str, Node], name: str) -> Node:
+    def require(self, found: dict[str, Node], name: str) -> Node:
         """Return the value of a name that must be given. Raises LessonError if it is missing."""
         if name not in found:
             raise self.error(f"“{name}” is missing.")

@@ -62,7 +62,7 @@ class GRUCell(nn.Module):
         n = self.candidate(torch.tanh(x_n + r * h_n))
         return (self.state(torch.lerp(n, h, z)),)  # (1 - z) n + z h
 
-    def fused(
+    def run_fused(
         self, x: Float[Tensor, "*batch time width"], state: State
     ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         if x.dim() > 3:

@@ -66,7 +66,7 @@ class LSTMCell(nn.Module):
         c = self.memory(f * c + i * g)
         return self.state(o * c.tanh()), c
 
-    def fused(
+    def run_fused(
         self, x: Float[Tensor, "*batch time width"], state: State
     ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         if x.dim() > 3:

@@ -19,7 +19,7 @@ from torch import Generator, Tensor
 from explorer.models.configs import FeedforwardTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import BatchNorm, Dropout, Embedding, Linear
-from explorer.models.taps import Tap, watched
+from explorer.models.taps import Tap, is_observed
 
 
 class NeuralNgram(LanguageModel):
@@ -44,7 +44,7 @@ class NeuralNgram(LanguageModel):
         """Return the hidden units after dropout. There is no state."""
         tokens = self.embedding.weight.shape[-2]
         few = 8 * tokens <= ids.shape[-2] * ids.shape[-1]  # measured: twice as fast then, slower from a quarter on
-        x = self._table_lookup(ids) if few and not watched() else self._window_product(ids)
+        x = self._table_lookup(ids) if few and not is_observed() else self._window_product(ids)
         x = self.preactivation(x if self.norm is None else self.norm(x))
         return self.dropout(self.hidden(torch.tanh(x))), ()
 

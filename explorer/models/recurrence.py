@@ -16,7 +16,7 @@ from torch import Generator, Tensor, nn
 from explorer.models.configs import RecurrentStringConfig, RecurrentTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, Linear, child_generator
-from explorer.models.taps import Tap, watched
+from explorer.models.taps import Tap, is_observed
 
 
 @runtime_checkable
@@ -39,7 +39,7 @@ class Cell(Protocol):
     def step(self, projected: Tensor, state: State) -> State:
         """Return the state after one time step, computed as in the paper. `projected`: a time step of `project`."""
 
-    def fused(self, x: Tensor, state: State) -> tuple[Tensor, State] | None:
+    def run_fused(self, x: Tensor, state: State) -> tuple[Tensor, State] | None:
         """Return the hidden state after each step and the last state, without taps, by the fastest implementation.
 
         Returns None if there is none for a stack of replicas. The state `()` stands for zeros.
@@ -53,7 +53,7 @@ def unroll(
 
     `state` is the state before the first step; `()` stands for zeros.
     """
-    if not watched() and (fused := cell.fused(x, state)) is not None:
+    if not is_observed() and (fused := cell.run_fused(x, state)) is not None:
         return fused
     state = state or cell.initial_state(x)
     states = []

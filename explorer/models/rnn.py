@@ -47,7 +47,7 @@ class RNNCell(nn.Module):
         (h,) = state
         return (self.state(torch.tanh(self.recurrent.add_product(projected, h))),)
 
-    def fused(
+    def run_fused(
         self, x: Float[Tensor, "*batch time width"], state: State
     ) -> tuple[Float[Tensor, "*batch time hidden"], State] | None:
         """Compute the same steps without taps. The product with the zero state before the first step is left out.

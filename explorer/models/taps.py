@@ -34,7 +34,7 @@ class StepTap(Tap):
     """A tap inside a loop over time, called once per step. Its recording has a `time` axis before the last axis."""
 
 
-def watched() -> bool:
+def is_observed() -> bool:
     """Return whether this context has a listener. If so, models compute step by step; otherwise by fused operations."""
     return bool(_listeners.get())
 

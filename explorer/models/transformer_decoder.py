@@ -30,7 +30,7 @@ from torch.autograd.function import once_differentiable
 from explorer.models.configs import TransformerTextConfig
 from explorer.models.language import LanguageModel, State
 from explorer.models.layers import Dropout, Embedding, LayerNorm, Linear, RMSNorm, child_generator
-from explorer.models.taps import Tap, watched
+from explorer.models.taps import Tap, is_observed
 
 
 def sinusoids(time: int, width: int) -> Float[Tensor, "time width"]:
@@ -101,7 +101,7 @@ class Attention(nn.Module):
             q, k = rotate(q, rotation), rotate(k, rotation)
         q, k, v = (part.transpose(-2, -3) for part in (q, k, v))  # each *batch heads time head_width
         q, k, v = self.queries(q), self.keys(k), self.values(v)
-        if watched() or x.shape[-2] <= SHORT:
+        if is_observed() or x.shape[-2] <= SHORT:
             scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))
             mask = self.mask(x.new_full(scores.shape[-2:], -math.inf).triu(1))  # 0 at visible tokens
             weights = self.weights((scores + mask).softmax(dim=-1))

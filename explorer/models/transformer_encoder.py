@@ -18,7 +18,7 @@ from torch import Generator, Tensor, nn
 
 from explorer.models.configs import TransformerEncoderConfig, TransformerRecallConfig
 from explorer.models.layers import Embedding, LayerNorm, Linear
-from explorer.models.taps import Tap, watched
+from explorer.models.taps import Tap, is_observed
 from explorer.models.transformer_decoder import sinusoids
 
 
@@ -43,7 +43,7 @@ class Attention(nn.Module):
         by_head = self.project(x).view(*x.shape[:-1], 3, self.heads, -1)
         q, k, v = by_head.transpose(-2, -4).unbind(-3)  # each *batch heads time head_width
         q, k, v = self.queries(q.narrow(-2, 0, queries)), self.keys(k), self.values(v)
-        if watched():
+        if is_observed():
             scores = self.scores(q @ k.mT / math.sqrt(q.shape[-1]))
             weights = self.weights(scores.masked_fill(~mask, -math.inf).softmax(dim=-1))
             mixed = self.mixed(weights @ v)
@@ -100,7 +100,7 @@ class TransformerEncoder(nn.Module):
         for block in self.blocks[:-1]:
             x = block(x, mask, queries=time)
         # The readout uses only <BOS>, so <BOS> is the only query of the last block, unless taps are recorded.
-        x = self.blocks[-1](x, mask, queries=time if watched() else 1)
+        x = self.blocks[-1](x, mask, queries=time if is_observed() else 1)
         return self.readout(x.select(-2, 0))
 
 

@@ -133,7 +133,7 @@ def _changeable_folder(key: str, place: Path, visitor: str, operator: bool) -> P
     """
     folder = place / key if KEY.fullmatch(key) else None
     if folder is None or not folder.is_dir():
-        shipped = store.pretrained()
+        shipped = store.pretrained_folders()
         if place == environment().runs and (key in shipped or key in shipped.values()):
             raise NotAllowed(f"Run “{shorten(key)}” is included with the program and cannot be changed or deleted.")
         where = "on this machine" if place == environment().runs else "in the trash: it can no longer be restored"

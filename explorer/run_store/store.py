@@ -290,7 +290,7 @@ def _read_card(folder: Path) -> Card:
 
 
 @lru_cache
-def pretrained() -> dict[str, str]:
+def pretrained_folders() -> dict[str, str]:
     """Return the names of the shipped runs by key. Damaged ones are logged and left out."""
     found = {}
     for file in sorted(PRETRAINED.glob("*/config.json")):
@@ -305,7 +305,7 @@ def reset(shipped: bool = False) -> None:
     """Forget every loaded run, and with `shipped` also the list of the included runs. For tests."""
     _load.cache_clear()
     if shipped:
-        pretrained.cache_clear()
+        pretrained_folders.cache_clear()
 
 
 def run_folder(config: RunConfig) -> Path:
@@ -315,7 +315,7 @@ def run_folder(config: RunConfig) -> Path:
 
 def find(name: str) -> StoredRun:
     """Return the run with this key, or the shipped run with this name. Raises UnknownRun or DamagedRun."""
-    shipped = pretrained()
+    shipped = pretrained_folders()
     if name in shipped.values():
         return load(PRETRAINED / name)
     if KEY.fullmatch(name) and (environment().runs / name / "config.json").is_file():
@@ -336,7 +336,7 @@ def find_by_config(
     unfinished: accept a run that was stopped or diverged
     visitor: imported runs are found only by the visitor who imported them, since others cannot trust them
     """
-    for folder in (run_folder(config), PRETRAINED / pretrained().get(key(config), "-")):
+    for folder in (run_folder(config), PRETRAINED / pretrained_folders().get(key(config), "-")):
         try:
             run = load(folder)
         except LineageError:

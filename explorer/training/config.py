@@ -300,12 +300,12 @@ def with_settings(config: RunConfig, changes: Mapping[str, object]) -> RunConfig
             raise InvalidSetting(
                 _unknown_name_message("setting", name, [*own, *(k for p in parts.values() for k in p)])
             )
-    built = {part: validated(type(getattr(config, part)), values) for part, values in parts.items()}
+    built = {part: validate(type(getattr(config, part)), values) for part, values in parts.items()}
     new = RunConfig(**built, **_validated_fields(RunConfig, own))
     return _with_branch(new, dataclasses.asdict(config.branch)) if config.branch else new
 
 
-def validated(kind: type[Any], values: Mapping[str, object]) -> Any:
+def validate(kind: type[Any], values: Mapping[str, object]) -> Any:
     """Return a settings dataclass made from untrusted values. Raises InvalidSetting, which says what is possible."""
     try:
         return kind(**_validated_fields(kind, values))

@@ -74,14 +74,14 @@ class Curves:
             np.concatenate([self.tokens, later.tokens[1:]]),
             np.concatenate([self.seconds, later.seconds[1:]]),
             np.concatenate([self.evaluated, later.evaluated]),
-            _concatenated(self.metrics, later.metrics),
-            _concatenated(self.answers, later.answers),
-            _concatenated(self.signals, later.signals),
+            _concatenate(self.metrics, later.metrics),
+            _concatenate(self.answers, later.answers),
+            _concatenate(self.signals, later.signals),
             self.samples + later.samples,
         )
 
 
-def _concatenated(one: dict[str, ndarray], other: dict[str, ndarray]) -> dict[str, ndarray]:
+def _concatenate(one: dict[str, ndarray], other: dict[str, ndarray]) -> dict[str, ndarray]:
     """Concatenate arrays by name; curves without an evaluation have no names."""
     if not one or not other:
         return one or other

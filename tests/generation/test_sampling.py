@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from explorer.errors import InvalidSetting
 from explorer.generation.sampling import Sampling, choose, gumbel_noise, noise_generator, sample_tokens, truncate_logits
-from explorer.training.config import validated
+from explorer.training.config import validate
 
 LOGITS = torch.tensor([0.5, 2.0, -1.0, 1.0, 2.0])
 VALUES = st.sampled_from([-3.0, -0.5, 0.0, 0.25, 1.0, 1.5, 4.0])  # few, so that there are ties
@@ -192,7 +192,7 @@ def test_infinite_noise_changes_no_greedy_choice() -> None:
     ],
 )
 def test_settings_are_validated(given_settings: dict[str, object], message: str) -> None:
-    assert validated(Sampling, {"temperature": "0.8", "top_k": "40"}) == Sampling(0.8, 40)
+    assert validate(Sampling, {"temperature": "0.8", "top_k": "40"}) == Sampling(0.8, 40)
     with pytest.raises(InvalidSetting, match=r"possible|There is no") as caught:
-        validated(Sampling, given_settings)
+        validate(Sampling, given_settings)
     assert str(caught.value) == message

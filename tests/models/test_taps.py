@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from explorer.models.taps import StepTap, Tap, intervene, record, tap_names, watched
+from explorer.models.taps import StepTap, Tap, intervene, is_observed, record, tap_names
 
 
 class Doubling(nn.Module):
@@ -36,10 +36,10 @@ def test_record_returns_every_tap_with_steps_stacked_over_time() -> None:
 
 
 def test_watched_is_true_only_inside_a_recording() -> None:
-    assert not watched()
+    assert not is_observed()
     with record(Doubling()):
-        assert watched()
-    assert not watched()
+        assert is_observed()
+    assert not is_observed()
 
 
 def test_a_forward_after_the_block_is_not_recorded() -> None:
@@ -55,7 +55,7 @@ def test_recordings_nest_and_each_sees_the_forwards_inside_it() -> None:
     with record(model) as outer:
         with record(model) as inner:
             model(X)
-        assert watched()
+        assert is_observed()
     assert torch.equal(outer["end"], inner["end"])
 
 
@@ -70,10 +70,10 @@ def test_recording_ends_after_an_exception() -> None:
     model = Doubling()
     with pytest.raises(ZeroDivisionError), record(model):
         raise ZeroDivisionError
-    assert not watched()
+    assert not is_observed()
     with pytest.raises(ValueError, match="replacement"), intervene(model, {"end": torch.zeros(3)}):
         model(X)
-    assert not watched()
+    assert not is_observed()
     assert model(X).tolist() == [[16, 80]]
 
 
@@ -149,7 +149,7 @@ def test_recording_is_invisible_to_another_thread() -> None:
     seen = []
 
     def record_state() -> None:
-        seen.append(watched())
+        seen.append(is_observed())
         model(X)
 
     with record(model) as trace:

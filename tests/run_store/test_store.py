@@ -40,7 +40,7 @@ CONFIG = with_settings(
 
 MODELS = models_of("negation")
 Patch = pytest.MonkeyPatch
-KEPT = [0, 1, 3, 12]  # its snapshots; checkpoints only to go on from: 10
+STORED_STEPS = [0, 1, 3, 12]  # its snapshots; step 10 is only a checkpoint
 
 
 @cache
@@ -55,9 +55,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
-@pytest.mark.parametrize("world", [{}, {"p_not": 0.0}, {"held_out": "destroy", "max_nots": 2}], ids=str)
-def test_a_run_comes_back_as_it_was_written(world: dict[str, object], replicas: int, tmp_path: Path) -> None:
-    changes = {"epochs": 3, "train_size": 211, "test_size": 53, "replicas": replicas, **world}
+@pytest.mark.parametrize("task_settings", [{}, {"p_not": 0.0}, {"held_out": "destroy", "max_nots": 2}], ids=str)
+def test_loading_returns_the_saved_run(task_settings: dict[str, object], replicas: int, tmp_path: Path) -> None:
+    changes = {"epochs": 3, "train_size": 211, "test_size": 53, "replicas": replicas, **task_settings}
     record = record_run(with_settings(default_config("negation", "gru"), changes))
     saved = store.save_run(record, tmp_path / "run")
     store.reset()
@@ -84,14 +84,14 @@ def test_a_run_comes_back_as_it_was_written(world: dict[str, object], replicas: 
     assert run.weights().keys() == record.snapshots[record.config.steps].weights.keys()
 
 
-def test_a_run_folder_holds_its_few_kinds_of_files_and_nothing_that_can_run(folder: Path) -> None:
+def test_a_run_folder_contains_only_json_parquet_and_safetensors_files(folder: Path) -> None:
     files = sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
-    weights = [f"{kind}/{step:08d}.safetensors" for kind in ("optimiser", "snapshots") for step in KEPT]
+    weights = [f"{kind}/{step:08d}.safetensors" for kind in ("optimiser", "snapshots") for step in STORED_STEPS]
     assert files == ["card.json", "config.json", "events.parquet", *weights]
-    json.loads((folder / "card.json").read_text(), parse_constant=pytest.fail)  # NaN and Infinity are no JSON
+    json.loads((folder / "card.json").read_text(), parse_constant=pytest.fail)  # NaN and Infinity are not JSON
 
 
-def test_nothing_is_left_beside_a_saved_run(folder: Path) -> None:
+def test_saving_leaves_no_other_folders(folder: Path) -> None:
     store.save_run(record(), folder)
     assert [file.name for file in folder.parent.iterdir() if file.name != "home"] == ["run"]
 
@@ -105,13 +105,13 @@ def test_saving_again_replaces_the_run(folder: Path) -> None:
     assert not (folder / "note.txt").exists()
 
 
-def test_summary_knows_no_nan() -> None:
+def test_metric_summaries_contain_no_nan() -> None:
     metric = store.summarize_metrics({"a": np.array([0.5, np.nan, 1.0]), "b": np.array([np.nan])})
     assert metric["a"] == store.Metric(mean=0.75, values=[0.5, None, 1.0])
     assert metric["b"] == store.Metric(mean=None, values=[None])
 
 
-def edited(name: str, change: Callable[[dict], object]) -> Callable[[Path], None]:
+def edit_json(name: str, change: Callable[[dict], object]) -> Callable[[Path], None]:
     def edit(folder: Path) -> None:
         data = json.loads((folder / name).read_text())
         change(data)
@@ -120,11 +120,11 @@ def edited(name: str, change: Callable[[dict], object]) -> Callable[[Path], None
     return edit
 
 
-def cut(name: str) -> Callable[[Path], None]:
+def truncate(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:97])
 
 
-def pickled(name: str) -> Callable[[Path], None]:
+def pickle_file(name: str) -> Callable[[Path], None]:
     return lambda folder: (folder / name).write_bytes(pickle.dumps({"readout.weight": [1.0]}))
 
 
@@ -135,52 +135,52 @@ def put_table(folder: Path, table: store.pa.Table) -> None:
     store.pq.write_table(table, folder / EVENTS)
 
 
-def events_of(changes: dict[str, object]) -> Callable[[Path], None]:
-    """The events of another run."""
+def events_of_another_run(changes: dict[str, object]) -> Callable[[Path], None]:
+    """Replace the events by those of another run."""
     return lambda folder: put_table(folder, to_table(record_run(with_settings(CONFIG, changes)).curves))
 
 
 DAMAGES: dict[str, Callable[[Path], None]] = {
     "no card": lambda folder: (folder / "card.json").unlink(),
     "no events": lambda folder: (folder / "events.parquet").unlink(),
-    "cut config": cut("config.json"),
-    "cut card": cut("card.json"),
-    "cut events": cut("events.parquet"),
+    "cut config": truncate("config.json"),
+    "cut card": truncate("card.json"),
+    "cut events": truncate("events.parquet"),
     "empty events": lambda folder: (folder / "events.parquet").write_bytes(b""),
     "events are a folder": lambda folder: ((folder / "events.parquet").unlink(), (folder / "events.parquet").mkdir()),
     "config is no text": lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe\x00"),
     "config is a list": lambda folder: (folder / "config.json").write_text("[]"),
     "config is deep": lambda folder: (folder / "config.json").write_text("[" * 100_000),
-    "another key": edited("card.json", lambda card: card.update(key="aaaaaaaaaaaa")),
-    "another config": edited("config.json", lambda config: config.update(epochs=4)),
+    "another key": edit_json("card.json", lambda card: card.update(key="aaaaaaaaaaaa")),
+    "another config": edit_json("config.json", lambda config: config.update(epochs=4)),
     "another number of replicas": lambda folder: [
-        edited("config.json", lambda config: config.update(replicas=5))(folder),
-        edited("card.json", lambda card: card.update(key=key(with_settings(CONFIG, {"replicas": 5}))))(folder),
+        edit_json("config.json", lambda config: config.update(replicas=5))(folder),
+        edit_json("card.json", lambda card: card.update(key=key(with_settings(CONFIG, {"replicas": 5}))))(folder),
     ],
-    "another version": edited("config.json", lambda config: config["model"].update(version=1)),
-    "unknown setting": edited("config.json", lambda config: config["model"].update(depth=2)),
-    "impossible setting": edited("config.json", lambda config: config["task"].update(p_not=7)),
-    "card without metrics": edited("card.json", lambda card: card.pop("metrics")),
-    "a step beyond the curves": edited("card.json", lambda card: card.update(step=13)),
-    "a step before the curves": edited("card.json", lambda card: card.update(step=-1)),
-    "a step that is none": edited("card.json", lambda card: card.update(step="last")),
-    "a state that is none": edited("card.json", lambda card: card.update(state="resting")),
-    "more rows than steps": events_of({"epochs": 4}),
-    "fewer rows than the card says": events_of({"epochs": 2}),
+    "another version": edit_json("config.json", lambda config: config["model"].update(version=1)),
+    "unknown setting": edit_json("config.json", lambda config: config["model"].update(depth=2)),
+    "impossible setting": edit_json("config.json", lambda config: config["task"].update(p_not=7)),
+    "card without metrics": edit_json("card.json", lambda card: card.pop("metrics")),
+    "a step beyond the curves": edit_json("card.json", lambda card: card.update(step=13)),
+    "a step before the curves": edit_json("card.json", lambda card: card.update(step=-1)),
+    "a step is text": edit_json("card.json", lambda card: card.update(step="last")),
+    "an unknown state": edit_json("card.json", lambda card: card.update(state="resting")),
+    "more rows than steps": events_of_another_run({"epochs": 4}),
+    "fewer rows than the card says": events_of_another_run({"epochs": 2}),
     "events from a later step on": lambda folder: put_table(folder, store.pq.read_table(folder / EVENTS)[2:]),
     "events without losses": lambda folder: put_table(folder, store.pq.read_table(folder / EVENTS).drop(["loss"])),
     "no events at all": lambda folder: put_table(folder, store.pq.read_table(folder / EVENTS)[:0]),
-    "a branch from nowhere": edited("config.json", lambda config: config.update(branch={"parent": "x", "step": 1})),
-    "a branch from a later step": edited(
+    "a branch from nowhere": edit_json("config.json", lambda config: config.update(branch={"parent": "x", "step": 1})),
+    "a branch from a later step": edit_json(
         "config.json", lambda config: config.update(branch={"parent": "a" * 12, "step": 5})
     ),
-    "pickled events": pickled("events.parquet"),
-    "pickled config": pickled("config.json"),
+    "pickled events": pickle_file("events.parquet"),
+    "pickled config": pickle_file("config.json"),
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_folder_is_said_in_one_sentence(damage: str, folder: Path) -> None:
+def test_a_damaged_folder_raises_one_sentence(damage: str, folder: Path) -> None:
     DAMAGES[damage](folder)
     store.reset()
     with pytest.raises(DamagedRun) as raised:
@@ -193,19 +193,19 @@ def test_a_damaged_folder_is_said_in_one_sentence(damage: str, folder: Path) -> 
 SNAPSHOT = "snapshots/00000012.safetensors"
 
 
-def reshaped(folder: Path) -> None:
+def reshape_weights(folder: Path) -> None:
     weights = store.load(folder).weights()
     weights["readout.weight"] = weights["readout.weight"][:, :, 1:]
     (folder / SNAPSHOT).write_bytes(store.save(weights))
 
 
-def renamed(folder: Path) -> None:
+def rename_weights(folder: Path) -> None:
     weights = store.load(folder).weights()
     weights["readout.mass"] = weights.pop("readout.weight")
     (folder / SNAPSHOT).write_bytes(store.save(weights))
 
 
-def torch_pickled(folder: Path) -> None:
+def pickle_weights(folder: Path) -> None:
     buffer = io.BytesIO()
     torch.save({"readout.weight": torch.zeros(2)}, buffer)
     (folder / SNAPSHOT).write_bytes(buffer.getvalue())
@@ -215,16 +215,16 @@ def torch_pickled(folder: Path) -> None:
     "damage",
     [
         lambda folder: shutil.rmtree(folder / "snapshots"),
-        cut(SNAPSHOT),
-        pickled(SNAPSHOT),
-        torch_pickled,
-        reshaped,
-        renamed,
+        truncate(SNAPSHOT),
+        pickle_file(SNAPSHOT),
+        pickle_weights,
+        reshape_weights,
+        rename_weights,
         lambda folder: (folder / SNAPSHOT).rename(folder / "snapshots/last.safetensors"),
     ],
     ids=["missing", "cut", "pickled", "torch.save", "another shape", "another name", "file without a step"],
 )
-def test_damaged_weights_are_said_in_one_sentence(damage: Callable[[Path], object], folder: Path) -> None:
+def test_damaged_weights_raise_one_sentence(damage: Callable[[Path], object], folder: Path) -> None:
     damage(folder)
     with pytest.raises(DamagedRun) as raised:
         load_model(store.load(folder))
@@ -233,7 +233,7 @@ def test_damaged_weights_are_said_in_one_sentence(damage: Callable[[Path], objec
     assert "\n" not in str(raised.value)
 
 
-def test_weights_of_a_step_that_was_not_kept_are_missing(folder: Path) -> None:
+def test_weights_of_a_step_without_snapshot_raise_damaged_run(folder: Path) -> None:
     with pytest.raises(DamagedRun, match="has no weights of step 7"):
         store.load(folder).weights(7)
 
@@ -241,13 +241,13 @@ def test_weights_of_a_step_that_was_not_kept_are_missing(folder: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["nonsense", "", ".", "..", "../run", "/etc/passwd", "/", "a" * 5_000, "x\0y", "négation"]
 )
-def test_a_foreign_name_is_an_unknown_run(name: str) -> None:
+def test_an_invalid_name_raises_unknown_run(name: str) -> None:
     with pytest.raises(UnknownRun) as raised:
         store.find(name)
     assert len(str(raised.value)) < 200
 
 
-def test_a_folder_without_a_run_is_unknown(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_raises_unknown_run(tmp_path: Path) -> None:
     with pytest.raises(UnknownRun, match="There is no run in"):
         store.load(tmp_path)
 
@@ -256,32 +256,32 @@ def test_a_run_is_found_by_its_key_or_its_configuration(home: Path) -> None:
     saved = store.save_run(record(), store.run_folder(CONFIG))
     assert saved.folder.parent == home / "runs"
     assert store.find(saved.key).folder == saved.folder
-    found = store.find_by_config(CONFIG)
-    assert found and found.folder == saved.folder
+    state = store.find_by_config(CONFIG)
+    assert state and state.folder == saved.folder
     assert store.find_by_config(with_settings(CONFIG, {"seed": 3})) is None
 
 
-def test_a_run_under_the_key_of_another_is_not_taken_for_it() -> None:
+def test_a_run_in_the_folder_of_another_key_is_not_found() -> None:
     other = with_settings(CONFIG, {"seed": 3})
     store.save_run(record(), store.run_folder(other))
     assert store.find_by_config(other) is None
 
 
-def test_an_evaluation_stands_in_the_rows_of_its_step(folder: Path) -> None:
+def test_an_evaluation_is_stored_in_the_rows_of_its_step(folder: Path) -> None:
     rows = store.pq.read_table(folder / "events.parquet").to_pylist()
     assert [(row["step"], row["replica"]) for row in rows[:3]] == [(0, 0), (0, 1), (1, 0)]
     assert [row["step"] for row in rows if row["replica"] == 1 and row["evaluated"]] == [0, 1, 3, 4, 8, 12]
     assert all(np.isnan(row["metric.test_loss"]) != row["evaluated"] for row in rows)
 
 
-def test_a_run_that_was_deleted_is_unknown(folder: Path) -> None:
+def test_a_deleted_run_cannot_be_loaded(folder: Path) -> None:
     store.load(folder)
     shutil.rmtree(folder)
     with pytest.raises(RunError):
         store.load(folder)
 
 
-def test_a_folder_named_like_a_run_may_be_empty() -> None:
+def test_an_empty_run_folder_is_not_a_run() -> None:
     store.run_folder(CONFIG).mkdir(parents=True)
     with pytest.raises(UnknownRun):
         store.load(store.run_folder(CONFIG))
@@ -299,35 +299,37 @@ def test_a_damaged_run_is_not_found_by_its_configuration() -> None:
     (saved.folder / "events.parquet").write_bytes(b"")
     store.reset()
     assert store.find_by_config(CONFIG) is None
-    assert saved.folder in list(store.run_folders())  # it takes room, and can be taken away
+    assert saved.folder in list(store.run_folders())  # it uses space and can be deleted
     store.remove_folder(saved.folder)
     assert not saved.folder.exists()
     assert not list(saved.folder.parent.iterdir())
 
 
-# ---- trainings under way
+# ---- unfinished trainings
 
 
-def stopped_at(step: int, config: RunConfig = CONFIG) -> Record:
+def record_stopped_at(step: int, config: RunConfig = CONFIG) -> Record:
     return interrupt_training(Recorder(config), train(config), step)
 
 
 @pytest.mark.parametrize("state", ["running", "stopped", "diverged"])
-def test_a_run_without_its_end_is_found_by_its_configuration_only_when_asked_for(state: RunState) -> None:
-    saved = store.save_run(replace(stopped_at(10), state=state, problem="why"), store.run_folder(CONFIG))
+def test_an_unfinished_run_is_found_by_its_configuration_only_on_request(state: RunState) -> None:
+    saved = store.save_run(replace(record_stopped_at(10), state=state, problem="why"), store.run_folder(CONFIG))
     assert (saved.card.state, saved.card.problem, saved.card.step, saved.card.finished) == (state, "why", 10, False)
     assert store.find_by_config(CONFIG) is None
-    found = store.find_by_config(CONFIG, unfinished=True)
-    assert found and found.folder == saved.folder
+    run = store.find_by_config(CONFIG, unfinished=True)
+    assert run and run.folder == saved.folder
     assert store.find(key(CONFIG)).card == saved.card
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("replicas", [1, 3])
 @pytest.mark.parametrize("model", MODELS)
-def test_a_training_that_went_over_the_disk_twice_ends_as_in_one_go(model: str, replicas: int, tmp_path: Path) -> None:
+def test_a_training_resumed_twice_from_disk_equals_an_uninterrupted_one(
+    model: str, replicas: int, tmp_path: Path
+) -> None:
     config = short_config(model, replicas=replicas)
-    store.write_run(stopped_at(10, config), tmp_path / "job")
+    store.write_run(record_stopped_at(10, config), tmp_path / "job")
     first = store.load(tmp_path / "job").record()
     recorder = Recorder(config, first)
     store.write_run(
@@ -338,13 +340,13 @@ def test_a_training_that_went_over_the_disk_twice_ends_as_in_one_go(model: str, 
     complete = record_run(config)
     assert_records_equal(store.load(tmp_path / "job").record(), complete, from_disk=True)
     store.write_run(complete, tmp_path / "other")
-    mine, theirs = store.load(tmp_path / "job"), store.load(tmp_path / "other")
-    assert mine.card.metrics == theirs.card.metrics
+    resumed, uninterrupted = store.load(tmp_path / "job"), store.load(tmp_path / "other")
+    assert resumed.card.metrics == uninterrupted.card.metrics
     for file in ["config.json", *(f"snapshots/{step:08d}.safetensors" for step in config.snapshot_steps)]:
-        assert (mine.folder / file).read_bytes() == (theirs.folder / file).read_bytes()
+        assert (resumed.folder / file).read_bytes() == (uninterrupted.folder / file).read_bytes()
 
 
-def test_a_branch_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_loading_returns_the_saved_branch(tmp_path: Path) -> None:
     parent = record_run(short_config())
     config = branch_from(parent.config, 10, {"order": 1})
     recorder = Recorder(config, origin=(float(parent.curves.tokens[10]), 2.5))
@@ -371,42 +373,48 @@ def test_a_record_before_its_first_evaluation_can_be_written(tmp_path: Path) -> 
         run.weights()
 
 
-def test_what_is_there_is_not_written_again_and_what_was_replaced_goes(tmp_path: Path, monkeypatch: Patch) -> None:
-    folder, put, written = tmp_path / "job", store.write_file, []
+def test_unchanged_files_are_not_rewritten_and_replaced_checkpoints_are_deleted(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    folder, write_file, written_files = tmp_path / "job", store.write_file, []
     monkeypatch.setattr(
-        store, "write_file", lambda file, what: (written.append(str(file.relative_to(folder))), put(file, what))
+        store,
+        "write_file",
+        lambda file, content: (written_files.append(str(file.relative_to(folder))), write_file(file, content)),
     )
     files = {
         step: {f"{kind}/{step:08d}.safetensors" for kind in ("snapshots", "optimiser")} for step in (0, 1, 3, 10, 12)
     }
-    always = {"events.parquet", "card.json"}
+    always_written = {"events.parquet", "card.json"}
 
-    store.write_run(stopped_at(3), folder)
-    assert set(written) == always | {"config.json"} | files[0] | files[1] | files[3]
-    assert written[-1] == "card.json"  # it says what of the rest is true
-    written.clear()
-    store.write_run(stopped_at(10), folder)
-    assert sorted(written) == sorted(always | files[10])
-    written.clear()
+    store.write_run(record_stopped_at(3), folder)
+    assert set(written_files) == always_written | {"config.json"} | files[0] | files[1] | files[3]
+    assert written_files[-1] == "card.json"  # the card is written last, because it names the stored step
+    written_files.clear()
+    store.write_run(record_stopped_at(10), folder)
+    assert sorted(written_files) == sorted(always_written | files[10])
+    written_files.clear()
     store.write_run(record(), folder)
-    assert sorted(written) == sorted(always | files[12])
-    assert {str(f.relative_to(folder)) for f in folder.rglob("*.safetensors")} == set().union(*(files[s] for s in KEPT))
-    written.clear()
+    assert sorted(written_files) == sorted(always_written | files[12])
+    assert {str(f.relative_to(folder)) for f in folder.rglob("*.safetensors")} == set().union(
+        *(files[s] for s in STORED_STEPS)
+    )
+    written_files.clear()
     store.write_run(record(), folder)
-    assert sorted(written) == sorted(always)
+    assert sorted(written_files) == sorted(always_written)
 
 
-def test_files_that_are_no_snapshot_are_left_alone(folder: Path) -> None:
+def test_foreign_files_in_a_run_folder_are_not_deleted(folder: Path) -> None:
     (folder / "snapshots" / "mine.safetensors").write_bytes(b"")
     (folder / "job.json").write_text("{}")
     store.write_run(record(), folder)
     assert (folder / "snapshots" / "mine.safetensors").exists()
     assert (folder / "job.json").exists()
-    assert store.load(folder).snapshot_steps() == KEPT
+    assert store.load(folder).snapshot_steps() == STORED_STEPS
 
 
-def test_weights_beyond_the_card_are_not_trusted(tmp_path: Path) -> None:
-    store.write_run(stopped_at(3), tmp_path / "run")
+def test_weights_of_steps_after_that_of_the_card_are_ignored(tmp_path: Path) -> None:
+    store.write_run(record_stopped_at(3), tmp_path / "run")
     for kind in ("snapshots", "optimiser"):
         shutil.copy(tmp_path / "run" / kind / "00000003.safetensors", tmp_path / "run" / kind / "00000010.safetensors")
     run = store.load(tmp_path / "run")
@@ -421,34 +429,34 @@ def test_weights_beyond_the_card_are_not_trusted(tmp_path: Path) -> None:
 
 
 class PowerCut(BaseException):
-    """Nobody can catch it, and nothing is done after it."""
+    """A simulated power cut; the tested code does not catch BaseException."""
 
 
 @contextmanager
-def power_for(operations: int) -> Iterator[list[str]]:
-    """Only so many operations on files happen; from then on each raises. Those that happened are in the list."""
+def file_operations_until_power_cut(operations: int) -> Iterator[list[str]]:
+    """Let a number of file operations succeed and all later ones raise; yield the names of those that succeeded."""
     done: list[str] = []
 
-    def limited(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
-        def act(*arguments: Any, **options: Any) -> Any:
+    def limit(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
+        def run_operation(*arguments: Any, **options: Any) -> Any:
             if len(done) >= operations:
                 if name == "open" and "wb" in (*arguments, *options.values()):
-                    operation(*arguments, **options).close()  # what it would overwrite is gone by then
+                    operation(*arguments, **options).close()  # opening for writing truncates the file
                 raise PowerCut
             done.append(name)
             return operation(*arguments, **options)
 
-        return act
+        return run_operation
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("replace", "rename", "unlink", "mkdir", "open"):
-            patch.setattr(Path, name, limited(name, getattr(Path, name)))
-        patch.setattr(store.os, "fsync", limited("fsync", lambda handle: None))
+            patch.setattr(Path, name, limit(name, getattr(Path, name)))
+        patch.setattr(store.os, "fsync", limit("fsync", lambda handle: None))
         yield done
 
 
-def readable(folder: Path, complete: Record) -> tuple[int, str] | None:
-    """What can be read of a folder: the step and the state. Everything that belongs to it is there then."""
+def read_stored_step(folder: Path, complete: Record) -> tuple[int, str] | None:
+    """Return the step and state of the run in a folder, or None; check that its curves and weights are complete."""
     store.reset()
     try:
         run = store.load(folder)
@@ -456,144 +464,144 @@ def readable(folder: Path, complete: Record) -> tuple[int, str] | None:
         return None
     losses = complete.curves.losses[: run.card.step]
     np.testing.assert_array_equal(run.curves.losses, losses)
-    kept = run.record().snapshots
-    assert max(kept) == run.curves.step == run.card.step
-    for step in kept.keys() & complete.snapshots.keys():
+    snapshots = run.record().snapshots
+    assert max(snapshots) == run.curves.step == run.card.step
+    for step in snapshots.keys() & complete.snapshots.keys():
         for name, value in complete.snapshots[step].weights.items():
-            np.testing.assert_array_equal(kept[step].weights[name], value)
+            np.testing.assert_array_equal(snapshots[step].weights[name], value)
     assert run.weights().keys() == complete.snapshots[0].weights.keys()
     return run.card.step, run.card.state
 
 
-def test_a_power_cut_at_any_moment_leaves_the_state_before_or_after(tmp_path: Path, monkeypatch: Patch) -> None:
+def test_a_power_cut_leaves_either_the_old_or_the_new_state(tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr(store.os, "fsync", lambda handle: None)
-    few = with_settings(CONFIG, {"snapshots": 2})  # kept: 0 and 12; only to go on from: 10
-    complete = record_run(few)
-    parts = [stopped_at(10, few), complete]
-    known: list[tuple[int, str] | None] = [None, (10, "stopped"), (12, "finished")]
+    config = with_settings(CONFIG, {"snapshots": 2})  # snapshots: 0 and 12; checkpoint only: 10
+    complete = record_run(config)
+    parts = [record_stopped_at(10, config), complete]
+    expected_states: list[tuple[int, str] | None] = [None, (10, "stopped"), (12, "finished")]
     before, operations = tmp_path / "before", 0
     before.mkdir()
     for index, part in enumerate(parts):
         seen = set()
-        for cut in count():
-            work = tmp_path / f"{index}-{cut}"
+        for operation_count in count():
+            work = tmp_path / f"{index}-{operation_count}"
             shutil.copytree(before, work)
             try:
-                with power_for(cut):
+                with file_operations_until_power_cut(operation_count):
                     store.write_run(part, work)
                 break
             except PowerCut:
-                found = readable(work, complete)
-                assert found in (known[index], known[index + 1]), cut
+                found = read_stored_step(work, complete)
+                assert found in (expected_states[index], expected_states[index + 1]), operation_count
                 seen.add(found)
-            store.write_run(part, work)  # the light is on again
-            assert readable(work, complete) == known[index + 1]
+            store.write_run(part, work)  # the power is back
+            assert read_stored_step(work, complete) == expected_states[index + 1]
             operations += 1
         if index:
-            assert seen == {known[index], known[index + 1]}
+            assert seen == {expected_states[index], expected_states[index + 1]}
         shutil.rmtree(before)
         work.rename(before)
     assert operations > 40
     assert sorted(file.stem for file in before.rglob("*.safetensors")) == ["00000000"] * 2 + ["00000012"] * 2
 
 
-def test_a_disk_that_takes_no_more_loses_neither_run(folder: Path, monkeypatch: Patch) -> None:
-    rename, renamed = Path.rename, []
+def test_a_full_disk_does_not_lose_the_old_run(folder: Path, monkeypatch: Patch) -> None:
+    rename, targets = Path.rename, []
 
-    def full(self: Path, target: Path) -> Path:
-        renamed.append(target)
-        if len(renamed) == 2:  # the new run to its place; the old one has left it
+    def raise_disk_full(self: Path, target: Path) -> Path:
+        targets.append(target)
+        if len(targets) == 2:  # the old run has been moved away, and the new one is moved to its folder
             raise OSError("no space left on device")
         return rename(self, target)
 
-    monkeypatch.setattr(Path, "rename", full)
+    monkeypatch.setattr(Path, "rename", raise_disk_full)
     with pytest.raises(OSError, match="no space"):
         store.save_run(record_run(with_settings(CONFIG, {"seed": 5})), folder)
-    assert len(renamed) == 3
+    assert len(targets) == 3
     assert store.load(folder).config == CONFIG
     assert [file.name for file in folder.parent.iterdir() if file.name != "home"] == ["run"]
 
 
-def test_a_file_that_could_not_be_written_leaves_nothing_behind(tmp_path: Path, monkeypatch: Patch) -> None:
-    def full(handle: int) -> None:
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: Patch) -> None:
+    def raise_disk_full(handle: int) -> None:
         raise OSError("no space left on device")
 
     store.write_file(tmp_path / "file", b"before")
-    monkeypatch.setattr(store.os, "fsync", full)
+    monkeypatch.setattr(store.os, "fsync", raise_disk_full)
     with pytest.raises(OSError, match="no space"):
         store.write_file(tmp_path / "file", b"after")
     assert (tmp_path / "file").read_bytes() == b"before"
     assert [file.name for file in tmp_path.iterdir() if file.name != "home"] == ["file"]
 
 
-# ---- what people say of a run
+# ---- name, tags, note and pin
 
 
-SAID: dict[str, Any] = {"name": "Mine", "tags": ("a", "b"), "note": "“ß”\nsecond line", "pinned": True}
+CARD_FIELDS: dict[str, Any] = {"name": "Mine", "tags": ("a", "b"), "note": "“ß”\nsecond line", "pinned": True}
 
 
-def test_what_is_said_of_a_run_is_kept(folder: Path) -> None:
+def test_name_tags_note_and_pin_are_stored(folder: Path) -> None:
     before = store.load(folder)
-    after = store.update_card(before, **SAID)
-    assert {name: getattr(after.card, name) for name in SAID} == SAID
+    after = store.update_card(before, **CARD_FIELDS)
+    assert {name: getattr(after.card, name) for name in CARD_FIELDS} == CARD_FIELDS
     store.reset()
-    assert store.load(folder).card == after.card == before.card.model_copy(update=SAID)
+    assert store.load(folder).card == after.card == before.card.model_copy(update=CARD_FIELDS)
     assert store.update_card(after, note="").card.note == ""
     assert store.load(folder).card.name == "Mine"
     with pytest.raises(ValueError, match="pinned"):
         store.update_card(after, pinned="perhaps")
 
 
-def test_a_run_that_is_trained_again_keeps_what_was_said_of_it(tmp_path: Path) -> None:
-    place = tmp_path / "run"
-    first = store.update_card(store.save_run(stopped_at(3), place, owner="me"), **SAID)
-    again = store.save_run(record(), place, owner="somebody else")
-    assert {name: getattr(again.card, name) for name in SAID} == SAID
-    assert again.card.owner == "me"
-    assert (again.card.step, again.card.state) == (12, "finished")
-    assert again.cache_key != first.cache_key
-    assert again.curves.step == 12
+def test_training_again_keeps_name_tags_note_pin_and_owner(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    first = store.update_card(store.save_run(record_stopped_at(3), folder, owner="me"), **CARD_FIELDS)
+    replaced = store.save_run(record(), folder, owner="somebody else")
+    assert {name: getattr(replaced.card, name) for name in CARD_FIELDS} == CARD_FIELDS
+    assert replaced.card.owner == "me"
+    assert (replaced.card.step, replaced.card.state) == (12, "finished")
+    assert replaced.cache_key != first.cache_key
+    assert replaced.curves.step == 12
 
 
-def test_a_run_belongs_to_whoever_trained_it_first(tmp_path: Path) -> None:
+def test_the_owner_of_a_run_is_its_first_trainer(tmp_path: Path) -> None:
     assert store.save_run(record(), tmp_path / "mine", owner="me").card.owner == "me"
     assert store.save_run(record(), tmp_path / "nobodys").card.owner == ""
 
 
-def test_a_damaged_card_does_not_hinder_another_training(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_card_does_not_prevent_training_again(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     (folder / "card.json").write_text("{")
     assert store.save_run(record(), folder).card.finished
     assert "its name, tags and note are lost" in caplog.text
 
 
-def test_a_changed_card_is_noticed_even_within_one_tick_of_the_clock(folder: Path) -> None:
+def test_a_changed_card_with_an_equal_modification_time_is_reloaded(folder: Path) -> None:
     before = store.load(folder)
     assert store.load(folder) is before
     file = folder / "card.json"
     data = json.loads(file.read_text()) | {"name": "Other"}
-    then = file.stat().st_mtime_ns
+    time = file.stat().st_mtime_ns
     store.write_file(file, store.json_bytes(data))
-    store.os.utime(file, ns=(then, then))
+    store.os.utime(file, ns=(time, time))
     assert store.load(folder).card.name == "Other"
 
 
-def test_the_size_of_a_run_is_that_of_its_files(folder: Path) -> None:
+def test_folder_size_is_the_sum_of_file_sizes(folder: Path) -> None:
     (folder / "snapshots" / "more").write_bytes(b"x" * 1_000)
     assert (
         store.folder_size(folder) == sum(len(file.read_bytes()) for file in folder.rglob("*") if file.is_file()) > 1_000
     )
 
 
-# ---- the shipped runs
+# ---- the included runs
 
 
-def test_the_shipped_runs_are_those_of_the_recipes() -> None:
-    assert set(store.pretrained().values()) == set(shipped_configs())
+def test_the_included_runs_are_those_of_the_configurations() -> None:
+    assert set(store.pretrained_folders().values()) == set(shipped_configs())
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", shipped_configs())
-def test_a_shipped_run_has_its_recipe_and_its_card(name: str) -> None:
+def test_an_included_run_has_its_configuration_tags_and_model_card(name: str) -> None:
     run = store.find(name)
     assert run.config == shipped_configs()[name]
     assert run.card.finished
@@ -601,15 +609,15 @@ def test_a_shipped_run_has_its_recipe_and_its_card(name: str) -> None:
     assert (run.folder / "MODEL_CARD.md").read_text() == model_card(run)
 
 
-# Of experiments and of sweeps some stand for the others: to ask them all again takes minutes.
-MANY = (
+# Only some runs of experiments and sweeps are evaluated again, because evaluating all of them takes minutes.
+EXPERIMENTS = (
     paper_experiments.shipped_configs()
     | recall.shipped_configs()
     | gradient_clipping.shipped_configs()
     | translation.shipped_configs()
     | {name: config for name, config in shipped_configs().items() if name.startswith("echo-deep")}
 )
-SOME = {
+EVALUATED_EXPERIMENTS = {
     "text-window-1",
     "echo-deep",
     "recall-trap-lstm",
@@ -617,59 +625,63 @@ SOME = {
     "reverse-additive",
     "dates-transformer",
 }
-ASKED_AGAIN = [name for name in shipped_configs() if name not in MANY or name in SOME or name in WITH_ALL_SNAPSHOTS]
+EVALUATED_RUNS = [
+    name
+    for name in shipped_configs()
+    if name not in EXPERIMENTS or name in EVALUATED_EXPERIMENTS or name in WITH_ALL_SNAPSHOTS
+]
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("name", ASKED_AGAIN)
-def test_the_weights_of_a_shipped_run_give_its_metrics(name: str) -> None:
+@pytest.mark.parametrize("name", EVALUATED_RUNS)
+def test_the_weights_of_an_included_run_give_its_metrics(name: str) -> None:
     run = store.find(name)
     if name.startswith("text-") and not needs.has_tiny_shakespeare():
         pytest.skip(needs.NO_TEXT)
-    again = evaluate(run)
-    assert again.keys() == run.card.metrics.keys()
+    replaced = evaluate(run)
+    assert replaced.keys() == run.card.metrics.keys()
     for metric, value in run.card.metrics.items():
-        assert again[metric].mean == pytest.approx(value.mean, rel=1e-6, abs=1e-6)
-        assert again[metric].values == pytest.approx(value.values, rel=1e-6, abs=1e-6)
+        assert replaced[metric].mean == pytest.approx(value.mean, rel=1e-6, abs=1e-6)
+        assert replaced[metric].values == pytest.approx(value.values, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("name", shipped_configs())
-def test_a_shipped_run_holds_weights_to_look_at_and_none_to_go_on_from(name: str) -> None:
+def test_an_included_run_has_snapshots_and_no_checkpoints(name: str) -> None:
     run = store.find(name)
-    scrubbed = name.startswith("negation-single-") or name == "text-through-training" or name in WITH_ALL_SNAPSHOTS
-    assert run.snapshot_steps() == (list(run.config.snapshot_steps) if scrubbed else [run.config.steps])
+    all_snapshots = name.startswith("negation-single-") or name == "text-through-training" or name in WITH_ALL_SNAPSHOTS
+    assert run.snapshot_steps() == (list(run.config.snapshot_steps) if all_snapshots else [run.config.steps])
     assert run.checkpoint_steps() == []
     assert run.shipped
 
 
-def test_what_ships_is_trimmed_of_what_a_training_needs() -> None:
-    every = trim_for_release("negation-single-rnn", record())
-    assert sorted(every.snapshots) == KEPT
-    assert all(kept.optimiser is None for kept in every.snapshots.values())
+def test_included_runs_are_trimmed_to_their_snapshots() -> None:
+    trimmed = trim_for_release("negation-single-rnn", record())
+    assert sorted(trimmed.snapshots) == STORED_STEPS
+    assert all(snapshots.optimiser is None for snapshots in trimmed.snapshots.values())
     assert sorted(trim_for_release("negation-half-rnn", record()).snapshots) == [12]
     assert record().snapshots[12].optimiser
 
 
-def test_nothing_of_ours_unpickles() -> None:
+def test_no_source_file_uses_pickle() -> None:
     for file in Path(store.__file__).parents[1].rglob("*.py"):
         found = re.findall(r"import \w*pickle|from \w*pickle|pickle\.\w|torch\.load|allow_pickle", file.read_text())
-        assert not found, file  # its docstring may say so
+        assert not found, file  # its docstring may mention it
 
 
-def test_a_run_that_a_crash_left_beside_its_place_goes_back_and_what_may_still_be_written_stays(home: Path) -> None:
+def test_recovery_restores_a_displaced_run_and_keeps_recent_temporary_folders(home: Path) -> None:
     config = short_config()
-    kept = store.save_run(record_run(config), store.run_folder(config))
+    snapshots = store.save_run(record_run(config), store.run_folder(config))
     old, fresh = home / "runs" / ".old-crash", home / "runs" / ".writing-now"
     old.mkdir()
     fresh.mkdir()
-    kept.folder.rename(old / "run")
+    snapshots.folder.rename(old / "run")
     os.utime(old, (0, 0))
     store.recover_after_crash()
     assert store.find(key(config)).curves.step == config.steps
     assert (old.exists(), fresh.exists()) == (False, True)
 
 
-def test_every_run_that_ships_stays_open() -> None:
-    shipped = list(store.pretrained().values())
+def test_included_runs_stay_cached() -> None:
+    shipped = list(store.pretrained_folders().values())
     first = [store.find(name) for name in shipped]
     assert all(store.find(name) is run for name, run in zip(shipped, first, strict=True))

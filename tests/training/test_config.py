@@ -23,7 +23,7 @@ from explorer.training.config import (
     key,
     parse_config,
     to_json,
-    validated,
+    validate,
     with_settings,
 )
 
@@ -201,7 +201,7 @@ def test_two_settings_that_contradict_each_other_are_rejected() -> None:
         with_settings(default_config("negation", "transformer"), {"heads": 3})
     with pytest.raises(InvalidSetting, match="p_not = 1 leaves nothing"):
         with_settings(default_config("negation", "rnn"), {"p_not": 1, "held_out": "consume"})
-    assert validated(TransformerEncoderConfig, {"heads": 3, "width": 15}).heads == 3
+    assert validate(TransformerEncoderConfig, {"heads": 3, "width": 15}).heads == 3
 
 
 @pytest.mark.parametrize(

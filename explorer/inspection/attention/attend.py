@@ -47,7 +47,7 @@ def has_attention(config: RunConfig) -> bool:
 
 def runs_with_attention(task: str = "") -> tuple[str, ...]:
     """Return the names of the pretrained runs with attention, of one task or of all."""
-    runs = ((name, store.find(name).config) for name in store.pretrained().values())
+    runs = ((name, store.find(name).config) for name in store.pretrained_folders().values())
     return tuple(name for name, config in runs if has_attention(config) and task in ("", task_row(config.task).name))
 
 

@@ -370,7 +370,7 @@ class _DiagramBuilder:
             made, names, offset = "project", *self.projection(attention_path, i)
             more = {"rows": rows, "columns": "head"}
             if rotary and i < 2:
-                flat = self.unrotated(module, given, i)
+                flat = self.without_rotation(module, given, i)
                 name = self.add_flow(f"{part}.{one}_still", f"{title} before turning", made, flat, (given,),
                                  parameters=names, offset=offset, **more)  # fmt: skip
                 flows.append(name)
@@ -408,7 +408,7 @@ class _DiagramBuilder:
             return (fused,), part * (self.parameters[fused].shape[0] // 3)
         return (f"{attention_path}.{('query', 'key', 'value')[part]}.weight",), 0
 
-    def unrotated(self, module: nn.Module, x: str, part: int) -> Float[Tensor, "heads tokens head"]:
+    def without_rotation(self, module: nn.Module, x: str, part: int) -> Float[Tensor, "heads tokens head"]:
         """Return queries or keys before the rotation by rotary positions."""
         made = module.get_submodule("project")(self.values[x]).chunk(3, dim=-1)[part]
         apart: Tensor = made.view(made.shape[0], module.heads, -1)

@@ -66,7 +66,7 @@ def selected_model(session: PageSession[AttentionState]) -> tuple[StoredModel | 
     state = session.state
     try:
         stored_model = stored_models.find_model(state.model)
-        requested, state = state, state.clamped(*attention_size(stored_model.config), MAX_TOKENS)
+        requested, state = state, state.clamp(*attention_size(stored_model.config), MAX_TOKENS)
     except LineageError as error:
         return None, str(error)
     missing_heads = {*requested.off, *requested.flat} - {*state.off, *state.flat}

@@ -137,7 +137,7 @@ def component_data(
     importance: None until it is measured.
     """
     computed, tokens = reading.state, reading.input.tokens
-    state = state.clamped(*reading.size, len(tokens))
+    state = state.clamp(*reading.size, len(tokens))
     return {
         "tokens": list(tokens),
         "ids": list(reading.input.ids),

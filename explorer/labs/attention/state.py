@@ -51,7 +51,7 @@ class AttentionState:
         """Whether any part of the model is ablated."""
         return bool(self.off or self.flat or self.unmasked or self.unplaced)
 
-    def normalized(self, requested: str = "") -> AttentionState:
+    def normalize(self, requested: str = "") -> AttentionState:
         """Return the state with the requested run as its model; `requested` is a run that another page has shown."""
         run = self.run or requested
         return replace(self.with_model(run), run="") if run else self
@@ -74,7 +74,7 @@ class AttentionState:
             )
         return replace(self, say=text, at=None)
 
-    def clamped(self, layers: int, heads: int, tokens: int) -> AttentionState:
+    def clamp(self, layers: int, heads: int, tokens: int) -> AttentionState:
         """Return the state within the heads of a model and the tokens of a text."""
         return replace(
             self,

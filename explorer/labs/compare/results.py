@@ -161,9 +161,8 @@ def describe_difference(difference: MeanDifference | None, rising: bool) -> str:
     """Return a difference with its confidence interval, and whether it is within seed noise."""
     if difference is None:
         return "one seed tells nothing of luck"
-    text = (
-        f"{_signed(difference.mean, rising)} ({_signed(difference.low, rising)} to {_signed(difference.high, rising)})"
-    )
+    mean, low, high = (_format_signed(value, rising) for value in (difference.mean, difference.low, difference.high))
+    text = f"{mean} ({low} to {high})"
     return f"{text}, within the noise of the seeds" if difference.within_noise else text
 
 
@@ -174,7 +173,7 @@ def format_value(value: float, rising: bool) -> str:
     return f"{value:.3f}" if abs(value) >= 0.1 or not value else f"{float(f'{value:.2g}'):.8f}".rstrip("0").rstrip(".")
 
 
-def _signed(value: float, rising: bool) -> str:
+def _format_signed(value: float, rising: bool) -> str:
     text = format_value(abs(value), rising)
     return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
 

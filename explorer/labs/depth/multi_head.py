@@ -54,7 +54,7 @@ class AttentionReading:
         """Return a metric of the splits for "trained" or "untrained" weights."""
         return np.array([[getattr(cuts[heads], name) for cuts in self.splits[weights]] for heads in HEAD_COUNTS])
 
-    def selected(self, state: DepthState) -> dict[int, HeadSplit]:
+    def selected_heads(self, state: DepthState) -> dict[int, HeadSplit]:
         """Return the splits of the selected seed, or of the last one there is."""
         seeds = self.splits[state.who]
         return seeds[min(state.seed, len(seeds) - 1)]
@@ -148,7 +148,7 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading | 
 
 
 def _draw(state: DepthState, reading: AttentionReading, stored: StoredModel) -> None:
-    selected, width = reading.selected(state), stored.config.model.width  # type: ignore[union-attr]
+    selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[union-attr]
     trained_heads = _trained_head_count(stored) if state.who == "trained" else None
     differences = {weights: reading.metric(weights, "difference") for weights in reading.splits}
     cuts = {

@@ -61,7 +61,7 @@ class GenerationState:
         """The name of the model whose distribution is shown."""
         return self.focus if self.focus in self.models else self.models[-1]
 
-    def normalized(self, requested: str = "") -> GenerationState:
+    def normalize(self, requested: str = "") -> GenerationState:
         """Return the state as the widgets can show it, with the requested run as its only model.
 
         `requested` is a run that another page has shown.
@@ -73,7 +73,7 @@ class GenerationState:
     def with_models(self, models: Iterable[str]) -> GenerationState:
         """Return the state with other models, or unchanged for none; the last MAX_MODELS are kept."""
         chosen = tuple(dict.fromkeys(models))[-MAX_MODELS:]
-        return self._restarted(models=chosen) if chosen else self
+        return self._restart(models=chosen) if chosen else self
 
     def with_settings(self, **changes: object) -> GenerationState:
         """Return the state with another prompt or other sampling settings: selected position and path are reset.
@@ -81,7 +81,7 @@ class GenerationState:
         Raises InvalidSetting for a prompt that is too long.
         """
         _check_prompt(changes.get("prompt", ""))
-        return self._restarted(**changes)
+        return self._restart(**changes)
 
     def with_position(self, model: str, of: int, at: int) -> GenerationState:
         """Return the state with another selected position; the path of another model is reset.
@@ -93,5 +93,5 @@ class GenerationState:
         path = self.path if model == self.focused_model else None
         return replace(self, focus="" if model == self.models[-1] else model, of=of if at else 0, at=at, path=path)
 
-    def _restarted(self, **changes: object) -> GenerationState:
+    def _restart(self, **changes: object) -> GenerationState:
         return replace(self, **{"at": 0, "of": 0, "path": None, **changes})  # type: ignore[arg-type]

@@ -42,7 +42,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
         f"The {stored_model.title} once more, one {stored_model.unit} at a time. Each column holds the likeliest "
         "candidates; press one to go that way, or let the dice choose."
     )
-    state = _validated(session, stored_model)
+    state = _validate(session, stored_model)
     key = ("studio-tree", *stored_model.cache_key, state.prompt, state.path, float(state.t), *sampling_key(state))
 
     def draw(found: Mapping[str, dict[str, Any]], old: frozenset[str]) -> None:
@@ -60,7 +60,7 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
     )
 
 
-def _validated(session: PageSession[GenerationState], stored_model: StoredModel) -> GenerationState:
+def _validate(session: PageSession[GenerationState], stored_model: StoredModel) -> GenerationState:
     """Return the state without a path that contains token ids outside of the model's vocabulary."""
     state, count = session.state, len(tokenizer_of(stored_model).tokens)
     unknown_ids = [id for id in state.path or () if id >= count]

@@ -22,9 +22,10 @@ def draw_component(state: MasksState) -> None:
     vectors_by_word = word_vectors(word for words in batch for word in words)
     data = {
         "batch": batch,
-        "vectors": {word: _rounded(vector) for word, vector in sorted(vectors_by_word.items())},
+        "vectors": {word: _round_values(vector) for word, vector in sorted(vectors_by_word.items())},
         "layers": [
-            {name: [_rounded(row) for row in matrix] for name, matrix in layer.items()} for layer in layer_matrices()
+            {name: [_round_values(row) for row in matrix] for name, matrix in layer.items()}
+            for layer in layer_matrices()
         ],
         "state": state.component_state,
         "file": "masks",
@@ -32,5 +33,5 @@ def draw_component(state: MasksState) -> None:
     _component(data=data, key=_KEY, **event_callbacks(_KEY, "set"))
 
 
-def _rounded(values: object) -> list[float]:
+def _round_values(values: object) -> list[float]:
     return [round(float(value), 4) for value in values]  # type: ignore[attr-defined]

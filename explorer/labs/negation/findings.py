@@ -93,9 +93,9 @@ def contributions_finding(tokens: Sequence[str], values: Float[ndarray, " tokens
     if "not" in tokens:
         value = float(values[list(tokens).index("not")])
         often = "" if tokens.count("not") == 1 else ", each time"
-        return f"“not” always adds {_signed(value)}{often}, whatever stands next to it."
+        return f"“not” always adds {_format_signed(value)}{often}, whatever stands next to it."
     strongest = int(np.abs(values).argmax())
-    return f"“{tokens[strongest]}” adds most: {_signed(float(values[strongest]))}."
+    return f"“{tokens[strongest]}” adds most: {_format_signed(float(values[strongest]))}."
 
 
 def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"]) -> str:
@@ -119,7 +119,7 @@ def attention_finding(tokens: Sequence[str], weights: Float[ndarray, "query key"
     return f"{where} “{tokens[0]}”, which looks hardest at “{tokens[at]}”: {row[at]:.2f}."
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 

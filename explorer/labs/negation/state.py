@@ -61,7 +61,7 @@ class NegationLab(ExperimentState):
         """Return the default settings with the same sentence."""
         return NegationLab(say=self.say)
 
-    def clamped(self) -> NegationLab:
+    def clamp(self) -> NegationLab:
         return replace(
             self,
             look=min(self.look, self.value("replicas") - 1),

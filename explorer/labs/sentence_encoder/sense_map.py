@@ -121,14 +121,14 @@ def _read_sentences(view: RunView, encoder_kind: Kind, replica: int, word: str, 
         "topics": list(SENSES[word]),
         "synonyms": [SYNONYMS[topic] for topic in SENSES[word]],
         "names": layer_names(word_map.points.shape[0]),
-        "points": _rounded(word_map.points, 3),
+        "points": _round_values(word_map.points, 3),
         "senses": [SENSES[word].index(topic) for topic in word_map.senses],
         "clear": [kind != word for kind in word_map.kinds],
         "said": list(word_map.sentences),
-        "own": _rounded(word_map.typed_points, 3),
+        "own": _round_values(word_map.typed_points, 3),
         "of": selected,
-        "shares": _rounded(word_map.shares, 3),
-        "cosines": _rounded(cosines, 3),
+        "shares": _round_values(word_map.shares, 3),
+        "cosines": _round_values(cosines, 3),
         "kin": list(homographs.values()),
         "at": list(homographs),
         "places": positions,
@@ -139,7 +139,11 @@ def _read_sentences(view: RunView, encoder_kind: Kind, replica: int, word: str, 
         },
     }
     inside = {
-        i: {"words": list(each.words), "weights": _rounded(each.weights, 3), "vectors": _rounded(each.vectors, 3)}
+        i: {
+            "words": list(each.words),
+            "weights": _round_values(each.weights, 3),
+            "vectors": _round_values(each.vectors, 3),
+        }
         for i, each in readings.items()
     }
     return SenseMap(data, inside)
@@ -151,7 +155,7 @@ def _with_synonym(answer: tuple[str, float]) -> tuple[str, str, float]:
     return topic, SYNONYMS[topic], amount
 
 
-def _rounded(values: ndarray, digits: int) -> object:
+def _round_values(values: ndarray, digits: int) -> object:
     return np.round(values.astype(float), digits).tolist()
 
 

@@ -302,10 +302,9 @@ def describe_difference(comparison: OutcomeComparison) -> str:
         return f"the {'first' if comparison.first.worse_than_blind else 'second'} is worse than blind guessing"
     if comparison.difference is None:
         return "–"
-    mean, low, high = (
-        _signed(value) for value in (comparison.difference.mean, comparison.difference.low, comparison.difference.high)
-    )
-    return f"{mean} ({low} to {high})" + (", could be luck" if comparison.difference.within_noise else "")
+    difference = comparison.difference
+    mean, low, high = (_format_signed(value) for value in (difference.mean, difference.low, difference.high))
+    return f"{mean} ({low} to {high})" + (", could be luck" if difference.within_noise else "")
 
 
 def format_short(value: float) -> str:
@@ -318,6 +317,6 @@ def format_short(value: float) -> str:
     return f"{value / 10**power:.1f}·10{str(power).translate(_RAISED)}"
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     text = f"{value:+.3f}"
     return text.replace("-", "−") if float(text) else "0.000"

@@ -63,7 +63,7 @@ def load_outcomes(experiment: Experiment, views: Mapping[str, RunView]) -> dict[
     outcomes = {}
     for trial in experiment.trials:
         view = views[trial.name]
-        if view.result is not None and (made := _outcome(view.result, trial, _diverged(view))):
+        if view.result is not None and (made := _outcome(view.result, trial, _has_diverged(view))):
             outcomes[trial.name] = made
     return outcomes
 
@@ -73,7 +73,7 @@ def _outcome(curves: Curves, trial: Trial, diverged: bool) -> Outcome | None:
     return findings.compute_outcome(trial, curves, diverged)
 
 
-def _diverged(view: RunView) -> bool:
+def _has_diverged(view: RunView) -> bool:
     """Return whether a run ended because it diverged."""
     if view.job and view.job.done:
         return view.job.state == "diverged"
@@ -87,7 +87,7 @@ def _experiment_picker(experiment: Experiment, request: TrainRequest, select: Ca
     name = "text.experiment"
     st.session_state[name] = experiment.name
 
-    def changed() -> None:
+    def select_experiment() -> None:
         request.problems = ()
         select(st.session_state[name] or experiment.name)
 
@@ -96,7 +96,7 @@ def _experiment_picker(experiment: Experiment, request: TrainRequest, select: Ca
         list(EXPERIMENTS),
         format_func=lambda each: EXPERIMENTS[each].title,
         key=name,
-        on_change=changed,
+        on_change=select_experiment,
         label_visibility="collapsed",
         wrap=True,
     )

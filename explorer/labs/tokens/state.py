@@ -38,7 +38,7 @@ class TokensState:
     context: int = field(default=12, metadata={"low": 1, "high": WIDEST})
     batches: Literal["random", "contiguous"] = "random"
 
-    def validated(self) -> tuple[TokensState, tuple[str, ...]]:
+    def validate(self) -> tuple[TokensState, tuple[str, ...]]:
         """Return the state without contradictory settings, and a sentence for each of them."""
         state, problems = self, []
         if state.batches == "contiguous" and state.rows != "blocks":

@@ -13,7 +13,7 @@ from explorer.jobs import limits
 from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
-from explorer.training.config import RunConfig, validated
+from explorer.training.config import RunConfig, validate
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.training.model_input import TRANSLATION_EXAMPLES
 
@@ -90,7 +90,7 @@ class TranslationState:
     def task_config(self) -> TranslationConfig:
         """The configuration of the task."""
         value = {} if self.task == "dates" else {"longest": self.longest}
-        config: TranslationConfig = validated(TASKS[self.task].config, value)
+        config: TranslationConfig = validate(TASKS[self.task].config, value)
         return config
 
     def check_limits(self) -> TranslationState:

@@ -58,7 +58,7 @@ class ExperimentState:
         """Return whether a setting has an effect on a model, given its other settings."""
         return True
 
-    def clamped(self) -> ExperimentState:
+    def clamp(self) -> ExperimentState:
         """Return the state with every view field clamped to the range that these settings allow."""
         return self
 
@@ -145,7 +145,7 @@ class ExperimentState:
         state = replace(self, shared=kept_shared, own={m: v for m, v in kept_own.items() if v})
         for model in self.model_names():
             state.config(model)  # the settings must be valid for every model that may be chosen next
-        clamped = state.check_limits().clamped()
+        clamped = state.check_limits().clamp()
         assert isinstance(clamped, type(self))
         return clamped
 

@@ -1,4 +1,4 @@
-"""Every sentence is held against numbers, also those that contradict what is often said; then the section itself."""
+"""Findings of the experiments follow their numbers, also against common claims; then the section itself."""
 
 from __future__ import annotations
 
@@ -34,29 +34,30 @@ from explorer.training.objectives.text import METRICS
 from explorer.training.record import Curves, Record, RunState, Snapshot
 from explorer.ui.training import run_view
 from tests.pages.screen import assert_no_errors, component_data, page_text, plot_frame_figures, table, warnings_of
+from tests.words import assert_mentions, assert_states
 
 ROOT = Path(__file__).parents[3]
 WINDOW, NORM, CLIP, WARM = (EXPERIMENTS[name] for name in ("window", "batchnorm", "clipping", "warmup"))
 
 
-def ended(trial: Trial, *bits: float, broke_out: int = 0, worst: float = 4.0, longest: float = 1.0) -> Outcome:
+def make_outcome(trial: Trial, *bits: float, broke_out: int = 0, worst: float = 4.0, longest: float = 1.0) -> Outcome:
     return Outcome(trial, np.array(bits), broke_out, worst, longest)
 
 
-def found(experiment: Experiment, ends: Mapping[str, Outcome | tuple[float, ...]]) -> dict[str, Outcome]:
-    """What came out, by trial; every trial that is not named ends at three seeds around 3."""
-    told = {}
+def make_outcomes(experiment: Experiment, ends: Mapping[str, Outcome | tuple[float, ...]]) -> dict[str, Outcome]:
+    """Return the outcome of each trial; every trial that is not named ends at three seeds around 3."""
+    outcomes = {}
     for trial in experiment.trials:
         end = ends.get(trial.name, (3.0, 3.1, 3.2))
-        told[trial.name] = end if isinstance(end, Outcome) else ended(trial, *end)
-    return told
+        outcomes[trial.name] = end if isinstance(end, Outcome) else make_outcome(trial, *end)
+    return outcomes
 
 
 def trial(experiment: Experiment, name: str) -> Trial:
     return next(trial for trial in experiment.trials if trial.name == name)
 
 
-def test_a_window_is_told_step_by_step_and_the_claim_is_judged() -> None:
+def test_the_window_finding_compares_consecutive_sizes_and_judges_the_claim() -> None:
     ends = {
         "1": (3.60, 3.61, 3.62),
         "2": (3.20, 3.21, 3.22),
@@ -64,16 +65,19 @@ def test_a_window_is_told_step_by_step_and_the_claim_is_judged() -> None:
         "8": (3.09, 3.15, 3.09),
         "16": (3.29, 3.35, 3.29),
     }
-    assert experiment_finding(WINDOW, found(WINDOW, ends)) == (
-        "A window of 2 characters instead of 1 saves 0.400 bits a character, 4 instead of 2 saves 0.100, 8 instead of "
-        "4 could be luck and 16 instead of 8 costs 0.200. So with 8 there is no improvement here either."
+    assert_states(
+        experiment_finding(WINDOW, make_outcomes(WINDOW, ends)),
+        "2 characters instead of 1 saves 0.400 bits … character … 4 instead of 2 saves 0.100 … "
+        "8 instead of 4 … 16 instead of 8 costs 0.200 … with 8 … no improvement",
     )
-    helps = experiment_finding(WINDOW, found(WINDOW, {**ends, "8": (3.00, 3.01, 3.02)}))
+    helps = experiment_finding(WINDOW, make_outcomes(WINDOW, {**ends, "8": (3.00, 3.01, 3.02)}))
     assert "8 instead of 4 saves 0.100" in helps and helps.endswith("So 8 characters do help here.")
-    assert "4 instead of 2 changes nothing" in experiment_finding(WINDOW, found(WINDOW, {**ends, "4": ends["2"]}))
+    assert "4 instead of 2 changes nothing" in experiment_finding(
+        WINDOW, make_outcomes(WINDOW, {**ends, "4": ends["2"]})
+    )
 
 
-def test_where_with_is_better_worse_or_only_lucky_is_said() -> None:
+def test_the_finding_names_the_values_where_the_condition_helps_harms_or_is_within_noise() -> None:
     ends = {
         "none-0.01": (3.0, 3.1, 3.2),
         "bn-0.01": (3.5, 3.6, 3.7),
@@ -82,106 +86,110 @@ def test_where_with_is_better_worse_or_only_lucky_is_said() -> None:
         "none-0.3": (4.0, 4.2, 4.4),
         "bn-0.3": (3.5, 3.7, 3.9),
     }
-    assert experiment_finding(NORM, found(NORM, ends)) == (
-        "With BatchNorm it ends lower at 0.3 (by 0.500 bits a character), higher at 0.01 (by 0.500 bits a character); "
-        "at 0.03 the difference could be luck, at 0.1 nothing changes. The seeds end at most 0.40 bits apart without "
-        "BatchNorm, 0.40 with. So the sentence holds here at one of four learning rates."
+    assert_states(
+        experiment_finding(NORM, make_outcomes(NORM, ends)),
+        "BatchNorm … lower at 0.3 … 0.500 bits … higher at 0.01 … 0.500 bits … at 0.03 … "
+        "at 0.1 nothing … at most 0.40 bits … without BatchNorm, 0.40 with … one of four",
     )
 
 
-def test_a_sentence_that_is_false_everywhere_is_called_so() -> None:
+def test_a_claim_that_holds_nowhere_is_reported() -> None:
     every = {t.name: (3.2, 3.1, 3.0) for t in WARM.trials if t.condition == WARM.conditions[1]}
-    told = experiment_finding(WARM, found(WARM, every))
-    assert told.startswith("With warm-up no end is lower or higher than luck could make it, at any of six learning")
-    assert told.endswith("So the sentence holds here at none of six learning rates.")
+    sentence = experiment_finding(WARM, make_outcomes(WARM, every))
+    assert_mentions(sentence, "With warm-up … no … lower or higher … any of six")
+    assert_mentions(sentence, "none of six learning rates")
 
 
-def test_luck_is_said_only_where_it_could_be_luck() -> None:
-    told = experiment_finding(WARM, found(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)}))
-    assert told.startswith(
-        "With warm-up it ends lower or higher at no learning rate; at 0.1 with the norm after the difference could be "
-        "luck, at five nothing changes."
-    )
+def test_noise_is_mentioned_only_where_intervals_include_zero() -> None:
+    sentence = experiment_finding(WARM, make_outcomes(WARM, {"post-warm-0.1": (3.2, 3.1, 3.0)}))
+    assert_mentions(sentence, "lower or higher at no learning rate … at 0.1 with the norm after … five nothing")
     gone = (math.nan, math.nan, math.nan)
-    told = experiment_finding(NORM, found(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)}))
-    assert "lower at 0.01 (by 1.000 bits a character); at 0.03 and 0.1 nothing changes, at 0.3 there are no " in told
-    assert "luck" not in told
+    sentence = experiment_finding(
+        NORM, make_outcomes(NORM, {"none-0.3": gone, "bn-0.3": gone, "bn-0.01": (2.0, 2.1, 2.2)})
+    )
+    assert_mentions(sentence, "lower at 0.01 … 1.000 bits … character … at 0.03 and 0.1 nothing … at 0.3 … no")
+    assert "luck" not in sentence
 
 
-def test_a_sentence_that_is_true_everywhere_is_called_so() -> None:
+def test_a_claim_that_holds_everywhere_is_reported() -> None:
     every = {t.name: (2.0, 2.1, 2.2) for t in WARM.trials if t.condition == WARM.conditions[1]}
-    told = experiment_finding(WARM, found(WARM, every))
-    assert "lower at 0.01 with the norm after (by 1.000 bits a character)" in told
-    assert told.endswith("So the sentence holds here at all of six learning rates.")
+    sentence = experiment_finding(WARM, make_outcomes(WARM, every))
+    assert_mentions(sentence, "lower at 0.01 with the norm after … 1.000 bits … character")
+    assert_mentions(sentence, "all of six learning rates")
 
 
 def broken(name: str, worst: float = 30.0, broke_out: int = 3) -> dict[str, Outcome | tuple[float, ...]]:
-    return {name: ended(trial(CLIP, name), 7.0, 50.0, 9.0, broke_out=broke_out, worst=worst)}
+    return {name: make_outcome(trial(CLIP, name), 7.0, 50.0, 9.0, broke_out=broke_out, worst=worst)}
 
 
-def test_breaking_out_is_told_with_its_places_and_seeds() -> None:
-    told = experiment_finding(CLIP, found(CLIP, {**broken("descent-none-1"), **broken("adam-clip-0.3", broke_out=2)}))
-    assert told == (
-        "Without clipping batches come to cost up to 30 bits a character, where blind guessing costs 6: at 1 with "
-        "gradient descent (all three seeds). With clipping that happens at 0.3 with Adam (two of three seeds). So the "
-        "sentence holds here at one of five learning rates."
+def test_divergence_is_reported_with_its_settings_and_seeds() -> None:
+    sentence = experiment_finding(
+        CLIP, make_outcomes(CLIP, {**broken("descent-none-1"), **broken("adam-clip-0.3", broke_out=2)})
     )
-    one = experiment_finding(CLIP, found(CLIP, broken("descent-none-1", broke_out=1)))
+    assert_states(
+        sentence,
+        "Without clipping … 30 bits … guessing … 6 … at 1 with gradient descent (all three seeds) … "
+        "With clipping … 0.3 with Adam (two of three seeds) … one of five",
+    )
+    one = experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-none-1", broke_out=1)))
     assert "(one of three seeds)" in one and one.endswith("at one of five learning rates.")
     assert "With clipping that happens at none of them." in experiment_finding(
-        CLIP, found(CLIP, broken("descent-none-1"))
+        CLIP, make_outcomes(CLIP, broken("descent-none-1"))
     )
 
 
-def test_what_breaks_out_only_with_clipping_or_not_at_all_is_told_too() -> None:
-    told = experiment_finding(CLIP, found(CLIP, {}))
-    assert told.startswith("Without clipping nothing diverges: no batch comes to cost more than blind guessing.")
-    assert told.endswith("holds here at none of five learning rates.")
-    told = experiment_finding(CLIP, found(CLIP, broken("descent-clip-1")))
-    assert told.startswith("Without clipping nothing diverges; with clipping it does: 1 with gradient descent (all th")
+def test_divergence_only_with_clipping_or_nowhere_is_reported() -> None:
+    sentence = experiment_finding(CLIP, make_outcomes(CLIP, {}))
+    assert_mentions(sentence, "Without clipping nothing diverges … no batch … more … guessing")
+    assert sentence.endswith("holds here at none of five learning rates.")
+    sentence = experiment_finding(CLIP, make_outcomes(CLIP, broken("descent-clip-1")))
+    assert_mentions(
+        sentence, "Without clipping nothing diverges … with clipping … 1 with gradient descent (all three seeds)"
+    )
 
 
-def test_a_run_without_numbers_counts_as_broken_and_is_never_a_mean() -> None:
-    gone = ended(trial(CLIP, "descent-none-1"), math.nan, math.nan, math.nan, worst=8.0)
+def test_a_run_with_nan_counts_as_diverged_and_enters_no_mean() -> None:
+    gone = make_outcome(trial(CLIP, "descent-none-1"), math.nan, math.nan, math.nan, worst=8.0)
     assert gone.worse_than_blind and not gone.is_finite and gone.diverged_seeds == 3
     assert findings.describe_outcome(gone) == "no numbers any more"
-    told = experiment_finding(CLIP, found(CLIP, {"descent-none-1": gone}))
-    assert "at 1 with gradient descent (all three seeds)" in told and "nan" not in told
-    lost = ended(trial(NORM, "none-0.3"), math.nan, math.nan, math.nan)
-    told = experiment_finding(NORM, found(NORM, {"none-0.3": lost}))
-    assert "lower at 0.3 (the other ends worse than blind guessing)" in told and "nan" not in told
-    lost = ended(trial(NORM, "bn-0.3"), math.nan, math.nan, math.nan)
+    sentence = experiment_finding(CLIP, make_outcomes(CLIP, {"descent-none-1": gone}))
+    assert "at 1 with gradient descent (all three seeds)" in sentence and "nan" not in sentence
+    lost = make_outcome(trial(NORM, "none-0.3"), math.nan, math.nan, math.nan)
+    sentence = experiment_finding(NORM, make_outcomes(NORM, {"none-0.3": lost}))
+    assert_mentions(sentence, "lower at 0.3 … other ends worse than … guessing")
+    assert "nan" not in sentence
+    lost = make_outcome(trial(NORM, "bn-0.3"), math.nan, math.nan, math.nan)
     assert "higher at 0.3 (it ends worse than blind guessing)" in experiment_finding(
-        NORM, found(NORM, {"bn-0.3": lost})
+        NORM, make_outcomes(NORM, {"bn-0.3": lost})
     )
 
 
-def test_a_net_that_is_lost_needs_no_interval() -> None:
-    """Where one ends at 184, 55 and 9 bits and the other at 3, the spread of the first is no reason to doubt."""
-    ends = found(NORM, {"none-0.3": (183.8, 54.5, 9.4), "bn-0.3": (3.1, 3.2, 3.1)})
+def test_a_diverged_condition_is_judged_without_an_interval() -> None:
+    """If one condition ends at 184, 55 and 9 bits and the other at 3, the spread of the first does not matter."""
+    ends = make_outcomes(NORM, {"none-0.3": (183.8, 54.5, 9.4), "bn-0.3": (3.1, 3.2, 3.1)})
     (compared,) = [each for each in findings.compare_conditions(NORM, NORM.panels[0], ends) if each.value == 0.3]
     assert compared.difference is not None and compared.difference.within_noise
     assert compared.verdict == "lower"
     assert findings.describe_difference(compared) == "the first is worse than blind guessing"
 
 
-def test_before_all_runs_are_there_nothing_is_concluded() -> None:
+def test_nothing_is_concluded_before_all_runs_are_finished() -> None:
     assert experiment_finding(WINDOW, {}) == "Nobody has asked this here yet."
-    some = found(WINDOW, {})
+    some = make_outcomes(WINDOW, {})
     some.pop("16")
-    assert experiment_finding(WINDOW, some) == "4 of 5 runs are there. What they say comes with the last."
+    assert_states(experiment_finding(WINDOW, some), "4 of 5 runs")
 
 
 @pytest.mark.parametrize(
     ("value", "written"),
     [(0.254, "0.25"), (1.34, "1.3"), (57.2, "57"), (1_234.0, "1,234"), (1.3e8, "1.3·10⁸"), (math.inf, "endless")],
 )
-def test_a_length_is_written_short(value: float, written: str) -> None:
+def test_lengths_are_formatted_with_few_digits(value: float, written: str) -> None:
     assert findings.format_short(value) == written
 
 
-def test_differences_are_written_with_their_interval() -> None:
-    ends = found(NORM, {"none-0.01": (3.0, 3.1, 3.2), "bn-0.01": (2.5, 2.6, 2.7), "bn-0.03": (3.2, 3.1, 3.0)})
+def test_differences_are_formatted_with_their_interval() -> None:
+    ends = make_outcomes(NORM, {"none-0.01": (3.0, 3.1, 3.2), "bn-0.01": (2.5, 2.6, 2.7), "bn-0.03": (3.2, 3.1, 3.0)})
     written = [findings.describe_difference(each) for each in findings.compare_conditions(NORM, NORM.panels[0], ends)]
     assert written[0] == "−0.500 (−0.500 to −0.500)"
     assert written[1].startswith("0.000 (−0.4") and written[1].endswith("could be luck")
@@ -193,7 +201,7 @@ def test_differences_are_written_with_their_interval() -> None:
 
 
 def curves(config: RunConfig, bits: ndarray, losses: ndarray | None = None, until: int | None = None) -> Curves:
-    """As a run that ends at these bits a character might have them: falling evenly from blind guessing."""
+    """Return curves that fall linearly from uniform guessing to these bits per character."""
     steps, seeds = until or config.steps, len(bits)
     evaluated = np.array([step for step in range(steps + 1) if config.evaluates_at(step)])
     way = (evaluated / config.steps)[:, None]
@@ -207,30 +215,30 @@ def curves(config: RunConfig, bits: ndarray, losses: ndarray | None = None, unti
     return Curves(0, losses.astype(np.float32), moments * 1024, moments / 100, evaluated, metrics, {}, signals)
 
 
-def test_an_outcome_counts_the_seeds_that_came_to_know_less_than_nothing() -> None:
+def test_an_outcome_counts_seeds_that_became_worse_than_uniform_guessing() -> None:
     one = trial(CLIP, "descent-none-1")
     losses = np.full((one.config.steps, 3), 3.0) * math.log(2)
-    losses[:10] = 6.5 * math.log(2)  # everybody begins there
+    losses[:10] = 6.5 * math.log(2)  # every training begins there
     losses[200, 1] = 20 * math.log(2)
-    told = compute_outcome(one, curves(one.config, np.array([3.0, 5.0, 3.1]), losses), diverged=False)
-    assert told is not None
-    assert (told.recorded_divergences, told.diverged_seeds, told.longest_gradient) == (1, 1, 0.5)
-    assert told.worst_batch == pytest.approx(20)
-    np.testing.assert_allclose(told.bits, [3.0, 5.0, 3.1])
+    sentence = compute_outcome(one, curves(one.config, np.array([3.0, 5.0, 3.1]), losses), diverged=False)
+    assert sentence is not None
+    assert (sentence.recorded_divergences, sentence.diverged_seeds, sentence.longest_gradient) == (1, 1, 0.5)
+    assert sentence.worst_batch == pytest.approx(20)
+    np.testing.assert_allclose(sentence.bits, [3.0, 5.0, 3.1])
 
 
-def test_a_run_under_way_has_no_outcome_and_a_diverged_one_has_no_numbers() -> None:
+def test_an_unfinished_run_has_no_outcome_and_a_diverged_one_has_no_numbers() -> None:
     one = trial(CLIP, "descent-none-1")
     half = curves(one.config, np.array([3.0, 3.0, 3.0]), until=200)
     assert compute_outcome(one, half, diverged=False) is None
-    told = compute_outcome(one, half, diverged=True)
-    assert told is not None and not told.is_finite and told.diverged_seeds == 3
+    sentence = compute_outcome(one, half, diverged=True)
+    assert sentence is not None and not sentence.is_finite and sentence.diverged_seeds == 3
 
 
 # ---- the section
 
 
-def kept(config: RunConfig, bits: ndarray, state: RunState = "finished") -> store.StoredRun:
+def store_run(config: RunConfig, bits: ndarray, state: RunState = "finished") -> store.StoredRun:
     until = None if state == "finished" else 200
     record = Record(
         config,
@@ -245,9 +253,9 @@ def kept(config: RunConfig, bits: ndarray, state: RunState = "finished") -> stor
 
 
 @pytest.fixture
-def shelf(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """No run ships; what browsers send is nothing; jobs end with their test."""
-    monkeypatch.setattr(store, "pretrained", dict)
+def empty_store(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Use a store without included runs, and browsers without cookies."""
+    monkeypatch.setattr(store, "pretrained_folders", dict)
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))
 
 
@@ -258,7 +266,7 @@ def ended_jobs() -> Any:
 
 
 def section(folder: Path, chosen: str) -> AppTest:
-    """The section in an app of its own, which has a Compare page to lead to."""
+    """Return the section in an app that also has a Compare page, to which it links."""
     (folder / "lab.py").write_text(
         "import streamlit as st\n"
         "from explorer.labs.text.experiments import experiments_section\n"
@@ -275,19 +283,19 @@ def section(folder: Path, chosen: str) -> AppTest:
     return assert_no_errors(at.run())
 
 
-@pytest.mark.usefixtures("shelf")
+@pytest.mark.usefixtures("empty_store")
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
-def test_kept_runs_are_drawn_compared_and_concluded_from(experiment: Experiment, tmp_path: Path) -> None:
+def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Path) -> None:
     ends = {}
     for i, each in enumerate(experiment.trials):
         ends[each.name] = np.array([3.0, 3.1, 3.3]) + 0.01 * i
-        kept(each.config, ends[each.name])
+        store_run(each.config, ends[each.name])
     at = section(tmp_path, experiment.name)
     text = page_text(at)
     assert experiment.question in text
-    assert experiment_finding(experiment, found(experiment, {name: tuple(bits) for name, bits in ends.items()})) in [
-        heading.value.replace("\\", "") for heading in at.subheader
-    ]
+    assert experiment_finding(
+        experiment, make_outcomes(experiment, {name: tuple(bits) for name, bits in ends.items()})
+    ) in [heading.value.replace("\\", "") for heading in at.subheader]
     assert f"{len(experiment.trials)} trainings of three seeds, about" in text
     dots = [
         y
@@ -304,15 +312,15 @@ def test_kept_runs_are_drawn_compared_and_concluded_from(experiment: Experiment,
     assert len(rows) == values
     first = experiment.conditions[0].label or "end"
     assert rows[0][first]["text"] == findings.describe_outcome(
-        ended(experiment.trials[0], *ends[experiment.trials[0].name])
+        make_outcome(experiment.trials[0], *ends[experiment.trials[0].name])
     )
     assert [button.label for button in at.button] == ["Run it again here"]
 
 
-@pytest.mark.usefixtures("shelf")
-def test_a_diverged_run_is_an_answer_too(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("empty_store")
+def test_a_diverged_run_is_shown_as_a_result(tmp_path: Path) -> None:
     for each in CLIP.trials:
-        kept(each.config, np.full(3, 3.0), "diverged" if each.name == "descent-none-1" else "finished")
+        store_run(each.config, np.full(3, 3.0), "diverged" if each.name == "descent-none-1" else "finished")
     at = section(tmp_path, "clipping")
     (row,) = [row for row in table(at, "experiment-table") if row["value"]["text"].endswith("momentum, 1")]
     assert row["none"]["text"] == "no numbers any more"
@@ -321,14 +329,12 @@ def test_a_diverged_run_is_an_answer_too(tmp_path: Path) -> None:
     assert "no numbers" in notes
 
 
-@pytest.mark.usefixtures("shelf")
-def test_before_anything_is_trained_the_section_stands_and_offers_to_train(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[tuple[RunConfig, str]] = []
+@pytest.mark.usefixtures("empty_store")
+def test_without_runs_the_section_offers_to_train(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    submitted: list[tuple[RunConfig, str]] = []
 
     def submit(config: RunConfig, visitor: str) -> Any:
-        asked.append((config, visitor))
+        submitted.append((config, visitor))
         return type("Job", (), {"key": key(config)})
 
     monkeypatch.setattr(service, "submit", submit)
@@ -336,11 +342,11 @@ def test_before_anything_is_trained_the_section_stands_and_offers_to_train(
     assert "Nobody has asked this here yet\\." in page_text(at)
     assert at.pills(key="text.experiment").value == "window"
     assert_no_errors(next(button for button in at.button if button.label == "Run it here").click().run())
-    assert asked == [(each.config, "ada") for each in WINDOW.trials]
+    assert submitted == [(each.config, "ada") for each in WINDOW.trials]
 
 
-@pytest.mark.usefixtures("shelf")
-def test_another_experiment_is_told_to_the_page(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("empty_store")
+def test_selecting_another_experiment_is_reported_to_the_page(tmp_path: Path) -> None:
     at = section(tmp_path, "window")
     assert_no_errors(at.pills(key="text.experiment").set_value("clipping").run())
     assert at.session_state["chosen"] == "clipping"
@@ -377,8 +383,10 @@ TINY = Experiment(
 )
 
 
-@pytest.mark.usefixtures("shelf", "ended_jobs")
-def test_an_experiment_is_run_here_and_followed_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("empty_store", "ended_jobs")
+def test_an_experiment_can_be_trained_and_followed_until_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(experiments, "EXPERIMENTS", {"tiny": TINY})
     at = section(tmp_path, "tiny")
     assert_no_errors(next(button for button in at.button if button.label == "Run it here").click().run())
@@ -397,32 +405,32 @@ def test_an_experiment_is_run_here_and_followed_to_its_end(tmp_path: Path, monke
     assert row["none"]["text"].startswith(f"{run.curves.last('bits_per_char').mean():.3f}")
 
 
-@pytest.mark.usefixtures("shelf")
-def test_while_something_trains_the_frame_is_as_high_as_the_beginning_and_asks_again() -> None:
-    lanes = {}
+@pytest.mark.usefixtures("empty_store")
+def test_during_training_the_axis_includes_the_initial_loss_and_figures_are_cached() -> None:
+    views = {}
     for each in NORM.trials:
-        run = kept(each.config, np.array([3.0, 3.1, 3.2]))
-        lanes[each.name] = run_view.RunView(each.config, run, None)
-    over = experiment_charts.curve_panels(NORM, lanes, "bits")
+        run = store_run(each.config, np.array([3.0, 3.1, 3.2]))
+        views[each.name] = run_view.RunView(each.config, run, None)
+    over = experiment_charts.curve_panels(NORM, views, "bits")
     first = NORM.trials[0].name
     from explorer.jobs.job import JobView
 
     half = curves(NORM.trials[0].config, np.array([3.0, 3.1, 3.2]), until=200)
-    lanes[first] = replace(lanes[first], job=JobView(NORM.trials[0].config, "ada", "running", 200, curves=half))
+    views[first] = replace(views[first], job=JobView(NORM.trials[0].config, "ada", "running", 200, curves=half))
     cached = experiment_charts._curve_panel.cache_info
-    live = experiment_charts.curve_panels(NORM, lanes, "bits")
+    live = experiment_charts.curve_panels(NORM, views, "bits")
     before = cached().misses
-    assert experiment_charts.curve_panels(NORM, lanes, "bits") == live
-    assert cached().misses == before, "what is under way is drawn once for all who follow it"
+    assert experiment_charts.curve_panels(NORM, views, "bits") == live
+    assert cached().misses == before, "figures of a training are cached for all visitors"
     tops = [panels[0].figure.layout.yaxis.range[1] for panels in (over, live)]
     assert tops[0] < 4 < UNIFORM_BITS < tops[1]
     assert (
-        experiments.load_outcomes(NORM, lanes).keys() == lanes.keys()
-    )  # the kept run speaks until the new one is over
+        experiments.load_outcomes(NORM, views).keys() == views.keys()
+    )  # the stored run is used until the new one is finished
 
 
-def test_a_default_recipe_is_no_experiment() -> None:
-    """Experiments have keys of their own: a visitor's usual run is never taken for one of theirs."""
+def test_default_configurations_are_not_runs_of_an_experiment() -> None:
+    """Runs of experiments have their own keys, which no default configuration has."""
     usual = {
         key(with_settings(default_config("text", model), {"replicas": 3}))
         for model in ("feedforward", "rnn", "transformer")

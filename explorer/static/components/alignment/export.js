@@ -2,7 +2,7 @@
 
    `look` = { colour(name, alpha), tint: the model's variable, signed: scores instead of weights, span: their scale,
    given: marks of the target tokens, written: whether the rows are target tokens } */
-import { VISIBLE_WEIGHT, strongest, LABELLED_WEIGHT } from "./math.js";
+import { VISIBLE_WEIGHT, strongestColumns, LABELLED_WEIGHT } from "./math.js";
 import { mixColours, formatNumber, scalePosition } from "../../shared/charts/value_scale.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { svgNode } from "../../shared/runtime/dom.js";
@@ -10,12 +10,12 @@ import { svgNode } from "../../shared/runtime/dom.js";
 const MONO = '"Source Code", monospace';
 const VALUES = 12; // values beside the names of a drawing of lines
 
-const text = (words, attributes) => {
+const svgText = (words, attributes) => {
   const made = svgNode("text", { "dominant-baseline": "central", ...attributes });
   made.textContent = words;
   return made;
 };
-const stops = (look, name) =>
+const colourStops = (look, name) =>
   Array.from({ length: 7 }, (_, i) =>
     look
       .colour(`--${name}-${i}`)
@@ -23,12 +23,12 @@ const stops = (look, name) =>
       .slice(0, 3)
       .map(Number),
   );
-const rgb = (channels) => `rgb(${channels.join(",")})`;
+const formatRgb = (channels) => `rgb(${channels.join(",")})`;
 
 /** The name of a row, and behind it what is right where it is not. */
 function rowName(look, view, row, x, y) {
   const { right, wanted } = look.written ? look.given[row] : { right: null };
-  const name = text(tokenLabel(view.asks[row]), {
+  const name = svgText(tokenLabel(view.asks[row]), {
     x,
     y,
     "font-size": 14,
@@ -39,7 +39,7 @@ function rowName(look, view, row, x, y) {
   const after = x + 8.4 * [...tokenLabel(view.asks[row])].length + 3;
   return [
     name,
-    text(`≠${wanted === null ? "" : tokenLabel(wanted === "<EOS>" ? "∎" : wanted)}`, {
+    svgText(`≠${wanted === null ? "" : tokenLabel(wanted === "<EOS>" ? "∎" : wanted)}`, {
       x: after,
       y,
       "font-size": 13,
@@ -50,9 +50,9 @@ function rowName(look, view, row, x, y) {
   ];
 }
 
-/** Every cell with its colour; one that is masked has no tile. */
-export function heat(view, box, look) {
-  const scale = stops(look, look.signed ? "sign" : "amount"),
+/** Draw every cell in its colour; a masked cell has no tile. */
+export function drawHeatMap(view, box, look) {
+  const scale = colourStops(look, look.signed ? "sign" : "amount"),
     shapes = [],
     soft = look.colour("--soft");
   const size = { width: Math.max(1, box.cell - box.gap), height: Math.max(1, box.high - box.gap) };
@@ -69,13 +69,13 @@ export function heat(view, box, look) {
           x: x.toFixed(2),
           y: (y - box.high / 2).toFixed(2),
           ...size,
-          fill: rgb(mixColours(scale, part)),
+          fill: formatRgb(mixColours(scale, part)),
         }),
       );
       if (!box.values || (!look.signed && value < LABELLED_WEIGHT)) continue;
       const strong = look.signed ? Math.abs(part - 0.5) > 0.3 : part > 0.6;
       shapes.push(
-        text(look.signed ? value.toFixed(1).replace("-", "−") : value.toFixed(2), {
+        svgText(look.signed ? value.toFixed(1).replace("-", "−") : value.toFixed(2), {
           x: x + size.width / 2,
           y: y - box.gap / 2,
           "font-size": 12,
@@ -94,7 +94,12 @@ export function heat(view, box, look) {
         ? { x: 0, y: 0, transform: `translate(${x} ${box.top - 6}) rotate(-90)` }
         : { x, y: box.top - 11, "text-anchor": "middle" };
     shapes.push(
-      text(name, { ...place, "font-size": Math.min(14, Math.max(11, box.cell + 1)), "font-family": MONO, fill: soft }),
+      svgText(name, {
+        ...place,
+        "font-size": Math.min(14, Math.max(11, box.cell + 1)),
+        "font-family": MONO,
+        fill: soft,
+      }),
     );
   });
   return shapes;
@@ -130,32 +135,32 @@ export function heatMark(view, box, look, { row, column }, kept) {
   return shapes;
 }
 
-const path = (box, from, to) => {
+const curvePath = (box, from, to) => {
   const bend = 0.42 * (box.right - box.left),
     [a, b] = [(from + 0.5) * box.high, (to + 0.5) * box.step].map((y) => box.top + y);
   return `M${box.left} ${a}C${box.left + bend} ${a} ${box.right - bend} ${b} ${box.right} ${b}`;
 };
-const width = (weight, high) => 0.6 + weight * Math.min(6, high * 0.3);
+const lineWidth = (weight, high) => 0.6 + weight * Math.min(6, high * 0.3);
 
-/** Lines from what asks, left, to what answers, right. */
-export function lines(view, box, look) {
+/** Draw lines from the queries, left, to the keys, right. */
+export function drawLines(view, box, look) {
   const soft = look.colour("--soft"),
     shapes = [];
   for (let row = 0; row < view.rows; row++) {
-    for (const { column, weight } of strongest(view, row, view.columns, VISIBLE_WEIGHT)) {
+    for (const { column, weight } of strongestColumns(view, row, view.columns, VISIBLE_WEIGHT)) {
       shapes.push(
         svgNode("path", {
-          d: path(box, row, column),
+          d: curvePath(box, row, column),
           fill: "none",
           stroke: soft,
           "stroke-opacity": (0.1 + 0.42 * weight).toFixed(3),
-          "stroke-width": width(weight, box.high).toFixed(2),
+          "stroke-width": lineWidth(weight, box.high).toFixed(2),
         }),
       );
     }
   }
-  const name = (token, x, y, anchor) =>
-    text(tokenLabel(token), {
+  const drawName = (token, x, y, anchor) =>
+    svgText(tokenLabel(token), {
       x,
       y: box.top + y,
       "text-anchor": anchor,
@@ -163,32 +168,34 @@ export function lines(view, box, look) {
       "font-family": MONO,
       fill: look.colour("--ink"),
     });
-  view.asks.forEach((token, row) => shapes.push(name(token, box.left - 6, (row + 0.5) * box.high, "end")));
-  view.answers.forEach((token, column) => shapes.push(name(token, box.right + 6, (column + 0.5) * box.step, "start")));
+  view.asks.forEach((token, row) => shapes.push(drawName(token, box.left - 6, (row + 0.5) * box.high, "end")));
+  view.answers.forEach((token, column) =>
+    shapes.push(drawName(token, box.right + 6, (column + 0.5) * box.step, "start")),
+  );
   return shapes;
 }
 
 /** The lines of one row, with their values where they end. */
 export function lineMark(view, box, look, { row }) {
   const tint = look.colour(look.tint),
-    seen = strongest(view, row, view.columns, VISIBLE_WEIGHT),
+    seen = strongestColumns(view, row, view.columns, VISIBLE_WEIGHT),
     shapes = [],
     told = [];
   for (const { column, weight } of seen) {
     shapes.push(
       svgNode("path", {
-        d: path(box, row, column),
+        d: curvePath(box, row, column),
         fill: "none",
         stroke: tint,
         "stroke-opacity": Math.min(1, 0.35 + 0.75 * weight),
-        "stroke-width": width(weight, box.high) + 0.6,
+        "stroke-width": lineWidth(weight, box.high) + 0.6,
       }),
     );
     if (told.length < VALUES && weight >= 0.045) told.push({ column, weight });
   }
   for (const { column, weight } of told) {
     shapes.push(
-      text(formatNumber(weight), {
+      svgText(formatNumber(weight), {
         x: box.width - 2,
         y: box.top + (column + 0.5) * box.step,
         "text-anchor": "end",
@@ -202,8 +209,8 @@ export function lineMark(view, box, look, { row }) {
 }
 
 /** Numbers from −1 to 1 side by side. */
-export function strip(values, wide, high, look) {
-  const scale = stops(look, "sign"),
+export function drawStrip(values, wide, high, look) {
+  const scale = colourStops(look, "sign"),
     cell = wide / values.length,
     gap = cell >= 5 ? 1 : 0;
   return Array.from(values, (value, i) =>
@@ -212,13 +219,13 @@ export function strip(values, wide, high, look) {
       y: 0,
       width: Math.max(0.5, cell - gap).toFixed(2),
       height: high,
-      fill: rgb(mixColours(scale, scalePosition(value, 1))),
+      fill: formatRgb(mixColours(scale, scalePosition(value, 1))),
     }),
   );
 }
 
 /** How far the vector moves, a bar for each token of the source. */
-export function bars(tokens, moved, wide, high, look, pointed) {
+export function drawBars(tokens, moved, wide, high, look, pointed) {
   const cell = wide / tokens.length,
     most = Math.max(...moved),
     every = Math.ceil(11 / cell),
@@ -240,7 +247,7 @@ export function bars(tokens, moved, wide, high, look, pointed) {
         "fill-opacity": pointed === null || here ? 1 : 0.55,
       }),
       told || here || (pointed === null && i === best)
-        ? text(moved[i].toFixed(2), {
+        ? svgText(moved[i].toFixed(2), {
             x,
             y: high - below - tall - 11,
             "text-anchor": "middle",
@@ -250,7 +257,7 @@ export function bars(tokens, moved, wide, high, look, pointed) {
         : null,
       i % every && !here
         ? null
-        : text(tokenLabel(token), {
+        : svgText(tokenLabel(token), {
             x,
             y: high - 12,
             "text-anchor": "middle",

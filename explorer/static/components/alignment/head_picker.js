@@ -10,7 +10,7 @@ export function headPicker(open) {
     drawn = "",
     heads = 0;
 
-  function make(layers) {
+  function makeTiles(layers) {
     tiles = Array.from({ length: layers * heads }, (_, i) => {
       const layer = Math.floor(i / heads),
         head = i % heads,
@@ -49,7 +49,7 @@ export function headPicker(open) {
       if (root.hidden) return;
       const [layers, count, rows, columns] = weights.shape;
       heads = count;
-      if (drawn !== `${layers} ${heads}`) make(layers);
+      if (drawn !== `${layers} ${heads}`) makeTiles(layers);
       drawn = `${layers} ${heads}`;
       const stops = Array.from({ length: 7 }, (_, i) =>
         colour(`--amount-${i}`)

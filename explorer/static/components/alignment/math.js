@@ -9,22 +9,22 @@ const ATTENTION_KINDS = { transformer: ["source", "encoder", "decoder"], additiv
 /** What there is to look at. */
 export const attentionKinds = (kind) => ATTENTION_KINDS[kind];
 
-/** One head of a look: rows ask, columns answer. `at` = { look, layer, head }. */
-export function matrix(data, arrays, { look, layer, head }) {
+/** Return the attention matrix of one head: query rows, key columns. `at` = { look, layer, head }. */
+export function headMatrix(data, arrays, { look, layer, head }) {
   const {
     shape: [, heads, rows, columns],
     data: weights,
   } = arrays[look];
   const first = (layer * heads + head) * rows * columns;
-  const own = (all) => all.subarray(first, first + rows * columns);
+  const sliceHead = (all) => all.subarray(first, first + rows * columns);
   return {
     rows,
     columns,
-    weights: own(weights),
-    scores: own(arrays[`${look}_scores`].data),
+    weights: sliceHead(weights),
+    scores: sliceHead(arrays[`${look}_scores`].data),
     asks: look === "encoder" ? data.source : data.target,
     answers: look === "decoder" ? ["<BOS>", ...data.target.slice(0, -1)] : data.source,
-    reach: (row) => (look === "decoder" ? row + 1 : columns), // behind it everything is masked
+    reach: (row) => (look === "decoder" ? row + 1 : columns), // everything after it is masked
   };
 }
 
@@ -37,12 +37,12 @@ export function scoreLimit({ rows, columns, scores, reach }) {
 }
 
 /** Sizes in px of a heat map in so much room, `wrong` where a row is: gutters for names, cells, and how many names are left out. */
-export function sizes(width, view, wrong = false) {
-  const longest = (tokens) => Math.max(...tokens.map((token) => [...token].length));
-  const left = 14 + 8.4 * longest(view.asks) + (wrong ? 30 : 0); // a name, and behind it what is right where anything is not
+export function heatMapSizes(width, view, wrong = false) {
+  const longestToken = (tokens) => Math.max(...tokens.map((token) => [...token].length));
+  const left = 14 + 8.4 * longestToken(view.asks) + (wrong ? 30 : 0); // a name, and behind it what is right where anything is not
   const cell = Math.max(3, Math.min(60, (width - left - 2) / view.columns)),
     high = Math.max(16, Math.min(34, cell));
-  const turned = longest(view.answers) > 1 && cell < 46;
+  const turned = longestToken(view.answers) > 1 && cell < 46;
   return {
     width,
     left,
@@ -59,8 +59,11 @@ export function sizes(width, view, wrong = false) {
 
 /** The cell under a point of the heat map, the nearest one outside of it. */
 export function cellAt(box, view, x, y) {
-  const within = (value, count) => Math.max(0, Math.min(count - 1, Math.floor(value)));
-  return { row: within((y - box.top) / box.high, view.rows), column: within((x - box.left) / box.cell, view.columns) };
+  const clampIndex = (value, count) => Math.max(0, Math.min(count - 1, Math.floor(value)));
+  return {
+    row: clampIndex((y - box.top) / box.high, view.rows),
+    column: clampIndex((x - box.left) / box.cell, view.columns),
+  };
 }
 
 /** The lines beside a heat map of such a box: its rows again, the columns as a list of about the same height, and what lies between. */
@@ -81,12 +84,12 @@ export function gapBetween(width, view, { top, high }) {
 /** How high a line lies at x: a cubic that is level at both ends, 0.42 of the way in. */
 export function heightAt(box, from, to, x) {
   const share = Math.max(0, Math.min(1, (x - box.left) / (box.right - box.left)));
-  const along = (t) => 3 * 0.42 * t * (1 - t) ** 2 + 3 * 0.58 * t ** 2 * (1 - t) + t ** 3;
+  const heightAlong = (t) => 3 * 0.42 * t * (1 - t) ** 2 + 3 * 0.58 * t ** 2 * (1 - t) + t ** 3;
   let low = 0,
     high = 1;
   for (let i = 0; i < 24; i++) {
     const middle = (low + high) / 2;
-    if (along(middle) < share) low = middle;
+    if (heightAlong(middle) < share) low = middle;
     else high = middle;
   }
   const part = low * low * (3 - 2 * low); // the same cubic, with both bends at the height of their ends
@@ -96,7 +99,7 @@ export function heightAt(box, from, to, x) {
 }
 
 /** The row whose line is nearest to a point; only lines of at least 0.1 count. */
-export function nearest(box, view, x, y) {
+export function nearestRow(box, view, x, y) {
   let best = Infinity,
     found = Math.max(0, Math.min(view.rows - 1, Math.floor((y - box.top) / box.high)));
   if (x <= box.left) return found;
@@ -111,7 +114,7 @@ export function nearest(box, view, x, y) {
 }
 
 /** The columns of a row by weight, the strongest first, none below `least`. */
-export function strongest(view, row, most, least = 0.005) {
+export function strongestColumns(view, row, most, least = 0.005) {
   return Array.from({ length: view.reach(row) }, (_, column) => ({
     column,
     weight: view.weights[row * view.columns + column],
@@ -122,18 +125,18 @@ export function strongest(view, row, most, least = 0.005) {
 }
 
 /** The likeliest tokens at a step. */
-export function candidates({ shape: [, size], data }, vocabulary, step, most = 5) {
+export function likeliestTokens({ shape: [, size], data }, vocabulary, step, most = 5) {
   return Array.from({ length: size }, (_, id) => ({ token: vocabulary[id], p: data[step * size + id] }))
     .sort((a, b) => b.p - a.p)
     .slice(0, most);
 }
 
-/** Each written token beside the right one: right is null where there is no answer, wanted where nothing should stand. */
-export const marks = (target, right) =>
+/** Compare each generated token with the correct one; `right` is null where there is no correct answer. */
+export const markTokens = (target, right) =>
   target.map((token, i) => ({ token, right: right ? token === right[i] : null, wanted: right?.[i] ?? null }));
 
-/** Three digits, and never a 0 for what is possible. */
-export const probability = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
+/** Format a probability with three digits; a positive one never becomes 0. */
+export const formatProbability = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
 
 /* ---- in words ---- */
 
@@ -142,7 +145,7 @@ const quoteToken = (token) => `“${tokenLabel(token)}”`;
 /** A row: what it is, whether it is right, where it looks. */
 export function rowWords(view, look, place, given) {
   const { row } = place,
-    seen = strongest(view, row, 4).map(
+    seen = strongestColumns(view, row, 4).map(
       ({ column, weight }) => `${quoteToken(view.answers[column])} (place ${column + 1}) ${weight.toFixed(2)}`,
     );
   const what =

@@ -19,21 +19,21 @@
  */
 import {
   gapBetween,
-  candidates,
+  likeliestTokens,
   cellAt,
   cellWords,
   attentionKinds,
-  marks,
-  matrix,
-  nearest,
-  probability,
+  markTokens,
+  headMatrix,
+  nearestRow,
+  formatProbability,
   scoreLimit,
   rowWords,
-  sizes,
+  heatMapSizes,
   stepWords,
   stripWords,
 } from "./math.js";
-import { bars, heat, heatMark, lineMark, lines, strip } from "./export.js";
+import { drawBars, drawHeatMap, heatMark, lineMark, drawLines, drawStrip } from "./export.js";
 import { headPicker } from "./head_picker.js";
 import { moveCell as shifted, formatNumber } from "../../shared/charts/value_scale.js";
 import { setTextIfChanged, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
@@ -59,25 +59,25 @@ const SCORES = { additive: "energy", transformer: "score" };
 
 export default defineComponent((place) => {
   const heads = headPicker((layer, head) => sendEvent("open", [layer, head]));
-  const tabs = choice("What looks at what", (look) => {
+  const tabs = makeChoice("What looks at what", (look) => {
     sendEvent("look", look);
-    keep(-1);
+    keepRow(-1);
   });
-  const raws = choice("What the cells show", (value) => {
+  const raws = makeChoice("What the cells show", (value) => {
     raw = value === "scores";
-    paint();
+    paintAll();
   });
   const bar = node("div", { class: "bar" }, tabs.root, raws.root);
   const written = node("div", { class: "written", "aria-hidden": "true" });
-  const figure = () => {
+  const makeFigure = () => {
     const base = svgNode("g"),
       mark = svgNode("g");
     return { base, mark, root: svgNode("svg", { "aria-hidden": "true" }, base, mark) };
   };
-  const map = figure(),
-    web = figure(),
-    own = figure(),
-    change = figure();
+  const map = makeFigure(),
+    web = makeFigure(),
+    own = makeFigure(),
+    change = makeFigure();
   const both = node("div", { class: "both" }, map.root, web.root);
   const words = node("p", { class: "words", role: "status" }),
     likely = node("div", { class: "likely" });
@@ -88,9 +88,9 @@ export default defineComponent((place) => {
   const group = node("div", { class: "parts", tabindex: 0, role: "group" }, written, both, strips);
   const below = node("div", { class: "below" }, node("div", {}, words, legend), likely);
   place.replaceChildren(bar, heads.root, group, below);
-  const theme = new Theme(place, () => paint());
+  const theme = new Theme(place, () => paintAll());
   const watch = new ResizeObserver(() => {
-    if (place.clientWidth !== seen) paint();
+    if (place.clientWidth !== seen) paintAll();
   });
   watch.observe(place);
 
@@ -110,7 +110,7 @@ export default defineComponent((place) => {
     boxes = null,
     look = null; // what the pointer is on; the column that is kept
 
-  const attends = () => data.kind !== "vector";
+  const hasAttention = () => data.kind !== "vector";
   const currentView = () => {
     const looks = attentionKinds(data.kind),
       kind = looks.includes(syncedValues.look.value) ? syncedValues.look.value : (looks[0] ?? null);
@@ -118,20 +118,22 @@ export default defineComponent((place) => {
       [layer, head] = syncedValues.open.value ?? [0, 0];
     return { look: kind, layer: Math.min(layer, layers - 1), head: Math.min(head, count - 1) };
   };
-  const rows = () => (view ? view.rows : data.target.length);
-  const columns = () => (view ? view.columns : data.source.length);
-  const kept = () => (syncedValues.at.value >= 0 && syncedValues.at.value < rows() ? syncedValues.at.value : null);
+  const rowCount = () => (view ? view.rows : data.target.length);
+  const columnCount = () => (view ? view.columns : data.source.length);
+  const keptRow = () =>
+    syncedValues.at.value >= 0 && syncedValues.at.value < rowCount() ? syncedValues.at.value : null;
   /** The row that is shown: under the pointer, else the kept one, else the first. */
-  const currentCell = () => hover ?? { row: kept() ?? 0, column: kept() === null && attends() ? null : column };
+  const currentCell = () =>
+    hover ?? { row: keptRow() ?? 0, column: keptRow() === null && hasAttention() ? null : column };
   /** The step of the writing that it belongs to; the encoder writes nothing. */
-  const step = () => (currentView().look === "encoder" ? null : currentCell().row);
+  const decodingStep = () => (currentView().look === "encoder" ? null : currentCell().row);
 
   function sendEvent(name, value) {
     syncedValues[name].set(value);
     trigger(name, value);
-    if (name !== "at") paint();
+    if (name !== "at") paintAll();
   }
-  function keep(row, at = null) {
+  function keepRow(row, at = null) {
     column = at;
     if (row !== syncedValues.at.value) {
       syncedValues.at.value = row;
@@ -141,11 +143,11 @@ export default defineComponent((place) => {
     show();
   }
 
-  function choice(label, chosen) {
+  function makeChoice(label, chosen) {
     const root = node("div", { class: "choice", role: "group", "aria-label": label });
     return {
       root,
-      fill(options, value) {
+      fillOptions(options, value) {
         root.hidden = options.length < 2;
         if (
           root.children.length !== options.length ||
@@ -167,28 +169,28 @@ export default defineComponent((place) => {
   /* ---- gestures ---- */
 
   const onHover = (figure, find) => {
-    const found = (event) => {
+    const cellOfEvent = (event) => {
       const { x, y } = pointerPosition(event, figure.root);
       return find(x, y);
     };
     figure.root.onpointermove = (event) => {
-      hover = found(event);
+      hover = cellOfEvent(event);
       show();
     };
     figure.root.onclick = (event) => {
-      const at = found(event),
-        same = at.row === kept() && (at.column === column || !attends());
+      const at = cellOfEvent(event),
+        same = at.row === keptRow() && (at.column === column || !hasAttention());
       hover = null;
-      if (same) keep(-1);
-      else keep(at.row, at.column);
+      if (same) keepRow(-1);
+      else keepRow(at.row, at.column);
     };
   };
   onHover(map, (x, y) => cellAt(boxes.map, view, x, y));
-  onHover(web, (x, y) => ({ row: nearest(boxes.web, view, x, y), column: null }));
+  onHover(web, (x, y) => ({ row: nearestRow(boxes.web, view, x, y), column: null }));
   change.root.onpointermove = (event) => {
     const box = change.root.getBoundingClientRect(),
       at = Math.floor(((event.clientX - box.left) / box.width) * data.source.length);
-    hover = { row: kept() ?? 0, column: Math.max(0, Math.min(data.source.length - 1, at)) };
+    hover = { row: keptRow() ?? 0, column: Math.max(0, Math.min(data.source.length - 1, at)) };
     show();
   };
   change.root.onclick = () => {
@@ -197,7 +199,7 @@ export default defineComponent((place) => {
   };
   own.root.onpointermove = (event) => {
     const box = own.root.getBoundingClientRect(),
-      values = numbers();
+      values = activeNumbers();
     const i = Math.max(
       0,
       Math.min(values.length - 1, Math.floor(((event.clientX - box.left) / box.width) * values.length)),
@@ -213,30 +215,30 @@ export default defineComponent((place) => {
     const chip = event.target.closest(".chip"),
       row = chip ? [...written.children].indexOf(chip) : -1;
     if (row < 0 || currentView().look === "encoder") return;
-    hover = event.type === "click" ? null : { row, column: attends() ? null : column };
-    if (event.type === "click") keep(row === kept() ? -1 : row, attends() ? null : column);
+    hover = event.type === "click" ? null : { row, column: hasAttention() ? null : column };
+    if (event.type === "click") keepRow(row === keptRow() ? -1 : row, hasAttention() ? null : column);
     else show();
   };
   group.onkeydown = (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     const at = currentCell();
     hover = null;
-    if (event.key === "Escape") keep(-1);
-    else if (event.key === "Enter" || event.key === " ") keep(kept() === null ? at.row : -1, at.column);
+    if (event.key === "Escape") keepRow(-1);
+    else if (event.key === "Enter" || event.key === " ") keepRow(keptRow() === null ? at.row : -1, at.column);
     else {
-      const next = found && shifted({ row: at.row, time: at.column ?? 0 }, event.key, rows(), columns());
+      const next = found && shifted({ row: at.row, time: at.column ?? 0 }, event.key, rowCount(), columnCount());
       if (!next) return;
       const across =
         next.time !== (at.column ?? 0) || at.column !== null || ["ArrowLeft", "ArrowRight"].includes(event.key);
-      keep(next.row, across ? next.time : null);
+      keepRow(next.row, across ? next.time : null);
     }
     event.preventDefault();
   };
 
   /* ---- drawing ---- */
 
-  const numbers = () => {
-    if (!attends()) return found.vector.data;
+  const activeNumbers = () => {
+    if (!hasAttention()) return found.vector.data;
     const width = found.contexts.shape[1],
       row = currentCell().row;
     return found.contexts.data.subarray(row * width, (row + 1) * width);
@@ -246,26 +248,26 @@ export default defineComponent((place) => {
       root.setAttribute(name, value);
   };
 
-  /** All that does not follow the pointer. */
-  function paint() {
+  /** Draw everything that does not depend on the pointer. */
+  function paintAll() {
     if (!found || !place.clientWidth) return;
     seen = place.clientWidth;
     const at = currentView();
-    view = at.look ? matrix(data, found, at) : null;
+    view = at.look ? headMatrix(data, found, at) : null;
     look = {
       colour: theme.colour,
       tint: data.colour,
-      signed: raw && attends(),
+      signed: raw && hasAttention(),
       span: view ? scoreLimit(view) : 1,
       given,
       written: at.look !== "encoder",
     };
-    tabs.fill(
+    tabs.fillOptions(
       attentionKinds(data.kind).map((name) => [name, TITLES[name]]),
       at.look,
     );
-    raws.fill(
-      attends()
+    raws.fillOptions(
+      hasAttention()
         ? [
             ["weights", "weights"],
             ["scores", data.kind === "additive" ? "energies before the softmax" : "scores before the softmax"],
@@ -276,8 +278,8 @@ export default defineComponent((place) => {
     heads.show(at.look ? found[at.look] : null, at, theme.colour, at.look === "decoder");
     both.hidden = !view;
     strips.hidden = !(found.contexts || found.vector);
-    changeTitle.hidden = attends();
-    change.root.toggleAttribute("hidden", attends());
+    changeTitle.hidden = hasAttention();
+    change.root.toggleAttribute("hidden", hasAttention());
     written.replaceChildren(
       ...given.map(({ token, right, wanted }) =>
         node(
@@ -292,21 +294,21 @@ export default defineComponent((place) => {
     if (view) {
       const twice = place.clientWidth >= 760,
         room = twice ? (place.clientWidth - 32) / 2 : place.clientWidth - 8;
-      const box = sizes(room, view, look.written && given.some(({ right }) => right === false));
+      const box = heatMapSizes(room, view, look.written && given.some(({ right }) => right === false));
       boxes = { map: box, web: gapBetween(Math.min(room, 620), view, box) };
       setSize(map, box.left + box.cell * view.columns + 2, box.bottom + 4);
       setSize(web, boxes.web.width, boxes.web.bottom + 4);
-      map.base.replaceChildren(...heat(view, box, look));
-      web.base.replaceChildren(...lines(view, boxes.web, look));
+      map.base.replaceChildren(...drawHeatMap(view, box, look));
+      web.base.replaceChildren(...drawLines(view, boxes.web, look));
     }
-    const ramp = (name, low, high) => node("span", {}, low, node("i", { class: `ramp ${name}` }), high);
+    const makeRamp = (name, low, high) => node("span", {}, low, node("i", { class: `ramp ${name}` }), high);
     legend.replaceChildren(
       view
         ? look.signed
-          ? ramp("sign", `${SCORES[data.kind]} −${look.span}`, look.span)
-          : ramp("amount", "weight 0", "1")
+          ? makeRamp("sign", `${SCORES[data.kind]} −${look.span}`, look.span)
+          : makeRamp("amount", "weight 0", "1")
         : "",
-      strips.hidden ? "" : ramp("sign", "numbers −1", "1"),
+      strips.hidden ? "" : makeRamp("sign", "numbers −1", "1"),
     );
     show();
   }
@@ -316,8 +318,8 @@ export default defineComponent((place) => {
     if (!found || !look) return;
     const at = currentCell(),
       { look: kind, layer, head } = currentView(),
-      i = step(),
-      held = kept() !== null && !hover;
+      i = decodingStep(),
+      held = keptRow() !== null && !hover;
     if (view) {
       map.mark.replaceChildren(...heatMark(view, boxes.map, look, at, held));
       web.mark.replaceChildren(...lineMark(view, boxes.web, look, at));
@@ -327,11 +329,14 @@ export default defineComponent((place) => {
     if (!strips.hidden) {
       const wide = group.clientWidth - 8;
       setSize(own, wide, STRIP);
-      own.base.replaceChildren(...strip(numbers(), wide, STRIP, look));
-      setTextIfChanged(stripTitle, stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", numbers()));
+      own.base.replaceChildren(...drawStrip(activeNumbers(), wide, STRIP, look));
+      setTextIfChanged(
+        stripTitle,
+        stripWords(view ? `Context c at step ${at.row + 1}` : "The vector c", activeNumbers()),
+      );
       if (!view) {
         setSize(change, wide, BARS);
-        change.base.replaceChildren(...bars(data.source, found.moved.data, wide, BARS, look, at.column));
+        change.base.replaceChildren(...drawBars(data.source, found.moved.data, wide, BARS, look, at.column));
       }
     }
     if (i === null)
@@ -340,7 +345,7 @@ export default defineComponent((place) => {
       );
     else candidatesOf(i);
     const rest =
-      kept() === null && !hover
+      keptRow() === null && !hover
         ? " Point at it, or use the arrow keys; a click keeps it."
         : held
           ? " Esc or a second click lets go."
@@ -358,7 +363,7 @@ export default defineComponent((place) => {
 
   function candidatesOf(i) {
     const title = node("h4", {}, `What could stand at step ${i + 1}`),
-      best = candidates(found.probabilities, data.vocabulary, i),
+      best = likeliestTokens(found.probabilities, data.vocabulary, i),
       { wanted } = given[i];
     likely.replaceChildren(
       title,
@@ -370,7 +375,7 @@ export default defineComponent((place) => {
           { class: "candidate" },
           node("b", {}, tokenLabel(token)),
           node("span", { class: "track" }, fill),
-          node("span", { class: "value" }, probability(p)),
+          node("span", { class: "value" }, formatProbability(p)),
           node("span", { class: "right" }, token === wanted ? "right" : ""),
         );
       }),
@@ -383,24 +388,24 @@ export default defineComponent((place) => {
     const edge = 16,
       { look: kind, layer, head } = currentView(),
       groups = [];
-    const heading = (words, y) => {
+    const svgHeading = (words, y) => {
       const made = svgNode("text", { x: 0, y, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") });
       made.textContent = words;
       return made;
     };
-    const copy = (figure, x, y) =>
+    const copyFigure = (figure, x, y) =>
       svgNode("g", { transform: `translate(${x} ${y})` }, figure.base.cloneNode(true), figure.mark.cloneNode(true));
     let y = 16,
       wide = 320;
     groups.push(
-      heading(
+      svgHeading(
         `${data.title}${view ? `: ${TITLES[kind].toLowerCase()}${data.kind === "transformer" ? `, layer ${layer + 1}, head ${head + 1}` : ""}; ${raw ? `${SCORES[data.kind]} from −${look.span} to ${look.span}` : "weights from 0 to 1"}` : ": the vector, numbers from −1 to 1"}`,
         y,
       ),
     );
     y += 16;
     if (view) {
-      groups.push(copy(map, 0, y), copy(web, Number(map.root.getAttribute("width")) + 24, y));
+      groups.push(copyFigure(map, 0, y), copyFigure(web, Number(map.root.getAttribute("width")) + 24, y));
       wide = Number(map.root.getAttribute("width")) + 24 + boxes.web.width;
       y += Math.max(boxes.map.bottom, boxes.web.bottom) + 12;
     }
@@ -409,7 +414,7 @@ export default defineComponent((place) => {
       [changeTitle, change, !view],
     ]) {
       if (!shown) continue;
-      groups.push(heading(title.textContent, y + 14), copy(one, 0, y + 24));
+      groups.push(svgHeading(title.textContent, y + 14), copyFigure(one, 0, y + 24));
       wide = Math.max(wide, Number(one.root.getAttribute("width")));
       y += 24 + Number(one.root.getAttribute("height")) + 12;
     }
@@ -420,8 +425,8 @@ export default defineComponent((place) => {
       svgNode("g", { transform: `translate(${edge} ${edge})` }, ...groups),
     );
   }
-  function table() {
-    const digits = (value) => Number(value.toPrecision(6)),
+  function alignmentCsv() {
+    const roundNumber = (value) => Number(value.toPrecision(6)),
       { look: kind, layer, head } = currentView(),
       out = [];
     if (view) {
@@ -434,8 +439,8 @@ export default defineComponent((place) => {
             asks,
             c + 1,
             answers,
-            digits(view.weights[at]),
-            digits(view.scores[at]),
+            roundNumber(view.weights[at]),
+            roundNumber(view.scores[at]),
           ]);
         }),
       );
@@ -448,7 +453,7 @@ export default defineComponent((place) => {
           token,
           id + 1,
           name,
-          digits(found.probabilities.data[i * data.vocabulary.length + id]),
+          roundNumber(found.probabilities.data[i * data.vocabulary.length + id]),
           null,
         ]),
       ),
@@ -459,10 +464,13 @@ export default defineComponent((place) => {
           shape: [, size],
           data: all,
         } = found.contexts;
-        for (let k = 0; k < size; k++) out.push(["context", i + 1, token, k + 1, "", digits(all[i * size + k]), null]);
+        for (let k = 0; k < size; k++)
+          out.push(["context", i + 1, token, k + 1, "", roundNumber(all[i * size + k]), null]);
       });
-    found.vector?.data.forEach((value, k) => out.push(["vector", null, "", k + 1, "", digits(value), null]));
-    found.moved?.data.forEach((value, i) => out.push(["moved", null, "", i + 1, data.source[i], digits(value), null]));
+    found.vector?.data.forEach((value, k) => out.push(["vector", null, "", k + 1, "", roundNumber(value), null]));
+    found.moved?.data.forEach((value, i) =>
+      out.push(["moved", null, "", i + 1, data.source[i], roundNumber(value), null]),
+    );
     return toCsv(["part", "row", "row token", "column", "column token", "value", "before softmax"], out);
   }
 
@@ -474,14 +482,14 @@ export default defineComponent((place) => {
       for (const name of Object.keys(syncedValues)) syncedValues[name].receive(data[name]);
       tint(place, data.colour);
       if (!same) [hover, column] = [null, null];
-      given = marks(data.target, data.right);
-      saveMenu(place, { svg: drawPicture, csv: table, file: data.file });
-      if (same && found) return paint();
+      given = markTokens(data.target, data.right);
+      saveMenu(place, { svg: drawPicture, csv: alignmentCsv, file: data.file });
+      if (same && found) return paintAll();
       loadArrays(data.address).then(
         (all) => {
           if (data.address !== arrived.address) return;
           found = all;
-          paint();
+          paintAll();
         },
         () => setTextIfChanged(words, "The numbers of this source did not arrive. Reload the page to try again."),
       );

@@ -1,11 +1,11 @@
 /* Write one step of the attention walkthrough as an SVG that needs neither page nor styles. */
-import { SOFTMAX, VALUES, caption, barScale, filledFormula, generalFormula, sentence } from "./math.js";
+import { SOFTMAX, VALUES, describePicture, barScale, filledFormula, generalFormula, describeStep } from "./math.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { svgNode } from "../../shared/runtime/dom.js";
 import { svgFile } from "../../shared/runtime/svg_file.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
-import { strip, rowNote, showsVectors } from "./key_rows.js";
-import { line, picture, shapesToSvg } from "./pictures.js";
+import { vectorTiles, rowNote, showsVectors } from "./key_rows.js";
+import { formulaLine, drawPicture, shapesToSvg } from "./pictures.js";
 
 const EDGE = 28,
   TOP = 128,
@@ -14,7 +14,7 @@ const EDGE = 28,
 const MIDDLE = { "dominant-baseline": "central" };
 
 /** `scene` as in key_rows.js, with the `key` and the `place` that are kept; `tall`: px of its picture. */
-export function drawing(scene, tall) {
+export function walkthroughSvg(scene, tall) {
   const { given, walk, step, key, place, look, size } = scene,
     { row, left, track, count, lens } = size,
     { tokens } = given;
@@ -22,25 +22,25 @@ export function drawing(scene, tall) {
     bars = right + left,
     ink = { fill: look.of("--ink") },
     soft = { fill: look.of("--soft") };
-  const words = (x, y, text, px, more = {}) => svgNode("text", { x, y, "font-size": px, ...ink, ...more }, text);
+  const svgText = (x, y, text, px, more = {}) => svgNode("text", { x, y, "font-size": px, ...ink, ...more }, text);
   const marks = [
-    words(EDGE, 40, sentence(walk, step, key, given), 24, {
+    svgText(EDGE, 40, describeStep(walk, step, key, given), 24, {
       "font-weight": 600,
       "font-family": '"Source Serif", serif',
     }),
-    line(
+    formulaLine(
       [...generalFormula(walk, step, given), "        ", ...filledFormula(walk, step, key, Math.max(0, place))],
       EDGE,
       80,
       20,
       ink,
     ),
-    words(EDGE, TOP - 16, caption(walk, step, key, given), 16, { "font-weight": 600 }),
-    shapesToSvg(picture(scene, lens, size.high), look, EDGE, TOP),
+    svgText(EDGE, TOP - 16, describePicture(walk, step, key, given), 16, { "font-weight": 600 }),
+    shapesToSvg(drawPicture(scene, lens, size.high), look, EDGE, TOP),
   ];
   const axis = showsVectors(step) ? null : barScale(walk, step),
     span = axis ? axis.high - axis.low || 1 : 1;
-  const bar = (number, y, more) => {
+  const drawBar = (number, y, more) => {
     const x = bars + (track * (Math.min(0, number) - axis.low)) / span;
     return svgNode("rect", {
       x,
@@ -50,29 +50,29 @@ export function drawing(scene, tall) {
       ...more,
     });
   };
-  if (!axis) marks.push(shapesToSvg(strip(scene), look, bars, TOP));
+  if (!axis) marks.push(shapesToSvg(vectorTiles(scene), look, bars, TOP));
   for (let i = 0; i < count; i++) {
     const y = TOP + (i + 0.5) * row,
       hidden = step >= SOFTMAX && Number.isNaN(walk.weights[i]),
       value = axis?.values[i];
     const sign = look.of(step === SOFTMAX ? "--colour" : value < 0 ? "--sign-1" : "--sign-5");
     marks.push(
-      words(right, y, String(i + 1), 13, { ...soft, ...MIDDLE }),
-      words(right + 34, y, shortenToWidth(tokenLabel(tokens[i]), left - 44, 15), 15, {
+      svgText(right, y, String(i + 1), 13, { ...soft, ...MIDDLE }),
+      svgText(right + 34, y, shortenToWidth(tokenLabel(tokens[i]), left - 44, 15), 15, {
         ...MIDDLE,
         "font-family": '"Source Code", monospace',
         opacity: hidden ? 0.5 : null,
       }),
     );
-    if (axis?.ghost) marks.push(bar(axis.ghost[i], y, { fill: sign, opacity: 0.25 }));
-    if (axis && !Number.isNaN(value)) marks.push(bar(value, y, { fill: sign }));
-    marks.push(words(bars + track + 74, y, rowNote(scene, i), 15, { ...MIDDLE, "text-anchor": "end" }));
+    if (axis?.ghost) marks.push(drawBar(axis.ghost[i], y, { fill: sign, opacity: 0.25 }));
+    if (axis && !Number.isNaN(value)) marks.push(drawBar(value, y, { fill: sign }));
+    marks.push(svgText(bars + track + 74, y, rowNote(scene, i), 15, { ...MIDDLE, "text-anchor": "end" }));
   }
   const bottom = TOP + count * row;
   if (step === VALUES && walk.seen.length) {
     marks.push(
-      words(right + 34, bottom + 24, walk.off ? "zeros" : "sum", 15, MIDDLE),
-      shapesToSvg(strip(scene, true), look, bars, bottom + 10),
+      svgText(right + 34, bottom + 24, walk.off ? "zeros" : "sum", 15, MIDDLE),
+      shapesToSvg(vectorTiles(scene, true), look, bars, bottom + 10),
     );
   }
   if (axis) {

@@ -15,13 +15,13 @@ import {
   weightedValue,
   quoteToken,
   formatWeight,
-  strongest,
+  strongestKeys,
 } from "./math.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { node } from "../../shared/runtime/dom.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
-import { paint, weightedScale } from "./pictures.js";
+import { paintShapes, weightedScale } from "./pictures.js";
 
 const NAMED = 4; // of the strongest
 const SUM = 26; // px of the tiles of the sum
@@ -30,22 +30,23 @@ const SUM = 26; // px of the tiles of the sum
 export const showsVectors = (step) => step < SCORES || step === VALUES;
 
 /** A vector a row, as tiles without numbers; or the sum of the values alone. */
-export function strip({ walk, step, scale, arrays, size }, sum = false) {
+export function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
   const cell = size.track / walk.width,
     gap = cell >= 8 ? 1.5 : 0.5,
     high = sum ? SUM : Math.min(30, size.row - 4);
   const end = step === VALUES ? weightedScale(walk) : scale.asking,
     { data, shape } = arrays.queries;
-  const vector = (i) => {
+  const vectorOf = (i) => {
     if (sum) return walk.mixed;
     if (step === VALUES) return weightedValue(walk, i);
     return step === QUERY ? data.subarray(i * shape[1], (i + 1) * shape[1]) : walk.key(i);
   };
   return Array.from({ length: sum ? 1 : step === QUERY ? shape[0] : walk.count }, (_, i) => i).flatMap((i) => {
     const top = sum ? 0 : i * size.row + (size.row - high) / 2;
-    return Array.from(vector(i), (value, n) => ({ rect: [n * cell, top, cell - gap, high], fill: value / end })).filter(
-      ({ fill }) => !Number.isNaN(fill),
-    );
+    return Array.from(vectorOf(i), (value, n) => ({
+      rect: [n * cell, top, cell - gap, high],
+      fill: value / end,
+    })).filter(({ fill }) => !Number.isNaN(fill));
   });
 }
 
@@ -57,7 +58,7 @@ export function rowNote({ walk, step }, i) {
   return formatFixed((step === SCORES ? walk.raw : walk.scaled)[i]);
 }
 
-class Row {
+class KeyRow {
   constructor(token, key) {
     const name = node("span", { class: "token" }, tokenLabel(token));
     this.ghost = node("i", { class: "ghost" });
@@ -75,7 +76,7 @@ class Row {
 }
 
 /** `does` = { keep(key), point(key or null) }. */
-export class Keys {
+export class KeyList {
   rows = [];
   best = node("div", { class: "best" });
   strips = node("canvas", { class: "strips", "aria-hidden": "true" });
@@ -88,27 +89,27 @@ export class Keys {
   constructor(does) {
     this.does = does;
     this.list.addEventListener("pointermove", (event) => {
-      if (event.pointerType !== "touch") does.point(this.#under(event));
+      if (event.pointerType !== "touch") does.point(this.#rowUnder(event));
     });
     this.list.addEventListener("pointerleave", () => does.point(null));
     this.list.addEventListener("click", (event) => {
-      const at = this.at(event);
+      const at = this.rowOfEvent(event);
       if (at >= 0) does.keep(at);
     });
   }
 
-  #under(event) {
+  #rowUnder(event) {
     const at = Math.floor(pointerPosition(event, this.list).y / this.high);
     return at >= 0 && at < this.rows.length ? at : null;
   }
 
-  /** The row that an event came from; -1: none. */
-  at(event) {
+  /** Return the row of an event; -1: none. */
+  rowOfEvent(event) {
     return this.rows.findIndex(({ root }) => root.contains(event.target));
   }
 
-  build(tokens) {
-    this.rows = tokens.map((token, i) => new Row(token, i));
+  buildRows(tokens) {
+    this.rows = tokens.map((token, i) => new KeyRow(token, i));
     this.list.replaceChildren(...this.rows.map(({ root }) => root));
   }
 
@@ -121,7 +122,7 @@ export class Keys {
     this.high = size.row;
     this.list.ariaLabel = step === QUERY ? "Tokens that may ask" : "Keys: choose one to see its numbers";
     this.list.style.setProperty("--zero", zero);
-    const length = (value) =>
+    const barLength = (value) =>
       Number.isNaN(value)
         ? "scaleX(0)"
         : `translateX(${100 * (zero + Math.min(0, value) / span)}%) scaleX(${Math.abs(value) / span})`;
@@ -131,31 +132,31 @@ export class Keys {
         text = rowNote(scene, i);
       root.classList.toggle("hidden", hidden);
       root.classList.toggle("asks", step === QUERY && i === walk.asked);
-      bar.style.transform = length(number);
-      ghost.style.transform = length(axis?.ghost ? axis.ghost[i] : NaN);
+      bar.style.transform = barLength(number);
+      ghost.style.transform = barLength(axis?.ghost ? axis.ghost[i] : NaN);
       bar.classList.toggle("minus", number < 0);
       ghost.classList.toggle("minus", number < 0);
       if (value.data !== text) value.data = text;
       root.ariaLabel = `${unit} ${i + 1}, ${quoteToken(tokens[i])}${hidden ? ", hidden" : text && text !== "asks" ? `: ${text}` : ""}`;
     });
     this.strips.style.display = axis ? "none" : "";
-    if (!axis) paint(this.strips, strip(scene), look, size.track, size.row * size.count);
-    this.#name(scene);
-    this.#end(scene, axis, zero);
+    if (!axis) paintShapes(this.strips, vectorTiles(scene), look, size.track, size.row * size.count);
+    this.#nameBest(scene);
+    this.#drawFoot(scene, axis, zero);
   }
 
-  #name({ given, walk, step }) {
+  #nameBest({ given, walk, step }) {
     const { tokens, unit } = given,
       values = step >= SOFTMAX ? walk.weights : step >= SCALE ? walk.scaled : walk.raw,
       digits = step >= SOFTMAX ? formatWeight : formatFixed;
-    const hint = (text) => this.best.replaceChildren(node("span", { class: "label hint" }, text));
-    if (step === QUERY) return hint(walk.count === 1 ? "" : `Press a ${unit} to let it ask.`);
-    if (walk.count === 1 || (step >= MASK && !walk.seen.length)) return hint("");
-    if (step < SCORES) return hint(`Point at a ${unit}; press it to stay there.`);
-    if (step >= SOFTMAX && walk.uniform) return hint("All alike.");
+    const showHint = (text) => this.best.replaceChildren(node("span", { class: "label hint" }, text));
+    if (step === QUERY) return showHint(walk.count === 1 ? "" : `Press a ${unit} to let it ask.`);
+    if (walk.count === 1 || (step >= MASK && !walk.seen.length)) return showHint("");
+    if (step < SCORES) return showHint(`Point at a ${unit}; press it to stay there.`);
+    if (step >= SOFTMAX && walk.uniform) return showHint("All alike.");
     this.best.replaceChildren(
       node("span", { class: "label" }, "Strongest"),
-      ...strongest(walk, step, NAMED).map((i) => {
+      ...strongestKeys(walk, step, NAMED).map((i) => {
         const made = node(
           "button",
           { type: "button", class: "strong" },
@@ -165,7 +166,7 @@ export class Keys {
         made.ariaLabel = `${quoteToken(tokens[i])}, ${unit} ${i + 1}: ${digits(values[i])}`;
         made.onclick = () => {
           this.does.keep(i);
-          this.reveal(i);
+          this.scrollToKey(i);
         };
         made.onpointerenter = () => this.does.point(i);
         made.onpointerleave = () => this.does.point(null);
@@ -174,10 +175,10 @@ export class Keys {
     );
   }
 
-  /** Below the list: the scale, and what the keys come to. */
-  #end(scene, axis, zero) {
+  /** Draw the scale and the sum below the list. */
+  #drawFoot(scene, axis, zero) {
     const { walk, step, scale, look, size } = scene,
-      label = (text) => node("span", { class: "foot-label" }, text);
+      makeLabel = (text) => node("span", { class: "foot-label" }, text);
     if (step < SCORES) {
       const digits = digitsOf(scale.asking),
         [low, high] = [-scale.asking, scale.asking].map((value) => node("span", {}, formatFixed(value, digits)));
@@ -185,31 +186,31 @@ export class Keys {
     }
     if (step >= MASK && !walk.seen.length) return this.foot.replaceChildren();
     if (step === VALUES) {
-      paint(this.sum, strip(scene, true), look, size.track, SUM);
+      paintShapes(this.sum, vectorTiles(scene, true), look, size.track, SUM);
       this.sum.ariaLabel = `The sum: ${Array.from(walk.mixed, (value) => formatFixed(value)).join(", ")}`;
       return this.foot.replaceChildren(
-        label(walk.off ? "zeros" : "sum"),
+        makeLabel(walk.off ? "zeros" : "sum"),
         node("span", { class: "foot-track" }, this.sum),
       );
     }
-    const tick = (text, from) => {
+    const makeTick = (text, from) => {
       const made = node("span", { class: `tick ${from < 0.06 ? "start" : from > 0.94 ? "end" : ""}` }, text);
       made.style.left = `${100 * from}%`;
       return made;
     };
-    const ticks = [tick("0", zero)];
-    if (axis.low < 0 && zero > 0.12) ticks.push(tick(formatFixed(axis.low, 1), 0));
-    if (axis.high > 0 && zero < 0.88) ticks.push(tick(formatFixed(axis.high, 1), 1));
+    const ticks = [makeTick("0", zero)];
+    if (axis.low < 0 && zero > 0.12) ticks.push(makeTick(formatFixed(axis.low, 1), 0));
+    if (axis.high > 0 && zero < 0.88) ticks.push(makeTick(formatFixed(axis.high, 1), 1));
     const total = step === SOFTMAX ? walk.seen.reduce((all, i) => all + walk.weights[i], 0).toFixed(3) : "";
     this.foot.replaceChildren(
-      label(total && "sum"),
+      makeLabel(total && "sum"),
       node("span", { class: "foot-track" }, ...ticks),
       node("b", { class: "foot-value" }, total),
     );
   }
 
-  /** The key that is looked at (-1: none) and the one that Tab reaches. Only the rows that change are touched. */
-  mark(looked, chosen) {
+  /** Mark the hovered key (-1: none) and the one that Tab reaches. Only rows that change are updated. */
+  markRows(looked, chosen) {
     const [now, pressed] = [this.rows[looked]?.root, this.rows[chosen].root];
     if (now !== this.now) {
       this.now?.classList.remove("looked");
@@ -229,7 +230,7 @@ export class Keys {
   }
 
   /** Scroll until a key is in sight. */
-  reveal(i) {
+  scrollToKey(i) {
     const top = i * this.high,
       seen = this.scroller.scrollTop,
       room = this.scroller.clientHeight;

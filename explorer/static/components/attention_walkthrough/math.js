@@ -44,7 +44,7 @@ export function formatWeight(weight) {
 }
 
 /** A positive number of any size in three digits, as parts. */
-export function significant(value) {
+export function formatSignificant(value) {
   if (value === 0) return ["0"];
   if (value >= 1e6 || value < 1e-3) {
     const [digits, power] = value.toExponential(1).split("e");
@@ -61,15 +61,16 @@ export function significant(value) {
   ];
 }
 
-const largest = (values) => values.reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
-const ends = (values) => [Math.min(...values), Math.max(...values)];
+const largestMagnitude = (values) =>
+  values.reduce((most, value) => (Math.abs(value) > most ? Math.abs(value) : most), 0);
+const minAndMax = (values) => [Math.min(...values), Math.max(...values)];
 
 // The prefix of the query token.
 
 /** The largest number among the queries and keys, and among the values: the ends of the scales of colour. */
-export const scales = ({ queries, keys, values }) => ({
-  asking: Math.max(largest(queries.data), largest(keys.data)) || 1,
-  telling: largest(values.data) || 1,
+export const colourScales = ({ queries, keys, values }) => ({
+  asking: Math.max(largestMagnitude(queries.data), largestMagnitude(keys.data)) || 1,
+  telling: largestMagnitude(values.data) || 1,
 });
 
 /** The walk of the token `asked` through the arrays of one head, see explorer/inspection/attention/logit_lens.py. */
@@ -77,16 +78,16 @@ export function walkOf(arrays, asked) {
   const { queries, keys, values, raw, scaled, weights, mixed } = arrays,
     [count, width] = keys.shape;
   const at = Math.max(0, Math.min(asked, queries.shape[0] - 1));
-  const row = ({ data, shape }, i) => data.subarray(i * shape[1], (i + 1) * shape[1]);
-  const shares = row(weights, at),
-    scores = row(scaled, at),
-    sum = row(mixed, at);
+  const rowOf = ({ data, shape }, i) => data.subarray(i * shape[1], (i + 1) * shape[1]);
+  const shares = rowOf(weights, at),
+    scores = rowOf(scaled, at),
+    sum = rowOf(mixed, at);
   const seen = Array.from(shares.keys()).filter((key) => !Number.isNaN(shares[key]));
   const hidden = Array.from(shares.keys()).filter((key) => Number.isNaN(shares[key]));
   const most = seen.reduce((top, key) => Math.max(top, scores[key]), -Infinity);
   const total = seen.reduce((all, key) => all + Math.exp(scores[key] - most), 0);
   const uniform = seen.some((key) => Math.abs(Math.exp(scores[key] - most) / total - shares[key]) > UNIFORM);
-  const off = seen.length > 0 && mixed.data.every((value) => value === 0) && largest(values.data) > 0;
+  const off = seen.length > 0 && mixed.data.every((value) => value === 0) && largestMagnitude(values.data) > 0;
   return {
     asked: at,
     count,
@@ -95,10 +96,10 @@ export function walkOf(arrays, asked) {
     hidden,
     uniform,
     off,
-    query: row(queries, at),
-    key: (i) => row(keys, i),
-    value: (i) => row(values, i),
-    raw: row(raw, at),
+    query: rowOf(queries, at),
+    key: (i) => rowOf(keys, i),
+    value: (i) => rowOf(values, i),
+    raw: rowOf(raw, at),
     scaled: scores,
     weights: shares,
     mixed: sum,
@@ -108,7 +109,7 @@ export function walkOf(arrays, asked) {
 }
 
 /** Keys, the strongest first: by their score, from the mask on by their share. */
-export function strongest(walk, step, most = walk.count) {
+export function strongestKeys(walk, step, most = walk.count) {
   const by = step >= SOFTMAX ? walk.weights : walk.scaled;
   const keys = step >= MASK ? walk.seen : Array.from(by.keys());
   return [...keys].sort((a, b) => by[b] - by[a] || a - b).slice(0, most);
@@ -127,15 +128,15 @@ export const weightedValue = (walk, key) =>
 
 /** What a step compares the keys by, and the axis on which it is drawn: { values, low, high, ghost: the values before }. */
 export function barScale(walk, step) {
-  const axis = (values, among) => {
-    const [low, high] = among.length ? ends(among.map((key) => values[key])) : [0, 1];
+  const barAxis = (values, among) => {
+    const [low, high] = among.length ? minAndMax(among.map((key) => values[key])) : [0, 1];
     return { values, low: Math.min(0, low), high: Math.max(0, high) || (low < 0 ? 0 : 1) };
   };
   const all = Array.from(walk.raw.keys());
-  if (step === SCORES) return axis(walk.raw, all);
-  if (step === SCALE) return { ...axis(walk.raw, all), values: walk.scaled, ghost: walk.raw };
+  if (step === SCORES) return barAxis(walk.raw, all);
+  if (step === SCALE) return { ...barAxis(walk.raw, all), values: walk.scaled, ghost: walk.raw };
   if (step === MASK)
-    return axis(
+    return barAxis(
       walk.scaled.map((score, key) => (Number.isNaN(walk.weights[key]) ? NaN : score)),
       walk.seen,
     );
@@ -149,12 +150,12 @@ export const largestComponent = (walk) =>
 
 // In words.
 
-/** What happens in a step, in one sentence. `tokens` by place; `unit` is "letter", "token" or "word". */
-export function sentence(walk, step, key, { tokens, unit, layer, head }) {
+/** Describe a step in one sentence. `tokens` by place; `unit` is "letter", "token" or "word". */
+export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
   const { count, width, seen, hidden } = walk,
     name = quoteToken(tokens[walk.asked]),
     other = quoteToken(tokens[key]);
-  const units = (n) => `${n.toLocaleString("en")} ${unit}${n === 1 ? "" : "s"}`;
+  const formatUnits = (n) => `${n.toLocaleString("en")} ${unit}${n === 1 ? "" : "s"}`;
   const numbers = `${width} number${width === 1 ? "" : "s"}`;
   if (step === QUERY) return `Layer ${layer + 1}, head ${head + 1} turns ${name} into a query: ${numbers} that ask.`;
   if (step === KEYS)
@@ -167,18 +168,18 @@ export function sentence(walk, step, key, { tokens, unit, layer, head }) {
     const by = `divided by √${width} = ${formatRoot(width)}`;
     if (count === 1)
       return `The score is ${by}: ${formatFixed(walk.raw[key])} becomes ${formatFixed(walk.scaled[key])}.`;
-    const span = (values) => {
-      const [low, high] = ends(Array.from(values));
+    const formatRange = (values) => {
+      const [low, high] = minAndMax(Array.from(values));
       return formatFixed(high - low, 1);
     };
-    return `Every score is ${by}: they lay ${span(walk.raw)} apart, now ${span(walk.scaled)}.`;
+    return `Every score is ${by}: they lay ${formatRange(walk.raw)} apart, now ${formatRange(walk.scaled)}.`;
   }
   if (!seen.length) return `${name} may look at nothing: here its walk ends. Choose another ${unit} above.`;
   if (step === MASK) {
     if (!hidden.length)
       return count === 1
         ? `Nothing is hidden: there is only ${name} itself.`
-        : `Nothing is hidden here: ${name} may look at all ${units(count)}.`;
+        : `Nothing is hidden here: ${name} may look at all ${formatUnits(count)}.`;
     const becomes = `${hidden.length} of ${count} scores become${hidden.length === 1 ? "s" : ""} ${MINUS}${INFINITE}`;
     if (hidden.every((i) => i > walk.asked) && hidden.length === count - 1 - walk.asked)
       return `${name} may not look ahead: ${becomes}.`;
@@ -187,7 +188,7 @@ export function sentence(walk, step, key, { tokens, unit, layer, head }) {
   }
   if (step === SOFTMAX) {
     if (walk.uniform)
-      return `This head was made uniform: whatever the scores, each of ${units(seen.length)} gets ${formatWeight(walk.weights[seen[0]])}.`;
+      return `This head was made uniform: whatever the scores, each of ${formatUnits(seen.length)} gets ${formatWeight(walk.weights[seen[0]])}.`;
     if (seen.length === 1) return `One ${unit} to look at: it gets all of the attention.`;
     const first = largestKey(walk);
     return `Scores become shares that sum to 1: ${name} looks at ${first === walk.asked ? "itself" : quoteToken(tokens[first])} most, with ${formatWeight(walk.weights[first])}.`;
@@ -196,8 +197,8 @@ export function sentence(walk, step, key, { tokens, unit, layer, head }) {
   return `Each value times its share, all added up: ${numbers} go on from ${name}.`;
 }
 
-/** What the picture beside the keys shows. */
-export function caption(walk, step, key, { tokens }) {
+/** Return the caption of the picture next to the keys. */
+export function describePicture(walk, step, key, { tokens }) {
   const name = quoteToken(tokens[walk.asked]),
     other = quoteToken(tokens[key]);
   const pair = key === walk.asked ? `${name} asks itself` : `${name} asks, ${other} answers`;
@@ -215,7 +216,7 @@ export function caption(walk, step, key, { tokens }) {
 // As a formula.
 
 const q = { v: "q" },
-  of = (letter, key) => [{ v: letter }, { sub: [String(key + 1)] }];
+  withSubscript = (letter, key) => [{ v: letter }, { sub: [String(key + 1)] }];
 const formatBracketed = (value, digits) =>
   Number(value.toFixed(digits)) < 0 ? `(${formatFixed(value, digits)})` : formatFixed(value, digits);
 const formatRoot = (width) =>
@@ -227,7 +228,7 @@ function sumOfTerms(terms, all) {
   return [...shown.flatMap((term, i) => [...(i ? [" + "] : []), ...term]), ...(shown.length < all ? [" + …"] : [])];
 }
 
-const vector = (values, digits) => {
+const formatVector = (values, digits) => {
   const list = Array.from(values, (value) => formatFixed(value, digits));
   return [`(${(list.length > FEW + 2 ? [...list.slice(0, FEW), "…", list.at(-1)] : list).join(", ")})`];
 };
@@ -239,12 +240,12 @@ export function generalFormula(walk, step, { turned = undefined } = {}) {
       turned === undefined
         ? [" ∈ ℝ", { sup: [String(width)] }]
         : [" = ", ...(turned ? [{ v: "R" }, { sub: place }, " "] : []), { v: "W" }, { sub: [letter] }, " ", { v: "x" }];
-  const term = (place) => [q, { sub: [String(place)] }, { v: "k" }, { sub: [{ v: "j" }, String(place)] }];
+  const productTerm = (place) => [q, { sub: [String(place)] }, { v: "k" }, { sub: [{ v: "j" }, String(place)] }];
   const [j, s, w] = [{ sub: [{ v: "j" }] }, { v: "s" }, { v: "w" }];
   return [
     [q, ...made("Q", [String(walk.asked + 1)])],
     [{ v: "k" }, j, ...made("K", [{ v: "j" }]), ...(turned === undefined ? [] : [{ sub: [{ v: "j" }] }])],
-    [q, " · ", { v: "k" }, j, " = ", ...term(1), ...(width > 1 ? [" + … + ", ...term(width)] : [])],
+    [q, " · ", { v: "k" }, j, " = ", ...productTerm(1), ...(width > 1 ? [" + … + ", ...productTerm(width)] : [])],
     [s, j, " = ", q, " · ", { v: "k" }, j, " / ", { root: [{ v: "d" }] }],
     [s, j, " + ", { v: "m" }, j, ",  ", { v: "m" }, j, ` = 0 or ${MINUS}${INFINITE}`],
     walk.uniform ? [w, j, " = 1 / ", { v: "n" }] : [w, j, " = exp ", s, j, " / ∑ exp ", s],
@@ -257,65 +258,65 @@ export function filledFormula(walk, step, key, place) {
   const { query, raw, scaled, weights, width, seen } = walk,
     keys = walk.key(key),
     number = formatFixed(raw[key]);
-  const digits = digitsOf(Math.max(largest(query), largest(keys)));
-  const result = (text) => ({ result: [text].flat() });
-  if (step === QUERY) return [q, " = ", ...vector(query, digits)];
-  if (step === KEYS) return [...of("k", key), " = ", ...vector(keys, digits)];
+  const digits = digitsOf(Math.max(largestMagnitude(query), largestMagnitude(keys)));
+  const makeResult = (text) => ({ result: [text].flat() });
+  if (step === QUERY) return [q, " = ", ...formatVector(query, digits)];
+  if (step === KEYS) return [...withSubscript("k", key), " = ", ...formatVector(keys, digits)];
   if (step === SCORES) {
     const terms = Array.from(query, (value, i) => [
       `${formatBracketed(value, digits)} · ${formatBracketed(keys[i], digits)}`,
     ]);
-    return [q, " · ", ...of("k", key), " = ", ...sumOfTerms(terms, width), " = ", result(number)];
+    return [q, " · ", ...withSubscript("k", key), " = ", ...sumOfTerms(terms, width), " = ", makeResult(number)];
   }
   if (step === SCALE) {
-    const by = (below) => ({ over: [[number], [below]] });
+    const dividedBy = (below) => ({ over: [[number], [below]] });
     return [
-      ...of("s", key),
+      ...withSubscript("s", key),
       " = ",
-      by({ root: [String(width)] }),
+      dividedBy({ root: [String(width)] }),
       " = ",
-      by(formatRoot(width)),
+      dividedBy(formatRoot(width)),
       " = ",
-      result(formatFixed(scaled[key])),
+      makeResult(formatFixed(scaled[key])),
     ];
   }
   const hidden = Number.isNaN(weights[key]);
   if (step === MASK) {
     const added = hidden ? `(${MINUS}${INFINITE})` : "0";
     return [
-      ...of("s", key),
+      ...withSubscript("s", key),
       ` + ${added} = ${formatFixed(scaled[key])} + ${added} = `,
-      result(hidden ? MINUS + INFINITE : formatFixed(scaled[key])),
+      makeResult(hidden ? MINUS + INFINITE : formatFixed(scaled[key])),
     ];
   }
   if (!seen.length) return ["nothing to weigh"];
   if (step === SOFTMAX) {
-    const left = [...of("w", key), " = "];
-    if (hidden) return [...left, "exp(", MINUS + INFINITE, ") / … = ", result("0"), ": hidden"];
+    const left = [...withSubscript("w", key), " = "];
+    if (hidden) return [...left, "exp(", MINUS + INFINITE, ") / … = ", makeResult("0"), ": hidden"];
     if (walk.uniform)
-      return [...left, { over: [["1"], [String(seen.length)]] }, " = ", result(formatWeight(weights[key]))];
+      return [...left, { over: [["1"], [String(seen.length)]] }, " = ", makeResult(formatWeight(weights[key]))];
     // Beyond these e^score is a number nobody reads; less the highest score the shares are the same.
     const less = walk.top > 7 || walk.top < -3 ? walk.top : 0,
-      power = (i) => ["e", { sup: [formatFixed(scaled[i] - less)] }];
+      exponential = (i) => ["e", { sup: [formatFixed(scaled[i] - less)] }];
     const sum = walk.total * Math.exp(walk.top - less),
       own = Math.exp(scaled[key] - less);
     return [
       ...left,
-      { over: [power(key), sumOfTerms(strongest(walk, SOFTMAX, FEW + 2).map(power), seen.length)] },
+      { over: [exponential(key), sumOfTerms(strongestKeys(walk, SOFTMAX, FEW + 2).map(exponential), seen.length)] },
       " = ",
-      { over: [significant(own), significant(sum)] },
+      { over: [formatSignificant(own), formatSignificant(sum)] },
       " = ",
-      result(formatWeight(weights[key])),
+      makeResult(formatWeight(weights[key])),
     ];
   }
-  const first = [...new Set([...(hidden ? [] : [key]), ...strongest(walk, VALUES, FEW + 2)])];
+  const first = [...new Set([...(hidden ? [] : [key]), ...strongestKeys(walk, VALUES, FEW + 2)])];
   const values = first.map((i) => walk.value(i)[place]),
-    fine = digitsOf(largest(values));
+    fine = digitsOf(largestMagnitude(values));
   const terms = first.map((i, at) => [`${formatWeight(weights[i])} · ${formatBracketed(values[at], fine)}`]);
   const answer = seen.reduce((all, i) => all + weights[i] * walk.value(i)[place], 0);
   const end = walk.off
-    ? [formatFixed(answer, fine), ", switched off: ", result("0")]
-    : [result(formatFixed(walk.mixed[place], fine))];
+    ? [formatFixed(answer, fine), ", switched off: ", makeResult("0")]
+    : [makeResult(formatFixed(walk.mixed[place], fine))];
   return [{ v: "o" }, { sub: [String(place + 1)] }, " = ", ...sumOfTerms(terms, seen.length), " = ", ...end];
 }
 
@@ -335,7 +336,7 @@ export function stepNote(walk, step, { turned = undefined } = {}) {
 
 /** A formula as one line of text. */
 export function formulaText(parts) {
-  const inner = (list) => {
+  const formatParts = (list) => {
     const text = formulaText(list);
     return /^√?[\p{L}\d.,−∞<>–]+$/u.test(text) ? text : `(${text})`;
   };
@@ -344,17 +345,17 @@ export function formulaText(parts) {
       if (typeof part === "string") return part;
       if (part.v) return part.v;
       if (part.result) return formulaText(part.result);
-      if (part.sub) return `_${inner(part.sub)}`;
-      if (part.sup) return `^${inner(part.sup)}`;
-      if (part.root) return `√${inner(part.root)}`;
-      return part.over.map(inner).join(" / ");
+      if (part.sub) return `_${formatParts(part.sub)}`;
+      if (part.sup) return `^${formatParts(part.sup)}`;
+      if (part.root) return `√${formatParts(part.root)}`;
+      return part.over.map(formatParts).join(" / ");
     })
     .join("");
 }
 
 /** All numbers of the walk as rows of a table: COLUMNS, then one column for each number of a vector. */
 export const COLUMNS = ["what", "place", "token", "raw score", "scaled score", "share"];
-export function table(walk, tokens) {
+export function walkCsv(walk, tokens) {
   const all = Array.from({ length: walk.count }, (_, i) => i);
   const tableRow = (what, i, vector, ...scores) => [
     what,

@@ -54,22 +54,22 @@ const WIDEST = 76,
 const MASKED = 0.45;
 
 /** How `count` numbers lie on lines of tiles that are `wide` px and better not higher than `high`. */
-export function grid(count, wide, high) {
+export function tileGrid(count, wide, high) {
   const room = wide - LEFT - TOP,
-    even = (columns) => count % columns === 0 || columns === 8;
+    fillsLines = (columns) => count % columns === 0 || columns === 8;
   const sizes = Array.from({ length: count }, (_, i) => i + 1).filter(
-    (columns) => columns >= Math.min(count, 8) && even(columns),
+    (columns) => columns >= Math.min(count, 8) && fillsLines(columns),
   );
-  const cell = (columns) => Math.min(columns < 8 ? 2 * WIDEST : WIDEST, Math.floor(room / columns));
-  const least = (columns) => Math.ceil(count / columns) * (LINES * 30 + GAP) - GAP;
-  const legible = sizes.filter((columns) => cell(columns) >= NARROWEST);
+  const cellWidth = (columns) => Math.min(columns < 8 ? 2 * WIDEST : WIDEST, Math.floor(room / columns));
+  const leastHeight = (columns) => Math.ceil(count / columns) * (LINES * 30 + GAP) - GAP;
+  const legible = sizes.filter((columns) => cellWidth(columns) >= NARROWEST);
   const columns =
-    legible.find((one) => least(one) <= high) ??
+    legible.find((one) => leastHeight(one) <= high) ??
     legible.at(-1) ??
     Math.min(count, Math.max(1, Math.floor(room / NARROWEST)));
   const blocks = Math.ceil(count / columns),
     line = Math.max(30, Math.min(56, Math.floor((high - (blocks - 1) * GAP) / blocks / LINES)));
-  return { columns, cell: cell(columns), line, blocks, high: TOP + blocks * (LINES * line + GAP) };
+  return { columns, cell: cellWidth(columns), line, blocks, high: TOP + blocks * (LINES * line + GAP) };
 }
 
 /** Which number of the vectors lies at a point of the picture; -1: none. */
@@ -101,7 +101,7 @@ function linesOf(walk, step, key, scale) {
   ];
 }
 
-/** What `of(walk)` gives, found once. */
+/** Return `of(walk)`, computed once per walk. */
 function memoize(of) {
   const known = new WeakMap();
   return (walk) => {
@@ -121,17 +121,17 @@ export const weightedScale = memoize((walk) =>
 );
 
 /** The picture beside the keys. A scene is as in key_rows.js, with the `key` looked at and the `place` of the number, or -1. */
-export function picture({ walk, step, key, place, scale, size, given, arrays }, wide, high) {
+export function drawPicture({ walk, step, key, place, scale, size, given, arrays }, wide, high) {
   if (step >= SOFTMAX && !walk.seen.length) return [];
   if (step === SCALE) return drawScaling(walk, key, wide, high);
-  if (step === MASK) return matrix(walk, key, given.tokens, arrays, wide, high);
-  if (step === SOFTMAX) return curve(walk, key, wide, high);
-  return vectors(walk, step, key, place, scale, wide, size.room);
+  if (step === MASK) return drawMatrix(walk, key, given.tokens, arrays, wide, high);
+  if (step === SOFTMAX) return drawCurve(walk, key, wide, high);
+  return drawVectors(walk, step, key, place, scale, wide, size.room);
 }
 
-function vectors(walk, step, key, place, scale, wide, room) {
+function drawVectors(walk, step, key, place, scale, wide, room) {
   const lines = linesOf(walk, step, key, scale),
-    { columns, cell, line } = grid(walk.width, wide, room),
+    { columns, cell, line } = tileGrid(walk.width, wide, room),
     shapes = [];
   lines.forEach(([letter, values, end], l) => {
     const most = digitsOf(Math.max(...Array.from(values, Math.abs).filter((value) => !Number.isNaN(value)), 0)),
@@ -160,7 +160,13 @@ function vectors(walk, step, key, place, scale, wide, room) {
       shapes.push({ rect: box, fill: Math.max(-1, Math.min(1, values[i] / end)) });
       if (step === QUERY)
         shapes.push(
-          ...bar(values[i] / end, x + (cell - 2) / 2, y + line + 4, Math.min(26, cell * 0.5), (LINES - 1) * line - 8),
+          ...drawBar(
+            values[i] / end,
+            x + (cell - 2) / 2,
+            y + line + 4,
+            Math.min(26, cell * 0.5),
+            (LINES - 1) * line - 8,
+          ),
         );
       if (size >= SMALLEST)
         shapes.push({
@@ -186,7 +192,7 @@ function vectors(walk, step, key, place, scale, wide, room) {
 }
 
 /** A number as a bar up or down, in the room that its key will take. */
-function bar(t, x, y, wide, high) {
+function drawBar(t, x, y, wide, high) {
   const half = high / 2,
     long = Math.abs(t) * half;
   return [
@@ -206,7 +212,7 @@ function drawScaling(walk, key, wide, high) {
     x = linearScale(low, top, 34, wide - 40);
   const [above, below] = [high * 0.24, high * 0.74],
     shapes = [];
-  const axis = (y, words, side) => {
+  const drawAxis = (y, words, side) => {
     shapes.push(
       { line: [x(low), y, x(top), y], stroke: "--soft" },
       { line: [x(0), y - 6, x(0), y + 6], stroke: "--soft" },
@@ -218,8 +224,8 @@ function drawScaling(walk, key, wide, high) {
     if (i !== key)
       shapes.push({ line: [x(walk.raw[i]), above, x(walk.scaled[i]), below], stroke: "--rule", thick: 1.5 });
   }
-  axis(above, "scores", -1);
-  axis(below, `divided by √${walk.width}`, 1);
+  drawAxis(above, "scores", -1);
+  drawAxis(below, `divided by √${walk.width}`, 1);
   for (let i = 0; i < walk.count; i++) {
     if (i !== key)
       shapes.push(
@@ -228,14 +234,14 @@ function drawScaling(walk, key, wide, high) {
       );
   }
   const [from, to] = [x(walk.raw[key]), x(walk.scaled[key])],
-    inside = (at) => Math.max(34, Math.min(wide - 40, at));
+    clampX = (at) => Math.max(34, Math.min(wide - 40, at));
   shapes.push(
     { line: [from, above, to, below], stroke: "--ink", thick: 2.5 },
     { dot: [from, above, 8], fill: "--ink" },
     { dot: [to, below, 8], fill: "--ink" },
     {
       text: formatFixed(walk.raw[key]),
-      at: [inside(from), above - 26],
+      at: [clampX(from), above - 26],
       size: 20,
       align: "center",
       strong: true,
@@ -243,7 +249,7 @@ function drawScaling(walk, key, wide, high) {
     },
     {
       text: formatFixed(walk.scaled[key]),
-      at: [inside(to), below + 26],
+      at: [clampX(to), below + 26],
       size: 20,
       align: "center",
       strong: true,
@@ -255,7 +261,7 @@ function drawScaling(walk, key, wide, high) {
 
 const matrices = new WeakMap();
 /** The scaled scores of all that are queries, one look for as long as the arrays are the same. */
-function scores({ scaled, weights }) {
+function scoreTiles({ scaled, weights }) {
   if (!matrices.has(scaled)) {
     let most = 0;
     scaled.data.forEach((value, i) => {
@@ -263,8 +269,8 @@ function scores({ scaled, weights }) {
     });
     const [rows, columns] = scaled.shape,
       end = most || 1,
-      value = (i) => (Number.isNaN(weights.data[i]) ? NaN : scaled.data[i] / end);
-    matrices.set(scaled, { rows, columns, end, at: (row, column) => value(row * columns + column) });
+      scoreAt = (i) => (Number.isNaN(weights.data[i]) ? NaN : scaled.data[i] / end);
+    matrices.set(scaled, { rows, columns, end, at: (row, column) => scoreAt(row * columns + column) });
   }
   return matrices.get(scaled);
 }
@@ -272,8 +278,8 @@ const FAR = 22,
   LETTER = 9.1; // px between the numbers of its places where names do not fit, and // px of a letter of its names
 const shortenLabel = (text) => ([...text].length > 11 ? `${[...text].slice(0, 10).join("")}…` : text);
 
-function matrix(walk, key, tokens, arrays, wide, high) {
-  const tiles = scores(arrays),
+function drawMatrix(walk, key, tokens, arrays, wide, high) {
+  const tiles = scoreTiles(arrays),
     texts = tokens.map((token) => shortenLabel(tokenLabel(token))),
     longest = Math.max(...texts.map((text) => [...text].length));
   const upright = longest < 2,
@@ -287,18 +293,18 @@ function matrix(walk, key, tokens, arrays, wide, high) {
   const bottom = head + cell * tiles.rows,
     right = names + cell * tiles.columns;
   const every = [5, 10, 20, 50, 100].find((far) => far * cell >= FAR) ?? 200,
-    named = (i, own) => step === 1 || own || i === 0 || (i + 1) % every === 0;
+    hasLabel = (i, own) => step === 1 || own || i === 0 || (i + 1) % every === 0;
   texts.forEach((text, i) => {
     const [asks, answers] = [i === walk.asked, i === key],
       across = names + (i + 0.5) * cell,
-      name = (own) => (step === 1 || own ? text : String(i + 1));
-    const crowded = (own, other) => !own && step > 1 && Math.abs(i - other) * cell < 14;
-    const marked = (own) => ({ text: name(own), fill: own ? "--ink" : "--soft", strong: own, ...mono });
-    if (i < tiles.rows && named(i, asks) && !crowded(asks, walk.asked))
-      shapes.push({ ...marked(asks), at: [names - 8, head + (i + 0.5) * cell], align: "right" });
-    if (!named(i, answers) || crowded(answers, key)) return;
+      labelText = (own) => (step === 1 || own ? text : String(i + 1));
+    const isCrowded = (own, other) => !own && step > 1 && Math.abs(i - other) * cell < 14;
+    const labelShape = (own) => ({ text: labelText(own), fill: own ? "--ink" : "--soft", strong: own, ...mono });
+    if (i < tiles.rows && hasLabel(i, asks) && !isCrowded(asks, walk.asked))
+      shapes.push({ ...labelShape(asks), at: [names - 8, head + (i + 0.5) * cell], align: "right" });
+    if (!hasLabel(i, answers) || isCrowded(answers, key)) return;
     const where = upright ? { at: [across, 12], align: "center" } : { at: [across, head - 6], turned: true };
-    shapes.push({ ...marked(answers), ...where, faint: isMasked(walk, MASK, i) ? MASKED : 1 });
+    shapes.push({ ...labelShape(answers), ...where, faint: isMasked(walk, MASK, i) ? MASKED : 1 });
   });
   if (cell >= 44) {
     for (let row = 0; row < tiles.rows; row++) {
@@ -327,7 +333,7 @@ function matrix(walk, key, tokens, arrays, wide, high) {
   return shapes;
 }
 
-function curve(walk, key, wide, high) {
+function drawCurve(walk, key, wide, high) {
   const { seen, scaled, weights, uniform } = walk,
     at = seen.map((i) => scaled[i]);
   const low = Math.min(...at),
@@ -347,15 +353,21 @@ function curve(walk, key, wide, high) {
     { text: formatWeight(most), at: [left - 8, y(most)], size: 14, align: "right", fill: "--soft" },
   ];
   const ends = top > low ? [low, top] : [low];
-  const align = (end) => (ends.length === 1 ? "center" : end === low ? "left" : "right");
+  const alignmentOf = (end) => (ends.length === 1 ? "center" : end === low ? "left" : "right");
   for (const end of ends)
-    shapes.push({ text: formatFixed(end), at: [x(end), bottom + 18], size: 14, align: align(end), fill: "--soft" });
-  const height = (score) => (uniform ? most : Math.exp(score - walk.top) / walk.total);
+    shapes.push({
+      text: formatFixed(end),
+      at: [x(end), bottom + 18],
+      size: 14,
+      align: alignmentOf(end),
+      fill: "--soft",
+    });
+  const shareOf = (score) => (uniform ? most : Math.exp(score - walk.top) / walk.total);
   const steps = Array.from({ length: 121 }, (_, i) => low - pad + ((top - low + 2 * pad) * i) / 120);
   const way = [...steps, top]
     .sort((a, b) => a - b)
-    .filter((score) => height(score) <= most * 1.06)
-    .map((score) => [x(score), y(height(score))]);
+    .filter((score) => shareOf(score) <= most * 1.06)
+    .map((score) => [x(score), y(shareOf(score))]);
   shapes.push({ way, stroke: "--rule", thick: 2.5 });
   for (const i of seen)
     if (i !== key) shapes.push({ dot: [x(scaled[i]), y(weights[i]), 5.5], fill: "--colour", faint: 0.65 });
@@ -383,7 +395,7 @@ function curve(walk, key, wide, high) {
 export function pictureCaption({ walk, step, key, place, scale, arrays }) {
   if (step === SCALE) return "Each line is a key.";
   if (step === MASK)
-    return `Brown: below zero, teal: above, up to ${formatFixed(scores(arrays).end)}. Empty: cannot look.`;
+    return `Brown: below zero, teal: above, up to ${formatFixed(scoreTiles(arrays).end)}. Empty: cannot look.`;
   if (step === SOFTMAX)
     return walk.seen.length > 1 && !walk.uniform
       ? "Each point is a key. One score higher by 1 has a share 2.72 times as large."
@@ -410,42 +422,47 @@ export function pictureCaption({ walk, step, key, place, scale, arrays }) {
 // Painting.
 
 const STOPS = 6;
-/** Colours as they are just now. `colour(name)` resolves a variable of shared/base.css. */
-export function palette(colour, own) {
-  const parse = (name) =>
+/** Return the current colours. `colour(name)` resolves a variable of shared/base.css. */
+export function makePalette(colour, own) {
+  const parseColour = (name) =>
     colour(name)
       .match(/[\d.]+/g)
       .slice(0, 3)
       .map(Number);
-  const ramp = Array.from({ length: STOPS + 1 }, (_, i) => parse(`--sign-${i}`)),
-    [ink, page] = [parse("--ink"), parse("--page")];
-  const css = (rgb) => `rgb(${rgb.map(Math.round).join(", ")})`;
-  const linear = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-  const light = (rgb) => rgb.reduce((all, c, i) => all + linear(c) * [0.2126, 0.7152, 0.0722][i], 0); // luminance of WCAG
-  const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
-  const sign = (t) => {
+  const ramp = Array.from({ length: STOPS + 1 }, (_, i) => parseColour(`--sign-${i}`)),
+    [ink, page] = [parseColour("--ink"), parseColour("--page")];
+  const formatRgb = (rgb) => `rgb(${rgb.map(Math.round).join(", ")})`;
+  const linearise = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  const luminance = (rgb) => rgb.reduce((all, c, i) => all + linearise(c) * [0.2126, 0.7152, 0.0722][i], 0); // luminance of WCAG
+  const contrastRatio = (a, b) =>
+    (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
+  const signColour = (t) => {
     const at = (Math.max(-1, Math.min(1, t)) + 1) * (STOPS / 2),
       i = Math.min(STOPS - 1, Math.floor(at));
     return ramp[i].map((from, c) => from + (ramp[i + 1][c] - from) * (at - i));
   };
   const SHADES = 256,
-    shades = Array.from({ length: 2 * SHADES + 1 }, (_, i) => sign((i - SHADES) / SHADES));
-  const shade = (t) => Math.round(Math.max(-1, Math.min(1, t)) * SHADES) + SHADES;
-  const fills = shades.map(css),
-    inks = shades.map((rgb) => css(contrast(rgb, ink) >= contrast(rgb, page) ? ink : page));
+    shades = Array.from({ length: 2 * SHADES + 1 }, (_, i) => signColour((i - SHADES) / SHADES));
+  const shadeIndex = (t) => Math.round(Math.max(-1, Math.min(1, t)) * SHADES) + SHADES;
+  const fills = shades.map(formatRgb),
+    inks = shades.map((rgb) => formatRgb(contrastRatio(rgb, ink) >= contrastRatio(rgb, page) ? ink : page));
   const names = new Map();
-  const named = (name) => {
+  const namedColour = (name) => {
     if (!names.has(name)) names.set(name, colour(name === "--colour" ? own : name));
     return names.get(name);
   };
-  return { of: (fill) => (typeof fill === "number" ? fills[shade(fill)] : named(fill)), on: (t) => inks[shade(t)] };
+  return {
+    of: (fill) => (typeof fill === "number" ? fills[shadeIndex(fill)] : namedColour(fill)),
+    on: (t) => inks[shadeIndex(t)],
+  };
 }
 
 const SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif',
   SERIF = '"Source Serif", serif',
   MONO = '"Source Code", monospace';
-const family = ({ serif, mono }) => (serif ? SERIF : mono ? MONO : SANS);
-const font = (shape) => `${shape.serif ? "italic " : ""}${shape.strong ? 600 : 400} ${shape.size}px ${family(shape)}`;
+const fontFamily = ({ serif, mono }) => (serif ? SERIF : mono ? MONO : SANS);
+const shapeFont = (shape) =>
+  `${shape.serif ? "italic " : ""}${shape.strong ? 600 : 400} ${shape.size}px ${fontFamily(shape)}`;
 const drawn = new WeakMap(); // matrices as pictures
 
 function tilesAsPicture(tiles, cell, look, ratio) {
@@ -473,8 +490,8 @@ function tilesAsPicture(tiles, cell, look, ratio) {
   return canvas;
 }
 
-/** Onto a canvas of so many px, made as sharp as the screen. */
-export function paint(canvas, shapes, look, wide, high) {
+/** Paint shapes on a canvas at the resolution of the screen. */
+export function paintShapes(canvas, shapes, look, wide, high) {
   const ratio = devicePixelRatio || 1,
     context = canvas.getContext("2d");
   const [across, down] = [Math.round(wide * ratio), Math.round(high * ratio)];
@@ -502,7 +519,7 @@ export function paint(canvas, shapes, look, wide, high) {
       context.drawImage(tilesAsPicture(shape.tiles, cell, look, ratio), x, y, cell * columns, cell * rows);
     } else if (shape.text !== undefined) {
       if (shape.on !== undefined) context.fillStyle = look.on(shape.on);
-      const now = font(shape);
+      const now = shapeFont(shape);
       if (now !== set) context.font = set = now; // a font takes long to read
       context.textAlign = shape.align ?? "left";
       if (shape.turned) {
@@ -575,7 +592,7 @@ export function shapesToSvg(shapes, look, x, y) {
         {
           ...where,
           "font-size": shape.size,
-          "font-family": family(shape),
+          "font-family": fontFamily(shape),
           "font-style": shape.serif ? "italic" : null,
           "font-weight": shape.strong ? 600 : null,
           "text-anchor": ANCHOR[shape.align ?? "left"],
@@ -609,25 +626,25 @@ export function layOutFormula(parts, size, state = {}) {
   const base = state.base ?? 0,
     small = state.small ?? size,
     look = { ...(state.strong ? { "font-weight": 700 } : {}), ...(small === size ? {} : { "font-size": small }) };
-  const inner = (list, more) => layOutFormula(list, size, { ...state, ...more });
+  const layOutParts = (list, more) => layOutFormula(list, size, { ...state, ...more });
   return parts.flatMap((part) => {
     if (typeof part === "string") return [{ text: part, at: base, ...look }];
     if (part.v) return [{ text: part.v, at: base, "font-style": "italic", ...look }];
-    if (part.sub) return inner(part.sub, { base: base + size * 0.22, small: size * 0.68 });
-    if (part.sup) return inner(part.sup, { base: base - size * 0.38, small: size * 0.68 });
-    if (part.result) return inner(part.result, { strong: true });
-    if (part.root) return [{ text: "√", at: base, ...look }, ...inner(part.root, {})];
-    const several = (list) => (list.length > 2 ? ["(", ...list, ")"] : list);
+    if (part.sub) return layOutParts(part.sub, { base: base + size * 0.22, small: size * 0.68 });
+    if (part.sup) return layOutParts(part.sup, { base: base - size * 0.38, small: size * 0.68 });
+    if (part.result) return layOutParts(part.result, { strong: true });
+    if (part.root) return [{ text: "√", at: base, ...look }, ...layOutParts(part.root, {})];
+    const bracketed = (list) => (list.length > 2 ? ["(", ...list, ")"] : list);
     return [
-      ...inner(several(part.over[0]), {}),
+      ...layOutParts(bracketed(part.over[0]), {}),
       { text: " / ", at: base, ...look },
-      ...inner(several(part.over[1]), {}),
+      ...layOutParts(bracketed(part.over[1]), {}),
     ];
   });
 }
 
 /** The same as an element of a drawing. */
-export function line(parts, x, y, size, more) {
+export function formulaLine(parts, x, y, size, more) {
   let height = 0;
   const pieces = layOutFormula(parts, size).map(({ text, at, ...look }) => {
     const made = svgNode("tspan", { dy: (at - height).toFixed(2), ...look }, text);

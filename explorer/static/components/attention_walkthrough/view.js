@@ -26,7 +26,7 @@ import {
   SOFTMAX,
   STEPS,
   VALUES,
-  caption,
+  describePicture,
   largestKey,
   filledFormula,
   generalFormula,
@@ -34,9 +34,9 @@ import {
   formulaText,
   quoteToken,
   stepNote,
-  scales,
-  sentence,
-  table,
+  colourScales,
+  describeStep,
+  walkCsv,
   walkOf,
 } from "./math.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
@@ -48,9 +48,9 @@ import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { pointerPosition as inside } from "../../shared/runtime/pointer.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
-import { drawing } from "./export.js";
-import { Keys } from "./key_rows.js";
-import { grid, paint, palette, picture, placeAt, pictureCaption } from "./pictures.js";
+import { walkthroughSvg } from "./export.js";
+import { KeyList } from "./key_rows.js";
+import { tileGrid, paintShapes, makePalette, drawPicture, placeAt, pictureCaption } from "./pictures.js";
 
 const NARROW = 860,
   BETWEEN = 40; // px from which on the keys are beside the picture, and how far from it
@@ -65,28 +65,28 @@ function setText(place, text) {
   if (place.textContent !== text) place.textContent = text;
 }
 
-/** A formula as elements. */
-function shown(parts) {
+/** Return a formula as nodes. */
+function formulaNodes(parts) {
   return parts.map((part) => {
     if (typeof part === "string") return part;
     if (part.v) return node("i", {}, part.v);
-    if (part.sub) return node("sub", {}, ...shown(part.sub));
-    if (part.sup) return node("sup", {}, ...shown(part.sup));
-    if (part.root) return node("span", { class: "root" }, "√", node("span", {}, ...shown(part.root)));
-    if (part.result) return node("b", {}, ...shown(part.result));
-    return node("span", { class: "over" }, ...part.over.map((line) => node("span", {}, ...shown(line))));
+    if (part.sub) return node("sub", {}, ...formulaNodes(part.sub));
+    if (part.sup) return node("sup", {}, ...formulaNodes(part.sup));
+    if (part.root) return node("span", { class: "root" }, "√", node("span", {}, ...formulaNodes(part.root)));
+    if (part.result) return node("b", {}, ...formulaNodes(part.result));
+    return node("span", { class: "over" }, ...part.over.map((line) => node("span", {}, ...formulaNodes(line))));
   });
 }
 
-/** A line that holds a formula, made again only where it says something else. */
+/** A line that holds a formula; rebuilt only when its text changes. */
 class Formula {
   constructor(name) {
     this.root = node("div", { class: name });
   }
 
-  write(parts) {
+  setFormula(parts) {
     const text = formulaText(parts);
-    if (text !== this.text) this.root.replaceChildren(...shown(parts));
+    if (text !== this.text) this.root.replaceChildren(...formulaNodes(parts));
     return (this.text = text);
   }
 }
@@ -101,7 +101,7 @@ export default defineComponent((place) => {
       node("span", { class: "number" }, String(i + 1)),
       node("span", { class: "name" }, name),
     );
-    made.onclick = () => go(i);
+    made.onclick = () => goToStep(i);
     return made;
   });
   const [back, next] = [
@@ -113,7 +113,7 @@ export default defineComponent((place) => {
       { type: "button", class: "lineage-button" },
       ...(by < 0 ? [icon(name), label] : [label, icon(name)]),
     );
-    made.onclick = () => go(step() + by);
+    made.onclick = () => goToStep(currentStep() + by);
     return made;
   });
   const rail = node(
@@ -130,7 +130,10 @@ export default defineComponent((place) => {
     canvas = node("canvas", { class: "picture", role: "img" }),
     words = node("p", { class: "reading" });
   const lens = node("div", { class: "lens" }, title, node("div", { class: "frame" }, canvas), words);
-  const keys = new Keys({ keep: (at) => walk && keep(at), point: (at) => walk && step() !== QUERY && point(at) });
+  const keys = new KeyList({
+    keep: (at) => walk && keepKey(at),
+    point: (at) => walk && currentStep() !== QUERY && hoverKey(at),
+  });
   const trouble = node("p", { class: "trouble", role: "status" });
   place.replaceChildren(
     askers,
@@ -147,7 +150,7 @@ export default defineComponent((place) => {
   const theme = new Theme(place, () => {
     look = null;
     drawn = "";
-    soon();
+    requestFrame();
   });
   /** @type {WalkthroughData | null} */
   let data = null,
@@ -169,45 +172,45 @@ export default defineComponent((place) => {
     keptPlace = null,
     hoveredPlace = null; // keys, and numbers of their vectors
 
-  const step = () => Math.max(0, Math.min(STEPS.length - 1, walked.value ?? 0));
-  const asking = () => Math.max(0, Math.min(data.tokens.length - 1, asked.value ?? 0));
+  const currentStep = () => Math.max(0, Math.min(STEPS.length - 1, walked.value ?? 0));
+  const currentQuery = () => Math.max(0, Math.min(data.tokens.length - 1, asked.value ?? 0));
   const selectedKey = () => kept ?? walk.favourite;
-  const soon = () => {
+  const requestFrame = () => {
     waiting ||= requestAnimationFrame(show);
   };
-  const forget = () => {
+  const clearSelection = () => {
     [kept, hovered, keptPlace, hoveredPlace] = [null, null, null, null];
   };
 
-  function go(to) {
-    if (to < 0 || to >= STEPS.length || to === step()) return;
+  function goToStep(to) {
+    if (to < 0 || to >= STEPS.length || to === currentStep()) return;
     walked.set(to);
     trigger("step", to);
-    soon();
+    requestFrame();
   }
 
   function setQuery(at) {
-    if (at === asking()) return;
+    if (at === currentQuery()) return;
     asked.set(at);
     trigger("asked", at);
-    forget();
-    soon();
+    clearSelection();
+    requestFrame();
   }
 
-  function keep(at) {
-    if (step() === QUERY) return setQuery(at);
+  function keepKey(at) {
+    if (currentStep() === QUERY) return setQuery(at);
     kept = at;
-    soon();
+    requestFrame();
   }
 
-  function point(at) {
+  function hoverKey(at) {
     if (at === hovered) return;
     hovered = at;
-    soon();
+    requestFrame();
   }
 
-  /** Buttons of the tokens, made once for a text. */
-  function build() {
+  /** Create the buttons of the tokens, once per text. */
+  function buildTokens() {
     const { tokens, unit } = data,
       now = JSON.stringify([tokens, unit]);
     if (now === built) return;
@@ -219,7 +222,7 @@ export default defineComponent((place) => {
       return made;
     });
     chips.replaceChildren(...buttons);
-    keys.build(tokens);
+    keys.buildRows(tokens);
   }
 
   /** Sizes that depend on the text and the room alone: no step moves what is below. */
@@ -238,7 +241,7 @@ export default defineComponent((place) => {
       room = stacked ? LOW : Math.max(TALL, list);
     const lensWide = stacked ? wide : Math.floor((wide - BETWEEN) * 0.54),
       keysWide = stacked ? wide : wide - BETWEEN - lensWide;
-    const tiles = grid(width, lensWide, room).high,
+    const tiles = tileGrid(width, lensWide, room).high,
       high = Math.min(stacked ? TALLEST_ABOVE : TALLEST, Math.max(tiles, room) + 8);
     const token = Math.min(
       wide < 500 ? 84 : 120,
@@ -255,24 +258,24 @@ export default defineComponent((place) => {
   function show() {
     waiting = 0;
     if (!data) return;
-    const at = step();
-    build();
+    const at = currentStep();
+    buildTokens();
     fitIn();
     if (at !== turned) turnTo(at);
     if (!found || !size) return;
-    if (walk?.arrays !== found.arrays || walk.wanted !== asking()) {
-      walk = Object.assign(walkOf(found.arrays, asking()), { arrays: found.arrays, wanted: asking() });
+    if (walk?.arrays !== found.arrays || walk.wanted !== currentQuery()) {
+      walk = Object.assign(walkOf(found.arrays, currentQuery()), { arrays: found.arrays, wanted: currentQuery() });
       walk.favourite = largestKey(walk);
-      scale = scales(found.arrays);
+      scale = colourScales(found.arrays);
       drawn = "";
     }
-    look ??= palette(theme.colour, data.colour);
+    look ??= makePalette(theme.colour, data.colour);
     const state = `${at} ${walk.asked}`,
       other = state !== drawn;
     drawn = state;
     if (other) showTokens(at);
-    follow(at);
-    if (other) keys.reveal(at === QUERY ? walk.asked : selectedKey());
+    showSelection(at);
+    if (other) keys.scrollToKey(at === QUERY ? walk.asked : selectedKey());
   }
 
   function turnTo(at) {
@@ -286,7 +289,7 @@ export default defineComponent((place) => {
     next.setAttribute("aria-disabled", at === STEPS.length - 1);
   }
 
-  const scene = (at) => ({ given: data, arrays: found.arrays, walk, step: at, scale, look, size });
+  const sceneAt = (at) => ({ given: data, arrays: found.arrays, walk, step: at, scale, look, size });
 
   /** What the step and the one who asks decide. */
   function showTokens(at) {
@@ -297,15 +300,15 @@ export default defineComponent((place) => {
       chip.classList.toggle("hidden", at >= MASK && Number.isNaN(walk.weights[i]));
     });
     revealChip(buttons[walk.asked]);
-    keys.show(scene(at));
+    keys.show(sceneAt(at));
     const numbers = Array.from({ length: walk.width }, (_, i) => i + 1);
     saveMenu(place, {
       svg: () =>
-        drawing(
-          { ...scene(at), key: selectedKey(), place: keptPlace ?? (at === VALUES ? largestComponent(walk) : -1) },
-          tall(at),
+        walkthroughSvg(
+          { ...sceneAt(at), key: selectedKey(), place: keptPlace ?? (at === VALUES ? largestComponent(walk) : -1) },
+          pictureHeight(at),
         ),
-      csv: () => toCsv([...COLUMNS, ...numbers], table(walk, data.tokens)),
+      csv: () => toCsv([...COLUMNS, ...numbers], walkCsv(walk, data.tokens)),
       file: `${data.file}-${STEPS[at].toLowerCase()}`,
     });
   }
@@ -318,24 +321,24 @@ export default defineComponent((place) => {
   }
 
   /** A vector of many numbers may be higher than its frame, which then scrolls. */
-  const tall = (at) => (at < SCALE || at === VALUES ? Math.max(size.high, size.tiles) : size.high);
+  const pictureHeight = (at) => (at < SCALE || at === VALUES ? Math.max(size.high, size.tiles) : size.high);
 
-  /** What the pointer or the focus is on, else what was kept. */
-  function follow(at) {
+  /** Show the hovered or focused key, otherwise the selected one. */
+  function showSelection(at) {
     const on = hovered ?? selectedKey(),
       spot = hoveredPlace ?? keptPlace,
       framed = spot ?? (at === VALUES ? largestComponent(walk) : -1);
-    const seen = { ...scene(at), key: on, place: framed };
-    setText(heading, sentence(walk, at, on, data));
-    rule.write(generalFormula(walk, at, data));
-    const text = sum.write(filledFormula(walk, at, on, Math.max(0, framed)));
+    const seen = { ...sceneAt(at), key: on, place: framed };
+    setText(heading, describeStep(walk, at, on, data));
+    rule.setFormula(generalFormula(walk, at, data));
+    const text = sum.setFormula(filledFormula(walk, at, on, Math.max(0, framed)));
     setText(note, stepNote(walk, at, data));
-    setText(title, at >= SOFTMAX && !walk.seen.length ? "" : caption(walk, at, on, data));
-    paint(canvas, picture(seen, size.lens, size.high), look, size.lens, tall(at));
+    setText(title, at >= SOFTMAX && !walk.seen.length ? "" : describePicture(walk, at, on, data));
+    paintShapes(canvas, drawPicture(seen, size.lens, size.high), look, size.lens, pictureHeight(at));
     const label = `${title.textContent}: ${text}`;
     if (canvas.ariaLabel !== label) canvas.ariaLabel = label;
     setText(words, pictureCaption({ ...seen, place: spot ?? -1 }));
-    keys.mark(at === QUERY ? -1 : on, at === QUERY ? walk.asked : selectedKey());
+    keys.markRows(at === QUERY ? -1 : on, at === QUERY ? walk.asked : selectedKey());
   }
 
   // The pointer and the keyboard.
@@ -347,24 +350,24 @@ export default defineComponent((place) => {
   });
 
   function keyAt(event) {
-    const at = step();
+    const at = currentStep();
     if (!walk || at === SCALE || at === MASK || at === SOFTMAX) return null;
     const { x, y } = inside(event, canvas),
-      place = placeAt(grid(walk.width, size.lens, size.room), walk.width, x, y);
+      place = placeAt(tileGrid(walk.width, size.lens, size.room), walk.width, x, y);
     return place < 0 ? null : place;
   }
-  function spot(at) {
+  function hoverNumber(at) {
     canvas.style.cursor = at === null ? "" : "pointer";
     if (at === hoveredPlace) return;
     hoveredPlace = at;
-    soon();
+    requestFrame();
   }
-  canvas.addEventListener("pointermove", (event) => spot(keyAt(event)));
-  canvas.addEventListener("pointerleave", () => spot(null));
+  canvas.addEventListener("pointermove", (event) => hoverNumber(keyAt(event)));
+  canvas.addEventListener("pointerleave", () => hoverNumber(null));
   canvas.addEventListener("click", (event) => {
     const at = keyAt(event);
     keptPlace = at === keptPlace ? null : at;
-    soon();
+    requestFrame();
   });
 
   place.addEventListener("keydown", (event) => {
@@ -372,30 +375,30 @@ export default defineComponent((place) => {
     const sideways = { ArrowLeft: -1, ArrowRight: 1 }[event.key],
       ends = { Home: -Infinity, End: Infinity }[event.key];
     const upright = { ArrowUp: -1, ArrowDown: 1 }[event.key] ?? ends,
-      clamp = (at) => Math.max(0, Math.min(buttons.length - 1, at));
+      clampToken = (at) => Math.max(0, Math.min(buttons.length - 1, at));
     if (chips.contains(event.target) && (sideways ?? ends)) {
-      const at = clamp(chipAt(event) + (sideways ?? ends));
+      const at = clampToken(chipAt(event) + (sideways ?? ends));
       setQuery(at);
       buttons[at].focus();
     } else if (keys.list.contains(event.target) && upright) {
-      const at = clamp(keys.at(event) + upright);
-      keep(at);
+      const at = clampToken(keys.rowOfEvent(event) + upright);
+      keepKey(at);
       keys.rows[at].root.focus();
-    } else if (sideways) go(step() + sideways);
+    } else if (sideways) goToStep(currentStep() + sideways);
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
 
-  const sized = new ResizeObserver(soon);
+  const sized = new ResizeObserver(requestFrame);
   sized.observe(place);
-  const redraw = () => {
+  const redrawAll = () => {
     drawn = "";
-    soon();
+    requestFrame();
   }; // with the fonts that were not there yet
-  document.fonts?.addEventListener("loadingdone", redraw);
+  document.fonts?.addEventListener("loadingdone", redrawAll);
 
-  function receive(given) {
+  function receiveData(given) {
     asked.receive(given.asked);
     walked.receive(given.step);
   }
@@ -406,8 +409,8 @@ export default defineComponent((place) => {
     try {
       const numbers = await loadArrays(given.address);
       if (mine !== turn) return;
-      if (found) receive(given);
-      if (numbers !== found?.arrays) forget();
+      if (found) receiveData(given);
+      if (numbers !== found?.arrays) clearSelection();
       if (given.colour !== data.colour) look = null;
       data = given;
       found = { arrays: numbers };
@@ -417,26 +420,26 @@ export default defineComponent((place) => {
       if (mine === turn) setText(trouble, TROUBLE);
     }
     place.classList.toggle("waiting", !found);
-    soon();
+    requestFrame();
   }
 
   return {
     show(/** @type {WalkthroughData} */ given, { setTriggerValue }) {
       trigger = setTriggerValue;
       if (!found) {
-        receive(given);
+        receiveData(given);
         data = given; // its room is kept before its numbers are here
       }
       tint(place, given.colour);
       place.classList.toggle("waiting", !found);
       loadData(given);
-      soon();
+      requestFrame();
     },
     close() {
       turn++;
       cancelAnimationFrame(waiting);
       sized.disconnect();
-      document.fonts?.removeEventListener("loadingdone", redraw);
+      document.fonts?.removeEventListener("loadingdone", redrawAll);
     },
   };
 });
