@@ -61,11 +61,11 @@ def wait_until_idle(page: Page) -> None:
 
 def assert_fits(page: Page) -> None:
     """Check that nothing on the page is wider than its screen."""
-    over = page.evaluate(
+    overflow = page.evaluate(
         "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
         ".map(node => node.scrollWidth - node.clientWidth)"
     )
-    assert over == [0, 0], "the page is wider than its screen"
+    assert overflow == [0, 0], "the page is wider than its screen"
 
 
 def placeholders(page: Page) -> Locator:
@@ -73,12 +73,12 @@ def placeholders(page: Page) -> Locator:
     return page.get_by_test_id("stMarkdown").filter(has_text=re.compile(r"\w …$"))
 
 
-def wait_for_url_params(page: Page, **wanted: str) -> None:
+def wait_for_url_params(page: Page, **params: str) -> None:
     """Wait until the URL has these parameters; an empty value means that the parameter is absent."""
     page.wait_for_function(
-        "wanted => Object.entries(wanted).every(([name, text]) =>"
+        "params => Object.entries(params).every(([name, text]) =>"
         " (new URLSearchParams(location.search).get(name) ?? '') === text)",
-        arg=wanted,
+        arg=params,
     )
     wait_until_idle(page)
 
@@ -89,13 +89,13 @@ def jobs_of_seed(page: Page, seed: int) -> list[dict[str, Any]]:
     return [job for job in answer["jobs"] if f"seed = {seed}" in job["detail"].split(", ")]
 
 
-def wait_until(what: Callable[[], Any], seconds: float = 90) -> Any:
-    """Call `what` until it returns a true value, and return that."""
+def wait_until(condition: Callable[[], Any], seconds: float = 90) -> Any:
+    """Call `condition` until it returns a true value, and return that."""
     end = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < end, "it never came"
+    while not (result := condition()):
+        assert time.monotonic() < end, "the condition was not met in time"
         time.sleep(0.1)
-    return found
+    return result
 
 
 def post_job_command(page: Page, key: str, verb: str, **headers: str) -> Any:
@@ -138,8 +138,8 @@ class WebSocketRecorder:
     def component_events(self) -> list[tuple[str, Any]]:
         """Return the events of the page's components in the order in which they were sent."""
         messages = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
-        every = [(each["event"], each["value"]) for text in messages for each in json.loads(text)]
-        return [one for one in every if one[0] != "stands"]  # "stands" only reports that a picture is drawn
+        all_events = [(message["event"], message["value"]) for text in messages for message in json.loads(text)]
+        return [one for one in all_events if one[0] != "stands"]  # "stands" only reports that a picture is drawn
 
     def wait_until_quiet(self) -> int:
         """Wait until the page sends no more messages; return how many it has sent."""

@@ -9,21 +9,21 @@ from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_unt
 pytestmark = pytest.mark.slow
 
 
-def test_any_arrow_opens_without_a_word_to_the_server_and_then_stands_in_the_address(visit: Visit) -> None:
+def test_arrows_open_without_a_message_to_the_server_and_are_stored_in_the_url(visit: Visit) -> None:
     page = visit("/block?kind=encoder")
-    place = page.locator(".lineage-block-diagram")
-    expect(place.locator(".box")).to_have_count(10, timeout=30_000)
-    expect(place.locator(".arrow")).to_have_count(13)
+    diagram = page.locator(".lineage-block-diagram")
+    expect(diagram.locator(".box")).to_have_count(10, timeout=30_000)
+    expect(diagram.locator(".arrow")).to_have_count(13)
     wait_until_idle(page)
     wire = WebSocketRecorder(page)
-    spoken = wire.wait_until_quiet()
-    panel = place.locator(".panel")
+    messages_before = wire.wait_until_quiet()
+    panel = diagram.locator(".panel")
     expect(panel.locator("h3")).to_have_text("Weights")
     panel.locator(".map").hover(position={"x": 10, "y": 50})
     expect(panel.locator(".value")).to_contain_text("“not”, “<BOS>”")
-    assert len(wire.frames) == spoken, "the pointer asks nothing of the server"
+    assert len(wire.frames) == messages_before, "hovering sends no messages to the server"
 
-    place.get_by_role("button", name="Norm 1, 32 parameters").click()
+    diagram.get_by_role("button", name="Norm 1, 32 parameters").click()
     expect(panel.locator(".formula")).to_have_text("(x − mean) / deviation · g + b")
     expect(panel.locator(".share")).to_contain_text("32 parameters")
     wait_for_url_params(page, open="attention_norm.out")

@@ -28,16 +28,16 @@ COUNT_FRAMES = """() => {
 }"""
 
 
-def opened(page: Page, runs: int = 4) -> Page:
-    """The figure is drawn and the server has said all."""
+def wait_for_figure(page: Page, runs: int = 4) -> Page:
+    """Wait until the figure is drawn and the page is idle; return the page."""
     expect(page.locator(".js-plotly-plot .main-svg").first).to_be_attached()
-    expect(said(page)).to_have_count(runs)
+    expect(readout_rows(page)).to_have_count(runs)
     expect(page.get_by_role("heading", name="What differs")).to_be_attached()
     wait_until_idle(page)
     return page
 
 
-def said(page: Page) -> Locator:
+def readout_rows(page: Page) -> Locator:
     return page.locator(".frame-readout li:visible")
 
 
@@ -45,31 +45,31 @@ def headline(page: Page) -> Locator:
     return page.get_by_role("heading", level=3).first
 
 
-def middle(place: Locator) -> tuple[float, float]:
-    box = place.bounding_box()
+def center(element: Locator) -> tuple[float, float]:
+    box = element.bounding_box()
     assert box
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_the_target_answers_under_the_hand_and_the_page_when_it_is_let_go(visit: Any) -> None:
-    page = opened(visit("/compare"))
-    first = headline(page).inner_text()
+def test_dragging_the_target_updates_the_readout_and_releasing_it_updates_the_page(visit: Any) -> None:
+    page = wait_for_figure(visit("/compare"))
+    initial_headline = headline(page).inner_text()
     grip = page.get_by_role("slider", name="target")
     page.evaluate(COUNT_FRAMES)
-    x, y = middle(grip)
+    x, y = center(grip)
     page.mouse.move(x, y)
     page.mouse.down()
-    told = [said(page).all_inner_texts()]
-    for lower in (40, 80, 120):
-        page.mouse.move(x, y + lower, steps=4)
-        told.append(said(page).all_inner_texts())
+    readouts = [readout_rows(page).all_inner_texts()]
+    for offset in (40, 80, 120):
+        page.mouse.move(x, y + offset, steps=4)
+        readouts.append(readout_rows(page).all_inner_texts())
     assert page.evaluate("window.frames_sent") == 0, "the server was asked during the drag"
-    assert len({str(words) for words in told}) == 4, "the list below did not follow"
+    assert len({str(words) for words in readouts}) == 4, "the list below did not follow"
     value = grip.get_attribute("aria-valuenow")
     page.mouse.up()
     expect(page).to_have_url(re.compile(rf"target={value}\b"))
     expect(headline(page)).to_contain_text(f"at {value}")
-    assert first != headline(page).inner_text()
+    assert initial_headline != headline(page).inner_text()
     assert page.evaluate("window.frames_sent") >= 1
 
     grip.press("Home")
@@ -82,33 +82,33 @@ def test_the_target_answers_under_the_hand_and_the_page_when_it_is_let_go(visit:
     wait_until_idle(page)
     assert grip.get_attribute("aria-valuenow") == value, "the server moved it"
 
-    other = opened(visit(page.url.split("/", 3)[3].join(["/", ""])))
+    other = wait_for_figure(visit(page.url.split("/", 3)[3].join(["/", ""])))
     expect(headline(other)).to_have_text(headline(page).inner_text())
-    assert said(other).all_inner_texts() == said(page).all_inner_texts()
+    assert readout_rows(other).all_inner_texts() == readout_rows(page).all_inner_texts()
 
 
-def test_the_hairline_reads_every_run_and_a_click_keeps_it(visit: Any) -> None:
-    page = opened(visit("/compare"))
-    reached = said(page).all_inner_texts()
+def test_the_hairline_reads_every_run_and_a_click_pins_it(visit: Any) -> None:
+    page = wait_for_figure(visit("/compare"))
+    target_readout = readout_rows(page).all_inner_texts()
     box = page.locator(".frame-plot").first.bounding_box()
     assert box
     page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.6 * box["height"])
-    here = said(page).all_inner_texts()
-    assert here != reached and all(re.search(r"\d\.\d{3}", words) for words in here)
+    first_readout = readout_rows(page).all_inner_texts()
+    assert first_readout != target_readout and all(re.search(r"\d\.\d{3}", words) for words in first_readout)
     expect(page.locator(".frame-hair").first).to_be_visible()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.6 * box["height"])
-    there = said(page).all_inner_texts()
-    assert there != here
+    second_readout = readout_rows(page).all_inner_texts()
+    assert second_readout != first_readout
     page.mouse.down()
     page.mouse.up()
     page.mouse.move(5, 5)
-    assert said(page).all_inner_texts() == there, "a click keeps what it shows"
+    assert readout_rows(page).all_inner_texts() == second_readout, "a click pins what the hairline shows"
     page.keyboard.press("Escape")
-    assert said(page).all_inner_texts() == reached
+    assert readout_rows(page).all_inner_texts() == target_readout
 
 
-def test_the_axes_change_and_keep_what_was_chosen(visit: Any) -> None:
-    page = opened(visit("/compare?target=0.8"))
+def test_changing_the_axes_keeps_the_other_settings(visit: Any) -> None:
+    page = wait_for_figure(visit("/compare?target=0.8"))
     node = page.locator(".js-plotly-plot").first
     node.evaluate("node => { node.mark = 'the same'; }")
     words = headline(page).inner_text()
@@ -117,7 +117,7 @@ def test_the_axes_change_and_keep_what_was_chosen(visit: Any) -> None:
     expect(page).to_have_url(re.compile(r"x=seconds"))
     expect(page).to_have_url(re.compile(r"target=0\.8"))
     expect(headline(page)).to_have_text(words)
-    expect(said(page).first).to_contain_text(re.compile(r"\d\.\d\d s$"))
+    expect(readout_rows(page).first).to_contain_text(re.compile(r"\d\.\d\d s$"))
     for name in ("log x", "log y"):
         page.get_by_text(name, exact=True).click()
         expect(page).to_have_url(re.compile(f"{name.replace(' ', '_')}=true"))
@@ -125,16 +125,16 @@ def test_the_axes_change_and_keep_what_was_chosen(visit: Any) -> None:
         "['xaxis', 'yaxis'].every(a => document.querySelector('.js-plotly-plot').layout[a].type === 'log')"
     )
     wait_until_idle(page)
-    grip, plot = middle(page.get_by_role("slider", name="target")), page.locator(".frame-plot").first.bounding_box()
+    grip, plot = center(page.get_by_role("slider", name="target")), page.locator(".frame-plot").first.bounding_box()
     assert plot and plot["y"] < grip[1] < plot["y"] + plot["height"]
     assert node.evaluate("node => node.mark") == "the same"
-    other = opened(visit("/compare?" + page.url.split("?")[1]))
+    other = wait_for_figure(visit("/compare?" + page.url.split("?")[1]))
     expect(headline(other)).to_have_text(words)
-    assert said(other).all_inner_texts() == said(page).all_inner_texts()
+    assert readout_rows(other).all_inner_texts() == readout_rows(page).all_inner_texts()
 
 
-def test_the_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
-    page = opened(visit("/compare"))
+def test_the_figure_is_saved_as_image_and_table(visit: Any, tmp_path: Path) -> None:
+    page = wait_for_figure(visit("/compare"))
     frame = page.locator(".lineage-plot-frame").first
     files = save_figure(page, frame, "comparison", tmp_path)
     assert b"Transformer" in files["SVG"] and b"target 0.95" in files["SVG"]
@@ -143,16 +143,16 @@ def test_the_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: P
     assert len({line.split(",")[1] for line in lines}) > 4
 
 
-def test_a_run_that_trains_grows_in_place_and_settles(visit: Any) -> None:
+def test_the_curve_of_a_training_run_grows_and_stays_when_it_stops(visit: Any) -> None:
     page = visit("/negation?models=rnn&rnn.epochs=2000&seed=220")
     press_train(page)
     job = jobs_of_seed(page, 220)[0]
-    curve = opened(visit(f"/compare?runs={job['key']}", beside=page), 1)
+    curve = wait_for_figure(visit(f"/compare?runs={job['key']}", beside=page), 1)
     node = curve.locator(".js-plotly-plot").first
     node.evaluate("node => { node.mark = 'the same'; }")
     last = "Math.max(...document.querySelector('.js-plotly-plot').data.flatMap(trace => trace.x))"
-    first = curve.evaluate(last)
-    wait_until(lambda: curve.evaluate(last) > first + 300)  # a stopped run stands at its last checkpoint
+    initial_headline = curve.evaluate(last)
+    wait_until(lambda: curve.evaluate(last) > initial_headline + 300)  # a stopped run ends at its last checkpoint
     assert post_job_command(page, job["key"], "stop", **{"X-Lineage": "1"}).status == 204
     expect(page.get_by_text(STOPPED)).to_be_visible()
     curve.evaluate(COUNT_FRAMES)
@@ -163,5 +163,5 @@ def test_a_run_that_trains_grows_in_place_and_settles(visit: Any) -> None:
             or not curve.evaluate("window.frames_sent")
         )
     )
-    assert first < curve.evaluate(last) <= jobs_of_seed(page, 220)[0]["step"]
-    assert node.evaluate("node => node.mark") == "the same", "the figure was made anew"
+    assert initial_headline < curve.evaluate(last) <= jobs_of_seed(page, 220)[0]["step"]
+    assert node.evaluate("node => node.mark") == "the same", "the figure was drawn again"

@@ -11,7 +11,7 @@ from tests.browser.steps import wait_for_url_params
 pytestmark = pytest.mark.slow
 
 
-def test_parts_are_measured_and_sizes_by_hand_are_counted(visit: Visit) -> None:
+def test_the_parameter_count_follows_the_edited_size(visit: Visit) -> None:
     page = visit("/cost?who=text-gru")
     expect(page.get_by_role("heading", name=re.compile("^GRU, Text: 201,001 parameters"))).to_be_visible()
     field = page.get_by_label("Layers", exact=True)

@@ -12,28 +12,28 @@ from tests.browser.steps import WebSocketRecorder, save_figure, wait_for_url_par
 pytestmark = pytest.mark.slow
 
 
-def test_the_cell_follows_the_hand_and_its_address_holds_what_was_set(visit: Visit, tmp_path: Path) -> None:
+def test_the_cell_follows_the_sliders_and_the_url_stores_the_settings(visit: Visit, tmp_path: Path) -> None:
     page = visit("/gates")
     lstm = page.get_by_label("LSTM", exact=True)
     heading = lstm.get_by_role("heading", level=3)
     expect(heading).to_have_text("With f = 0.90 the LSTM keeps 0.6 % of step 1 at step 50; with 0.99 it would be 61 %.")
     wait_until_idle(page)
     wire = WebSocketRecorder(page)
-    spoken = wire.wait_until_quiet()
+    messages_before = wire.wait_until_quiet()
     slider = lstm.get_by_role("slider", name=re.compile("^f, forget gate: the steps"))
     slider.evaluate("s => { s.value = 0.99; s.dispatchEvent(new Event('input', { bubbles: true })); }")
     expect(heading).to_contain_text("With f = 0.99 the LSTM keeps 61 % of step 1")
-    assert len(wire.frames) == spoken, "while the hand moves nothing is asked of the server"
+    assert len(wire.frames) == messages_before, "dragging sends no messages to the server"
     slider.evaluate("s => s.dispatchEvent(new Event('change', { bubbles: true }))")
     wait_for_url_params(page, f="0.99")
-    lane = lstm.get_by_role("slider", name=re.compile("^i, input gate, step by step"))
-    lane.focus()
+    input_gate = lstm.get_by_role("slider", name=re.compile("^i, input gate, step by step"))
+    input_gate.focus()
     page.keyboard.press("Home")
     for _ in range(9):
         page.keyboard.press("ArrowRight")
     page.keyboard.press("PageUp")
     wait_for_url_params(page, f="0.99", i="1,0x8,0.25,0", at="10")
-    box = lane.bounding_box()
+    box = input_gate.bounding_box()
     assert box
     page.mouse.click(box["x"] + 30.5 / 50 * box["width"], box["y"] + 1)
     wait_for_url_params(page, f="0.99", i="1,0x8,0.25,0x20,1,0", at="31")

@@ -6,7 +6,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 
-def test_a_visitor_walks_from_home_into_the_lab_and_back_without_a_reload(visit: Any) -> None:
+def test_navigating_from_the_home_page_to_a_lab_and_back_does_not_reload(visit: Any) -> None:
     page = visit("/")
     expect(page.get_by_role("heading", level=1)).to_have_text("From counting words to paying attention")
     expect(page.locator(".lineage-home-timeline li")).to_have_count(7)
@@ -21,4 +21,4 @@ def test_a_visitor_walks_from_home_into_the_lab_and_back_without_a_reload(visit:
     expect(page.get_by_role("heading", level=1)).to_have_text("From counting words to paying attention")
     page.go_forward()
     expect(page.get_by_role("heading", level=1)).to_contain_text("only counts words")
-    assert page.evaluate("window.here"), "the page was loaded anew"
+    assert page.evaluate("window.here"), "the page was reloaded"

@@ -1,4 +1,4 @@
-"""A small app of two pages whose second takes its time, on the server as it is started by `app.py`."""
+"""A small app of two pages with a slow second page, on a server configured like that of `app.py`."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def two():
 pages = [st.Page(one, default=True), st.Page(two)]
 st.navigation(pages).run()
 """
-# What the part asks by the clock, at every possible moment after the next gesture.
-LATE = """
+# Send the stored request of a fragment again, every 10 ms after the next message.
+RESEND_LATE = """
   const send = WebSocket.prototype.send;
   WebSocket.prototype.send = function (message) {
     send.call(this, message);
@@ -66,35 +66,37 @@ LATE = """
 """
 
 
-@pytest.mark.parametrize("cure", ["ignore_reruns_of_left_pages()", "pass"])
-def test_what_a_page_asks_for_as_it_is_left_does_not_empty_the_next(visit: Any, tmp_path: Path, cure: str) -> None:
-    (tmp_path / "app.py").write_text(APP.format(cure=cure))
+@pytest.mark.parametrize("setup", ["ignore_reruns_of_left_pages()", "pass"])
+def test_late_fragment_reruns_of_a_left_page_do_not_clear_the_next_page(visit: Any, tmp_path: Path, setup: str) -> None:
+    (tmp_path / "app.py").write_text(APP.format(cure=setup))
     (tmp_path / "navigation.py").write_text(NAVIGATION)
     server = Server(tmp_path / "home", tmp_path / "app.py")
-    parts: list[str] = []
-    questions: list[BackMsg] = []
+    fragment_ids: list[str] = []
+    requests: list[BackMsg] = []
 
     def listen(socket: WebSocket) -> None:
-        socket.on("framereceived", lambda said: parts.append(ForwardMsg.FromString(said).delta.fragment_id))
-        socket.on("framesent", lambda asked: questions.append(BackMsg.FromString(asked)))
+        socket.on(
+            "framereceived", lambda message: fragment_ids.append(ForwardMsg.FromString(message).delta.fragment_id)
+        )
+        socket.on("framesent", lambda message: requests.append(BackMsg.FromString(message)))
 
     try:
         server.start()
         page = visit("/", at=server.url)
         page.on("websocket", listen)
-        page.add_init_script(LATE)
+        page.add_init_script(RESEND_LATE)
         page.reload()
         expect(page.get_by_text("a part")).to_be_visible()
         wait_until_idle(page)
-        late = questions[-1]
-        late.rerun_script.fragment_id = [part for part in parts if part][-1]
-        late.rerun_script.is_auto_rerun = True
-        page.evaluate("asked => { window.late = asked }", list(late.SerializeToString()))
+        late_request = requests[-1]
+        late_request.rerun_script.fragment_id = [fragment_id for fragment_id in fragment_ids if fragment_id][-1]
+        late_request.rerun_script.is_auto_rerun = True
+        page.evaluate("asked => { window.late = asked }", list(late_request.SerializeToString()))
         page.get_by_role("button", name="Go on").click()
         expect(page).to_have_url(re.compile("/two$"))
         page.wait_for_timeout(3_000)
         wait_until_idle(page)
-        assert page.get_by_role("heading", level=1).all_inner_texts() == (["Two"] if "ignore" in cure else [])
-        page.close()  # before its server goes, for which it would look
+        assert page.get_by_role("heading", level=1).all_inner_texts() == (["Two"] if "ignore" in setup else [])
+        page.close()  # before its server stops, so that the page does not try to reconnect
     finally:
         server.stop()

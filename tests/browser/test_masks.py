@@ -11,7 +11,7 @@ from tests.browser.steps import wait_for_url_params, wait_until_idle
 pytestmark = pytest.mark.slow
 
 
-def test_padding_on_the_left_leaves_rows_with_nothing_and_a_pair_says_why(visit: Visit) -> None:
+def test_left_padding_leaves_fully_masked_rows_and_a_cell_explains_why(visit: Visit) -> None:
     page = visit("/masks")
     masks = page.locator(".lineage-masks")
     expect(masks.locator("h3")).to_have_text("18 of 36 pairs may look; the mask hides 18.")
@@ -25,7 +25,7 @@ def test_padding_on_the_left_leaves_rows_with_nothing_and_a_pair_says_why(visit:
     wait_for_url_params(page, side="left", fill="self", shown="")
 
 
-def test_both_models_go_on_from_what_is_typed(visit: Visit) -> None:
+def test_both_models_continue_the_typed_text(visit: Visit) -> None:
     page = visit("/masks")
     texts = page.get_by_test_id("stCode")
     expect(texts.nth(1)).to_contain_text("the old king")

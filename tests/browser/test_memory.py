@@ -11,43 +11,43 @@ from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_unt
 pytestmark = pytest.mark.slow
 
 
-def test_scrubbing_through_training_asks_nothing_of_the_server(visit: Visit) -> None:
+def test_scrubbing_through_training_sends_no_messages_to_the_server(visit: Visit) -> None:
     page = visit("/memory?who=gru-chrono,rnn-usual")
-    why = page.locator(".lineage-plot-frame", has=page.get_by_text("before training", exact=True))
-    scrubber, read = why.locator("input[type=range]"), why.locator(".frame-readout")
+    gradient_figure = page.locator(".lineage-plot-frame", has=page.get_by_text("before training", exact=True))
+    scrubber, readout = gradient_figure.locator("input[type=range]"), gradient_figure.locator(".frame-readout")
     expect(scrubber).to_be_visible()
     wait_until_idle(page)
     wire = WebSocketRecorder(page)
-    spoken, before = wire.wait_until_quiet(), read.inner_text()
+    messages_before, before = wire.wait_until_quiet(), readout.inner_text()
     scrubber.focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     expect(page.get_by_text("before training", exact=True)).to_have_count(0)
     figure = page.get_by_label(re.compile("^The gradient at each symbol, from before training"))
     assert figure.locator(".frame-readout").inner_text() != before, "other numbers at another step"
-    assert len(wire.frames) == spoken
+    assert len(wire.frames) == messages_before
 
 
-def test_a_unit_that_is_pointed_at_is_told_and_kept_by_a_click(visit: Visit) -> None:
+def test_a_click_pins_the_unit_and_shows_its_description(visit: Visit) -> None:
     page = visit("/memory?who=lstm-chrono,gru-chrono")
     gates = page.locator(".lineage-gate-viewer")
-    words = gates.locator(".words")
-    expect(words).to_contain_text("Point at a unit")
+    caption = gates.locator(".words")
+    expect(caption).to_contain_text("Point at a unit")
     first = gates.locator(".map").first
     first.scroll_into_view_if_needed()
     wait_until_idle(page)
     first.hover(position={"x": 40, "y": 30})
-    expect(words).to_contain_text("keeps half for")
-    told = words.inner_text()
+    expect(caption).to_contain_text("keeps half for")
+    description = caption.inner_text()
     first.click(position={"x": 40, "y": 30})
     page.mouse.move(5, 5)
-    expect(words).to_contain_text(told.split(";")[0])
+    expect(caption).to_contain_text(description.split(";")[0])
     gates.locator(".parts").press("Escape")
     page.mouse.move(5, 5)
-    expect(words).not_to_have_text(told)
+    expect(caption).not_to_have_text(description)
 
 
-def test_a_typed_sequence_is_read_and_a_strange_letter_said(visit: Visit) -> None:
+def test_a_typed_sequence_is_read_and_an_unknown_letter_is_reported(visit: Visit) -> None:
     page = visit("/memory?who=gru-chrono")
     field = page.get_by_label(re.compile("^Sequence, of the letters"))
     field.fill("abba")
@@ -62,7 +62,7 @@ def test_a_typed_sequence_is_read_and_a_strange_letter_said(visit: Visit) -> Non
     expect(page.get_by_text(re.compile("^After 50 symbols the GRU"))).to_be_visible()
 
 
-def test_a_string_is_learned_as_it_is_typed(visit: Visit) -> None:
+def test_typing_a_string_updates_its_results(visit: Visit) -> None:
     page = visit("/memory?who=gru-chrono")
     expect(page.get_by_role("heading", name=re.compile("Memory is worth 0.297 nats"))).to_be_visible()
     field = page.get_by_role("textbox", name="A string")

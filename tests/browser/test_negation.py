@@ -23,8 +23,8 @@ from tests.browser.steps import (
 pytestmark = pytest.mark.slow
 
 HEADLINE = "Bag of words says sustain. The other three say collapse, and so does the grammar."
-# Two models and two seeds: a race of a blink, so that its playback is what one waits for.
-RACE = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=12&rnn.epochs=12"
+# Two models and two seeds train quickly, so the test mostly waits for the playback.
+SHORT_TRAINING_URL = "/negation?models=bag_of_words,rnn&replicas=2&bag_of_words.epochs=12&rnn.epochs=12"
 
 
 def type_sentence(page: Page, text: str) -> None:
@@ -41,7 +41,7 @@ def headline(page: Page) -> Locator:
     return page.get_by_role("heading", level=3).first
 
 
-def test_a_cold_deep_link_shows_what_it_says(visit: Any) -> None:
+def test_a_link_with_settings_opens_with_these_settings(visit: Any) -> None:
     page = visit("/negation?p_not=0.5&say=human+destroy+nature&metric=loss&look=2")
     expect(page.get_by_text("its best compromise gets only 0.6667 right")).to_be_visible()
     expect(page.get_by_label("Type a sentence")).to_have_value("human destroy nature")
@@ -50,7 +50,7 @@ def test_a_cold_deep_link_shows_what_it_says(visit: Any) -> None:
     assert {*page.url.split("?")[1].split("&")} == {"p_not=0.5", "say=human+destroy+nature", "metric=loss", "look=2"}
 
 
-def test_a_typed_sentence_is_found_again_by_back_and_forward_and_after_a_reload(visit: Any) -> None:
+def test_back_forward_and_reload_restore_the_typed_sentence(visit: Any) -> None:
     page = visit("/negation")
     expect(headline(page)).to_have_text(HEADLINE)
     type_sentence(page, "human preserve nature")
@@ -58,7 +58,7 @@ def test_a_typed_sentence_is_found_again_by_back_and_forward_and_after_a_reload(
     type_sentence(page, "human destroy nature")
     expect(headline(page)).to_have_text("All four say collapse, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"/negation\?say=human\+destroy\+nature$"))
-    page.wait_for_timeout(1_000)  # nobody changes their mind sooner; an older address would be taken for an echo
+    page.wait_for_timeout(1_000)  # an older URL that arrives sooner is ignored as stale
     page.go_back()
     expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
     expect(page.get_by_label("Type a sentence")).to_have_value("human preserve nature")
@@ -73,10 +73,12 @@ def test_a_typed_sentence_is_found_again_by_back_and_forward_and_after_a_reload(
     expect(verdicts(page)).to_have_count(4)
 
 
-def test_an_unknown_word_is_mended_with_a_click_and_markup_stays_text(visit: Any) -> None:
+def test_a_click_corrects_an_unknown_word_and_markup_is_shown_as_text(visit: Any) -> None:
     page = visit("/negation?say=human+knot+preserve+nature")
     expect(page.get_by_text("The models never saw “knot”")).to_be_visible()
-    page.get_by_role("button", name="not", exact=True).first.click()  # the chips stand below
+    page.get_by_role(
+        "button", name="not", exact=True
+    ).first.click()  # the first button is the suggestion; the chips follow
     expect(page.get_by_label("Type a sentence")).to_have_value("human not preserve nature")
     expect(page.get_by_text("The models never saw")).to_have_count(0)
     expect(headline(page)).to_have_text(HEADLINE)
@@ -86,14 +88,14 @@ def test_an_unknown_word_is_mended_with_a_click_and_markup_stays_text(visit: Any
     assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
 
 
-def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors(visit: Any) -> None:
-    page = visit(RACE)
+def test_the_playback_of_a_training_can_be_paused_stepped_and_scrubbed(visit: Any) -> None:
+    page = visit(SHORT_TRAINING_URL)
     button(page, "Train").click()
     page.wait_for_function(
         "[...document.querySelectorAll('.frame-position')].some(n => / [1-9]\\d* of/.test(n.textContent))"
     )
     frame = playback_frame(page)
-    expect(frame.locator("[id^=lineage-cut] rect").first).to_be_attached()  # the first curve is drawn
+    expect(frame.locator("[id^=lineage-cut] rect").first).to_be_attached()  # the first curve has been drawn
     frame.evaluate(
         """place => {
             window.seen = { heights: new Set(), veils: new Set() };
@@ -109,14 +111,14 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
         f"/ ({first + 2}|{first + 3}) of/.test(document.querySelector('.frame-position').textContent)"
     )
     frame.get_by_role("button", name="Pause").click()
-    here = playback_epoch(page)
-    assert 0 < here < 12
+    epoch = playback_epoch(page)
+    assert 0 < epoch < 12
     page.wait_for_timeout(400)
-    assert playback_epoch(page) == here, "a paused playback goes on"
+    assert playback_epoch(page) == epoch, "a paused playback goes on"
     frame.get_by_role("button", name="Step", exact=True).click()
-    expect(frame.locator(".frame-position")).to_have_text(f"epoch {here + 1} of 12")
+    expect(frame.locator(".frame-position")).to_have_text(f"epoch {epoch + 1} of 12")
     frame.get_by_role("button", name="Step back").click()
-    expect(frame.locator(".frame-position")).to_have_text(f"epoch {here} of 12")
+    expect(frame.locator(".frame-position")).to_have_text(f"epoch {epoch} of 12")
     frame.locator(".frame-scrubber").fill("3")
     expect(frame.locator(".frame-position")).to_have_text("epoch 3 of 12")
     frame.get_by_label("Pace").select_option("4")
@@ -124,7 +126,7 @@ def test_train_shows_the_curve_growing_and_pause_step_and_scrub_are_the_visitors
     expect(frame.locator(".frame-position")).to_have_text("epoch 12 of 12")
     expect(frame.get_by_role("button", name="Play")).to_be_visible()
     curves = frame.locator(".js-plotly-plot").evaluate_all("plots => plots.map(plot => plot.data.map(t => t.y.length))")
-    assert curves == [[23, 23, 23], [23, 23, 23]]  # every epoch, and more often at the start
+    assert curves == [[23, 23, 23], [23, 23, 23]]  # evaluated at every epoch, and more often at the start
     seen = page.evaluate("({ heights: [...window.seen.heights], veils: [...window.seen.veils] })")
     assert len(seen["heights"]) == 1, "the frame changed its height"
     assert len(seen["veils"]) > 10, "the curve did not grow"
@@ -140,8 +142,8 @@ def test_a_long_training_shows_its_progress_and_can_be_stopped(visit: Any) -> No
     expect(button(page, "Go on")).to_be_enabled()
 
 
-def test_two_visitors_do_not_disturb_each_other(visit: Any) -> None:
-    one, two = visit(RACE + "&seed=40"), visit("/negation?say=human+destroy+nature")
+def test_two_visitors_are_independent(visit: Any) -> None:
+    one, two = visit(SHORT_TRAINING_URL + "&seed=40"), visit("/negation?say=human+destroy+nature")
     button(one, "Train").click()
     type_sentence(two, "human not consume nature")
     expect(headline(two)).to_contain_text("sustain")
@@ -152,7 +154,7 @@ def test_two_visitors_do_not_disturb_each_other(visit: Any) -> None:
     assert "seed" not in two.url and "consume" not in one.url
 
 
-def test_a_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
+def test_a_figure_is_saved_as_image_and_table(visit: Any, tmp_path: Path) -> None:
     page = visit("/negation")
     frame = playback_frame(page)
     expect(frame.locator(".js-plotly-plot")).to_have_count(4)
@@ -162,50 +164,50 @@ def test_a_figure_is_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Pat
     assert lines[0] == "figure,series,x,y"
     ends = {row["figure"].split("-")[0]: float(row["x"]) for row in csv.DictReader(lines)}
     assert ends == {"bag_of_words": 20, "feedforward": 25, "rnn": 25, "transformer": 30}
-    assert len(lines) > 1 + 3 * (21 + 26 + 26 + 31)  # more often than every epoch at the start
+    assert len(lines) > 1 + 3 * (21 + 26 + 26 + 31)  # evaluated more often than every epoch at the start
     assert lines[-1].startswith('transformer-test_accuracy,"Transformer, mean",30,')
 
 
-def test_a_word_that_is_clicked_is_lit_everywhere_and_held(visit: Any) -> None:
+def test_a_clicked_word_is_highlighted_in_all_figures_until_escape(visit: Any) -> None:
     page = visit("/negation")
     expect(page.locator(".js-plotly-plot .heatmaplayer image").first).to_be_attached()
     chip = page.locator(".lineage-verdicts .chip", has_text="not")
-    lights = page.locator(".frame-light:visible")
-    expect(lights).to_have_count(0)
+    highlights = page.locator(".frame-light:visible")
+    expect(highlights).to_have_count(0)
     chip.click()
     expect(chip).to_have_attribute("aria-pressed", "true")
-    expect(lights).to_have_count(4)  # a row of the sum, a column of the reading, both of the map
+    expect(highlights).to_have_count(4)  # one in the sum, one in the reading, two in the map
     page.mouse.move(5, 5)
-    expect(lights).to_have_count(4)
+    expect(highlights).to_have_count(4)
     page.keyboard.press("Escape")
-    expect(lights).to_have_count(0)
+    expect(highlights).to_have_count(0)
     expect(chip).to_have_attribute("aria-pressed", "false")
 
 
-def test_typing_draws_again_only_what_the_sentence_changes(visit: Any) -> None:
+def test_typing_a_sentence_reruns_only_the_fragments_that_depend_on_it(visit: Any) -> None:
     page = visit("/negation")
     runs: list[list[str]] = []
 
-    def heard(frame: bytes) -> None:
+    def record_script_run(frame: bytes) -> None:
         message = ForwardMsg.FromString(frame)
         if message.WhichOneof("type") == "new_session":
             runs.append(list(message.metadata.run.fragment_ids))
 
-    # the socket of the page that is open already tells nothing, so another one is opened
-    page.on("websocket", lambda socket: socket.on("framereceived", heard))
+    # events are only reported for new sockets, so the page is reloaded
+    page.on("websocket", lambda socket: socket.on("framereceived", record_script_run))
     page.reload()
     expect(verdicts(page)).to_have_count(4)
     wait_until_idle(page)
-    whole = len([parts for parts in runs if not parts])
+    full_runs = len([fragment_ids for fragment_ids in runs if not fragment_ids])
     type_sentence(page, "human preserve nature")
     expect(headline(page)).to_have_text("All four say sustain, and so does the grammar.")
     expect(page).to_have_url(re.compile(r"\?say=human\+preserve\+nature$"))
     expect(page.get_by_role("heading", name="What came out")).to_be_visible()
     wait_until_idle(page)
-    assert len([parts for parts in runs if not parts]) == whole and len(runs[-1]) == 4
+    assert len([fragment_ids for fragment_ids in runs if not fragment_ids]) == full_runs and len(runs[-1]) == 4
 
 
-def test_a_sentence_clears_what_was_said_of_the_address(visit: Any) -> None:
+def test_typing_a_sentence_clears_messages_about_the_url(visit: Any) -> None:
     page = visit("/negation?nonsense=1")
     expect(page.get_by_text("This page has no “nonsense”")).to_be_visible()
     type_sentence(page, "human preserve nature")

@@ -11,19 +11,19 @@ from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_unt
 pytestmark = pytest.mark.slow
 
 
-def test_a_place_is_dragged_without_the_server_and_stands_in_the_address(visit: Visit) -> None:
+def test_positions_change_without_the_server_and_are_stored_in_the_url(visit: Visit) -> None:
     page = visit("/positions?draw=4")
     pictures = page.locator(".lineage-positions")
     expect(pictures.locator("h3")).to_contain_text("Learned neighbours have come to")
     wait_until_idle(page)
-    told, wire = pictures.locator(".rotary .told").first, WebSocketRecorder(page)
-    before, spoken = told.inner_text(), wire.wait_until_quiet()
+    caption, wire = pictures.locator(".rotary .told").first, WebSocketRecorder(page)
+    before, messages_before = caption.inner_text(), wire.wait_until_quiet()
     square = pictures.locator(".rotary .map").nth(1)
     square.hover(position={"x": 5, "y": 5})
-    expect(told).to_have_text(re.compile(r"^Query at 0, key at 0: (\S+)\. Both one place on: \1\.$"))
-    assert len(wire.frames) == spoken and told.inner_text() != before
-    place = pictures.get_by_label("place that is looked from")
-    place.focus()
+    expect(caption).to_have_text(re.compile(r"^Query at 0, key at 0: (\S+)\. Both one place on: \1\.$"))
+    assert len(wire.frames) == messages_before and caption.inner_text() != before
+    slider = pictures.get_by_label("place that is looked from")
+    slider.focus()
     page.keyboard.press("ArrowRight")
     wait_for_url_params(page, place="9", draw="4")
     pictures.get_by_label("after training").uncheck()

@@ -1,4 +1,4 @@
-"""A page on a wall, driven by a teacher's arrow keys."""
+"""Projector mode: a page shown screen by screen with the arrow keys."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.browser.steps import go_to_page, wait_for_url_params, wait_until_idle
 
 pytestmark = pytest.mark.slow
 
-# Of what is seen: does anything leave the screen, and how high are the letters of values?
-SEEN = """() => {
+# Measure the visible elements: their right and bottom edges and the smallest font size of values.
+MEASURE_VISIBLE = """() => {
     const main = document.querySelector('[data-testid="stMainBlockContainer"]');
     const scale = main.getBoundingClientRect().width / main.offsetWidth;
     const shown = [...main.querySelectorAll(".row .verdict, .row b, h1, h2, h3, .frame-value")]
@@ -26,91 +26,93 @@ SEEN = """() => {
 }"""
 
 
-def bar(page: Page) -> Any:
+def projector_bar(page: Page) -> Any:
     return page.get_by_role("navigation", name="Projector")
 
 
-def at(page: Page, place: str) -> None:
-    expect(bar(page).locator(".place")).to_have_text(re.compile(place))
+def expect_screen(page: Page, expected_caption: str) -> None:
+    expect(projector_bar(page).locator(".place")).to_have_text(re.compile(expected_caption))
 
 
-def test_a_page_goes_by_screen_by_screen_and_comes_back_whole(visit: Any) -> None:
+def test_the_projector_shows_a_page_screen_by_screen_and_escape_restores_it(visit: Any) -> None:
     page = visit("/negation", 1280, 720)
     expect(page.locator(".lineage-plot-frame .js-plotly-plot").first).to_be_visible()
-    usual = page.locator(".lineage-plot-frame .frame-area").first.evaluate("area => getComputedStyle(area).height")
+    default_height = page.locator(".lineage-plot-frame .frame-area").first.evaluate(
+        "area => getComputedStyle(area).height"
+    )
     page.get_by_role("button", name="Projector").click()
     wait_for_url_params(page, screen="projector")
-    at(page, r"^1 / \d+Can a model")
+    expect_screen(page, r"^1 / \d+Can a model")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".lineage-verdicts .row").first).to_be_hidden()
 
-    page.keyboard.press("ArrowRight")  # the question, the sentence to ask, then what is said to it
+    page.keyboard.press("ArrowRight")  # the question, the input sentence, then the predictions
     while not page.locator(".lineage-verdicts .row").first.is_visible():
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(100)
-    seen = page.evaluate(SEEN)
-    assert seen["letters"] >= 24 and seen["right"] <= 1280 and seen["bottom"] <= 720
+    visible = page.evaluate(MEASURE_VISIBLE)
+    assert visible["letters"] >= 24 and visible["right"] <= 1280 and visible["bottom"] <= 720
 
     page.keyboard.press("Home")
-    at(page, r"^1 / ")
+    expect_screen(page, r"^1 / ")
     page.keyboard.press("PageUp")
-    at(page, r"^1 / ")
+    expect_screen(page, r"^1 / ")
     page.keyboard.press("PageDown")
-    at(page, r"^2 / ")
+    expect_screen(page, r"^2 / ")
     page.evaluate("""() => {
         history.replaceState(history.state, "", location.search + "&step=3");  // as a page does
         document.querySelector('[data-testid="stApp"]').append(document.createElement("i"));
     }""")
     page.wait_for_timeout(200)
-    at(page, r"^2 / ")
-    page.get_by_label("Type a sentence").click()  # a field keeps its keys
+    expect_screen(page, r"^2 / ")
+    page.get_by_label("Type a sentence").click()  # keys typed into a field do not change the screen
     page.keyboard.press("ArrowLeft")
     page.keyboard.type("p")
-    at(page, r"^2 / ")
+    expect_screen(page, r"^2 / ")
     page.get_by_label("Type a sentence").blur()
 
-    go_to_page(page, "Memory")  # it stays on from page to page
+    go_to_page(page, "Memory")  # the projector mode stays on when another page is opened
     expect(page.get_by_role("heading", level=1)).to_have_text("How long does a net remember?")
-    at(page, r"^1 / \d+How long")
+    expect_screen(page, r"^1 / \d+How long")
     wait_for_url_params(page, screen="projector")
     page.keyboard.press("Escape")
-    expect(bar(page)).to_be_hidden()
+    expect(projector_bar(page)).to_be_hidden()
     wait_for_url_params(page, screen="")
     page.go_back()
     wait_until_idle(page)
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile("^Can a model"))
-    expect(bar(page)).to_be_hidden()
+    expect(projector_bar(page)).to_be_hidden()
     assert page.locator("[data-stop]").count() == 0
     expect(page.get_by_role("heading", name="The papers")).to_be_visible()
     main = page.get_by_test_id("stMainBlockContainer")
     assert main.evaluate("main => getComputedStyle(main).transform") == "none"
-    expect(page.locator(".lineage-plot-frame .frame-area").first).to_have_css("height", usual)
+    expect(page.locator(".lineage-plot-frame .frame-area").first).to_have_css("height", default_height)
 
 
-def test_an_instrument_that_is_made_of_several_shows_them_one_by_one(visit: Any) -> None:
+def test_the_parts_of_a_large_component_are_shown_one_after_another(visit: Any) -> None:
     page = visit("/masks?screen=projector", 1280, 720)
-    at(page, r"^1 / ")
+    expect_screen(page, r"^1 / ")
     matrices = page.locator(".lineage-masks .steps section")
-    seen: list[set[str]] = []
+    visible: list[set[str]] = []
     for _ in range(5):
         page.keyboard.press("ArrowRight")
-        expect(bar(page).locator(".place")).not_to_contain_text("part")
-        expect(bar(page).locator(".place")).not_to_have_text(re.compile(r"^1 / "))
-        page.wait_for_timeout(300)  # it takes its room, and then its size
-        shown = [each for each in matrices.all() if each.is_visible()]
-        seen.append({each.get_attribute("class") or "" for each in shown})
-        for each in shown:  # whole, above the bar, with its numbers
-            box = each.bounding_box()
+        expect(projector_bar(page).locator(".place")).not_to_contain_text("part")
+        expect(projector_bar(page).locator(".place")).not_to_have_text(re.compile(r"^1 / "))
+        page.wait_for_timeout(300)  # the component is laid out, and then scaled
+        shown = [matrix for matrix in matrices.all() if matrix.is_visible()]
+        visible.append({matrix.get_attribute("class") or "" for matrix in shown})
+        for matrix in shown:  # each matrix is complete, above the bar, and shows its numbers
+            box = matrix.bounding_box()
             assert box and box["y"] >= 0 and box["y"] + box["height"] <= 676 and box["x"] + box["width"] <= 1280
-            expect(each.locator("table")).not_to_have_class(re.compile("bare"))
-    assert seen == [set(), {"padding", "causal"}, {"both", "scores"}, {"under", "weights"}, set()]
+            expect(matrix.locator("table")).not_to_have_class(re.compile("bare"))
+    assert visible == [set(), {"padding", "causal"}, {"both", "scores"}, {"under", "weights"}, set()]
     page.keyboard.press("Escape")
     expect(matrices).to_have_count(6)
-    for each in matrices.all():
-        expect(each).to_be_visible()
+    for matrix in matrices.all():
+        expect(matrix).to_be_visible()
 
 
-def test_a_screen_that_is_not_there_is_said(visit: Any) -> None:
+def test_an_unknown_screen_is_reported(visit: Any) -> None:
     page = visit("/compare?screen=cinema")
     expect(page.get_by_text("There is no screen “cinema”.")).to_be_visible()
-    expect(bar(page)).to_be_hidden()
+    expect(projector_bar(page)).to_be_hidden()

@@ -1,4 +1,4 @@
-"""The Runs page in a browser: sorting, choosing, naming, deleting, files in and out."""
+"""The Runs page in a browser: sorting, selecting, naming, deleting, import and export."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ SAVED = "Saved; the address of this page holds these runs."
 NAME = "<b>x</b> *y* & `z`"
 
 
-def trained(visit: Any, seed: int) -> Page:
-    """A visitor with two small runs of their own, on the Runs page, which shows these."""
+def train_two_runs(visit: Any, seed: int) -> Page:
+    """Train two small runs and return the Runs page that lists only them."""
     page: Page = visit(f"{SMALL}{seed}")
     button(page, "Train").click()
     expect(page.get_by_text(SAVED)).to_be_visible()
@@ -45,18 +45,18 @@ def import_file(page: Page, file: Path) -> None:
     page.get_by_role("button", name="Import it").click()
 
 
-def test_what_came_of_a_run_stands_in_sight_beside_however_many_settings(visit: Any) -> None:
-    page = visit("/runs?text=text-assignment")  # differs from the usual in more settings than any other
+def test_the_result_of_a_run_is_visible_next_to_many_settings(visit: Any) -> None:
+    page = visit("/runs?text=text-assignment")  # differs from the defaults in more settings than any other run
     expect(rows(page)).to_have_count(1)
     expect(rows(page).locator(".figure, td").get_by_text("nats")).to_be_in_viewport(ratio=1)
 
 
-def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
+def test_runs_are_sorted_in_the_browser_selected_and_compared(visit: Any) -> None:
     page = visit("/runs")
     expect(rows(page).nth(3)).to_be_visible()
     head = page.get_by_role("columnheader", name="accuracy, or loss")
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    at_once = head.evaluate(
+    sorted_texts = head.evaluate(
         """head => {
             head.querySelector("button").click();
             const figures = head.closest("table").querySelectorAll("tbody .figure");
@@ -64,8 +64,8 @@ def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
             return [head.ariaSort, ...texts.filter(text => !text.includes("nats"))];
         }"""
     )
-    assert at_once[0] == "ascending"
-    assert len(at_once) > 30 and at_once[1:] == sorted(at_once[1:])
+    assert sorted_texts[0] == "ascending"
+    assert len(sorted_texts) > 30 and sorted_texts[1:] == sorted(sorted_texts[1:])
     head.get_by_role("button").click()
     expect(head).to_have_attribute("aria-sort", "descending")
     expect(page).to_have_url(re.compile(r"sort=-accuracy"))
@@ -73,9 +73,9 @@ def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
     keys = []
     for i in (0, 5):
         tick(page, rows(page).nth(i))
-        called = rows(page).nth(i).locator(".detail").inner_text().split(", ")[-1]
-        # What ships is called by its name; runs of the other tests' visitors, by their keys.
-        keys.append(called if KEY.fullmatch(called) else store.find(called).key)
+        shown_name = rows(page).nth(i).locator(".detail").inner_text().split(", ")[-1]
+        # Included runs are shown with their names, runs of other tests with their keys.
+        keys.append(shown_name if KEY.fullmatch(shown_name) else store.find(shown_name).key)
     page.get_by_role("link", name="Compare two").click()
     expect(page).to_have_url(re.compile(r"/compare\?runs="))
     assert sorted(re.findall(r"[a-z2-7]{12}", page.url.split("?")[1])) == sorted(keys)
@@ -85,8 +85,8 @@ def test_runs_are_sorted_in_the_browser_chosen_and_compared(visit: Any) -> None:
     expect(page).to_have_url(re.compile(r"/runs\?sort=-accuracy&runs="))
 
 
-def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_left(visit: Any) -> None:
-    page = trained(visit, 200)
+def test_names_are_shown_as_text_and_deleting_can_be_undone_until_the_page_is_left(visit: Any) -> None:
+    page = train_two_runs(visit, 200)
     row = rows(page).filter(has_text="RNN")
     key = row.locator(".detail").inner_text().split(", ")[-1]
     row.get_by_role("button", name="RNN").click()
@@ -101,7 +101,7 @@ def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_
     tags.press("Enter")
     expect(dialog.get_by_text("my <i>tag</i>", exact=True)).to_be_visible()
     wait_until_idle(page)
-    page.keyboard.press("Escape")  # the list of tags
+    page.keyboard.press("Escape")  # closes the list of tags
     dialog.get_by_role("button", name="Close").click()
     expect(dialog).to_have_count(0)
     expect(page.locator(".lineage-table .tag")).to_have_text("my <i>tag</i>")
@@ -124,8 +124,8 @@ def test_a_name_is_text_and_what_is_deleted_can_be_asked_back_until_the_page_is_
     expect(page.get_by_text(key)).to_have_count(0)
 
 
-def test_an_exported_run_comes_back_and_a_false_zip_gives_one_sentence(visit: Any, tmp_path: Path) -> None:
-    page = trained(visit, 210)
+def test_an_exported_run_can_be_imported_and_an_invalid_zip_gives_one_sentence(visit: Any, tmp_path: Path) -> None:
+    page = train_two_runs(visit, 210)
     row = rows(page).filter(has_text="Bag of words")
     key = row.locator(".detail").inner_text().split(", ")[-1]
     tick(page, row)
@@ -134,14 +134,14 @@ def test_an_exported_run_comes_back_and_a_false_zip_gives_one_sentence(visit: An
     with page.expect_download() as download:
         export.click()
     assert download.value.suggested_filename == f"lineage_{key}.zip"
-    file, false = tmp_path / "run.zip", tmp_path / "false.zip"
+    file, invalid = tmp_path / "run.zip", tmp_path / "false.zip"
     download.value.save_as(file)
     assert file.read_bytes().startswith(b"PK")
     page.get_by_role("button", name="Delete").click()
     expect(rows(page)).to_have_count(1)
 
-    false.write_text("I am no zip.")
-    import_file(page, false)
+    invalid.write_text("I am no zip.")
+    import_file(page, invalid)
     warning = page.get_by_test_id("stAlertContainer")
     expect(warning).to_have_count(1)
     assert re.fullmatch(r"[A-Z][^\n]*\.", warning.inner_text().split("\n")[-1])
@@ -158,12 +158,12 @@ def test_a_wide_table_scrolls_inside_its_own_frame_on_a_narrow_screen(visit: Any
     scroller = page.locator(".lineage-table .scroller")
     expect(rows(page).nth(3)).to_be_visible()
     scroller.evaluate("node => node.scrollTo(300, 0)")
-    wide = page.evaluate(
+    overflow = page.evaluate(
         "['.lineage-table .scroller', '[data-testid=stMain]', 'html'].map(at => document.querySelector(at))"
         ".map(node => node.scrollWidth - node.clientWidth)"
     )
-    assert wide[0] > 300 and wide[1:] == [0, 0]
+    assert overflow[0] > 300 and overflow[1:] == [0, 0]
     assert scroller.evaluate("node => node.scrollLeft") == 300
     name = rows(page).first.get_by_role("button")
     box = name.bounding_box()
-    assert box and 0 < box["x"] < 120, "the name stays beside its row"
+    assert box and 0 < box["x"] < 120, "the name stays visible next to its row"

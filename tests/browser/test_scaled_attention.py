@@ -11,7 +11,7 @@ from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_unt
 pytestmark = pytest.mark.slow
 
 
-def test_an_edited_number_is_answered_at_once_and_stands_in_the_address(visit: Visit) -> None:
+def test_editing_a_number_updates_the_results_and_the_url(visit: Visit) -> None:
     page = visit("/scaled-attention")
     tables = page.locator(".lineage-dot-product")
     finding, words = tables.locator("h3"), tables.locator(".words")
@@ -39,39 +39,39 @@ def test_an_edited_number_is_answered_at_once_and_stands_in_the_address(visit: V
     wait_for_url_params(page, at="weights.2.1")
 
 
-def test_a_models_head_is_computed_again_here(visit: Visit) -> None:
+def test_the_page_recomputes_a_head_of_a_model(visit: Visit) -> None:
     page = visit("/scaled-attention?source=model&model=negation-single-transformer&layer=0&head=0", 390, 844)
     tables = page.locator(".lineage-dot-product")
-    same = tables.locator(".same")
-    expect(same).to_contain_text("its weights are the model’s own: the largest difference is")
-    assert re.search(r"10⁻⁸|10⁻⁷|10⁻⁹|is 0\.$", same.inner_text())
+    comparison = tables.locator(".same")
+    expect(comparison).to_contain_text("its weights are the model’s own: the largest difference is")
+    assert re.search(r"10⁻⁸|10⁻⁷|10⁻⁹|is 0\.$", comparison.inner_text())
     wait_until_idle(page)
     tables.get_by_label("Q, the queries: not, 1").first.fill("9")
     page.keyboard.press("Enter")
-    expect(same).to_contain_text("You changed a copy")
+    expect(comparison).to_contain_text("You changed a copy")
     tables.get_by_role("button", name="Back to the model’s numbers").click()
-    expect(same).to_contain_text("the model’s own: the largest")
+    expect(comparison).to_contain_text("the model’s own: the largest")
 
 
-def test_what_is_read_below_the_curves_follows_the_slider(visit: Visit) -> None:
+def test_the_readout_below_the_curves_follows_the_slider(visit: Visit) -> None:
     page = visit("/scaled-attention")
     panels = page.locator(".lineage-plot-frame").filter(has_text="Spread of the scores")
-    said, slider = panels.locator(".frame-said span"), panels.get_by_role("slider", name="width shown")
+    caption, slider = panels.locator(".frame-said span"), panels.get_by_role("slider", name="width shown")
     spread = panels.locator("figure").filter(has_text="Spread of the scores").locator(".frame-readout-value").first
-    expect(said).to_contain_text("At d_k = 64 the scores are divided by 8.00", timeout=20_000)
+    expect(caption).to_contain_text("At d_k = 64 the scores are divided by 8.00", timeout=20_000)
     wait_until_idle(page)
     before, height, wire = spread.inner_text(), panels.bounding_box()["height"], WebSocketRecorder(page)
-    spoken = wire.wait_until_quiet()
+    messages_before = wire.wait_until_quiet()
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2, steps=5)
-    expect(said).to_contain_text("At d_k = 1,024 the scores are divided by 32.00")
+    expect(caption).to_contain_text("At d_k = 1,024 the scores are divided by 32.00")
     expect(spread).not_to_have_text(before)
     assert 25 < float(spread.inner_text()) < 40, "about the root of 1,024"
-    assert len(wire.frames) == spoken, "while the hand is on it nothing is asked of the server"
+    assert len(wire.frames) == messages_before, "dragging sends no messages to the server"
     assert panels.bounding_box()["height"] == height, "nothing below moves"
     page.mouse.up()
     wait_for_url_params(page, wide="1024")
-    expect(said).to_contain_text("At d_k = 1,024")
+    expect(caption).to_contain_text("At d_k = 1,024")

@@ -11,25 +11,27 @@ from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_unt
 pytestmark = pytest.mark.slow
 
 
-def test_layers_are_scrubbed_in_the_browser_and_a_sentence_is_looked_into(visit: Visit) -> None:
+def test_layers_are_scrubbed_in_the_browser_and_a_sentence_can_be_inspected(visit: Visit) -> None:
     page = visit("/sentences?task=gist")
-    senses, look = page.locator(".lineage-sense-map"), page.locator(".lineage-word-attention")
+    senses, word_attention = page.locator(".lineage-sense-map"), page.locator(".lineage-word-attention")
     slider = senses.get_by_role("slider", name="Layer")
     expect(senses.locator("output")).to_have_text("layer 2")
     wait_until_idle(page)
-    second = senses.locator(".list button").nth(1).locator(".likeness")
-    ended = float(second.inner_text().replace("−", "-"))
+    second_similarity = senses.locator(".list button").nth(1).locator(".likeness")
+    final_similarity = float(second_similarity.inner_text().replace("−", "-"))
     wire = WebSocketRecorder(page)
-    spoken = wire.wait_until_quiet()
+    messages_before = wire.wait_until_quiet()
     slider.evaluate("s => { s.value = 0; s.dispatchEvent(new Event('input', { bubbles: true })); }")
     expect(senses.locator("output")).to_have_text("the embeddings")
-    expect(second).to_have_text("1.00")
-    assert ended < 0.9 and len(wire.frames) == spoken, "until it is let go nothing is asked of the server"
+    expect(second_similarity).to_have_text("1.00")
+    assert final_similarity < 0.9 and len(wire.frames) == messages_before, "dragging sends no messages to the server"
     slider.evaluate("s => s.dispatchEvent(new Event('change', { bubbles: true }))")
     wait_for_url_params(page, task="gist", layer="0")
     senses.locator(".list button").nth(3).click()
     wait_for_url_params(page, task="gist", layer="0", chosen="3")
-    expect(look.get_by_role("grid", name="Where each word looks").locator("tbody th").nth(2)).to_have_text("the")
-    look.locator("select").nth(2).select_option("3")
-    expect(look.locator(".whose")).to_contain_text("“bat” (word 4): its 48 numbers")
-    expect(look.locator(".numbers")).to_contain_text(re.compile(r"^At the end: \[(−?\d\.\d\d(, )?){48}\]$"))
+    expect(word_attention.get_by_role("grid", name="Where each word looks").locator("tbody th").nth(2)).to_have_text(
+        "the"
+    )
+    word_attention.locator("select").nth(2).select_option("3")
+    expect(word_attention.locator(".whose")).to_contain_text("“bat” (word 4): its 48 numbers")
+    expect(word_attention.locator(".numbers")).to_contain_text(re.compile(r"^At the end: \[(−?\d\.\d\d(, )?){48}\]$"))

@@ -11,7 +11,9 @@ from tests.browser.steps import save_figure, wait_for_url_params, wait_until_idl
 pytestmark = pytest.mark.slow
 
 
-def test_the_unrolled_net_is_walked_through_and_its_shape_stands_in_the_address(visit: Visit, tmp_path: Path) -> None:
+def test_the_unrolled_network_is_stepped_through_and_its_shape_is_stored_in_the_url(
+    visit: Visit, tmp_path: Path
+) -> None:
     page = visit("/shapes")
     net = page.locator(".lineage-unrolled-rnn")
     expect(net.locator("button.step")).to_have_count(6)

@@ -10,22 +10,22 @@ from tests.browser.steps import button, save_figure, wait_until_idle
 
 pytestmark = pytest.mark.slow
 
-MINE = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 30
+OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 30
 SMALL = (
     "/text?models=ngram,gru&context=16&sample=40&gru.hidden=16&gru.width=8&gru.iterations=60"
     "&gru.evaluate_every=10&gru.batch_size=4"
 )
 
 
-def texts(page: Page) -> list[str]:
-    """What stands in the boxes of the samples."""
+def sample_texts(page: Page) -> list[str]:
+    """Return the texts of the samples."""
     return page.locator(".lineage-text-samples .text").all_inner_texts()
 
 
-def test_a_model_learns_a_pasted_text_from_zero_and_its_sample_is_seen(visit: Any) -> None:
+def test_a_model_trains_on_a_pasted_text_and_shows_a_sample(visit: Any) -> None:
     page = visit(SMALL)
     page.get_by_role("radio", name="Your own").or_(page.get_by_role("button", name="Your own")).first.click()
-    page.get_by_label("Paste a text").fill(MINE)
+    page.get_by_label("Paste a text").fill(OWN_TEXT)
     button(page, "Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     wait_until_idle(page)
@@ -38,11 +38,11 @@ def test_a_model_learns_a_pasted_text_from_zero_and_its_sample_is_seen(visit: An
         ".filter(node => node.textContent.length >= 30)"
         ".length === 2"
     )
-    letters = set(MINE)
-    assert all(set(text) <= letters for text in texts(page))
+    letters = set(OWN_TEXT)
+    assert all(set(text) <= letters for text in sample_texts(page))
 
 
-def test_the_race_can_be_saved_as_a_table(visit: Any, tmp_path: Any) -> None:
+def test_the_training_curves_are_saved_as_a_table(visit: Any, tmp_path: Any) -> None:
     page = visit("/text?models=ngram,gru")
     frame = page.locator(".lineage-plot-frame", has=page.locator(".frame-controls")).first
     expect(frame.locator(".plot-container, .js-plotly-plot").first).to_be_visible()
@@ -51,11 +51,11 @@ def test_the_race_can_be_saved_as_a_table(visit: Any, tmp_path: Any) -> None:
     assert any("GRU" in row for row in rows[1:])
 
 
-def test_one_slider_moves_the_texts_of_all_models(visit: Any) -> None:
+def test_one_slider_selects_the_samples_of_all_models(visit: Any) -> None:
     page = visit("/text?models=gru,lstm")
     slider = page.locator(".lineage-text-samples input[type=range]")
     expect(slider).to_be_visible()
-    last = texts(page)
+    last = sample_texts(page)
     slider.focus()
     page.keyboard.press("Home")
     page.wait_for_function(

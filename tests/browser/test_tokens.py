@@ -14,8 +14,8 @@ from tests.browser.steps import assert_fits, save_figure, wait_until_idle
 
 pytestmark = pytest.mark.slow
 
-MINE = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
-WALK = [
+OWN_TEXT = "How much wood would a woodchuck chuck, if a woodchuck could chuck wood?\n" * 20
+CASES = [
     ("bpe", "bofi leka! nupo\nbofi", (21, 22, 60, 141)),
     ("bytes", "bofi leka 🐳 é nupo", (256, 300, 481)),
     ("word", "bofi leka; zzz.", (2, 30, 69)),
@@ -28,19 +28,19 @@ def slider(page: Page) -> Any:
 
 
 def ids(page: Page) -> list[int]:
-    """What stands below the tokens on the screen."""
+    """Return the ids shown below the tokens."""
     return [int(text) for text in page.locator(".lineage-tokenizer .chip .id").all_inner_texts()]
 
 
-def ready(page: Page) -> None:
+def wait_until_ready(page: Page) -> None:
     expect(page.locator(".lineage-tokenizer .chip").first).to_be_visible()
     wait_until_idle(page)
 
 
-@pytest.mark.parametrize(("kind", "text", "sizes"), WALK, ids=[kind for kind, _, _ in WALK])
-def test_the_slider_cuts_the_text_as_the_library_does(visit: Any, kind: str, text: str, sizes: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(("kind", "text", "sizes"), CASES, ids=[kind for kind, _, _ in CASES])
+def test_the_slider_tokenizes_like_the_library(visit: Any, kind: str, text: str, sizes: tuple[int, ...]) -> None:
     page = visit(f"/tokens?corpus=repeats&tokenizer={kind}")
-    ready(page)
+    wait_until_ready(page)
     page.get_by_label("Type a text").fill(text)
     page.get_by_label("Type a text").press("Control+Enter")
     expect(page).to_have_url(re.compile("say="))
@@ -50,31 +50,31 @@ def test_the_slider_cuts_the_text_as_the_library_does(visit: Any, kind: str, tex
         if len(sizes) > 1:
             slider(page).fill(str(size))
         expect(page.locator(".lineage-tokenizer .size")).to_have_text(f"{size:,}")
-        wanted = train(kind, corpus, size).encode(text).tolist()
+        expected = train(kind, corpus, size).encode(text).tolist()
         page.wait_for_function(
-            "wanted => JSON.stringify([...document.querySelectorAll('.lineage-tokenizer .chip .id')]"
-            ".map(node => Number(node.textContent))) === JSON.stringify(wanted)",
-            arg=wanted,
+            "expected => JSON.stringify([...document.querySelectorAll('.lineage-tokenizer .chip .id')]"
+            ".map(node => Number(node.textContent))) === JSON.stringify(expected)",
+            arg=expected,
         )
-        assert ids(page) == wanted
-        if len(sizes) > 1:  # before the next gesture: the page has heard of this one
+        assert ids(page) == expected
+        if len(sizes) > 1:  # wait for this change before the next one
             expect(page).to_have_url(re.compile(f"vocabulary={size}\\b"))
             wait_until_idle(page)
-        each = page.locator(".lineage-tokenizer .value").first
-        expect(each).to_have_text(f"{len(text) / len(wanted):.2f}" if wanted else "–")
+        characters_per_token = page.locator(".lineage-tokenizer .value").first
+        expect(characters_per_token).to_have_text(f"{len(text) / len(expected):.2f}" if expected else "–")
 
 
-def test_dragging_asks_the_server_nothing_and_letting_go_once(visit: Any) -> None:
+def test_dragging_the_vocabulary_size_sends_one_event_on_release(visit: Any) -> None:
     page = visit("/tokens?corpus=repeats")
     sent: list[object] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
     page.reload()
-    ready(page)
+    wait_until_ready(page)
     expect(page.get_by_role("heading", name="The papers")).to_be_attached()
     expect(page.locator(".js-plotly-plot").first).to_be_attached()
     page.wait_for_timeout(1500)
     wait_until_idle(page)
-    before, seen = len(sent), set()
+    before, findings = len(sent), set()
     for size in range(30, 140, 10):
         page.evaluate(
             """size => {
@@ -85,8 +85,8 @@ def test_dragging_asks_the_server_nothing_and_letting_go_once(visit: Any) -> Non
             size,
         )
         page.wait_for_timeout(50)
-        seen.add(page.locator(".lineage-tokenizer .finding").inner_text())
-    assert len(seen) > 3, "the finding follows the slider"
+        findings.add(page.locator(".lineage-tokenizer .finding").inner_text())
+    assert len(findings) > 3, "the finding follows the slider"
     assert len(sent) == before
     page.evaluate("document.querySelector('.lineage-tokenizer .slider').dispatchEvent(new Event('change'))")
     expect(page).to_have_url(re.compile("vocabulary=130"))
@@ -94,9 +94,9 @@ def test_dragging_asks_the_server_nothing_and_letting_go_once(visit: Any) -> Non
     assert slider(page).input_value() == "130"
 
 
-def test_the_merges_are_replayed_and_a_merge_in_the_list_is_gone_to(visit: Any) -> None:
+def test_the_merges_are_played_and_a_click_goes_to_a_merge(visit: Any) -> None:
     page = visit("/tokens?corpus=toy")
-    ready(page)
+    wait_until_ready(page)
     page.evaluate(
         """() => {
             const size = document.querySelector(".lineage-tokenizer .size");
@@ -121,13 +121,13 @@ def test_the_merges_are_replayed_and_a_merge_in_the_list_is_gone_to(visit: Any) 
     expect(page.locator(".lineage-tokenizer .size")).to_have_text("8")
 
 
-def test_markup_that_is_typed_or_pasted_stays_text(visit: Any) -> None:
+def test_typed_or_pasted_markup_is_shown_as_text(visit: Any) -> None:
     page = visit("/tokens?corpus=own")
     page.evaluate("() => { window.alert = () => { window.struck = true; }; }")
     page.get_by_label("Paste a text").fill("<img src=x onerror=alert(1)> a text of <b>mine</b>\n" * 10)
     page.get_by_role("button", name="Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    ready(page)
+    wait_until_ready(page)
     expect(page.locator(".lineage-tokenizer .number").last).to_contain_text("your text")
     page.get_by_label("Type a text").fill("<img src=x onerror=alert(1)>")
     page.get_by_label("Type a text").press("Control+Enter")
@@ -136,40 +136,40 @@ def test_markup_that_is_typed_or_pasted_stays_text(visit: Any) -> None:
     assert not page.evaluate("window.struck || document.querySelector('img[src=x]') !== null")
 
 
-def test_an_own_text_is_pasted_and_its_address_needs_it_elsewhere(visit: Any) -> None:
+def test_the_url_of_a_pasted_text_requires_that_text_elsewhere(visit: Any) -> None:
     page = visit("/tokens?corpus=own")
-    page.get_by_label("Paste a text").fill(MINE)
+    page.get_by_label("Paste a text").fill(OWN_TEXT)
     page.get_by_role("button", name="Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    ready(page)
+    wait_until_ready(page)
     expect(page.locator(".lineage-tokenizer .picture")).to_contain_text("wood")
     address = page.url.split("/tokens")[1]
-    page.close()  # the visit ends, and the text with it
+    page.close()  # the session ends, and its text is dropped
     other = visit(f"/tokens{address}")
     expect(other.get_by_text("This needs your text")).to_be_visible()
-    ready(other)
+    wait_until_ready(other)
 
 
-def test_a_file_is_uploaded_and_a_bad_one_is_a_sentence(visit: Any, tmp_path: Path) -> None:
+def test_a_file_is_uploaded_and_an_unreadable_one_gives_a_message(visit: Any, tmp_path: Path) -> None:
     page = visit("/tokens?corpus=own")
-    bad, good = tmp_path / "bad.txt", tmp_path / "good.txt"
-    bad.write_bytes("a text in UTF-16".encode("utf-16"))
-    good.write_text(MINE)
-    page.locator("input[type=file]").set_input_files(bad)
+    unreadable, readable = tmp_path / "bad.txt", tmp_path / "good.txt"
+    unreadable.write_bytes("a text in UTF-16".encode("utf-16"))
+    readable.write_text(OWN_TEXT)
+    page.locator("input[type=file]").set_input_files(unreadable)
     expect(page.get_by_text("“bad.txt” is in UTF-16; only UTF-8 is read.")).to_be_visible()
-    page.locator("input[type=file]").set_input_files(good)
+    page.locator("input[type=file]").set_input_files(readable)
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
     expect(page.get_by_text("is in UTF-16")).to_have_count(0)
 
 
-def test_the_tokens_are_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: Path) -> None:
+def test_the_tokens_are_saved_as_image_and_table(visit: Any, tmp_path: Path) -> None:
     page = visit("/tokens?corpus=repeats&say=bofi+leka&vocabulary=60")
-    ready(page)
+    wait_until_ready(page)
     files = save_figure(page, page.locator(".lineage-tokenizer .picture"), "tokens", tmp_path)
     lines = files["CSV"].decode().splitlines()
     assert lines[0] == "place,token,id,start,end"
-    wanted = train("bpe", load_text(TextConfig(corpus="repeats")), 60).encode("bofi leka").tolist()
-    assert [int(line.split(",")[2]) for line in lines[1:]] == wanted
+    expected = train("bpe", load_text(TextConfig(corpus="repeats")), 60).encode("bofi leka").tolist()
+    assert [int(line.split(",")[2]) for line in lines[1:]] == expected
     rows = save_figure(page, page.locator(".lineage-batch-rows"), "tokens-rows", tmp_path)
     assert rows["CSV"].decode().splitlines()[0] == "row,from,place,token,target,asked"
     assert len(rows["CSV"].decode().splitlines()) == 1 + 4 * 12
@@ -177,7 +177,7 @@ def test_the_tokens_are_saved_as_a_picture_and_as_numbers(visit: Any, tmp_path: 
 
 def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any) -> None:
     page = visit("/tokens?corpus=brackets", 390, 844)
-    ready(page)
+    wait_until_ready(page)
     expect(page.get_by_role("heading", name="The papers")).to_be_attached()
     for width in (390, 1440):
         page.set_viewport_size({"width": width, "height": 844})
@@ -192,12 +192,12 @@ def test_the_page_fits_its_screen_and_follows_light_and_dark(visit: Any) -> None
     assert colours[0] != colours[1]
 
 
-def test_a_text_from_right_to_left_runs_so(visit: Any) -> None:
+def test_right_to_left_text_is_displayed_right_to_left(visit: Any) -> None:
     page = visit("/tokens?corpus=own&tokenizer=word")
     page.get_by_label("Paste a text").fill("שלום עולם זה טקסט קצר מאוד מימין לשמאל.\n" * 10)
     page.get_by_role("button", name="Read it").click()
     expect(page).to_have_url(re.compile("text=[0-9a-f]{64}"))
-    ready(page)
+    wait_until_ready(page)
     expect(page.locator(".lineage-tokenizer .chips")).to_have_css("direction", "rtl")
     lefts = [box["x"] for chip in page.locator(".lineage-tokenizer .chip").all()[:3] if (box := chip.bounding_box())]
     assert len(lefts) == 3 and lefts == sorted(lefts, reverse=True)

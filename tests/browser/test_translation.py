@@ -11,7 +11,7 @@ from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_unt
 pytestmark = pytest.mark.slow
 
 
-def test_a_typed_source_is_answered_by_every_model_and_stands_in_the_address(visit: Visit) -> None:
+def test_a_typed_source_is_translated_by_every_model_and_stored_in_the_url(visit: Visit) -> None:
     page = visit("/translation")
     field = page.get_by_role("textbox", name="Digits")
     field.fill("4711")
@@ -25,27 +25,27 @@ def test_a_typed_source_is_answered_by_every_model_and_stands_in_the_address(vis
     expect(page.get_by_role("heading", name=re.compile("turn 314159 around"))).to_be_visible()
 
 
-def test_a_date_that_is_none_is_answered_all_the_same(visit: Visit) -> None:
+def test_an_impossible_date_is_translated_too(visit: Visit) -> None:
     page = visit("/translation?task=dates&say=31+february+1999")
     expect(page.get_by_text(re.compile("There is no such date: february 1999 has 28 days")).first).to_be_visible()
     expect(page.locator(".lineage-translation-answers")).to_contain_text("end")
 
 
-def test_hovering_the_alignment_and_widening_the_beam_ask_nothing_of_the_server(visit: Visit) -> None:
+def test_hovering_the_alignment_sends_no_message_to_the_server(visit: Visit) -> None:
     page = visit("/translation?say=314159&who=additive")
     alignment, beams = page.locator(".lineage-alignment"), page.locator(".lineage-beam-search")
     expect(page.get_by_role("heading", name=re.compile("^In 6 of 6 steps"))).to_be_visible()
     expect(alignment.get_by_text("What could stand at step 1")).to_be_visible()
     wait_until_idle(page)
     wire = WebSocketRecorder(page)
-    spoken = wire.wait_until_quiet()
+    messages_before = wire.wait_until_quiet()
     picture = alignment.locator("canvas, svg").first
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
     assert box
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.6)
     expect(alignment.get_by_text(re.compile("What could stand at step [2-7]"))).to_be_visible()
-    assert len(wire.frames) == spoken
+    assert len(wire.frames) == messages_before
     slider = beams.locator("input[type=range]")
     slider.focus()
     page.keyboard.press("ArrowRight")
