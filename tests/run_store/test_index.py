@@ -43,39 +43,39 @@ def record(model: str = "bag_of_words") -> Record:
 
 
 @pytest.fixture(autouse=True)
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """No run ships with the program unless a test makes it."""
+def included_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the empty folder of included runs."""
     monkeypatch.setattr(store, "PRETRAINED", tmp_path / "pretrained")
     return tmp_path / "pretrained"
 
 
-def kept(
-    seed: int = 0, owner: str = "", model: str = "bag_of_words", place: Path | None = None, **card: Any
+def store_run(
+    seed: int = 0, owner: str = "", model: str = "bag_of_words", folder: Path | None = None, **card: Any
 ) -> StoredRun:
-    """A run on disk, of which the index was told nothing."""
+    """Store a run on disk without adding it to the index."""
     config = with_settings(record(model).config, {"seed": seed})
-    run = store.save_run(dataclasses.replace(record(model), config=config), place or store.run_folder(config), owner)
-    return edited(run.folder, **card) if card else run
+    run = store.save_run(dataclasses.replace(record(model), config=config), folder or store.run_folder(config), owner)
+    return edit_card(run.folder, **card) if card else run
 
 
-def edited(folder: Path, **card: Any) -> StoredRun:
-    """What a card says, changed by hand."""
+def edit_card(folder: Path, **card: Any) -> StoredRun:
+    """Edit fields of a card on disk and load the run again."""
     data = json.loads((folder / "card.json").read_text()) | card
     (folder / "card.json").write_text(json.dumps(data))
     store.reset()
     return store.load(folder)
 
 
-def keys(*arguments: Any, **query: Any) -> list[str]:
+def search_keys(*arguments: Any, **query: Any) -> list[str]:
     return [entry.key for entry in search(Query(*arguments, **query))]
 
 
-def names(**query: Any) -> list[str]:
+def search_names(**query: Any) -> list[str]:
     return [entry.name for entry in search(Query(**query))]
 
 
-def test_an_entry_holds_what_the_folder_says(database: str) -> None:
-    run = kept(7, "ada", created="2026-03-02T14:00:00.250+02:00", name="Mine", note="two\nlines", tags=["b", "A"])
+def test_an_entry_contains_the_fields_of_its_card(database: str) -> None:
+    run = store_run(7, "ada", created="2026-03-02T14:00:00.250+02:00", name="Mine", note="two\nlines", tags=["b", "A"])
     index.add_run(run)
     (entry,) = search()
     assert entry.key == entry.folder == run.key
@@ -105,28 +105,28 @@ def test_a_branch_names_its_parent(database: str) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("model", ["gru", "transformer"])
-def test_settings_are_what_differs_from_the_default(model: str, changes: dict[str, object]) -> None:
-    usual = default_config("negation", model)
+def test_changed_settings_are_those_that_differ_from_the_default(model: str, changes: dict[str, object]) -> None:
+    default = default_config("negation", model)
     try:
-        config = with_settings(usual, changes)
+        config = with_settings(default, changes)
     except InvalidSetting:
         config = with_settings(
-            usual, changes := {name: value for name, value in changes.items() if name != "task.seed"}
+            default, changes := {name: value for name, value in changes.items() if name != "task.seed"}
         )
     assert changed_settings(config).keys() == changes.keys()
-    assert with_settings(usual, changed_settings(config)) == config
+    assert with_settings(default, changed_settings(config)) == config
 
 
-def test_settings_of_one_name_in_two_parts_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = {"seed": 0, "task": {"name": "t", "seed": 0, "size": 1}, "model": {"name": "m", "width": 1}}
+def test_equal_setting_names_in_two_sections_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
+    default = {"seed": 0, "task": {"name": "t", "seed": 0, "size": 1}, "model": {"name": "m", "width": 1}}
     whole = {"seed": 1, "task": {"name": "t", "seed": 2, "size": 1}, "model": {"name": "m", "width": 3}}
     config = default_config("negation", "gru")
-    monkeypatch.setattr(run_config, "to_json", lambda c: whole if c is config else usual)
+    monkeypatch.setattr(run_config, "to_json", lambda c: whole if c is config else default)
     monkeypatch.setattr(run_config, "default_config", lambda *_: None)
     assert changed_settings(config) == {"seed": 1, "task.seed": 2, "width": 3}
 
 
-def test_the_migrations_make_the_tables_of_the_classes(database: str) -> None:
+def test_the_migrations_create_the_tables_of_the_classes(database: str) -> None:
     index.used_bytes()
     with db.database().engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
@@ -147,53 +147,53 @@ HOSTILE = [
 ]
 
 
-def test_text_is_found_as_it_stands(database: str) -> None:
+def test_special_characters_in_a_search_are_literal(database: str) -> None:
     for seed, name in enumerate([*HOSTILE, "plain"]):
-        kept(seed, name=name)
+        store_run(seed, name=name)
     for name in HOSTILE:
-        assert names(text=name) == [name]
-        assert names(text=f"  {name.upper()} ") == [name]
-        assert names(text=name[1:-1]) == [name] or len(name) < 3
+        assert search_names(text=name) == [name]
+        assert search_names(text=f"  {name.upper()} ") == [name]
+        assert search_names(text=name[1:-1]) == [name] or len(name) < 3
     for sign, found in {"%": 1, "_": 1, "'": 1, "\\": 1, ";": 1, "/": 1, "\0": 10, "\x1f": 10, "": 10}.items():
-        assert len(names(text=sign)) == found, sign
-    assert names(text="'; DROP TABLE runs; --") == []
-    assert len(names()) == 10
+        assert len(search_names(text=sign)) == found, sign
+    assert search_names(text="'; DROP TABLE runs; --") == []
+    assert len(search_names()) == 10
 
 
-def test_text_is_looked_for_in_name_title_key_note_and_tags_each_for_itself(database: str) -> None:
-    run = kept(0, name="first", note="second\nline", tags=["third", "fourth"])
-    kept(1, model="rnn")
+def test_text_is_searched_separately_in_name_title_key_note_and_tags(database: str) -> None:
+    run = store_run(0, name="first", note="second\nline", tags=["third", "fourth"])
+    store_run(1, model="rnn")
     for found in ("FIRS", "bag of", run.key[2:9].upper(), "Second", "nd\nli", "hird", "fourth"):
-        assert keys(text=found) == [run.key], found
+        assert search_keys(text=found) == [run.key], found
     for text_ in ("firstbag", "first\x1fbag", "first bag", "thirdfourth", "negation-"):
-        assert keys(text=text_) == []
+        assert search_keys(text=text_) == []
     with pytest.raises(InvalidSetting, match="at most 2,000 characters; this one has 2,001"):
         search(Query(text="x" * 2001))
 
 
-def test_filters(database: str, program: Path) -> None:
-    a = kept(0, "ada", created="2026-03-01T12:00:00+00:00", tags=["good", "it's 100%_"]).key
-    b = kept(0, "bob", "rnn", created="2026-03-02T12:00:00+00:00", tags=["good"]).key
-    c = kept(1, created="2026-03-03T12:00:00+00:00", state="stopped").key
-    d = kept(2, place=program / "shipped-one", created="2026-03-04T12:00:00+00:00").key
-    assert keys() == [d, c, b, a]
-    assert keys(models=("rnn",)) == [b]
-    assert keys(models=("rnn", "bag_of_words")) == [d, c, b, a]
-    assert keys(tasks=("negation",)) == [d, c, b, a]
-    assert keys(tasks=("'; --",)) == []
-    assert keys(tags=("good",)) == [b, a]
-    assert keys(tags=("good", "it's 100%_")) == [a]
-    assert keys(tags=("goo%",)) == keys(tags=("Good",)) == []
-    assert keys(since=MONDAY) == [d, c, b]
-    assert keys(since=MONDAY.astimezone(datetime.timezone(datetime.timedelta(hours=5)))) == [d, c, b]
-    assert keys(since=MONDAY + datetime.timedelta(seconds=1)) == [d, c]
-    assert keys(owner="ada") == [a]
-    assert keys(owner="") == [d, c]
-    assert keys(owner="", shipped=False) == [c]
-    assert keys(shipped=False) == [c, b, a]
-    assert keys(unfinished=False) == [d, b, a]
-    assert keys(limit=2) == [d, c]
-    assert keys(limit=0) == keys(limit=-1) == []
+def test_filters(database: str, included_folder: Path) -> None:
+    a = store_run(0, "ada", created="2026-03-01T12:00:00+00:00", tags=["good", "it's 100%_"]).key
+    b = store_run(0, "bob", "rnn", created="2026-03-02T12:00:00+00:00", tags=["good"]).key
+    c = store_run(1, created="2026-03-03T12:00:00+00:00", state="stopped").key
+    d = store_run(2, folder=included_folder / "shipped-one", created="2026-03-04T12:00:00+00:00").key
+    assert search_keys() == [d, c, b, a]
+    assert search_keys(models=("rnn",)) == [b]
+    assert search_keys(models=("rnn", "bag_of_words")) == [d, c, b, a]
+    assert search_keys(tasks=("negation",)) == [d, c, b, a]
+    assert search_keys(tasks=("'; --",)) == []
+    assert search_keys(tags=("good",)) == [b, a]
+    assert search_keys(tags=("good", "it's 100%_")) == [a]
+    assert search_keys(tags=("goo%",)) == search_keys(tags=("Good",)) == []
+    assert search_keys(since=MONDAY) == [d, c, b]
+    assert search_keys(since=MONDAY.astimezone(datetime.timezone(datetime.timedelta(hours=5)))) == [d, c, b]
+    assert search_keys(since=MONDAY + datetime.timedelta(seconds=1)) == [d, c]
+    assert search_keys(owner="ada") == [a]
+    assert search_keys(owner="") == [d, c]
+    assert search_keys(owner="", shipped=False) == [c]
+    assert search_keys(shipped=False) == [c, b, a]
+    assert search_keys(unfinished=False) == [d, b, a]
+    assert search_keys(limit=2) == [d, c]
+    assert search_keys(limit=0) == search_keys(limit=-1) == []
     assert index.all_tags() == ["good", "it's 100%_"]
     assert index.used_bytes() == sum(entry.bytes for entry in search(Query(shipped=False)))
 
@@ -206,31 +206,33 @@ def test_orders(database: str) -> None:
         metric = nan if accuracy is None else {"mean": accuracy, "values": [accuracy, accuracy]}
         created = (MONDAY + datetime.timedelta(hours=seed)).isoformat()
         card = {"name": name, "seconds": seconds, "parameters": parameters, "metrics": {"exact_accuracy": metric}}
-        kept(seed, created=created, **card)
-    kept(0, model="rnn", created="2020-01-01", name="delta", seconds=0.1, parameters=1, metrics={"exact_accuracy": nan})
-    assert names(order="created") == ["delta", "beta", "", "Alpha", "gamma"]
-    assert names(order="-created") == ["gamma", "Alpha", "", "beta", "delta"]
-    assert names(order="name") == ["Alpha", "beta", "delta", "gamma", ""]
-    assert names(order="-name") == ["gamma", "delta", "beta", "Alpha", ""]
-    assert names(order="title") == ["gamma", "Alpha", "", "beta", "delta"]
-    assert names(order="-title") == ["delta", "gamma", "Alpha", "", "beta"]
-    assert names(order="seconds") == ["delta", "", "beta", "gamma", "Alpha"]
-    assert names(order="-parameters") == ["Alpha", "beta", "", "gamma", "delta"]
-    assert names(order="accuracy") == ["Alpha", "beta", "gamma", "", "delta"]
-    assert names(order="-accuracy") == ["gamma", "beta", "Alpha", "", "delta"]
+        store_run(seed, created=created, **card)
+    store_run(
+        0, model="rnn", created="2020-01-01", name="delta", seconds=0.1, parameters=1, metrics={"exact_accuracy": nan}
+    )
+    assert search_names(order="created") == ["delta", "beta", "", "Alpha", "gamma"]
+    assert search_names(order="-created") == ["gamma", "Alpha", "", "beta", "delta"]
+    assert search_names(order="name") == ["Alpha", "beta", "delta", "gamma", ""]
+    assert search_names(order="-name") == ["gamma", "delta", "beta", "Alpha", ""]
+    assert search_names(order="title") == ["gamma", "Alpha", "", "beta", "delta"]
+    assert search_names(order="-title") == ["delta", "gamma", "Alpha", "", "beta"]
+    assert search_names(order="seconds") == ["delta", "", "beta", "gamma", "Alpha"]
+    assert search_names(order="-parameters") == ["Alpha", "beta", "", "gamma", "delta"]
+    assert search_names(order="accuracy") == ["Alpha", "beta", "gamma", "", "delta"]
+    assert search_names(order="-accuracy") == ["gamma", "beta", "Alpha", "", "delta"]
     assert [e.bytes for e in search(Query(order="bytes"))] == sorted(e.bytes for e in search())
     for wrong in ("", "-", "--name", "Name", "key", "name; DROP TABLE runs", "x" * 999):
         with pytest.raises(InvalidSetting, match="There is created, name, title, seconds, parameters, bytes, accuracy"):
             search(Query(order=wrong))
 
 
-def test_put_enters_and_mends_and_drop_strikes_out(database: str, program: Path) -> None:
-    run, other = kept(0, name="old", tags=["a", "b"]), kept(1)
-    shipped = kept(0, place=program / "one")
+def test_runs_are_added_updated_and_removed(database: str, included_folder: Path) -> None:
+    run, other = store_run(0, name="old", tags=["a", "b"]), store_run(1)
+    shipped = store_run(0, folder=included_folder / "one")
     for each in (run, other, shipped):
         index.add_run(each)
-    index.add_run(edited(run.folder, name="new", tags=["b", "c"]))
-    assert sorted(names()) == ["", "", "new"]
+    index.add_run(edit_card(run.folder, name="new", tags=["b", "c"]))
+    assert sorted(search_names()) == ["", "", "new"]
     assert index.all_tags() == ["b", "c"]
     shutil.rmtree(run.folder)
     index.remove_run(run.key)
@@ -240,29 +242,29 @@ def test_put_enters_and_mends_and_drop_strikes_out(database: str, program: Path)
     assert index.all_tags() == []
 
 
-def test_made_anew_it_is_the_same_as_when_it_grew(database: str, program: Path) -> None:
-    runs = [kept(seed, "ada", tags=[str(seed), "x"], created="2026-03-02") for seed in range(3)]
-    kept(0, place=program / "one")
+def test_reindexing_gives_the_same_entries(database: str, included_folder: Path) -> None:
+    runs = [store_run(seed, "ada", tags=[str(seed), "x"], created="2026-03-02") for seed in range(3)]
+    store_run(0, folder=included_folder / "one")
     for run in runs:
         index.add_run(run)
-    edited(runs[0].folder, note="later")
+    edit_card(runs[0].folder, note="later")
     shutil.rmtree(runs[1].folder)
     index.refresh()
-    grown = search()
-    assert len(grown) == 3
+    before = search()
+    assert len(before) == 3
     assert index.reindex() == 3
-    assert search() == grown
+    assert search() == before
     db.close_database()
     environment().database_url or (environment().home / "index.db").unlink()
-    assert search() == grown
+    assert search() == before
 
 
-def test_a_refresh_sees_what_was_done_by_hand(database: str) -> None:
-    a, b = kept(0), kept(1)
+def test_a_refresh_detects_manual_changes_of_folders(database: str) -> None:
+    a, b = store_run(0), store_run(1)
     index.refresh()
     shutil.rmtree(a.folder)
-    c = kept(2)
-    edited(b.folder, name="by hand")
+    c = store_run(2)
+    edit_card(b.folder, name="by hand")
     (environment().runs / ".writing-1").mkdir()
     (environment().runs / "notes").mkdir()
     (environment().runs / "a file").write_text("")
@@ -271,9 +273,9 @@ def test_a_refresh_sees_what_was_done_by_hand(database: str) -> None:
     assert {e.key: e.name for e in search()} == {b.key: "by hand", c.key: ""}
 
 
-def test_a_refresh_reads_only_what_is_new(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept(0)
-    (kept(1).folder / "events.parquet").unlink()
+def test_a_refresh_reads_only_new_folders(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_run(0)
+    (store_run(1).folder / "events.parquet").unlink()
     read: list[str] = []
     original = index._read_entry
     monkeypatch.setattr(index, "_read_entry", lambda folder: (read.append(folder.name), original(folder))[1])
@@ -281,7 +283,7 @@ def test_a_refresh_reads_only_what_is_new(database: str, monkeypatch: pytest.Mon
     assert len(read) == 2
     index.refresh()
     assert len(read) == 2
-    new = kept(2)
+    new = store_run(2)
     index.refresh()
     assert read[2:] == [new.key]
 
@@ -289,12 +291,12 @@ def test_a_refresh_reads_only_what_is_new(database: str, monkeypatch: pytest.Mon
 def test_a_search_refreshes_every_two_seconds(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(index.time, "monotonic", lambda: now)
-    assert keys() == []
-    run = kept(0)
+    assert search_keys() == []
+    run = store_run(0)
     now += 1.9
-    assert keys() == []
+    assert search_keys() == []
     now += 0.2
-    assert keys() == [run.key]
+    assert search_keys() == [run.key]
     shutil.rmtree(run.folder)
     now += 1.9
     assert index.used_bytes() > 0
@@ -302,10 +304,10 @@ def test_a_search_refreshes_every_two_seconds(database: str, monkeypatch: pytest
     assert index.used_bytes() == 0
 
 
-def test_a_damaged_folder_is_left_out_and_logged_once(database: str, caplog: pytest.LogCaptureFixture) -> None:
-    good, bad = kept(0), kept(1)
+def test_a_damaged_folder_is_skipped_and_logged_once(database: str, caplog: pytest.LogCaptureFixture) -> None:
+    good, bad = store_run(0), store_run(1)
     index.refresh()
-    assert len(keys()) == 2
+    assert len(search_keys()) == 2
     events = (bad.folder / "events.parquet").read_bytes()
     (bad.folder / "events.parquet").write_bytes(events[:50])
     os.utime(bad.folder / "card.json", ns=(1, 1))
@@ -314,15 +316,15 @@ def test_a_damaged_folder_is_left_out_and_logged_once(database: str, caplog: pyt
         index.refresh()
         index.refresh()
     assert [bad.key in r.getMessage() for r in caplog.records] == [True]
-    assert keys() == [good.key]
+    assert search_keys() == [good.key]
     assert index.reindex() == 1
     (bad.folder / "events.parquet").write_bytes(events)
     os.utime(bad.folder / "card.json", ns=(2, 2))
     index.refresh()
-    assert sorted(keys()) == sorted([good.key, bad.key])
+    assert sorted(search_keys()) == sorted([good.key, bad.key])
 
 
-ODD: dict[str, dict[str, Any]] = {
+INVALID_CARDS: dict[str, dict[str, Any]] = {
     "endless seconds": {"seconds": float("inf")},
     "no seconds": {"seconds": float("nan")},
     "too many parameters": {"parameters": 10**30},
@@ -332,61 +334,61 @@ ODD: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("odd", ODD)
-def test_a_card_that_is_not_possible_spoils_nothing_else(odd: str, database: str) -> None:
-    good = kept(0)
-    kept(1, **ODD[odd])
+@pytest.mark.parametrize("odd", INVALID_CARDS)
+def test_an_invalid_card_does_not_affect_other_runs(odd: str, database: str) -> None:
+    good = store_run(0)
+    store_run(1, **INVALID_CARDS[odd])
     index.refresh()
-    assert keys() == [good.key]
+    assert search_keys() == [good.key]
     assert index.reindex() == 1
 
 
-def test_a_card_with_odd_text_is_listed(database: str) -> None:
+def test_a_card_with_unusual_text_is_listed(database: str) -> None:
     long = "x" * 50_000
     metrics = {
         "exact_accuracy": {"mean": float("nan"), "values": [float("inf"), 1.0]},
         "\0": {"mean": 1, "values": [1]},
     }
     odd = {"name": "a\0b\x1f", "note": long, "tags": ["a", "a", "a\0", long], "owner": long, "metrics": metrics}
-    kept(0, **odd)
+    store_run(0, **odd)
     (entry,) = search()
     assert (entry.name, entry.note, entry.tags) == ("ab", long, ("a", "x" * 200))
     assert entry.accuracy is None
     assert entry.metrics["exact_accuracy"] == {"mean": None, "values": [None, 1.0]}
-    assert names(text="ab") == ["ab"]
-    assert names(tags=("a\0",), owner="nobody\0") == []
+    assert search_names(text="ab") == ["ab"]
+    assert search_names(tags=("a\0",), owner="nobody\0") == []
 
 
-def test_a_run_under_another_name_is_left_out(database: str) -> None:
-    run = kept(0)
+def test_a_folder_whose_name_is_not_the_key_is_skipped(database: str) -> None:
+    run = store_run(0)
     shutil.copytree(run.folder, run.folder.parent / ("b" * 12))
-    assert keys() == [run.key]
+    assert search_keys() == [run.key]
     run.folder.rename(run.folder.parent / ("c" * 12))
     index.refresh()
-    assert keys() == []
+    assert search_keys() == []
 
 
-def test_of_two_shipped_folders_of_one_run_the_first_is_listed(database: str, program: Path) -> None:
-    run = kept(0, place=program / "b")
+def test_one_of_two_included_folders_of_a_run_is_listed(database: str, included_folder: Path) -> None:
+    run = store_run(0, folder=included_folder / "b")
     index.refresh()
-    shutil.copytree(run.folder, program / "a")
+    shutil.copytree(run.folder, included_folder / "a")
     index.refresh()
     index.refresh()
     assert [entry.folder for entry in search()] == ["b"]
     assert index.reindex() == 1
 
 
-def test_threads_may_begin_at_once(database: str) -> None:
-    run = kept(0)
+def test_threads_can_open_the_index_simultaneously(database: str) -> None:
+    run = store_run(0)
     with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda _: keys(), range(16))) == [[run.key]] * 16
+        assert list(pool.map(lambda _: search_keys(), range(16))) == [[run.key]] * 16
         list(pool.map(lambda _: index.add_run(run), range(16)))
         assert list(pool.map(lambda _: index.reindex(), range(8))) == [1] * 8
 
 
 @pytest.mark.sampled(2)
-def test_processes_may_begin_at_once(database: str) -> None:
-    run = kept(0)
+def test_processes_can_open_the_index_simultaneously(database: str) -> None:
+    run = store_run(0)
     script = (
         "import sys; from pathlib import Path; from explorer.run_store import index, store\n"
         f"store.PRETRAINED = Path({str(store.PRETRAINED)!r})\n"
@@ -401,37 +403,37 @@ def test_processes_may_begin_at_once(database: str) -> None:
         for process in started:
             process.stdin.write("go\n")
             process.stdin.flush()
-        said = [process.communicate(timeout=60) for process in started]
+        outputs = [process.communicate(timeout=60) for process in started]
     finally:
         for process in started:
             process.kill()
             process.wait()
-    assert said == [(f"['{run.key}']\n", "")] * 2
+    assert outputs == [(f"['{run.key}']\n", "")] * 2
 
 
-def test_another_process_may_be_faster(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, original = kept(0), index._read_entries
+def test_a_refresh_tolerates_entries_added_by_another_process(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, original = store_run(0), index._read_entries
 
-    def read_and_be_overtaken(*folders: Any) -> list[index.Entry]:
+    def read_while_another_process_writes(*folders: Any) -> list[index.Entry]:
         entries = original(*folders)
         db.run_transaction(lambda session: index._replace_rows(session, entries, []), write=True)
         return entries
 
-    monkeypatch.setattr(index, "_read_entries", read_and_be_overtaken)
+    monkeypatch.setattr(index, "_read_entries", read_while_another_process_writes)
     index.refresh()
-    assert keys() == [run.key]
+    assert search_keys() == [run.key]
 
 
-def test_it_needs_no_torch_and_no_streamlit() -> None:
+def test_the_run_store_imports_neither_torch_nor_streamlit() -> None:
     script = "import sys, explorer.run_store.operations; print({'torch', 'streamlit'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", script], cwd=ROOT, text=True) == "set()\n"
 
 
-# ---- Databases that do not answer, or not as they should ----
+# ---- Damaged, locked and unreachable databases ----
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_lock_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(db, "_LOCK_TIMEOUT", 0.02)
 
 
@@ -441,14 +443,14 @@ def file(home: Path) -> Iterator[Path]:
     db.close_database()
 
 
-def cut(file: Path) -> None:
-    """Pages in the middle are lost, as after a bad disk."""
+def overwrite_pages(file: Path) -> None:
+    """Overwrite all pages but the first, as a defective disk may do."""
     with file.open("r+b") as out:
         out.seek(4096)
         out.write(b"\xa5" * (file.stat().st_size - 4096))
 
 
-def spoken(statement: str) -> Callable[[Path], None]:
+def run_sql(statement: str) -> Callable[[Path], None]:
     def change(file: Path) -> None:
         with sqlite3.connect(file) as connection:
             connection.execute(statement)
@@ -459,42 +461,42 @@ def spoken(statement: str) -> Callable[[Path], None]:
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "no database": lambda file: file.write_bytes(b"no database at all" * 999),
-    "cut": cut,
-    "newer": spoken("UPDATE alembic_version SET version_num = 'v999'"),
-    "tables are gone": spoken("DROP TABLE runs"),
-    "another table": spoken("ALTER TABLE runs RENAME COLUMN words TO verbs"),
-    "no version": spoken("DROP TABLE alembic_version"),
+    "cut": overwrite_pages,
+    "newer": run_sql("UPDATE alembic_version SET version_num = 'v999'"),
+    "tables are gone": run_sql("DROP TABLE runs"),
+    "another table": run_sql("ALTER TABLE runs RENAME COLUMN words TO verbs"),
+    "no version": run_sql("DROP TABLE alembic_version"),
 }
 
 
 @pytest.mark.parametrize("when", ["before", "while it runs"])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_file_is_replaced(damage: str, when: str, file: Path, caplog: pytest.LogCaptureFixture) -> None:
-    run = kept(0, name="still here")
+    run = store_run(0, name="still here")
     index.refresh()
     if when == "before":
         db.close_database()
     DAMAGES[damage](file)
     if damage in ("newer", "no version"):
-        db.close_database()  # does not hurt who is running
+        db.close_database()  # a running program does not read it again
     assert index.search(Query(text="still")) == index.search() != []
     index.add_run(run)
-    assert names() == ["still here"]
+    assert search_names() == ["still here"]
     aside = list(file.parent.glob("index.db.damaged-*"))
     assert [other.suffix for other in aside if not other.name.endswith(("-wal", "-shm"))]
     assert "is damaged or of a newer version" in caplog.text
 
 
-def test_a_file_that_was_deleted_while_it_runs_is_made_again(file: Path) -> None:
-    run = kept(0)
-    assert keys() == [run.key]
+def test_a_file_deleted_while_the_program_runs_is_created_again(file: Path) -> None:
+    run = store_run(0)
+    assert search_keys() == [run.key]
     for part in file.parent.glob("index.db*"):
         part.unlink()
-    assert keys() == [run.key]
+    assert search_keys() == [run.key]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_given_file_is_never_replaced(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_configured_file_is_never_replaced(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "given.db"
     monkeypatch.setenv("LINEAGE_DATABASE_URL", f"sqlite:///{file}")
     index.refresh()
@@ -509,7 +511,7 @@ def test_a_given_file_is_never_replaced(damage: str, tmp_path: Path, monkeypatch
 
 @needs.postgresql
 @pytest.mark.parametrize("damage", ["UPDATE alembic_version SET version_num = 'v999'", "DROP TABLE tags"])
-def test_a_postgresql_of_a_newer_version_is_left_alone(damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_postgresql_database_of_a_newer_version_is_not_changed(damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     address = postgres.fresh_database()
     monkeypatch.setenv("LINEAGE_DATABASE_URL", address)
     index.refresh()
@@ -522,7 +524,7 @@ def test_a_postgresql_of_a_newer_version_is_left_alone(damage: str, monkeypatch:
         search()
 
 
-BAD = [
+INVALID_ADDRESSES = [
     "nonsense",
     "postgres://ada:s3cret@host/db",
     "mysql://ada:s3cret@host/db",
@@ -535,10 +537,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("address", BAD)
-def test_a_bad_address_is_said_in_one_sentence_without_its_password(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("address", INVALID_ADDRESSES)
+def test_an_invalid_address_is_reported_without_its_password(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_DATABASE_URL", address)
     with pytest.raises(InvalidSetting, match="LINEAGE_DATABASE_URL") as raised:
         search()
@@ -547,46 +547,55 @@ def test_a_bad_address_is_said_in_one_sentence_without_its_password(
 
 
 @pytest.mark.parametrize("address", ["postgresql://ada:s3cret@127.0.0.1:1/db", "sqlite:////no/such/folder/x.db"])
-def test_a_database_out_of_reach_is_said(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_database_is_reported(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_DATABASE_URL", address)
-    for ask in (search, index.all_tags, index.used_bytes, index.refresh, index.reindex, lambda: index.remove_run("x")):
+    for operation in (
+        search,
+        index.all_tags,
+        index.used_bytes,
+        index.refresh,
+        index.reindex,
+        lambda: index.remove_run("x"),
+    ):
         with pytest.raises(StoreError, match="The runs themselves are safe") as raised:
-            ask()
+            operation()
         assert "s3cret" not in str(raised.value)
 
 
-def test_a_home_that_is_a_file_is_said(home: Path) -> None:
+def test_a_home_that_is_a_file_is_reported(home: Path) -> None:
     home.write_text("")
     with pytest.raises(StoreError, match="The runs themselves are safe"):
         search()
 
 
-def test_a_locked_database_is_said_and_works_again(database: str, impatient: None, home: Path) -> None:
-    run = kept(0)
+def test_a_locked_database_is_reported_and_works_after_unlocking(
+    database: str, short_lock_timeout: None, home: Path
+) -> None:
+    run = store_run(0)
     index.refresh()
-    kept(1)
-    with locked(database):
-        for ask in (lambda: index.add_run(run), lambda: index.remove_run(run.key), index.refresh, index.reindex):
+    store_run(1)
+    with locked_database(database):
+        for operation in (lambda: index.add_run(run), lambda: index.remove_run(run.key), index.refresh, index.reindex):
             with pytest.raises(StoreError, match="does not answer"):
-                ask()
-    assert len(keys()) in (1, 2)
+                operation()
+    assert len(search_keys()) in (1, 2)
     index.refresh()
-    assert len(keys()) == 2
+    assert len(search_keys()) == 2
     assert not list(home.glob("index.db.damaged*"))
 
 
-def test_a_database_that_is_locked_at_the_start_is_said(database: str, impatient: None, home: Path) -> None:
-    kept(0)
+def test_a_database_locked_at_the_start_is_reported(database: str, short_lock_timeout: None, home: Path) -> None:
+    store_run(0)
     index.refresh()
     db.close_database()
-    with locked(database), pytest.raises(StoreError, match="does not answer"):
+    with locked_database(database), pytest.raises(StoreError, match="does not answer"):
         search()
-    assert len(keys()) == 1
+    assert len(search_keys()) == 1
     assert not list(home.glob("index.db.damaged*"))
 
 
-class locked:
-    """Somebody else writes, and does not come to an end."""
+class locked_database:
+    """Hold a write lock on the database from another connection."""
 
     def __init__(self, database: str) -> None:
         self.database = database
