@@ -2,21 +2,21 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   gapBetween,
-  candidates,
+  likeliestTokens,
   cellAt,
   cellWords,
   heightAt,
   attentionKinds,
-  marks,
-  matrix,
-  nearest,
-  probability,
+  markTokens,
+  headMatrix,
+  nearestRow,
+  formatProbability,
   scoreLimit,
   rowWords,
-  sizes,
+  heatMapSizes,
   stepWords,
   stripWords,
-  strongest,
+  strongestColumns,
 } from "../../explorer/static/components/alignment/math.js";
 
 const data = { source: ["3", "1", "4"], target: ["4", "1", "<EOS>"] };
@@ -32,11 +32,11 @@ test("a head is its own part of the array, with the names of its rows and column
     encoder: counted(1, 1, 3, 3),
     encoder_scores: counted(1, 1, 3, 3),
   };
-  const view = matrix(data, arrays, { look: "decoder", layer: 1, head: 0 });
+  const view = headMatrix(data, arrays, { look: "decoder", layer: 1, head: 0 });
   assert.deepEqual([...view.weights], [18, 19, 20, 21, 22, 23, 24, 25, 26]);
   assert.deepEqual([view.asks, view.answers], [data.target, ["<BOS>", "4", "1"]]);
   assert.deepEqual([0, 1, 2].map(view.reach), [1, 2, 3]);
-  const own = matrix(data, arrays, { look: "encoder", layer: 0, head: 0 });
+  const own = headMatrix(data, arrays, { look: "encoder", layer: 0, head: 0 });
   assert.deepEqual([own.asks, own.answers, own.reach(0)], [data.source, data.source, 3]);
   assert.deepEqual(
     [attentionKinds("vector"), attentionKinds("additive"), attentionKinds("transformer").length],
@@ -61,16 +61,16 @@ test("the scale of scores is symmetric and knows nothing of masked cells", () =>
 });
 
 test("cells take the room there is, values are written where they fit", () => {
-  const few = sizes(600, view([0.1, 0.9, 0, 0.5, 0.5, 0], 3)),
-    many = sizes(340, { rows: 51, columns: 50, asks: ["<EOS>"], answers: Array(50).fill("1") });
+  const few = heatMapSizes(600, view([0.1, 0.9, 0, 0.5, 0.5, 0], 3)),
+    many = heatMapSizes(340, { rows: 51, columns: 50, asks: ["<EOS>"], answers: Array(50).fill("1") });
   assert.deepEqual([few.cell, few.high, few.values, few.every, few.turned], [60, 34, true, 1, false]);
   assert.ok(many.left + 50 * many.cell <= 340 && many.every >= 2 && !many.values && many.high === 16);
-  assert.equal(sizes(300, { rows: 1, columns: 10, asks: ["4"], answers: Array(10).fill("<BOS>") }).turned, true);
+  assert.equal(heatMapSizes(300, { rows: 1, columns: 10, asks: ["4"], answers: Array(10).fill("<BOS>") }).turned, true);
 });
 
 test("a point is in a cell, and beside all of them in the nearest", () => {
   const one = view([0.1, 0.9, 0, 0.5, 0.5, 0], 3),
-    box = sizes(600, one);
+    box = heatMapSizes(600, one);
   assert.deepEqual(cellAt(box, one, box.left + 1.5 * box.cell, box.top + 1.5 * box.high), { row: 1, column: 1 });
   assert.deepEqual(cellAt(box, one, 0, 9_999), { row: 1, column: 0 });
 });
@@ -89,15 +89,15 @@ test("a line is level at its ends, half way up in the middle, and found by whoev
   assert.ok(
     Math.abs(heightAt(wider, 0, 2, wider.left) - 54) < 0.01 && Math.abs(heightAt(wider, 0, 2, wider.right) - 74) < 0.01,
   );
-  assert.equal(nearest(box, one, box.right, box.top + 50), 0);
-  assert.equal(nearest(box, one, box.right, box.top + 10), 1);
-  assert.equal(nearest(box, one, 0, box.top + 30), 1);
+  assert.equal(nearestRow(box, one, box.right, box.top + 50), 0);
+  assert.equal(nearestRow(box, one, box.right, box.top + 10), 1);
+  assert.equal(nearestRow(box, one, 0, box.top + 30), 1);
 });
 
 test("the strongest come first, and nothing that is masked", () => {
-  assert.deepEqual(strongest(view([0.25, 0.75, 0.5, 0.5], 2), 0, 1), [{ column: 1, weight: 0.75 }]);
+  assert.deepEqual(strongestColumns(view([0.25, 0.75, 0.5, 0.5], 2), 0, 1), [{ column: 1, weight: 0.75 }]);
   assert.deepEqual(
-    strongest(view([1, 0, 0, 0.5, 0.5, 0, 0, 0, 1], 3, true), 1, 9).map(({ column }) => column),
+    strongestColumns(view([1, 0, 0, 0.5, 0.5, 0, 0, 0, 1], 3, true), 1, 9).map(({ column }) => column),
     [0, 1],
   );
 });
@@ -105,22 +105,22 @@ test("the strongest come first, and nothing that is masked", () => {
 test("candidates are ranked, and each written token is held against the right one", () => {
   const said = { shape: [2, 3], data: Float32Array.from([0.2, 0.5, 0.3, 0, 0, 1]) };
   assert.deepEqual(
-    candidates(said, ["a", "b", "c"], 0, 2).map(({ token }) => token),
+    likeliestTokens(said, ["a", "b", "c"], 0, 2).map(({ token }) => token),
     ["b", "c"],
   );
-  assert.equal(candidates(said, ["a", "b", "c"], 1, 1)[0].token, "c");
-  const given = marks(["4", "2", "<EOS>", "7"], ["4", "1", "<EOS>"]);
+  assert.equal(likeliestTokens(said, ["a", "b", "c"], 1, 1)[0].token, "c");
+  const given = markTokens(["4", "2", "<EOS>", "7"], ["4", "1", "<EOS>"]);
   assert.deepEqual(
     given.map(({ right }) => right),
     [true, false, true, false],
   );
   assert.deepEqual([given[1].wanted, given[3].wanted], ["1", null]);
-  assert.deepEqual(marks(["4"], null), [{ token: "4", right: null, wanted: null }]);
+  assert.deepEqual(markTokens(["4"], null), [{ token: "4", right: null, wanted: null }]);
 });
 
 test("rows and cells are said with their numbers", () => {
   const one = view([0.1, 0.9, 0, 0.5, 0.5, 0], 3),
-    given = marks(["4", "1"], ["4", "3"]);
+    given = markTokens(["4", "1"], ["4", "3"]);
   assert.equal(
     rowWords(one, "source", { row: 0 }, given),
     "While it writes “4”, token 1 of 2 (right), it looks at “1” (place 2) 0.90, “3” (place 1) 0.10.",
@@ -131,5 +131,5 @@ test("rows and cells are said with their numbers", () => {
   assert.match(cellWords(view([1, 0, 0.5, 0.5], 2, true), { row: 0, column: 1 }, "score"), /masked/);
   assert.equal(cellWords(one, { row: 0, column: null }, "energy"), "");
   assert.equal(stripWords("c", [0.6, -0.8]), "c: 2 numbers from −0.80 to 0.60, as a vector of length 1.00");
-  assert.deepEqual([0.0001, 0.25].map(probability), ["<0.001", "0.250"]);
+  assert.deepEqual([0.0001, 0.25].map(formatProbability), ["<0.001", "0.250"]);
 });

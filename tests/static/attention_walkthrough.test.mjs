@@ -8,7 +8,7 @@ import {
   SCORES,
   SOFTMAX,
   VALUES,
-  caption,
+  describePicture,
   barScale,
   digitsOf,
   largestKey,
@@ -21,12 +21,12 @@ import {
   products,
   quoteToken,
   stepNote,
-  scales,
-  sentence,
+  colourScales,
+  describeStep,
   formatWeight,
-  significant,
-  strongest,
-  table,
+  formatSignificant,
+  strongestKeys,
+  walkCsv,
   walkOf,
 } from "../../explorer/static/components/attention_walkthrough/math.js";
 
@@ -99,9 +99,9 @@ test("products add up to the score, and shares of values to the answer", () => {
 
 test("the strongest go by score, and from the mask on without the hidden", () => {
   const walk = walkOf(head(VECTORS, causal), 1);
-  assert.deepEqual(strongest(walk, SCORES, 2), [3, 1]);
-  assert.deepEqual(strongest(walk, MASK, 2), [1, 0]);
-  assert.deepEqual(strongest(walk, SOFTMAX), [1, 0]);
+  assert.deepEqual(strongestKeys(walk, SCORES, 2), [3, 1]);
+  assert.deepEqual(strongestKeys(walk, MASK, 2), [1, 0]);
+  assert.deepEqual(strongestKeys(walk, SOFTMAX), [1, 0]);
 });
 
 test("the axis holds zero and all that is drawn", () => {
@@ -127,7 +127,7 @@ test("the axis holds zero and all that is drawn", () => {
 
 test("every step is told with the numbers of this head", () => {
   const walk = walkOf(head(VECTORS, causal), 1),
-    say = (step, key = 1) => sentence(walk, step, key, SAID);
+    say = (step, key = 1) => describeStep(walk, step, key, SAID);
   assert.equal(say(QUERY), "Layer 3, head 1 turns “b” into a query: 4 numbers that ask.");
   assert.equal(say(KEYS), "Every letter holds out a key: 4 times 4 numbers that answer.");
   assert.equal(say(SCORES, 2), "Query times key, number by number, all added up: “␣” scores −2.00.");
@@ -135,8 +135,8 @@ test("every step is told with the numbers of this head", () => {
   assert.equal(say(MASK), "“b” may not look ahead: 2 of 4 scores become −∞.");
   assert.equal(say(SOFTMAX), "Scores become shares that sum to 1: “b” looks at itself most, with 0.679.");
   assert.equal(say(VALUES), "Each value times its share, all added up: 4 numbers go on from “b”.");
-  assert.equal(caption(walk, SCORES, 1, SAID), "“b” asks itself");
-  assert.equal(caption(walk, SCORES, 0, SAID), "“b” asks, “a” answers");
+  assert.equal(describePicture(walk, SCORES, 1, SAID), "“b” asks itself");
+  assert.equal(describePicture(walk, SCORES, 0, SAID), "“b” asks, “a” answers");
 });
 
 test("the formulas come to what the model computed", () => {
@@ -186,16 +186,16 @@ test("nothing hidden, padding hidden, all hidden", () => {
       2,
     );
   const pad = { ...SAID, tokens: ["a", "b", "<PAD>", "c"], unit: "word" };
-  assert.equal(sentence(all, MASK, 0, SAID), "Nothing is hidden here: “b” may look at all 4 letters.");
-  assert.equal(sentence(few, MASK, 0, pad), "“<PAD>” is hidden from “b”: 1 of 4 scores becomes −∞.");
+  assert.equal(describeStep(all, MASK, 0, SAID), "Nothing is hidden here: “b” may look at all 4 letters.");
+  assert.equal(describeStep(few, MASK, 0, pad), "“<PAD>” is hidden from “b”: 1 of 4 scores becomes −∞.");
   const first = walkOf(
     head(VECTORS, (q, k) => k !== 0),
     2,
   ); // as many as lie ahead, but not these
-  assert.equal(sentence(first, MASK, 1, SAID), "“a” is hidden from “␣”: 1 of 4 scores becomes −∞.");
+  assert.equal(describeStep(first, MASK, 1, SAID), "“a” is hidden from “␣”: 1 of 4 scores becomes −∞.");
   for (const step of [MASK, SOFTMAX, VALUES])
     assert.equal(
-      sentence(none, step, 2, pad),
+      describeStep(none, step, 2, pad),
       "“<PAD>” may look at nothing: here its walk ends. Choose another word above.",
     );
   assert.equal(plan(none, SOFTMAX), "nothing to weigh");
@@ -208,13 +208,13 @@ test("a head that is off gives zeros, one made uniform does not ask its scores",
     flat = walkOf(head(VECTORS, causal, { flat: true }), 1);
   assert.ok(off.off && !off.uniform);
   assert.equal(
-    sentence(off, VALUES, 1, SAID),
+    describeStep(off, VALUES, 1, SAID),
     "The head is switched off: instead of this sum, 4 zeros go on from “b”.",
   );
   assert.equal(plan(off, VALUES, 1, 1), "o_2 = 0.679 · 3.00 + 0.321 · 0.00 = 2.04, switched off: 0");
   assert.ok(flat.uniform && !flat.off);
   assert.equal(
-    sentence(flat, SOFTMAX, 0, SAID),
+    describeStep(flat, SOFTMAX, 0, SAID),
     "This head was made uniform: whatever the scores, each of 2 letters gets 0.500.",
   );
   assert.equal(plan(flat, SOFTMAX, 0), "w_1 = 1 / 2 = 0.500");
@@ -224,7 +224,7 @@ test("a head that is off gives zeros, one made uniform does not ask its scores",
 test("one token alone", () => {
   const alone = walkOf(head({ queries: [[1, 2]], keys: [[3, 4]], values: [[5, 6]] }), 0),
     said = { ...SAID, tokens: ["t"] },
-    say = (step) => sentence(alone, step, 0, said);
+    say = (step) => describeStep(alone, step, 0, said);
   assert.equal(say(KEYS), "The only letter holds out a key: 2 numbers that answer.");
   assert.equal(say(SCALE), "The score is divided by √2 = 1.41: 11.00 becomes 7.78.");
   assert.equal(say(MASK), "Nothing is hidden: there is only “t” itself.");
@@ -262,10 +262,10 @@ test("numbers are written as one reads them", () => {
   );
   assert.deepEqual([0, 0.02, 0.5, 30, 300, 3000].map(digitsOf), [2, 3, 2, 2, 1, 0]);
   assert.deepEqual(
-    [1.5, 0.0123, 12345.6, 420].map((value) => formulaText(significant(value))),
+    [1.5, 0.0123, 12345.6, 420].map((value) => formulaText(formatSignificant(value))),
     ["1.50", "0.012", "12,346", "420"],
   );
-  assert.equal(formulaText(significant(0.0000123)), "1.2 · 10^−5");
+  assert.equal(formulaText(formatSignificant(0.0000123)), "1.2 · 10^−5");
   assert.deepEqual(
     [quoteToken("\n"), quoteToken(""), quoteToken("abcdefghijklmnopqrs")],
     ["“↵”", "“∅”", "“abcdefghijklmno…”"],
@@ -275,8 +275,8 @@ test("numbers are written as one reads them", () => {
 test("the ends of the scales, and the table with every number", () => {
   const numbers = head(VECTORS, causal),
     walk = walkOf(numbers, 1),
-    rows = table(walk, TOKENS);
-  assert.deepEqual(scales(numbers), { asking: 3, telling: 9 });
+    rows = walkCsv(walk, TOKENS);
+  assert.deepEqual(colourScales(numbers), { asking: 3, telling: 9 });
   assert.deepEqual(
     rows.map(([what]) => what),
     ["query", ..."key ".repeat(4).trim().split(" "), ..."value ".repeat(4).trim().split(" "), "sum"],
