@@ -18,29 +18,31 @@ _numbers = itertools.count()
 
 @cache
 def _binaries() -> Path | None:
-    """Where PostgreSQL's programs are; Debian does not put them on the path."""
+    """Return the folder of PostgreSQL's programs, which Debian does not put on the path, or None."""
     found = shutil.which("initdb")
-    places = [Path(found).resolve().parent] if found else []
-    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((place for place in places if (place / "initdb").exists() and (place / "pg_ctl").exists()), None)
+    folders = [Path(found).resolve().parent] if found else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "pg_ctl").exists()), None)
 
 
 @cache
 def _server() -> Path:
-    """The folder of a running server's socket; it is stopped when the tests are over."""
+    """Start a server and return the folder of its socket; it is stopped when the tests end."""
     folder = Path(tempfile.mkdtemp(prefix="lineage-pg-", dir="/tmp"))  # a socket's path must be short
     binaries = _binaries()
     assert binaries
-    # Nobody may run PostgreSQL as root.
-    who = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    if who:
+    # PostgreSQL does not run as root.
+    user_switch = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
+    if user_switch:
         shutil.chown(folder, "postgres")
 
     def run(*command: str) -> None:
-        done = subprocess.run([*who, *command], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        if done.returncode:
+        process = subprocess.run(
+            [*user_switch, *command], cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        if process.returncode:
             log = folder / "log"
-            raise RuntimeError(f"{command[0]}: {done.stdout}\n{log.read_text() if log.exists() else ''}")
+            raise RuntimeError(f"{command[0]}: {process.stdout}\n{log.read_text() if log.exists() else ''}")
 
     def stop() -> None:
         try:
@@ -56,14 +58,14 @@ def _server() -> Path:
 
 
 def missing() -> str:
-    """Why there is no PostgreSQL here; empty: there is."""
+    """Return why PostgreSQL is not available on this machine, or an empty string."""
     if _binaries() and (os.geteuid() or shutil.which("runuser")):
         return ""
     return "no PostgreSQL here (initdb is neither on the path nor in /usr/lib/postgresql/*/bin)"
 
 
 def fresh_database() -> str:
-    """The address of an empty database, for LINEAGE_DATABASE_URL."""
+    """Create an empty database and return its URL, for LINEAGE_DATABASE_URL."""
     name = f"lineage_{next(_numbers)}"
     with psycopg.connect(host=str(_server()), user="lineage", dbname="postgres", autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name} STRATEGY file_copy")

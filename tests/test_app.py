@@ -1,4 +1,4 @@
-"""What the server hands out besides Streamlit's own: two folders, a cookie, the trainings, and nothing else."""
+"""What the server answers besides Streamlit: two folders of assets, a cookie, the jobs, and nothing else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def get(server: str, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
-    """The answer to exactly this path: no client in between tidies it up."""
+    """Return the response to exactly this path, which no client normalizes."""
     connection = HTTPConnection(server.removeprefix("http://"), timeout=30)
     try:
         connection.putrequest(method, path, skip_accept_encoding=True)
@@ -31,20 +31,20 @@ def get(server: str, path: str, method: str = "GET", **headers: str) -> tuple[HT
         connection.close()
 
 
-def test_our_own_files_are_asked_for_each_time_and_sent_only_when_changed(server: str) -> None:
+def test_static_files_are_revalidated_and_sent_only_when_changed(server: str) -> None:
     files = sorted(file for file in (ROOT / "explorer/static").rglob("*") if file.is_file())
     for file in files:
         response, body = get(server, f"/assets/lineage/{file.relative_to(ROOT / 'explorer/static').as_posix()}")
         assert (response.status, response.headers["Cache-Control"]) == (200, "no-cache")
         assert body == file.read_bytes()
-    known = response.headers["ETag"]
-    again, body = get(
-        server, f"/assets/lineage/{files[-1].relative_to(ROOT / 'explorer/static').as_posix()}", If_None_Match=known
+    etag = response.headers["ETag"]
+    not_modified, body = get(
+        server, f"/assets/lineage/{files[-1].relative_to(ROOT / 'explorer/static').as_posix()}", If_None_Match=etag
     )
-    assert (again.status, body) == (304, b"")
+    assert (not_modified.status, body) == (304, b"")
 
 
-def test_plotly_is_kept_by_the_browser_and_sent_small(server: str) -> None:
+def test_plotly_is_cached_by_the_browser_and_compressed(server: str) -> None:
     response, body = get(server, "/assets/plotly/plotly.min.js", Accept_Encoding="gzip")
     assert response.status == 200
     assert response.headers["Cache-Control"] == "max-age=86400"
@@ -79,23 +79,23 @@ def test_the_source_of_the_app_is_not_served(server: str) -> None:
         assert response.status != 200 or body == get(server, "/")[1]
 
 
-def test_a_page_brings_a_cookie_and_its_assets_bring_none(server: str) -> None:
+def test_a_page_sets_a_cookie_and_assets_do_not(server: str) -> None:
     page, _ = get(server, "/", Accept="text/html")
-    cookie, *about = page.headers["Set-Cookie"].split("; ")
-    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(about)
+    cookie, *attributes = page.headers["Set-Cookie"].split("; ")
+    assert {"HttpOnly", "Path=/", "SameSite=lax"} <= set(attributes)
     for path, headers in (("/", {"Accept": "text/html", "Cookie": cookie}), ("/assets/lineage/shared/base.css", {})):
         response, _ = get(server, path, **headers)
         assert (response.status, response.headers["Set-Cookie"]) == (200, None)
 
 
-def test_the_trainings_are_json_and_only_the_panel_may_ask_for_something(server: str) -> None:
+def test_jobs_are_listed_as_json_and_commands_require_the_header(server: str) -> None:
     response, body = get(server, "/jobs")
     assert (response.status, response.headers["Cache-Control"]) == (200, "no-store")
     assert json.loads(body) == {"jobs": []}
-    for wish in ("stop", "resume"):
-        assert get(server, f"/jobs/aaaaaaaaaaaa/{wish}", "POST")[0].status == 403
-        assert get(server, f"/jobs/aaaaaaaaaaaa/{wish}", "POST", X_Lineage="1")[0].status == 404
+    for command in ("stop", "resume"):
+        assert get(server, f"/jobs/aaaaaaaaaaaa/{command}", "POST")[0].status == 403
+        assert get(server, f"/jobs/aaaaaaaaaaaa/{command}", "POST", X_Lineage="1")[0].status == 404
 
 
-def test_there_is_no_operator_unless_a_password_is_set(server: str) -> None:
+def test_the_operator_page_does_not_exist_without_a_password(server: str) -> None:
     assert get(server, "/operator")[0].status == 404

@@ -1,4 +1,4 @@
-"""What whoever runs the program decides about it."""
+"""Settings of the operator."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ NUMBERS = {
 
 @pytest.fixture(autouse=True)
 def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs the tests may have said where texts lie."""
+    """Remove variables that may be set on the machine of the tests."""
     monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
     monkeypatch.delenv("LINEAGE_CACHE", raising=False)
 
 
-def test_the_defaults_are_these() -> None:
-    found = environment().model_dump()
-    assert {name: value for name, value in found.items() if isinstance(value, int | float)} == NUMBERS
-    assert found.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "database_url", "operator_password"}
-    assert (found["database_url"], found["operator_password"]) == ("", "")
-    assert found["data_dir"] is None
+def test_released_defaults_do_not_change() -> None:
+    values = environment().model_dump()
+    assert {name: value for name, value in values.items() if isinstance(value, int | float)} == NUMBERS
+    assert values.keys() - NUMBERS.keys() == {"home", "data_dir", "cache", "database_url", "operator_password"}
+    assert (values["database_url"], values["operator_password"]) == ("", "")
+    assert values["data_dir"] is None
 
 
-def test_without_a_home_of_its_own_it_is_in_the_users_data(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_home_is_in_the_users_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LINEAGE_HOME")
     assert environment().home.name == "lineage"
     assert environment().home.is_absolute()
 
 
-def test_without_a_cache_of_its_own_it_is_in_the_users_cache() -> None:
+def test_the_default_cache_is_in_the_users_cache_folder() -> None:
     assert environment().cache.name == "lineage"
     assert environment().cache.is_absolute()
 
@@ -64,7 +64,7 @@ def test_the_folders_of_texts_can_be_set(name: str, tmp_path: Path, monkeypatch:
     assert getattr(environment(), name) == tmp_path / "texts"
 
 
-def test_runs_jobs_and_trash_lie_in_its_home(home: Path) -> None:
+def test_runs_jobs_and_trash_are_folders_of_the_home(home: Path) -> None:
     settings = environment()
     assert (settings.runs, settings.jobs, settings.trash) == (home / "runs", home / "jobs", home / "trash")
 
@@ -77,14 +77,12 @@ def test_every_number_can_be_set(name: str, monkeypatch: pytest.MonkeyPatch) -> 
         "home": environment().home
     }
     monkeypatch.setenv(f"LINEAGE_{name.upper()}", "9")
-    assert getattr(environment(), name) == 9  # what was read is not remembered for ever
+    assert getattr(environment(), name) == 9  # values are not cached
 
 
 @pytest.mark.parametrize("value", ["nonsense", "", "-1", "1e400x", "nan", "[1]", "a\nb", "x" * 5_000])
 @pytest.mark.parametrize("name", NUMBERS)
-def test_a_value_that_is_not_possible_is_said_in_one_sentence(
-    name: str, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_invalid_value_raises_one_sentence(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     variable = f"LINEAGE_{name.upper()}"
     monkeypatch.setenv(variable, value)
     with pytest.raises(InvalidSetting) as raised:
@@ -98,24 +96,24 @@ def test_a_value_that_is_not_possible_is_said_in_one_sentence(
 
 
 @pytest.mark.parametrize("name", [name for name in NUMBERS if not name.endswith("seconds")])
-def test_no_ceiling_is_zero(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_of_zero_are_rejected(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(f"LINEAGE_{name.upper()}", "0")
     with pytest.raises(InvalidSetting, match="greater than or equal to 1"):
         environment()
 
 
-def test_other_variables_are_nobodys_business(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_variables_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINEAGE_COLOUR", "red")
     monkeypatch.setenv("MOST_STEPS", "3")
     assert environment().most_steps == 50_000
 
 
-def test_nobody_changes_it_while_the_program_runs() -> None:
+def test_the_environment_is_immutable() -> None:
     with pytest.raises(pydantic.ValidationError):
         environment().most_steps = 3
 
 
-def test_every_setting_says_what_it_is_for() -> None:
+def test_every_setting_has_a_comment() -> None:
     lines = inspect.getsource(Environment)
     for name in Environment.model_fields:
         assert re.search(rf"^    {name}: .*(#|\(\n.*#|= \d)", lines, re.MULTILINE), name

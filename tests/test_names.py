@@ -25,7 +25,7 @@ def names_in(source: str, module: str) -> Iterator[str]:
             yield node.name
 
 
-def objections(name: str) -> list[str]:
+def find_private_words(name: str) -> list[str]:
     """Return a sentence for every word of a name that the rules forbid."""
     bare = name.strip("_").lower()
     found = [f"{name}: a name needs a verb and its object, or a noun"] * (bare in RULES["alone"]["names"])
@@ -40,25 +40,25 @@ def objections(name: str) -> list[str]:
 def test_names_are_standard_terms() -> None:
     found = []
     for file in SOURCES:
-        place = file.relative_to(ROOT).as_posix()
+        path = file.relative_to(ROOT).as_posix()
         for name in names_in(file.read_text(), file.stem):
-            if f"{place}:{name}" not in RULES["exceptions"]:
-                found += [f"{place}: {objection}" for objection in objections(name)]
+            if f"{path}:{name}" not in RULES["exceptions"]:
+                found += [f"{path}: {objection}" for objection in find_private_words(name)]
     assert found == []
 
 
 def test_every_exception_is_still_needed() -> None:
-    for place in RULES["exceptions"]:
-        file, name = place.split(":")
-        assert name in names_in((ROOT / file).read_text(), Path(file).stem), f"{place} is not there any more"
-        assert objections(name), f"{place} breaks no rule"
+    for path in RULES["exceptions"]:
+        file, name = path.split(":")
+        assert name in names_in((ROOT / file).read_text(), Path(file).stem), f"{path} is not there any more"
+        assert find_private_words(name), f"{path} breaks no rule"
 
 
 @pytest.mark.parametrize("name", ["told", "_told", "lanes", "HeadWorth", "draw_insides", "_touched_heads"])
-def test_a_private_word_is_found(name: str) -> None:
-    assert objections(name)
+def test_private_words_are_found(name: str) -> None:
+    assert find_private_words(name)
 
 
 @pytest.mark.parametrize("name", ["draw_chart", "RunView", "words_drawn", "storage", "__init__", "interlaced"])
 def test_standard_terms_pass(name: str) -> None:
-    assert objections(name) == []
+    assert find_private_words(name) == []

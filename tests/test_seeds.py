@@ -12,6 +12,6 @@ def test_streams_of_another_seed_or_purpose_differ() -> None:
     assert len({tuple(numbers) for numbers in first}) == 9
 
 
-def test_a_stream_is_the_same_for_ever() -> None:
+def test_a_stream_does_not_change_between_releases() -> None:
     assert generator(0, "start").initial_seed() == 5459176258991312506
     assert torch.equal(torch.rand(5, generator=generator(7, "x")), torch.rand(5, generator=generator(7, "x")))
