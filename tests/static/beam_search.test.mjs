@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   describeNode,
-  columns,
+  nodesByStep,
   finalNodes,
   headingText,
   formatLog,
   moveNode,
-  path,
-  sequence,
+  pathToNode,
+  sequenceText,
   readNodes,
 } from "../../explorer/static/components/beam_search/math.js";
 
@@ -40,7 +40,7 @@ test("the nodes of a width are taken out of all", () => {
 });
 
 test("a step is ordered by the score of the sequence", () => {
-  assert.deepEqual(columns(nodes), [
+  assert.deepEqual(nodesByStep(nodes), [
     [0, 1, 2],
     [5, 4, 3],
     [6, 7],
@@ -48,9 +48,9 @@ test("a step is ordered by the score of the sequence", () => {
 });
 
 test("paths lead back to the first token, and the end is no letter", () => {
-  assert.deepEqual(path(nodes, 6), [1, 5, 6]);
-  assert.equal(sequence(nodes, 6, tokens), "11");
-  assert.equal(sequence(nodes, 7, tokens), "110");
+  assert.deepEqual(pathToNode(nodes, 6), [1, 5, 6]);
+  assert.equal(sequenceText(nodes, 6, tokens), "11");
+  assert.equal(sequenceText(nodes, 7, tokens), "110");
 });
 
 test("at the end stands what was kept, then what was pushed out", () => {
@@ -63,7 +63,7 @@ test("at the end stands what was kept, then what was pushed out", () => {
 });
 
 test("arrows follow the branches and the ranks", () => {
-  const steps = columns(nodes);
+  const steps = nodesByStep(nodes);
   const go = (at, ...keys) => keys.reduce((here, key) => moveNode(here, key, nodes, steps), at);
   assert.equal(go(null, "ArrowRight"), 0);
   assert.equal(go(0, "ArrowRight"), 4);
@@ -107,8 +107,11 @@ test("the finding says whether it is likelier and whether it is right", () => {
 
 test("a node is told in words", () => {
   assert.equal(
-    describeNode(nodes, 3, tokens, columns(nodes)[1]),
+    describeNode(nodes, 3, tokens, nodesByStep(nodes)[1]),
     "Step 2, rank 3: “0” after “0” has probability 0.14. Log-probability −2.00, of the whole sequence −2.50; dropped.",
   );
-  assert.equal(describeNode(nodes, 4, tokens, columns(nodes)[1]).startsWith("Step 2, rank 2: the end after “0”"), true);
+  assert.equal(
+    describeNode(nodes, 4, tokens, nodesByStep(nodes)[1]).startsWith("Step 2, rank 2: the end after “0”"),
+    true,
+  );
 });

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { layOut, focusOrder } from "../../explorer/static/components/block_diagram/layout.js";
 import {
   explain,
-  hidden,
-  largest,
+  isHidden,
+  largestTerms,
   shapeWords,
-  span,
+  largestMagnitude,
   statistics,
 } from "../../explorer/static/components/block_diagram/math.js";
 
@@ -37,20 +37,20 @@ test("what the mask hides has weight 0 and no tile", () => {
   };
   assert.equal(explain(model, "w", [0, 0, 1]).value, 0);
   assert.equal(explain(model, "w", [0, 1, 1]).value, 0.5);
-  assert.ok(hidden(model, "w", 0, 0, 1) && hidden(model, "m", 0, 0, 1) && !hidden(model, "w", 0, 1, 1));
+  assert.ok(isHidden(model, "w", 0, 0, 1) && isHidden(model, "m", 0, 0, 1) && !isHidden(model, "w", 0, 1, 1));
   assert.match(explain(model, "m", [0, 1]).steps[0], /comes later/);
 });
 
 test("of a sum the largest terms are told, and what the others come to", () => {
   const terms = [1, -5, 2, 0.5, 3, 4].map((value) => ({ value, words: "a" }));
-  assert.deepEqual(largest(terms), ["a = −5.000", "a = 4.000", "a = 3.000", "a = 2.000", "2 more: 1.500"]);
-  assert.equal(largest(terms.slice(0, 2)).length, 2);
+  assert.deepEqual(largestTerms(terms), ["a = −5.000", "a = 4.000", "a = 3.000", "a = 2.000", "2 more: 1.500"]);
+  assert.equal(largestTerms(terms.slice(0, 2)).length, 2);
 });
 
 test("statistics, spans and shapes", () => {
   assert.deepEqual(statistics([3, -3]), { mean: 0, variance: 9, norm: Math.hypot(3, 3) });
-  assert.equal(span([-2, 1, -Infinity]), 2);
-  assert.equal(span([0]), 1);
+  assert.equal(largestMagnitude([-2, 1, -Infinity]), 2);
+  assert.equal(largestMagnitude([0]), 1);
   assert.equal(
     shapeWords({ shape: [4, 5, 5], columns: "text", made: "weights" }),
     "batch 1 × heads 4 × tokens 5 × tokens looked at 5",

@@ -5,13 +5,13 @@ import {
   attend,
   randomTables,
   explainCell,
-  finding,
+  formatFinding,
   hiddenBy,
-  makers,
+  sourceCells,
   softmax,
-  strongest,
-  table,
-  terms,
+  strongestPair,
+  makeTable,
+  formatProducts,
 } from "../../explorer/static/components/dot_product/math.js";
 
 const near = (a, b) => assert.ok(Math.abs(a - b) < 1e-9, `${a} is not ${b}`);
@@ -69,7 +69,7 @@ test("what is hidden gets nothing, the rest shares all; who sees nobody takes no
     explainCell("weights", 0, 0, { tokens: ["a", "b"], q: Q, k: K, v: V, divide: true, found: blind }),
     /sees nobody/,
   );
-  assert.equal(strongest(blind.weights), null);
+  assert.equal(strongestPair(blind.weights), null);
 });
 
 test("softmax stands large scores", () => {
@@ -79,14 +79,14 @@ test("softmax stands large scores", () => {
 
 test("numbers are drawn the same for the same seed, and stay when others come", () => {
   assert.equal(randomTables(3, "q", 1, 2), randomTables(3, "q", 1, 2));
-  const small = table("q", [], 2, 2, 5),
-    large = table("q", [], 6, 6, 5);
+  const small = makeTable("q", [], 2, 2, 5),
+    large = makeTable("q", [], 6, 6, 5);
   assert.deepEqual(
     small,
     large.slice(0, 2).map((row) => row.slice(0, 2)),
   );
-  assert.notDeepEqual(table("k", [], 2, 2, 5), small);
-  assert.notDeepEqual(table("q", [], 2, 2, 6), small);
+  assert.notDeepEqual(makeTable("k", [], 2, 2, 5), small);
+  assert.notDeepEqual(makeTable("q", [], 2, 2, 6), small);
   const many = Array.from({ length: 4000 }, (_, i) => randomTables(1, "v", i, i % 5)),
     mean = many.reduce((a, b) => a + b) / 4000;
   const spread = Math.sqrt(many.reduce((sum, x) => sum + (x - mean) ** 2, 0) / 4000);
@@ -94,7 +94,7 @@ test("numbers are drawn the same for the same seed, and stay when others come", 
 });
 
 test("what was typed counts before what is drawn", () => {
-  assert.deepEqual(table("q", [9, 8, 7, 6], 3, 2, 0), [
+  assert.deepEqual(makeTable("q", [9, 8, 7, 6], 3, 2, 0), [
     [9, 8],
     [7, 6],
     [2, 0],
@@ -120,33 +120,33 @@ test("a cell is explained by the two vectors that made it", () => {
 });
 
 test("of a long sum the first terms are written", () => {
-  assert.equal(terms([1, -2], [0.5, -1]), "1·0.50 − 2·(−1)");
-  assert.match(terms(Array(32).fill(1), Array(32).fill(1)), /^1·1 \+ .* … \(27 more\)$/);
+  assert.equal(formatProducts([1, -2], [0.5, -1]), "1·0.50 − 2·(−1)");
+  assert.match(formatProducts(Array(32).fill(1), Array(32).fill(1)), /^1·1 \+ .* … \(27 more\)$/);
 });
 
 test("the finding follows the numbers, and turns with them", () => {
   const words = ["a", "b"],
     make = (divide, q = Q) => attend(q, K, V, divide, none(2));
   assert.equal(
-    finding(words, 2, true, make(true), make(false)),
+    formatFinding(words, 2, true, make(true), make(false)),
     "“b” gives 0.67 of its weight to “a”. Not divided by √2 = 1.41 it would give 0.73.",
   );
-  assert.match(finding(words, 2, false, make(false), make(true)), /gives 0\.73 .* Divided by .* 0\.67/);
+  assert.match(formatFinding(words, 2, false, make(false), make(true)), /gives 0\.73 .* Divided by .* 0\.67/);
   const alike = [
     [0, 0],
     [0, 0],
   ];
-  assert.match(finding(words, 2, true, make(true, alike), make(false, alike)), /0\.50 .*to itself.* as much/);
+  assert.match(formatFinding(words, 2, true, make(true, alike), make(false, alike)), /0\.50 .*to itself.* as much/);
   const alone = attend(Q, K, V, true, [
     [false, true],
     [true, false],
   ]);
-  assert.match(finding(words, 2, true, alone, alone), /Nobody sees more than one/);
+  assert.match(formatFinding(words, 2, true, alone, alone), /Nobody sees more than one/);
 });
 
 test("pointing leads to what made a cell", () => {
   const steps = ["scores", "scaled", "masked", "weights", "out"],
-    of = (step, i, j) => makers(step, i, j, 3, 2, steps).map(([name, r, c]) => `${name}${r}${c}`);
+    of = (step, i, j) => sourceCells(step, i, j, 3, 2, steps).map(([name, r, c]) => `${name}${r}${c}`);
   assert.deepEqual(of("scores", 0, 2), ["q00", "q01", "k20", "k21", "scaled02", "masked02", "weights02"]);
   assert.deepEqual(of("out", 1, 0), ["weights10", "weights11", "weights12", "v00", "v10", "v20"]);
   assert.deepEqual(of("k", 2, 0), ["scores02", "scores12", "scores22"]);

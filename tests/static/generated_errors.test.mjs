@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = { createElement: () => ({ getContext: () => null }) }; // text_metrics.js measures labels with a canvas
-const { rows, shown } = await import("../../explorer/static/components/generated_errors/view.js");
+const { csvRows: rows, showSpaces: shown } = await import("../../explorer/static/components/generated_errors/view.js");
 
 test("a space that is a slip can be seen", () => {
   assert.equal(shown(" "), "␣");

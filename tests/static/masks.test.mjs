@@ -4,7 +4,7 @@ import {
   PAD,
   causalMask,
   combineMasks,
-  finding,
+  formatFinding,
   attentionLayer,
   countNaN,
   padSentence,
@@ -58,7 +58,7 @@ test("a row of which all is hidden comes to NaN, and the next layer spreads it o
     second = attentionLayer(first.out, matrices, mask, "infinite");
   assert.deepEqual([countNaN(first.out), countNaN(second.out)], [2, 4]);
   assert.match(
-    finding(tokens, mask, 2, 4),
+    formatFinding(tokens, mask, 2, 4),
     /^3 of 16 pairs may look; the mask hides 13\. 2 rows have nothing left .* A second layer makes it 4 of 4/,
   );
 });
@@ -72,7 +72,7 @@ test("a finite number instead, or a token that always sees itself, leaves number
     assert.deepEqual(weights[0], fill === "self" ? [1, 0, 0, 0] : [0.25, 0.25, 0.25, 0.25]);
   }
   assert.match(
-    finding(tokens, combineMasks(tokens, { ...one, fill: "finite" }), 0, 0),
+    formatFinding(tokens, combineMasks(tokens, { ...one, fill: "finite" }), 0, 0),
     /2 rows have nothing left to look at, and look evenly/,
   );
 });
@@ -80,7 +80,7 @@ test("a finite number instead, or a token that always sees itself, leaves number
 test("without a mask nothing is hidden, and the sentence says so", () => {
   const tokens = ["a", "b"],
     none = { padding: false, causal: false, fill: "infinite" };
-  assert.equal(finding(tokens, combineMasks(tokens, none), 0, 0), "All 4 pairs may look at each other.");
+  assert.equal(formatFinding(tokens, combineMasks(tokens, none), 0, 0), "All 4 pairs may look at each other.");
 });
 
 test("a pair is told with its reasons", () => {

@@ -5,14 +5,14 @@ import {
   cellAt,
   evenShare,
   moveCell,
-  sizes,
+  tileSizes,
   toneOf,
 } from "../../explorer/static/components/multi_head/math.js";
 
 test("tiles fit into their stage, however many and however narrow", () => {
   for (const width of [340, 358, 699, 700, 1300])
     for (const heads of [1, 2, 4, 8]) {
-      const { side, columns } = sizes(width, heads),
+      const { side, columns } = tileSizes(width, heads),
         rows = Math.ceil(heads / columns),
         high = width >= 700 ? 440 : 390;
       assert.ok(columns * side + (columns - 1) * 12 <= width, `${heads} heads are too wide for ${width}`);

@@ -3,18 +3,18 @@ import { test } from "node:test";
 import {
   drawPair,
   cosineRange,
-  cosines,
-  finding,
+  cosineMatrix,
+  formatFinding,
   shiftLengths,
-  number,
-  score,
+  formatNumber,
+  rotatedCosine,
   scores,
   rowOf,
   sines,
-  rotate,
+  rotatePair,
   rotations,
   describeUnmoved,
-  wavelength,
+  pairWavelength,
 } from "../../explorer/static/components/positions/math.js";
 
 const near = (a, b, by = 1e-9) => assert.ok(Math.abs(a - b) < by, `${a} is not ${b}`);
@@ -24,12 +24,12 @@ test("sines are those of the paper, worked by hand", () => {
   [0, 1, 0, 1].forEach((value, i) => near(rows[i], value));
   [Math.sin(2), Math.cos(2), Math.sin(0.02), Math.cos(0.02)].forEach((value, i) => near(rows[8 + i], value));
   assert.deepEqual([rotations(1, 2, 10)[0], rotations(1, 2, 10)[1]], [1, 0]);
-  near(wavelength(0, 4, 10_000), 2 * Math.PI);
-  near(wavelength(1, 4, 10_000), 200 * Math.PI);
+  near(pairWavelength(0, 4, 10_000), 2 * Math.PI);
+  near(pairWavelength(1, 4, 10_000), 200 * Math.PI);
 });
 
 test("between sines only the distance counts", () => {
-  const square = cosines(sines(20, 16, 1000), 20);
+  const square = cosineMatrix(sines(20, 16, 1000), 20);
   for (const distance of [0, 1, 7]) {
     const [low, high] = cosineRange(square, 20, distance);
     near(low, high);
@@ -41,14 +41,14 @@ test("between sines only the distance counts", () => {
 test("a turned score keeps when both move on, whatever query and key are drawn", () => {
   for (const seed of [0, 1, 7]) {
     const pair = drawPair(8, seed);
-    near(score(pair, 1000, 3, 9), score(pair, 1000, 13, 19));
-    near(scores(pair, 1000, 5)[2 * 5 + 4], score(pair, 1000, 2, 4));
+    near(rotatedCosine(pair, 1000, 3, 9), rotatedCosine(pair, 1000, 13, 19));
+    near(scores(pair, 1000, 5)[2 * 5 + 4], rotatedCosine(pair, 1000, 2, 4));
   }
-  near(score(drawPair(8, 0), 1000, 4, 4), 1);
+  near(rotatedCosine(drawPair(8, 0), 1000, 4, 4), 1);
   assert.deepEqual(drawPair(8, 3), drawPair(8, 3));
   assert.notDeepEqual(drawPair(8, 3), drawPair(8, 4));
   assert.deepEqual(
-    rotate([1, 0], Math.PI / 2).map((value) => Math.round(value)),
+    rotatePair([1, 0], Math.PI / 2).map((value) => Math.round(value)),
     [0, 1],
   );
 });
@@ -61,21 +61,21 @@ test("what moved is measured place by place", () => {
 });
 
 test("the sentence says what the squares say", () => {
-  const even = cosines(sines(6, 8, 100), 6),
+  const even = cosineMatrix(sines(6, 8, 100), 6),
     uneven = Float64Array.from([1, 0.5, 0, 0.5, 1, -0.25, 0, -0.25, 1]);
   assert.match(
-    finding(even, null, 6),
+    formatFinding(even, null, 6),
     /^Neighbours have a cosine of 0\.\d\d under sines, wherever they stand: only the distance counts\.$/,
   );
-  assert.match(finding(uneven, null, 3), /^Neighbours have a cosine of −0\.25 to 0\.50 under sines\.$/);
+  assert.match(formatFinding(uneven, null, 3), /^Neighbours have a cosine of −0\.25 to 0\.50 under sines\.$/);
   const learned = { square: uneven, trained: 2, after: true };
-  assert.match(finding(uneven, learned, 3), /Learned neighbours have come to 0\.50\.$/);
+  assert.match(formatFinding(uneven, learned, 3), /Learned neighbours have come to 0\.50\.$/);
   assert.match(
-    finding(uneven, { ...learned, trained: 3, after: false }, 3),
+    formatFinding(uneven, { ...learned, trained: 3, after: false }, 3),
     /start at −0\.25 to 0\.50, drawn at random\.$/,
   );
 });
 
 test("numbers have a true minus and no negative zero", () => {
-  assert.deepEqual([number(-0.5), number(-0.001), number(3, 0)], ["−0.50", "0.00", "3"]);
+  assert.deepEqual([formatNumber(-0.5), formatNumber(-0.001), formatNumber(3, 0)], ["−0.50", "0.00", "3"]);
 });

@@ -22,7 +22,7 @@ const targetCell = (cell) => ({
   kind: cell.asked ? "asked" : cell.target ? "unasked" : "none",
 });
 
-const csv = ({ rows }) =>
+const rowsCsv = ({ rows }) =>
   toCsv(
     ["row", "from", "place", "token", "target", "asked"],
     rows.flatMap(({ name, from, cells }) =>
@@ -31,7 +31,7 @@ const csv = ({ rows }) =>
   );
 
 /** The rows again, as a drawing of fixed size. */
-function picture(place, { rows, label }) {
+function rowsSvg(place, { rows, label }) {
   const { get, done } = resolveColours(place);
   const [left, wide, high] = [150, 76, 84],
     columns = rows[0].cells.length;
@@ -82,7 +82,7 @@ export default defineComponent((place) => {
   place.replaceChildren(scroller, foot);
   return {
     show(/** @type {BatchRowsData} */ data) {
-      const line = (cells, make, title) =>
+      const makeRow = (cells, make, title) =>
         node(
           "tr",
           { class: title },
@@ -106,14 +106,14 @@ export default defineComponent((place) => {
                 { class: "name" },
                 node("th", { colspan: cells.length + 1, scope: "rowgroup" }, node("b", {}, name), ` ${from}`),
               ),
-              line(cells, inputCell, "reads"),
-              line(cells, targetCell, "asked"),
+              makeRow(cells, inputCell, "reads"),
+              makeRow(cells, targetCell, "asked"),
             ),
           ),
         ),
       );
       caption.textContent = data.caption;
-      saveMenu(foot, { svg: () => picture(place, data), csv: () => csv(data), file: data.file });
+      saveMenu(foot, { svg: () => rowsSvg(place, data), csv: () => rowsCsv(data), file: data.file });
     },
   };
 });

@@ -13,22 +13,22 @@ export function readNodes({ nodes, logs }, [from, to]) {
 }
 
 /** For each step its nodes, the likeliest sequence first: sequences are sorted by score. */
-export function columns(nodes) {
+export function nodesByStep(nodes) {
   const found = [];
   nodes.forEach(({ step }, at) => (found[step - 1] ??= []).push(at));
   return found.map((places) => [...places].sort((a, b) => nodes[b].score - nodes[a].score || a - b));
 }
 
 /** The places from the first token to this one. */
-export function path(nodes, at) {
+export function pathToNode(nodes, at) {
   const found = [];
   for (let place = at; place >= 0; place = nodes[place].parent) found.unshift(place);
   return found;
 }
 
 /** What is written up to a node, without its end. */
-export const sequence = (nodes, at, tokens) =>
-  path(nodes, at)
+export const sequenceText = (nodes, at, tokens) =>
+  pathToNode(nodes, at)
     .filter((place) => !nodes[place].ended)
     .map((place) => tokens[nodes[place].token])
     .join("");
@@ -71,11 +71,11 @@ export function headingText(width, found, greedy, right) {
   const said = [...found.text].length > WHOLE ? "" : ` ${found.text || "nothing"}`,
     verdict = verdictOf(found.text, right),
     at = formatLog(found.score);
-  const is = (word) => (word ? `, which is ${word}` : "");
+  const verdictClause = (word) => (word ? `, which is ${word}` : "");
   if (width === 1)
-    return `Greedy decoding${said ? ` writes${said}` : ""} ${said ? "at" : "ends at"} log-probability ${at}${is(verdict)}.`;
+    return `Greedy decoding${said ? ` writes${said}` : ""} ${said ? "at" : "ends at"} log-probability ${at}${verdictClause(verdict)}.`;
   if (found.text === greedy.text)
-    return `With width ${width} beam search ends with what greedy decoding writes${said && `:${said}`}, at log-probability ${at}${is(verdict)}.`;
+    return `With width ${width} beam search ends with what greedy decoding writes${said && `:${said}`}, at log-probability ${at}${verdictClause(verdict)}.`;
   const less = found.score < greedy.score,
     before = verdictOf(greedy.text, right);
   const both =
@@ -86,7 +86,7 @@ export function headingText(width, found, greedy, right) {
 /** Everything about one node, in words. */
 export function describeNode(nodes, at, tokens, column) {
   const { step, parent, token, kept, ended, log, score } = nodes[at],
-    before = parent < 0 ? "" : sequence(nodes, parent, tokens);
+    before = parent < 0 ? "" : sequenceText(nodes, parent, tokens);
   const what = ended ? "the end" : `“${tokens[token]}”`,
     after = before ? ` after “${before}”` : "";
   const share = Math.exp(log),

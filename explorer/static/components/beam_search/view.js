@@ -17,13 +17,13 @@
  */
 import {
   describeNode,
-  columns,
+  nodesByStep,
   finalNodes,
   headingText,
   formatLog,
   moveNode,
-  path,
-  sequence,
+  pathToNode,
+  sequenceText,
   readNodes,
 } from "./math.js";
 import { branchWidth } from "../../shared/charts/value_scale.js";
@@ -35,10 +35,10 @@ import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const [BOX, GAP, ROW, HIGH, TOP] = [100, 30, 34, 28, 26]; // px: a node and what is between two, a row, a node's height, the head
-const left = ({ step }) => 2 + (step - 1) * (BOX + GAP);
+const nodeLeft = ({ step }) => 2 + (step - 1) * (BOX + GAP);
 
 /** The branch between two nodes, from the right of one to the left of the other. */
-const branch = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + GAP / 2} ${to} ${x + GAP} ${to}`;
+const branchPath = (x, from, to) => `M${x} ${from}C${x + GAP / 2} ${from} ${x + GAP / 2} ${to} ${x + GAP} ${to}`;
 
 export default defineComponent((place) => {
   const title = node("span", { class: "name" }),
@@ -80,7 +80,7 @@ export default defineComponent((place) => {
 
   slider.oninput = () => {
     width.set(Number(slider.value));
-    present();
+    showWidth();
   };
   slider.onchange = () => trigger("width", Number(slider.value));
   const nodeAt = (event) => {
@@ -89,15 +89,15 @@ export default defineComponent((place) => {
   };
   for (const area of [scroller, ends]) {
     area.addEventListener("pointerover", (event) => {
-      if (!kept) point(nodeAt(event));
+      if (!kept) highlightNode(nodeAt(event));
     });
     area.addEventListener("pointerleave", () => {
-      if (!kept) point(null);
+      if (!kept) highlightNode(null);
     });
     area.addEventListener("click", (event) => {
       const here = nodeAt(event);
       kept = here !== null && !(kept && here === at);
-      point(kept || area === scroller ? here : null);
+      highlightNode(kept || area === scroller ? here : null);
       if (kept && area === ends) scrollTo(here);
     });
   }
@@ -105,7 +105,7 @@ export default defineComponent((place) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape") {
       kept = false;
-      return point(null);
+      return highlightNode(null);
     }
     if (event.target !== scroller || !nodes.length || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Enter" || event.key === " ") kept = at !== null && !kept;
@@ -113,16 +113,16 @@ export default defineComponent((place) => {
       const next = moveNode(at, event.key, nodes, steps);
       if (next === null) return;
       kept = true;
-      point(next);
+      highlightNode(next);
       scrollTo(next);
     }
     event.preventDefault();
-    point(at);
+    highlightNode(at);
   });
 
   /** Into sight, and not a px further. */
   function scrollTo(one) {
-    const x = left(nodes[one]),
+    const x = nodeLeft(nodes[one]),
       { scrollLeft, clientWidth } = scroller;
     if (x - GAP < scrollLeft) scroller.scrollLeft = x - GAP;
     else if (x + BOX + GAP > scrollLeft + clientWidth) scroller.scrollLeft = x + BOX + GAP - clientWidth;
@@ -132,70 +132,70 @@ export default defineComponent((place) => {
   function bestOf(one) {
     const own = readNodes(all, [data.starts[one - 1], data.starts[one]]),
       first = data.best[one - 1][0];
-    return { text: sequence(own, first, data.tokens), score: own[first].score };
+    return { text: sequenceText(own, first, data.tokens), score: own[first].score };
   }
 
-  function present() {
+  function showWidth() {
     const here = width.value,
       greedy = bestOf(1);
     slider.value = here;
     slider.style.setProperty("--at", (here - 1) / 7);
     setTextIfChanged(meter, here === 1 ? "1, greedy" : String(here));
     nodes = readNodes(all, [data.starts[here - 1], data.starts[here]]);
-    steps = columns(nodes);
+    steps = nodesByStep(nodes);
     best = data.best[here - 1];
     setTextIfChanged(said, headingText(here, bestOf(here), greedy, data.right));
-    paint();
-    list();
+    drawTree();
+    listSequences();
     [at, kept] = [null, false];
-    point(null);
-    saveMenu(place, { svg: () => svgOf(tree), csv: table, file: `${data.file}-width-${here}` });
+    highlightNode(null);
+    saveMenu(place, { svg: () => svgOf(tree), csv: searchCsv, file: `${data.file}-width-${here}` });
   }
 
-  function paint() {
-    const rows = Math.max(...Array.from({ length: 8 }, (_, i) => most(i))),
-      way = new Set(path(nodes, best[0]));
+  function drawTree() {
+    const rows = Math.max(...Array.from({ length: 8 }, (_, i) => largestStep(i))),
+      way = new Set(pathToNode(nodes, best[0]));
     const wide = 4 + steps.length * (BOX + GAP) - GAP,
       high = TOP + rows * ROW + 2;
     tree.setAttribute("width", wide);
     tree.setAttribute("height", high);
     const y = new Map(steps.flatMap((column) => column.map((one, row) => [one, TOP + row * ROW + ROW / 2])));
-    const state = (one) =>
+    const nodeState = (one) =>
       `${nodes[one].kept ? "kept" : "dropped"}${way.has(one) ? " best" : ""}${nodes[one].ended ? " ended" : ""}`;
     const order = nodes.map((_, one) => one).sort((a, b) => Number(way.has(a)) - Number(way.has(b))); // the way to the best lies on top
     tree.replaceChildren(
       ...steps.map((_, i) =>
-        text({ x: left({ step: i + 1 }) + BOX / 2, y: 14, "text-anchor": "middle", class: "step" }, i + 1),
+        svgText({ x: nodeLeft({ step: i + 1 }) + BOX / 2, y: 14, "text-anchor": "middle", class: "step" }, i + 1),
       ),
       ...order
         .filter((one) => nodes[one].parent >= 0)
         .map((one) =>
           svgNode("path", {
-            d: branch(left(nodes[one]) - GAP, y.get(nodes[one].parent), y.get(one)),
-            class: `branch ${state(one)}`,
+            d: branchPath(nodeLeft(nodes[one]) - GAP, y.get(nodes[one].parent), y.get(one)),
+            class: `branch ${nodeState(one)}`,
             "data-to": one,
             "stroke-width": nodes[one].kept ? branchWidth(Math.exp(nodes[one].log)) : 1,
           }),
         ),
-      ...order.map((one) => box(one, y.get(one), state(one))),
+      ...order.map((one) => drawNode(one, y.get(one), nodeState(one))),
     );
     tree.setAttribute("aria-hidden", "true");
     scroller.ariaLabel = `${data.title}, ${data.source}: the tree of beam search with width ${width.value}. Arrow keys move, Escape lets go.`;
   }
 
   /** The most nodes at a step of this width: the tree keeps its height whatever the width. */
-  function most(one) {
+  function largestStep(one) {
     const counts = [];
     for (let i = data.starts[one]; i < data.starts[one + 1]; i++)
       counts[all.nodes.data[5 * i]] = (counts[all.nodes.data[5 * i]] ?? 0) + 1;
     return Math.max(0, ...counts.filter(Boolean));
   }
 
-  const text = (attributes, content) => svgNode("text", attributes, String(content));
+  const svgText = (attributes, content) => svgNode("text", attributes, String(content));
 
-  function box(one, middle, state) {
+  function drawNode(one, middle, state) {
     const { token, ended, log, score } = nodes[one],
-      x = left(nodes[one]),
+      x = nodeLeft(nodes[one]),
       p = Math.exp(log),
       top = middle - HIGH / 2;
     return svgNode(
@@ -203,21 +203,21 @@ export default defineComponent((place) => {
       { class: `node ${state}`, "data-at": one },
       svgNode("rect", { class: "box", x, y: top, width: BOX, height: HIGH, rx: ended ? HIGH / 2 : 5 }),
       svgNode("rect", { class: "bar", x: x + 9, y: top + HIGH - 5, width: (BOX - 18) * p, height: 3, rx: 1 }),
-      text(
+      svgText(
         { x: x + 9, y: middle + 3, class: data.tokens[token].length > 1 ? "token long" : "token" },
         data.tokens[token],
       ),
-      text(
+      svgText(
         { x: x + BOX - 9, y: middle + 3, "text-anchor": "end", class: "log" },
-        width.value === 1 ? share(p) : formatLog(score),
+        width.value === 1 ? formatProbability(p) : formatLog(score),
       ),
     );
   }
 
   /** Everything that follows the pointer. */
-  function point(one) {
+  function highlightNode(one) {
     at = one;
-    const way = new Set(one === null ? [] : path(nodes, one));
+    const way = new Set(one === null ? [] : pathToNode(nodes, one));
     tree.classList.toggle("pointing", one !== null);
     for (const element of tree.querySelectorAll(".node"))
       element.classList.toggle("lit", way.has(Number(element.dataset.at)));
@@ -234,10 +234,10 @@ export default defineComponent((place) => {
     );
   }
 
-  const verdict = (written) => (data.right === null ? "" : written === data.right ? "✓ right" : "✗ wrong");
+  const verdictText = (written) => (data.right === null ? "" : written === data.right ? "✓ right" : "✗ wrong");
 
-  function list() {
-    const row = (cells, attributes = {}) =>
+  function listSequences() {
+    const makeRow = (cells, attributes = {}) =>
       node(
         "tr",
         attributes,
@@ -252,14 +252,14 @@ export default defineComponent((place) => {
           "tbody",
           {},
           ...finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
-            const written = sequence(nodes, one, data.tokens),
+            const written = sequenceText(nodes, one, data.tokens),
               open = nodes[one].ended ? "" : " …";
-            return row(
+            return makeRow(
               [
                 i ? String(i + 1) : "best",
                 `${written || "nothing"}${open}`,
                 formatLog(nodes[one].score),
-                `${verdict(written)}${pushed ? ", pushed out" : ""}`.replace(/^, /, ""),
+                `${verdictText(written)}${pushed ? ", pushed out" : ""}`.replace(/^, /, ""),
               ],
               { "data-at": one, class: i ? null : "best" },
             );
@@ -277,8 +277,8 @@ export default defineComponent((place) => {
           {},
           ...data.best.map((_, i) => {
             const found = bestOf(i + 1);
-            return row(
-              [i ? String(i + 1) : "greedy", found.text || "nothing", formatLog(found.score), verdict(found.text)],
+            return makeRow(
+              [i ? String(i + 1) : "greedy", found.text || "nothing", formatLog(found.score), verdictText(found.text)],
               { class: i + 1 === width.value ? "best" : null },
             );
           }),
@@ -287,14 +287,14 @@ export default defineComponent((place) => {
     );
   }
 
-  function table() {
+  function searchCsv() {
     const rows = data.best.flatMap((_, i) => {
       const own = readNodes(all, [data.starts[i], data.starts[i + 1]]),
-        way = new Set(path(own, data.best[i][0]));
+        way = new Set(pathToNode(own, data.best[i][0]));
       return own.map((one, here) => [
         i + 1,
         one.step,
-        sequence(own, here, data.tokens),
+        sequenceText(own, here, data.tokens),
         data.tokens[one.token],
         Number(Math.exp(one.log).toPrecision(5)),
         Number(one.log.toPrecision(6)),
@@ -331,12 +331,12 @@ export default defineComponent((place) => {
       tint(place, data.colour);
       setTextIfChanged(title, data.title);
       setTextIfChanged(source, `reads ${data.source}`);
-      if (same && all) return width.value === before ? undefined : present();
+      if (same && all) return width.value === before ? undefined : showWidth();
       loadArrays(data.address).then(
         (arrived) => {
           if (data !== given) return;
           all = arrived;
-          present();
+          showWidth();
           scroller.scrollLeft = 0;
         },
         () => setTextIfChanged(words, "The tree did not arrive. Reload the page to try again."),
@@ -345,4 +345,4 @@ export default defineComponent((place) => {
   };
 });
 
-const share = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));
+const formatProbability = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));

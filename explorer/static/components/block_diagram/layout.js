@@ -30,11 +30,11 @@ export function layOut(boxes, arrows, width) {
       column,
     };
   }
-  const ways = arrows.map(({ start, end, way }) => route(found[start], found[end], way, side, w, width));
+  const ways = arrows.map(({ start, end, way }) => arrowPath(found[start], found[end], way, side, w, width));
   return { width, height, boxes: found, arrows: ways };
 }
 
-function route(from, to, way, side, w, width) {
+function arrowPath(from, to, way, side, w, width) {
   if (way === "residual") {
     const out = to.column === 0 ? -1 : 1,
       x = to.x + out * (w / 2 + side - 6),

@@ -7,30 +7,32 @@ import { formatNumber } from "../../shared/charts/editable_matrix/math.js";
 const SHOWN = 4; // terms of a sum that are told one by one
 const EPSILON = 1e-5; // of the norms, as in models/layers.py
 
-export const n = (value) => formatNumber(value, Math.abs(value) < 0.0995 && value !== 0 ? 4 : 3);
+export const formatValue = (value) => formatNumber(value, Math.abs(value) < 0.0995 && value !== 0 ? 4 : 3);
 
 /** The number of a tensor at a place. */
-export function at(tensor, ...place) {
+export function numberAt(tensor, ...place) {
   return tensor.data[place.reduce((index, step, axis) => index * tensor.shape[axis] + step, 0)];
 }
 
 /** A row of a tensor, as what is multiplied next reads it: the heads of an attention side by side. */
-export function row(tensor, r) {
+export function rowOf(tensor, r) {
   const width = tensor.shape.at(-1);
-  if (tensor.shape.length === 2) return Array.from({ length: width }, (_, c) => at(tensor, r, c));
-  return Array.from({ length: tensor.shape[0] * width }, (_, i) => at(tensor, Math.floor(i / width), r, i % width));
+  if (tensor.shape.length === 2) return Array.from({ length: width }, (_, c) => numberAt(tensor, r, c));
+  return Array.from({ length: tensor.shape[0] * width }, (_, i) =>
+    numberAt(tensor, Math.floor(i / width), r, i % width),
+  );
 }
 
-const headRow = (tensor, h, r) => Array.from({ length: tensor.shape.at(-1) }, (_, c) => at(tensor, h, r, c));
-const weightRow = (weight, r) => Array.from({ length: weight.shape[1] }, (_, c) => at(weight, r, c));
-const sum = (values) => values.reduce((total, value) => total + value, 0);
+const headRow = (tensor, h, r) => Array.from({ length: tensor.shape.at(-1) }, (_, c) => numberAt(tensor, h, r, c));
+const weightRow = (weight, r) => Array.from({ length: weight.shape[1] }, (_, c) => numberAt(weight, r, c));
+const sumOf = (values) => values.reduce((total, value) => total + value, 0);
 
 /** Mean, variance (over all of the row, as a norm takes it) and length of the numbers that are finite. */
 export function statistics(values) {
-  const mean = sum(values) / values.length;
+  const mean = sumOf(values) / values.length;
   return {
     mean,
-    variance: sum(values.map((value) => (value - mean) ** 2)) / values.length,
+    variance: sumOf(values.map((value) => (value - mean) ** 2)) / values.length,
     norm: Math.hypot(...values),
   };
 }
@@ -43,34 +45,34 @@ function erf(x) {
 }
 
 /** The largest terms of a sum, and what the others come to. */
-export function largest(terms) {
+export function largestTerms(terms) {
   const order = terms
     .map((term, i) => ({ ...term, i }))
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || a.i - b.i);
   const first = order.slice(0, SHOWN),
     rest = order.slice(SHOWN);
-  const told = first.map(({ words, value }) => `${words} = ${n(value)}`);
-  return rest.length ? [...told, `${rest.length} more: ${n(sum(rest.map(({ value }) => value)))}`] : told;
+  const told = first.map(({ words, value }) => `${words} = ${formatValue(value)}`);
+  return rest.length ? [...told, `${rest.length} more: ${formatValue(sumOf(rest.map(({ value }) => value)))}`] : told;
 }
 
-function product(left, right, names = null) {
+function explainProduct(left, right, names = null) {
   const terms = left.map((value, i) => ({
     value: value * right[i],
-    words: `${names ? `${names[i]}: ` : `no. ${i}: `}${n(value)} · ${n(right[i])}`,
+    words: `${names ? `${names[i]}: ` : `no. ${i}: `}${formatValue(value)} · ${formatValue(right[i])}`,
   }));
-  return { value: sum(terms.map(({ value }) => value)), steps: largest(terms) };
+  return { value: sumOf(terms.map(({ value }) => value)), steps: largestTerms(terms) };
 }
 
-function softmax(values, c, formula) {
+function explainSoftmax(values, c, formula) {
   const top = Math.max(...values.filter(Number.isFinite)),
     powers = values.map((value) => Math.exp(value - top)),
-    total = sum(powers);
+    total = sumOf(powers);
   return {
     formula,
     steps: [
-      `the largest of the row, ${n(top)}, is taken from all: no weight changes by that`,
-      `e to the power of ${values[c] === -Infinity ? "−∞" : n(values[c] - top)} = ${n(powers[c])}`,
-      `the same over ${values.length === 1 ? "one place" : `all ${values.length} places`}, summed: ${n(total)}`,
+      `the largest of the row, ${formatValue(top)}, is taken from all: no weight changes by that`,
+      `e to the power of ${values[c] === -Infinity ? "−∞" : formatValue(values[c] - top)} = ${formatValue(powers[c])}`,
+      `the same over ${values.length === 1 ? "one place" : `all ${values.length} places`}, summed: ${formatValue(total)}`,
     ],
     value: powers[c] / total,
   };
@@ -78,31 +80,38 @@ function softmax(values, c, formula) {
 
 const LAWS = {
   lookup(get, [r, c]) {
-    const id = at(get.in(0), r, 0);
+    const id = numberAt(get.in(0), r, 0);
     return {
       formula: "x = E[token]",
       steps: [`token ${id} has row ${id} of the table`, `its number ${c}`],
-      value: at(get.parameter(0), id, c),
+      value: numberAt(get.parameter(0), id, c),
     };
   },
   place(get, [r, c]) {
-    const x = at(get.in(0), r, c),
-      p = at(get.parameter(0), r, c);
-    return { formula: "x + P[place]", steps: [`${n(x)} of the token`, `${n(p)} of place ${r}`], value: x + p };
+    const x = numberAt(get.in(0), r, c),
+      p = numberAt(get.parameter(0), r, c);
+    return {
+      formula: "x + P[place]",
+      steps: [`${formatValue(x)} of the token`, `${formatValue(p)} of place ${r}`],
+      value: x + p,
+    };
   },
   sines(get, [r, c]) {
-    const x = at(get.in(0), r, c),
+    const x = numberAt(get.in(0), r, c),
       width = get.in(0).shape[1],
       angle = r / 10_000 ** ((c - (c % 2)) / width),
       p = c % 2 ? Math.cos(angle) : Math.sin(angle);
     return {
       formula: "x + PE(place, c)",
-      steps: [`${n(x)} of the token`, `${c % 2 ? "cos" : "sin"}(${n(angle)}) = ${n(p)} of place ${r}`],
+      steps: [
+        `${formatValue(x)} of the token`,
+        `${c % 2 ? "cos" : "sin"}(${formatValue(angle)}) = ${formatValue(p)} of place ${r}`,
+      ],
       value: x + p,
     };
   },
   layernorm(get, [r, c]) {
-    const values = row(get.in(0), r),
+    const values = rowOf(get.in(0), r),
       { mean, variance } = statistics(values),
       deviation = Math.sqrt(variance + EPSILON);
     const g = get.parameter(0).data[c],
@@ -111,59 +120,59 @@ const LAWS = {
     return {
       formula: b === undefined ? "(x − mean) / deviation · g" : "(x − mean) / deviation · g + b",
       steps: [
-        `mean of the token’s ${values.length} numbers: ${n(mean)}`,
-        `variance: ${n(variance)}, standard deviation: ${n(deviation)}`,
-        `(${n(values[c])} − ${mean < 0 ? `(${n(mean)})` : n(mean)}) / ${n(deviation)} = ${n(normal)}`,
-        `· ${n(g)}${b === undefined ? "" : `, + ${b < 0 ? `(${n(b)})` : n(b)}`} (learned)`,
+        `mean of the token’s ${values.length} numbers: ${formatValue(mean)}`,
+        `variance: ${formatValue(variance)}, standard deviation: ${formatValue(deviation)}`,
+        `(${formatValue(values[c])} − ${mean < 0 ? `(${formatValue(mean)})` : formatValue(mean)}) / ${formatValue(deviation)} = ${formatValue(normal)}`,
+        `· ${formatValue(g)}${b === undefined ? "" : `, + ${b < 0 ? `(${formatValue(b)})` : formatValue(b)}`} (learned)`,
       ],
       value: normal * g + (b ?? 0),
     };
   },
   rmsnorm(get, [r, c]) {
-    const values = row(get.in(0), r),
-      root = Math.sqrt(sum(values.map((value) => value * value)) / values.length + EPSILON),
+    const values = rowOf(get.in(0), r),
+      root = Math.sqrt(sumOf(values.map((value) => value * value)) / values.length + EPSILON),
       g = get.parameter(0).data[c];
     return {
       formula: "x / root of the mean square · g",
       steps: [
-        `root of the mean square of ${values.length} numbers: ${n(root)}`,
-        `${n(values[c])} / ${n(root)} = ${n(values[c] / root)}`,
-        `· ${n(g)} (learned)`,
+        `root of the mean square of ${values.length} numbers: ${formatValue(root)}`,
+        `${formatValue(values[c])} / ${formatValue(root)} = ${formatValue(values[c] / root)}`,
+        `· ${formatValue(g)} (learned)`,
       ],
       value: (values[c] / root) * g,
     };
   },
   project(get, [h, r, c], flow) {
     const line = flow.offset + h * flow.shape[2] + c,
-      found = product(row(get.in(0), r), weightRow(get.parameter(0), line));
+      found = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), line));
     return { formula: "Σ x · W", ...found, steps: [`row ${line} of W, times the token’s vector:`, ...found.steps] };
   },
   turn(get, [h, r, c], flow) {
     const first = c - (c % 2),
       angle = r * 1_000 ** (-first / flow.shape[2]),
-      a = at(get.in(0), h, r, first),
-      b = at(get.in(0), h, r, first + 1);
+      a = numberAt(get.in(0), h, r, first),
+      b = numberAt(get.in(0), h, r, first + 1);
     return {
       formula: c % 2 ? "a · sin(angle) + b · cos(angle)" : "a · cos(angle) − b · sin(angle)",
       steps: [
-        `numbers ${first} and ${first + 1} are a point: a = ${n(a)}, b = ${n(b)}`,
-        `at place ${r} it is turned by ${n(angle)} radians`,
+        `numbers ${first} and ${first + 1} are a point: a = ${formatValue(a)}, b = ${formatValue(b)}`,
+        `at place ${r} it is turned by ${formatValue(angle)} radians`,
       ],
       value: c % 2 ? a * Math.sin(angle) + b * Math.cos(angle) : a * Math.cos(angle) - b * Math.sin(angle),
     };
   },
   scores(get, [h, r, c]) {
     const q = headRow(get.in(0), h, r),
-      found = product(q, headRow(get.in(1), h, c)),
+      found = explainProduct(q, headRow(get.in(1), h, c)),
       root = Math.sqrt(q.length);
     return {
       formula: "q · k / √d",
-      steps: [...found.steps, `q · k = ${n(found.value)}`, `/ √${q.length} = ${n(root)}`],
+      steps: [...found.steps, `q · k = ${formatValue(found.value)}`, `/ √${q.length} = ${formatValue(root)}`],
       value: found.value / root,
     };
   },
   mask(get, [r, c], flow) {
-    const value = at(flow, r, c);
+    const value = numberAt(flow, r, c);
     return {
       formula: "0, or −∞ where nobody may look",
       steps: [
@@ -177,38 +186,49 @@ const LAWS = {
   weights(get, [h, r, c]) {
     const scores = headRow(get.in(0), h, r),
       mask = get.in(1);
-    return softmax(
-      scores.map((value, k) => value + at(mask, r, k)),
+    return explainSoftmax(
+      scores.map((value, k) => value + numberAt(mask, r, k)),
       c,
       "softmax(score + mask)",
     );
   },
   mixed(get, [h, r, c]) {
     const values = get.in(1),
-      column = Array.from({ length: values.shape[1] }, (_, k) => at(values, h, k, c));
-    return { formula: "Σ weight · value", ...product(headRow(get.in(0), h, r), column, get.names(get.inName(1))) };
+      column = Array.from({ length: values.shape[1] }, (_, k) => numberAt(values, h, k, c));
+    return {
+      formula: "Σ weight · value",
+      ...explainProduct(headRow(get.in(0), h, r), column, get.names(get.inName(1))),
+    };
   },
   linear(get, [r, c]) {
-    const found = product(row(get.in(0), r), weightRow(get.parameter(0), c)),
+    const found = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), c)),
       b = get.parameter(1)?.data[c];
     return {
       formula: b === undefined ? "Σ x · W" : "Σ x · W + b",
-      steps: b === undefined ? found.steps : [...found.steps, `+ ${b < 0 ? `(${n(b)})` : n(b)}, the bias`],
+      steps:
+        b === undefined
+          ? found.steps
+          : [...found.steps, `+ ${b < 0 ? `(${formatValue(b)})` : formatValue(b)}, the bias`],
       value: found.value + (b ?? 0),
     };
   },
-  relu: (get, [r, c]) => explainFunction(at(get.in(0), r, c), "max(0, x)", (x) => Math.max(0, x)),
-  relu2: (get, [r, c]) => explainFunction(at(get.in(0), r, c), "max(0, x)²", (x) => Math.max(0, x) ** 2),
-  gelu: (get, [r, c]) => explainFunction(at(get.in(0), r, c), "x · Φ(x)", (x) => (x * (1 + erf(x / Math.SQRT2))) / 2),
+  relu: (get, [r, c]) => explainFunction(numberAt(get.in(0), r, c), "max(0, x)", (x) => Math.max(0, x)),
+  relu2: (get, [r, c]) => explainFunction(numberAt(get.in(0), r, c), "max(0, x)²", (x) => Math.max(0, x) ** 2),
+  gelu: (get, [r, c]) =>
+    explainFunction(numberAt(get.in(0), r, c), "x · Φ(x)", (x) => (x * (1 + erf(x / Math.SQRT2))) / 2),
   sum(get, [r, c]) {
-    const a = at(get.in(0), r, c),
-      b = at(get.in(1), r, c);
-    return { formula: "x + contribution", steps: [`${n(a)} stays of the stream`, `${n(b)} is added`], value: a + b };
+    const a = numberAt(get.in(0), r, c),
+      b = numberAt(get.in(1), r, c);
+    return {
+      formula: "x + contribution",
+      steps: [`${formatValue(a)} stays of the stream`, `${formatValue(b)} is added`],
+      value: a + b,
+    };
   },
-  softmax: (get, [r, c]) => softmax(row(get.in(0), r), c, "softmax(logits)"),
+  softmax: (get, [r, c]) => explainSoftmax(rowOf(get.in(0), r), c, "softmax(logits)"),
 };
 
-const explainFunction = (x, formula, law) => ({ formula, steps: [`x = ${n(x)}`], value: law(x) });
+const explainFunction = (x, formula, law) => ({ formula, steps: [`x = ${formatValue(x)}`], value: law(x) });
 
 /** How the number at a place was made: {formula, steps, value}; null where nothing is computed that is on the screen. */
 export function explain(model, name, place) {
@@ -224,10 +244,10 @@ export function explain(model, name, place) {
 }
 
 /** Where a value gets no tile: what the mask hides. */
-export function hidden(model, name, h, r, c) {
+export function isHidden(model, name, h, r, c) {
   const flow = model.flows[name];
-  if (flow.made === "mask") return at(flow, r, c) === -Infinity;
-  return flow.made === "weights" && at(model.flows[flow.ins[1]], r, c) === -Infinity;
+  if (flow.made === "mask") return numberAt(flow, r, c) === -Infinity;
+  return flow.made === "weights" && numberAt(model.flows[flow.ins[1]], r, c) === -Infinity;
 }
 
 /** The axes of a tensor in words: “batch 1 × heads 4 × tokens 12 × width 64”. */
@@ -240,7 +260,7 @@ export function shapeWords({ shape, columns, made }) {
 }
 
 /** The largest finite size of some numbers; 1 where all are zero. */
-export function span(values) {
+export function largestMagnitude(values) {
   let most = 0;
   for (const value of values) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
   return most || 1;

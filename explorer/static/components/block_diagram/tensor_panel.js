@@ -1,6 +1,6 @@
 /* Show the arrow that is open: its tensor as a heat map, the numbers of one cell and of each token, and the parameters of
    the box that made it. */
-import { explain, at, hidden, n, row, shapeWords, span, statistics } from "./math.js";
+import { explain, numberAt, isHidden, formatValue, rowOf, shapeWords, largestMagnitude, statistics } from "./math.js";
 import { mixColours, moveCell, scalePosition, labelledColumns } from "../../shared/charts/value_scale.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { svgNode, node } from "../../shared/runtime/dom.js";
@@ -12,7 +12,7 @@ const SIDE = 84,
   TALL = 340; // px of the tokens' names; the most that a heat map is high
 const PICTURE = 96; // px, the most that a picture of weights is high
 
-export class Panel {
+export class TensorPanel {
   /** @type {(...args: any[]) => void} */
   onset = () => {}; // (part of what is chosen)
 
@@ -49,10 +49,10 @@ export class Panel {
       node("div", { class: "below" }, this.cell, this.table),
       this.learned,
     );
-    this.map.onpointermove = (event) => event.pointerType !== "touch" && this.#point(event, false);
-    this.map.onpointerleave = () => this.#read(this.now);
-    this.map.onclick = (event) => this.#point(event, true);
-    this.map.onkeydown = (event) => this.#key(event);
+    this.map.onpointermove = (event) => event.pointerType !== "touch" && this.#selectPosition(event, false);
+    this.map.onpointerleave = () => this.#explainNumber(this.now);
+    this.map.onclick = (event) => this.#selectPosition(event, true);
+    this.map.onkeydown = (event) => this.#onKeyDown(event);
   }
 
   /** `model` as in math.js, with names, boxes and total; `now` is {open, token, unit, head}. */
@@ -74,38 +74,38 @@ export class Panel {
           ]),
     );
     this.shape.textContent = shapeWords(flow);
-    this.#choices(
+    this.#showChoices(
       this.pills,
       (alias?.flows.length ?? 0) > 1 ? alias.flows.map((name) => [name, model.flows[name].title]) : [],
       now.open,
       (name) => this.onset({ open: name }),
     );
     const count = flow.shape.length === 3 ? flow.shape[0] : 0;
-    this.#choices(
+    this.#showChoices(
       this.heads,
       Array.from({ length: count > 1 ? count : 0 }, (_, h) => [h, `head ${h}`]),
-      this.#head(),
+      this.#headIndex(),
       (h) => this.onset({ head: h }),
     );
     this.names = model.names[flow.rows].slice(0, flow.shape.at(-2));
     this.columns = model.names[flow.columns] ?? null;
-    this.#paint();
-    this.#tokens();
-    this.#weights(alias);
-    this.#read(now);
+    this.#paintMap();
+    this.#showTokens();
+    this.#showWeights(alias);
+    this.#explainNumber(now);
   }
 
-  #head() {
+  #headIndex() {
     return Math.min(this.now.head, this.flow.shape.at(-3) ? this.flow.shape[0] - 1 : 0);
   }
-  #place({ token, unit }) {
+  #clampPosition({ token, unit }) {
     const [rows, columns] = this.flow.shape.slice(-2),
       r = Math.min(token, rows - 1),
       c = Math.min(unit, columns - 1);
-    return { r, c, place: this.flow.shape.length === 3 ? [this.#head(), r, c] : [r, c] };
+    return { r, c, place: this.flow.shape.length === 3 ? [this.#headIndex(), r, c] : [r, c] };
   }
 
-  #choices(place, choices, chosen, pick) {
+  #showChoices(place, choices, chosen, pick) {
     place.hidden = !choices.length;
     const same =
       place.children.length === choices.length &&
@@ -122,7 +122,7 @@ export class Panel {
 
   /* ---- the heat map ---- */
 
-  #stops(name) {
+  #colourStops(name) {
     return Array.from({ length: 7 }, (_, i) =>
       this.theme
         .colour(`--${name}-${i}`)
@@ -132,21 +132,21 @@ export class Panel {
     );
   }
 
-  #paint() {
+  #paintMap() {
     const { flow, model } = this,
       [rows, columns] = flow.shape.slice(-2),
       image = new ImageData(columns, rows),
       amount = AMOUNTS.has(flow.made);
-    const most = amount ? null : span(flow.data),
-      stops = this.#stops(amount ? "amount" : "sign"),
-      h = this.#head();
+    const most = amount ? null : largestMagnitude(flow.data),
+      stops = this.#colourStops(amount ? "amount" : "sign"),
+      h = this.#headIndex();
     const high = Math.max(Math.min(22, TALL / rows), 7) * rows;
     this.canvas.width = columns;
     this.canvas.height = rows;
     for (let r = 0; r < rows; r++)
       for (let c = 0; c < columns; c++) {
-        const value = flow.shape.length === 3 ? at(flow, h, r, c) : at(flow, r, c);
-        if (!hidden(model, this.now.open, h, r, c))
+        const value = flow.shape.length === 3 ? numberAt(flow, h, r, c) : numberAt(flow, r, c);
+        if (!isHidden(model, this.now.open, h, r, c))
           image.data.set([...mixColours(stops, scalePosition(value, most)), 255], 4 * (r * columns + c));
       }
     this.canvas.getContext("2d").putImageData(image, 0, 0);
@@ -173,51 +173,51 @@ export class Panel {
     this.map.ariaLabel = `${flow.title}: ${shapeWords(flow)}. Arrow keys move, Enter keeps a number.`;
   }
 
-  #where(event) {
+  #positionOfEvent(event) {
     const box = this.map.getBoundingClientRect(),
       [rows, columns] = this.flow.shape.slice(-2);
-    const inside = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
+    const clampIndex = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
     return {
-      token: inside((event.clientY - box.top) / box.height, rows),
-      unit: inside((event.clientX - box.left) / box.width, columns),
+      token: clampIndex((event.clientY - box.top) / box.height, rows),
+      unit: clampIndex((event.clientX - box.left) / box.width, columns),
     };
   }
-  #point(event, kept) {
-    const to = this.#where(event);
+  #selectPosition(event, kept) {
+    const to = this.#positionOfEvent(event);
     if (kept) this.onset(to);
-    else this.#read(to);
+    else this.#explainNumber(to);
   }
-  #key(event) {
+  #onKeyDown(event) {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     const from = this.reading,
       to = moveCell({ row: from.token, time: from.unit }, event.key, ...this.flow.shape.slice(-2));
-    if (to) this.#read({ token: to.row, unit: to.time });
+    if (to) this.#explainNumber({ token: to.row, unit: to.time });
     else if (event.key === "Enter" || event.key === " ") this.onset(this.reading);
     else return;
     event.preventDefault();
   }
 
   /** One number, and how it was made. */
-  #read(asked) {
+  #explainNumber(asked) {
     const { flow, model, now } = this,
-      { r, c, place } = this.#place(asked),
+      { r, c, place } = this.#clampPosition(asked),
       [rows, columns] = flow.shape.slice(-2);
     this.reading = { token: r, unit: c };
     this.mark.style.cssText = `left:${(100 * c) / columns}%;top:${(100 * r) / rows}%;width:${100 / columns}%;height:${100 / rows}%`;
-    const value = at(flow, ...place),
+    const value = numberAt(flow, ...place),
       found = explain(model, now.open, place),
       where = this.columns ? `“${this.columns[c]}”` : `number ${c}`;
     const head = node(
       "p",
       { class: "value" },
       `“${this.names[r]}”, ${where}: `,
-      node("b", {}, flow.made === "ids" ? String(value) : n(value)),
+      node("b", {}, flow.made === "ids" ? String(value) : formatValue(value)),
     );
     const parts = found
       ? [
           node("p", { class: "formula" }, found.formula),
           node("ul", {}, ...found.steps.map((step) => node("li", {}, step))),
-          node("p", { class: "result" }, `= ${n(found.value)}`),
+          node("p", { class: "result" }, `= ${formatValue(found.value)}`),
         ]
       : [
           node(
@@ -231,23 +231,25 @@ export class Panel {
     this.cell.replaceChildren(head, ...parts);
   }
 
-  #tokens() {
+  #showTokens() {
     const { flow } = this,
-      h = this.#head(),
+      h = this.#headIndex(),
       own = flow.made === "ids" || flow.made === "mask";
     this.table.hidden = own;
     if (own) return;
-    const values = (r) =>
-      flow.shape.length === 3 ? Array.from({ length: flow.shape[2] }, (_, c) => at(flow, h, r, c)) : row(flow, r);
+    const rowValues = (r) =>
+      flow.shape.length === 3
+        ? Array.from({ length: flow.shape[2] }, (_, c) => numberAt(flow, h, r, c))
+        : rowOf(flow, r);
     this.rows.replaceChildren(
       ...Array.from({ length: flow.shape.at(-2) }, (_, r) => {
-        const { mean, variance, norm } = statistics(values(r)),
-          chosen = r === this.#place(this.now).r;
+        const { mean, variance, norm } = statistics(rowValues(r)),
+          chosen = r === this.#clampPosition(this.now).r;
         return node(
           "tr",
           { class: chosen ? "chosen" : null },
           node("th", { scope: "row" }, this.names[r] ?? String(r)),
-          ...[mean, variance, norm].map((value) => node("td", {}, n(value))),
+          ...[mean, variance, norm].map((value) => node("td", {}, formatValue(value))),
         );
       }),
     );
@@ -255,11 +257,11 @@ export class Panel {
 
   /* ---- what was learned ---- */
 
-  #weights(box) {
+  #showWeights(box) {
     const names = box?.parameters ?? [],
       { model } = this,
-      whole = (count) => count.toLocaleString("en");
-    const percent = (count) => {
+      formatCount = (count) => count.toLocaleString("en");
+    const formatPercent = (count) => {
       const part = (100 * count) / model.total;
       return `${part >= 10 || part === 0 ? part.toFixed(0) : part.toFixed(part >= 1 ? 1 : 2)} %`;
     };
@@ -267,9 +269,9 @@ export class Panel {
       "p",
       { class: "share" },
       names.length
-        ? node("b", {}, `${whole(box.count)} parameters`)
+        ? node("b", {}, `${formatCount(box.count)} parameters`)
         : `${box ? `${box.title}: nothing is learned here.` : "Nothing is learned here."}`,
-      names.length ? `, ${percent(box.count)} of the model’s ${whole(model.total)}` : "",
+      names.length ? `, ${formatPercent(box.count)} of the model’s ${formatCount(model.total)}` : "",
     );
     this.learned.replaceChildren(
       intro,
@@ -280,19 +282,25 @@ export class Panel {
           "figcaption",
           {},
           node("code", {}, name),
-          ` ${shape.join(" × ")}${shape.length > 1 ? ` = ${whole(count)}` : ""}`,
+          ` ${shape.join(" × ")}${shape.length > 1 ? ` = ${formatCount(count)}` : ""}`,
         );
         if (!data) return node("figure", {}, caption);
         const [rows, columns] = shape.length === 2 ? shape : [1, shape[0]],
           canvas = node("canvas", { width: columns, height: rows, role: "img" }),
-          most = span(data);
-        canvas.ariaLabel = `${name}: weights from −${n(most)} to ${n(most)}`;
+          most = largestMagnitude(data);
+        canvas.ariaLabel = `${name}: weights from −${formatValue(most)} to ${formatValue(most)}`;
         const image = new ImageData(columns, rows),
-          stops = this.#stops("sign");
+          stops = this.#colourStops("sign");
         data.forEach((value, i) => image.data.set([...mixColours(stops, scalePosition(value, most)), 255], 4 * i));
         canvas.getContext("2d").putImageData(image, 0, 0);
         canvas.style.height = `${rows === 1 ? 14 : Math.min(PICTURE, Math.max(24, 3 * rows))}px`;
-        return node("figure", {}, caption, canvas, node("span", { class: "most" }, `−${n(most)} to ${n(most)}`));
+        return node(
+          "figure",
+          {},
+          caption,
+          canvas,
+          node("span", { class: "most" }, `−${formatValue(most)} to ${formatValue(most)}`),
+        );
       }),
     );
   }
@@ -345,7 +353,7 @@ export class Panel {
             this.names[r],
             c,
             this.columns?.[c] ?? "",
-            Number((flow.shape.length === 3 ? at(flow, h, r, c) : at(flow, r, c)).toPrecision(7)),
+            Number((flow.shape.length === 3 ? numberAt(flow, h, r, c) : numberAt(flow, r, c)).toPrecision(7)),
           ]);
         }
     return toCsv(["head", "row", "token", "column", "column name", flow.title], lines);

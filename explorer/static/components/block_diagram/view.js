@@ -17,7 +17,7 @@
  */
 import { shapeWords } from "./math.js";
 import { layOut, focusOrder } from "./layout.js";
-import { Panel } from "./tensor_panel.js";
+import { TensorPanel } from "./tensor_panel.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
@@ -36,13 +36,13 @@ export default defineComponent((place) => {
   const diagram = node("div", { class: "tower" }, figure),
     stage = node("div", { class: "stage" }, diagram);
   place.replaceChildren(stage);
-  const theme = new Theme(place, () => paint()),
-    panel = new Panel(theme);
+  const theme = new Theme(place, () => drawDiagram()),
+    panel = new TensorPanel(theme);
   const trouble = node("p", { class: "trouble", role: "status" });
   stage.append(panel.root);
   place.append(trouble);
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  const watch = new ResizeObserver(() => paint());
+  const watch = new ResizeObserver(() => drawDiagram());
   watch.observe(diagram);
   /** @type {BlockDiagramData | null} */
   let data = null,
@@ -51,12 +51,12 @@ export default defineComponent((place) => {
     handles = [],
     stop = null;
 
-  panel.onset = (part) => set(part);
+  panel.onset = (part) => setChoice(part);
   const currentChoice = () => ({
     ...shared.value,
     open: model.flows[shared.value.open] ? shared.value.open : data.usual,
   });
-  function set(part) {
+  function setChoice(part) {
     const now = { ...currentChoice(), ...part };
     shared.set(now);
     show();
@@ -65,7 +65,7 @@ export default defineComponent((place) => {
   const boxOf = (flow) =>
     model.boxes.find(({ flows }) => flows.includes(flow) || flows.includes(model.flows[flow]?.same));
 
-  function present(arrived) {
+  function showArrays(arrived) {
     const flows = Object.fromEntries(
       Object.entries(data.flows).map(([name, about]) => [name, { ...about, ...arrived[`flow:${name}`] }]),
     );
@@ -74,14 +74,14 @@ export default defineComponent((place) => {
     );
     model = { flows, parameters, names: data.names, boxes: data.boxes, total: data.total };
     figure.ariaLabel = `${data.title}: ${data.boxes.length} boxes and ${data.arrows.length} arrows. Arrow keys move, Enter opens.`;
-    paint();
+    drawDiagram();
     saveMenu(diagram, { svg: () => svgOf(figure), file: `${data.file}-diagram` });
     saveMenu(panel.root, { svg: () => panel.svg(), csv: () => panel.csv(), file: data.file });
   }
 
   /* ---- the diagram ---- */
 
-  function paint() {
+  function drawDiagram() {
     const width = diagram.clientWidth;
     if (!model || !width) return;
     const layout = layOut(data.boxes, data.arrows, width),
@@ -111,9 +111,9 @@ export default defineComponent((place) => {
       one.shape.setAttribute("tabindex", "-1");
       one.shape.addEventListener("click", () => {
         stop = one.key;
-        open(one);
+        openBox(one);
       });
-      one.shape.addEventListener("keydown", (event) => key(event, one));
+      one.shape.addEventListener("keydown", (event) => moveFocus(event, one));
     });
     show();
     if (mine) handles.find(({ key }) => key === stop)?.shape.focus({ preventScroll: true });
@@ -190,25 +190,25 @@ export default defineComponent((place) => {
       });
   }
 
-  function open(one) {
-    set({ open: one.opens });
+  function openBox(one) {
+    setChoice({ open: one.opens });
   }
-  function key(event, one) {
+  function moveFocus(event, one) {
     const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
-    if (by) focus(handles[Math.max(0, Math.min(handles.length - 1, handles.indexOf(one) + by))]);
-    else if (event.key === "Home" || event.key === "End") focus(handles.at(event.key === "Home" ? 0 : -1));
+    if (by) focusBox(handles[Math.max(0, Math.min(handles.length - 1, handles.indexOf(one) + by))]);
+    else if (event.key === "Home" || event.key === "End") focusBox(handles.at(event.key === "Home" ? 0 : -1));
     else if (event.key === "Enter" || event.key === " ") {
       stop = one.key;
-      open(one);
+      openBox(one);
     } else return;
     event.preventDefault();
   }
-  function focus(one) {
+  function focusBox(one) {
     stop = one.key;
-    tabs();
+    updateTabStops();
     one.shape.focus();
   }
-  function tabs() {
+  function updateTabStops() {
     const here =
       handles.find(({ key }) => key === stop) ??
       handles.find((one) => one.opens === currentChoice().open) ??
@@ -225,7 +225,7 @@ export default defineComponent((place) => {
       shape.classList.toggle("chosen", own);
       shape.setAttribute("aria-pressed", String(own));
     }
-    tabs();
+    updateTabStops();
     panel.show(model, now);
   }
 
@@ -241,7 +241,7 @@ export default defineComponent((place) => {
         (arrived) => {
           if (data !== given && data.address !== given.address) return;
           trouble.textContent = "";
-          present(arrived);
+          showArrays(arrived);
         },
         () => {
           trouble.textContent = "The numbers did not arrive. Reload the page to try again.";

@@ -45,7 +45,7 @@ export function randomTables(seed, table, row, column) {
 }
 
 /** A table of that many rows and columns: what was typed, else what the seed draws, else (seed 0) the story. */
-export function table(name, given, rows, width, seed) {
+export function makeTable(name, given, rows, width, seed) {
   const story = seed === 0 ? STORY[name] : [];
   return Array.from({ length: rows }, (_, r) =>
     Array.from(
@@ -102,17 +102,17 @@ export function largestDifference(one, other) {
   return most;
 }
 
-const sign = (text, first) => (first ? text : text.startsWith("−") ? ` − ${text.slice(1)}` : ` + ${text}`);
+const joinSigned = (text, first) => (first ? text : text.startsWith("−") ? ` − ${text.slice(1)}` : ` + ${text}`);
 
 /** A sum of products written out: "0.5·1 + 2·0.25"; of a long one the first terms. */
-export function terms(a, b, digits = 2) {
+export function formatProducts(a, b, digits = 2) {
   const few = a.length > TERMS ? TERMS - 1 : a.length;
-  const short = (value) =>
+  const formatFactor = (value) =>
     digits === 2 && Number.isInteger(value) ? formatNumber(value, 0) : formatNumber(value, digits);
   const said = a.slice(0, few).map((value, c) => {
-    const one = short(value),
-      other = short(b[c]);
-    return sign(`${one}·${other.startsWith("−") ? `(${other})` : other}`, c === 0);
+    const one = formatFactor(value),
+      other = formatFactor(b[c]);
+    return joinSigned(`${one}·${other.startsWith("−") ? `(${other})` : other}`, c === 0);
   });
   return said.join("") + (few < a.length ? ` + … (${a.length - few} more)` : "");
 }
@@ -126,7 +126,7 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
     to = quoteWord(tokens[j] ?? ""),
     root = formatNumber(Math.sqrt(width));
   const { scores, scaled, masked, weights, out } = found;
-  if (step === "scores") return `q(${from}) · k(${to}) = ${terms(q[i], k[j])} = ${formatNumber(scores[i][j])}`;
+  if (step === "scores") return `q(${from}) · k(${to}) = ${formatProducts(q[i], k[j])} = ${formatNumber(scores[i][j])}`;
   if (step === "scaled")
     return divide
       ? `${formatNumber(scores[i][j])} / √${width} = ${formatNumber(scores[i][j])} / ${root} = ${formatNumber(scaled[i][j])}`
@@ -146,20 +146,20 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
     const total =
       seen
         .slice(0, TERMS)
-        .map((score, c) => sign(formatNumber(Math.exp(score)), c === 0))
+        .map((score, c) => joinSigned(formatNumber(Math.exp(score)), c === 0))
         .join("") + (seen.length > TERMS ? ` + … (${seen.length - TERMS} more)` : "");
     return `e^${formatNumber(masked[i][j])} / sum of the row = ${formatNumber(Math.exp(masked[i][j]))} / (${total}) = ${formatNumber(weights[i][j])}`;
   }
   if (out[i][j] === null) return `${from} sees nobody and takes nothing.`;
   const seen = weights[i].map((weight, at) => [weight, at]).filter(([weight]) => weight !== null);
-  return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${terms(
+  return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${formatProducts(
     seen.map(([weight]) => weight),
     seen.map(([, at]) => v[at][j]),
   )} = ${formatNumber(out[i][j])}`;
 }
 
 /** The pair with the largest weight, of the tokens that see more than one; null where nobody does. */
-export function strongest(weights) {
+export function strongestPair(weights) {
   let best = null;
   weights.forEach((row, i) => {
     if (row.filter((weight) => weight !== null).length < 2) return;
@@ -171,8 +171,8 @@ export function strongest(weights) {
 }
 
 /** The finding: who looks hardest at whom, and what the division has to do with it. `other` is the same without it, or with. */
-export function finding(tokens, width, divide, found, other) {
-  const pair = strongest(found.weights);
+export function formatFinding(tokens, width, divide, found, other) {
+  const pair = strongestPair(found.weights);
   if (!pair) return "Nobody sees more than one token: there is nothing to share out.";
   const [i, j] = pair,
     here = formatNumber(found.weights[i][j]),
@@ -184,21 +184,21 @@ export function finding(tokens, width, divide, found, other) {
 }
 
 /** Which cells made this one: [table, row, column] of each, with the cell itself in every step it goes through. */
-export function makers(step, i, j, count, width, tables) {
+export function sourceCells(step, i, j, count, width, tables) {
   const cells = [];
-  const row = (name, r, wide) => {
+  const addRow = (name, r, wide) => {
     for (let c = 0; c < wide; c++) cells.push([name, r, c]);
   };
-  if (step === "q") row("scores", i, count);
+  if (step === "q") addRow("scores", i, count);
   else if (step === "k") for (let r = 0; r < count; r++) cells.push(["scores", r, i]);
   else if (step === "v") for (let r = 0; r < count; r++) cells.push(["out", r, j]);
   else if (step === "out") {
-    row("weights", i, count);
+    addRow("weights", i, count);
     for (let r = 0; r < count; r++) cells.push(["v", r, j]);
   } else {
-    row("q", i, width);
-    row("k", j, width);
-    if (step === "weights") row("masked", i, count);
+    addRow("q", i, width);
+    addRow("k", j, width);
+    if (step === "weights") addRow("masked", i, count);
     for (const name of tables)
       if (["scores", "scaled", "masked", "weights"].includes(name) && name !== step && step !== "weights")
         cells.push([name, i, j]);

@@ -21,11 +21,11 @@ import {
   largestDifference,
   attend,
   explainCell,
-  finding,
+  formatFinding,
   hiddenBy,
-  makers,
-  strongest,
-  table,
+  sourceCells,
+  strongestPair,
+  makeTable,
 } from "./math.js";
 import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -57,14 +57,14 @@ export default defineComponent((place) => {
     sendEvent = () => {},
     sentStates = [],
     copied = false;
-  const button = (words, sign, press) => {
+  const makeButton = (words, sign, press) => {
     const made = node("button", { type: "button", class: "lineage-button" }, sign ? icon(sign) : null, words);
     made.onclick = press;
     return made;
   };
-  const stepper = (word, change) => {
-    const less = button("", "remove", () => change(-1)),
-      more = button("", "add", () => change(1)),
+  const makeStepper = (word, change) => {
+    const less = makeButton("", "remove", () => change(-1)),
+      more = makeButton("", "add", () => change(1)),
       count = node("span", {});
     less.ariaLabel = `One ${word} less`;
     more.ariaLabel = `One ${word} more`;
@@ -75,13 +75,15 @@ export default defineComponent((place) => {
   const divided = node("label", {}, divide, "divide by √d_k"),
     masking = node("label", {}, "mask", mask);
   const padding = node("span", { class: "padding", role: "group", "aria-label": "Which tokens are padding" });
-  const tokens = stepper("token", (by) => sendEvent("size", data.tokens.length + by)),
-    width = stepper("dimension", resize);
-  const random = button("Draw random numbers", "casino", () => set({ draw: state.draw + 1, q: [], k: [], v: [] }));
-  const back = button("Back to the model’s numbers", "undo", () => {
+  const tokens = makeStepper("token", (by) => sendEvent("size", data.tokens.length + by)),
+    width = makeStepper("dimension", resizeTables);
+  const random = makeButton("Draw random numbers", "casino", () =>
+    setState({ draw: state.draw + 1, q: [], k: [], v: [] }),
+  );
+  const back = makeButton("Back to the model’s numbers", "undo", () => {
     copied = false;
     numbers = ownTables();
-    arrange();
+    computeAll();
   });
   const heading = node("h3", { role: "status" }),
     same = node("p", { class: "same", role: "status" }),
@@ -99,8 +101,8 @@ export default defineComponent((place) => {
     words,
   );
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  divide.onchange = () => set({ divide: divide.checked });
-  mask.onchange = () => set({ mask: mask.value });
+  divide.onchange = () => setState({ divide: divide.checked });
+  mask.onchange = () => setState({ mask: mask.value });
 
   const all = [...TABLES, ...STEPS].map((one) => {
     const small = node("p", {}, one.words),
@@ -109,34 +111,34 @@ export default defineComponent((place) => {
       editable = "qkv".includes(one.name);
     (editable ? given : steps).append(root);
     const matrix = new Matrix(root, { label: one.title.replace(/^\d\. /, ""), scale: one.scale ?? "sign", editable });
-    matrix.onpick = (r, c, keep) => pick(one.name, r, c, keep);
-    matrix.ondraft = (r, c, value) => type(one.name, r, c, value, false);
-    matrix.onedit = (r, c, value) => type(one.name, r, c, value, true);
+    matrix.onpick = (r, c, keep) => pickCell(one.name, r, c, keep);
+    matrix.ondraft = (r, c, value) => editNumber(one.name, r, c, value, false);
+    matrix.onedit = (r, c, value) => editNumber(one.name, r, c, value, true);
     return { ...one, matrix, root, small, title };
   });
   const shown = Object.fromEntries(all.map((one) => [one.name, one]));
 
   /* ---- what is set */
 
-  function set(change) {
+  function setState(change) {
     state = { ...state, ...change };
     if (!data.model) numbers = ownTables();
-    arrange();
+    computeAll();
     const text = JSON.stringify(state);
     sentStates.push(text);
     sendEvent("set", text);
   }
-  function type(name, r, c, value, over) {
+  function editNumber(name, r, c, value, over) {
     numbers = {
       ...numbers,
       [name]: numbers[name].map((row, i) => (i === r ? row.map((old, j) => (j === c ? value : old)) : row)),
     };
     if (data.model) copied = true;
-    if (over && !data.model) set(flat());
-    else arrange();
+    if (over && !data.model) setState(flattenTables());
+    else computeAll();
   }
-  const flat = () => Object.fromEntries(TABLES.map(({ name }) => [name, numbers[name].flat()]));
-  function resize(by) {
+  const flattenTables = () => Object.fromEntries(TABLES.map(({ name }) => [name, numbers[name].flat()]));
+  function resizeTables(by) {
     const wide = state.width + by,
       fitted = Object.fromEntries(
         TABLES.map(({ name }) => [
@@ -145,26 +147,26 @@ export default defineComponent((place) => {
             .map((row, r) =>
               Array.from(
                 { length: wide },
-                (_, c) => row[c] ?? table(name, [], data.tokens.length, wide, state.draw || 1)[r][c],
+                (_, c) => row[c] ?? makeTable(name, [], data.tokens.length, wide, state.draw || 1)[r][c],
               ),
             )
             .flat(),
         ]),
       );
-    set({ width: wide, ...fitted });
+    setState({ width: wide, ...fitted });
   }
   /** The numbers as they are given: those of the model, else those typed, else those drawn. */
   function ownTables() {
     if (data.model) return { q: data.model.q, k: data.model.k, v: data.model.v };
     return Object.fromEntries(
-      TABLES.map(({ name }) => [name, table(name, state[name], data.tokens.length, state.width, state.draw)]),
+      TABLES.map(({ name }) => [name, makeTable(name, state[name], data.tokens.length, state.width, state.draw)]),
     );
   }
   const maskedCells = () => data.model?.hidden ?? hiddenBy(state.mask, data.tokens.length, state.padding);
 
   /* ---- what follows from it */
 
-  function arrange() {
+  function computeAll() {
     const { q, k, v } = numbers,
       model = data.model,
       count = data.tokens.length,
@@ -188,7 +190,7 @@ export default defineComponent((place) => {
     place.classList.toggle("large", wide > MOST || count > MOST);
     setTextIfChanged(
       heading,
-      finding(data.tokens, wide, state.divide, found, attend(q, k, v, !state.divide, maskedCells())),
+      formatFinding(data.tokens, wide, state.divide, found, attend(q, k, v, !state.divide, maskedCells())),
     );
     setTextIfChanged(same, model ? describeDifference(model) : "");
     same.hidden = !model;
@@ -225,8 +227,8 @@ export default defineComponent((place) => {
     const mine = [...padding.children].indexOf(document.activeElement);
     padding.replaceChildren(
       ...(there ? data.tokens : []).map((token, i) => {
-        const one = button(token, null, () =>
-          set({
+        const one = makeButton(token, null, () =>
+          setState({
             padding: state.padding.includes(i)
               ? state.padding.filter((other) => other !== i)
               : [...state.padding, i].sort(),
@@ -242,23 +244,23 @@ export default defineComponent((place) => {
 
   /* ---- what follows the pointer */
 
-  function pick(step, r, c, keep) {
+  function pickCell(step, r, c, keep) {
     if (r < 0 ? kept : kept && !keep) return;
     const again = keep && kept && at?.join() === [step, r, c].join();
     kept = keep && !again;
     at = r < 0 ? null : [step, r, c];
     show();
-    if (keep) set({ at: kept ? at.join(".") : "" });
+    if (keep) setState({ at: kept ? at.join(".") : "" });
   }
   function defaultCell() {
-    const pair = strongest(found.weights);
+    const pair = strongestPair(found.weights);
     return pair ? ["scores", ...pair] : null;
   }
   function show() {
     const now = at ?? defaultCell(),
       count = data.tokens.length,
       wide = numbers.q[0].length;
-    const marked = now ? makers(...now, count, wide, NAMES) : [],
+    const marked = now ? sourceCells(...now, count, wide, NAMES) : [],
       columns = Array.from({ length: wide }, (_, c) => String(c + 1));
     const values = { ...numbers, ...found },
       most = Math.max(0.01, ...found.scores.flat().map(Math.abs));
@@ -275,10 +277,10 @@ export default defineComponent((place) => {
         ...end,
       });
     }
-    setTextIfChanged(description, now ? sentence(...now) : "");
+    setTextIfChanged(description, now ? describeCell(...now) : "");
     setTextIfChanged(hint, kept ? "A click on it, or Enter, lets go." : "Point at any cell; a click keeps it.");
   }
-  function sentence(step, r, c) {
+  function describeCell(step, r, c) {
     const token = `“${data.tokens[r]}”`;
     if (step === "q") return `Number ${c + 1} of the query of ${token}: it takes part in each score of its row.`;
     if (step === "k") return `Number ${c + 1} of the key of ${token}: it takes part in each score of its column.`;
@@ -297,7 +299,7 @@ export default defineComponent((place) => {
 
   /* ---- saving */
 
-  function picture() {
+  function figureSvg() {
     const theme = resolveColours(place),
       page = theme.get("--page"),
       gap = 28;
@@ -318,7 +320,7 @@ export default defineComponent((place) => {
     }
     return svgFile(most, y, page, ...shapes);
   }
-  function sheet() {
+  function figureCsv() {
     const values = { ...numbers, ...found };
     return toCsv(
       ["table", "row", "column", "value"],
@@ -356,8 +358,8 @@ export default defineComponent((place) => {
         if (!copied) numbers = ownTables();
         if (at && (sized || other) && !parseCell(at.join("."))) [at, kept] = [null, false];
       }
-      arrange();
-      saveMenu(place, { svg: picture, csv: sheet, file: data.file });
+      computeAll();
+      saveMenu(place, { svg: figureSvg, csv: figureCsv, file: data.file });
     },
     close() {
       for (const { matrix } of all) matrix.close();

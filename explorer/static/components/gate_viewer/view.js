@@ -46,8 +46,8 @@ export default defineComponent((place) => {
   );
   const words = node("p", { class: "words", role: "status" });
   place.replaceChildren(grid, words, legend);
-  const theme = new Theme(place, () => paint());
-  const watch = new ResizeObserver(() => paint());
+  const theme = new Theme(place, () => paintFigures());
+  const watch = new ResizeObserver(() => paintFigures());
   watch.observe(place);
   /** @type {GateViewerData | null} */
   let data = null,
@@ -59,7 +59,7 @@ export default defineComponent((place) => {
     kept = false;
 
   /** One small multiple: a heat map with its symbols, and the line of one of its rows. */
-  function figure(part) {
+  function makeFigure(part) {
     const canvas = node("canvas"),
       mark = node("i", { class: "mark" }),
       column = node("i", { class: "column" });
@@ -77,21 +77,21 @@ export default defineComponent((place) => {
       letters,
       strip,
     );
-    map.onpointermove = (event) => kept || point(part, canvas, event);
+    map.onpointermove = (event) => kept || selectCell(part, canvas, event);
     map.onpointerdown = (event) => {
-      if (!kept) point(part, canvas, event);
+      if (!kept) selectCell(part, canvas, event);
     };
     map.onclick = (event) => {
       kept = !kept;
-      point(part, canvas, event);
+      selectCell(part, canvas, event);
     };
     return { ...part, root, canvas, mark, column, path, zero, strip, letters, value };
   }
-  function point(part, canvas, event) {
+  function selectCell(part, canvas, event) {
     const box = canvas.getBoundingClientRect(),
-      inside = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    const row = inside((event.clientY - box.top) / box.height, part.rows),
-      time = inside((event.clientX - box.left) / box.width, data.symbols.length);
+      clampIndex = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+    const row = clampIndex((event.clientY - box.top) / box.height, part.rows),
+      time = clampIndex((event.clientX - box.left) / box.width, data.symbols.length);
     at = { row: part.answer ? (at?.row ?? 0) : row, time };
     show();
   }
@@ -116,7 +116,7 @@ export default defineComponent((place) => {
     show();
   };
 
-  function present(arrived) {
+  function showArrays(arrived) {
     const {
         values: {
           data: numbers,
@@ -131,28 +131,28 @@ export default defineComponent((place) => {
     const parts = data.parts.map((part, p) => {
       const own = numbers.subarray(p * units * times, (p + 1) * units * times),
         span = part.signed ? spanOf(own) : null;
-      const row = (place) => own.subarray(order[place] * times, (order[place] + 1) * times);
+      const unitTrace = (place) => own.subarray(order[place] * times, (order[place] + 1) * times);
       const scale = span === null ? "0 to 1" : `−${span} to ${span}`;
-      return { title: part.title, scale, rows: units, span, row, answer: false };
+      return { title: part.title, scale, rows: units, span, row: unitTrace, answer: false };
     });
-    const answer = (letter) => Float32Array.from({ length: times }, (_, t) => answers.data[t * count + letter]);
+    const answerTrace = (letter) => Float32Array.from({ length: times }, (_, t) => answers.data[t * count + letter]);
     parts.push({
       title: "its answer after each symbol",
       scale: "0 to 1",
       rows: count,
       span: null,
-      row: answer,
+      row: answerTrace,
       answer: true,
     });
-    figures = parts.map(figure);
+    figures = parts.map(makeFigure);
     grid.replaceChildren(...figures.map(({ root }) => root));
     grid.ariaLabel = `${data.title}: ${parts.map(({ title }) => title).join(", ")}, unit by unit over ${times} symbols. Arrow keys move, Escape lets go.`;
     if (at) at = { row: Math.min(at.row, units - 1), time: Math.min(at.time, times - 1) };
-    paint();
-    saveMenu(place, { svg: () => picture(), csv: () => table(), file: data.file ?? "gates" });
+    paintFigures();
+    saveMenu(place, { svg: () => figureSvg(), csv: () => gatesCsv(), file: data.file ?? "gates" });
   }
 
-  const stops = (name) =>
+  const colourStops = (name) =>
     Array.from({ length: 7 }, (_, i) =>
       theme
         .colour(`--${name}-${i}`)
@@ -161,9 +161,9 @@ export default defineComponent((place) => {
         .map(Number),
     );
 
-  function paint() {
+  function paintFigures() {
     if (!figures.length || !place.clientWidth) return;
-    const scales = { amount: stops("amount"), sign: stops("sign") },
+    const scales = { amount: colourStops("amount"), sign: colourStops("sign") },
       times = data.symbols.length;
     const widths = figures.map(({ canvas }) => canvas.parentElement.clientWidth);
     figures.forEach((one, i) => {
@@ -224,18 +224,18 @@ export default defineComponent((place) => {
 
   /* ---- saving ---- */
 
-  function picture() {
+  function figureSvg() {
     const from = place.getBoundingClientRect(),
       edge = 16,
       ink = theme.colour("--ink"),
       soft = theme.colour("--soft"),
       shapes = [];
-    const box = (element) => {
+    const boxOf = (element) => {
       const { left, top, width, height } = element.getBoundingClientRect();
       return { x: left - from.left + edge, y: top - from.top + edge, width, height };
     };
-    const text = (element, weight = 400, size = 14, fill = ink, anchor = "start") => {
-      const { x, y, width, height } = box(element);
+    const copyText = (element, weight = 400, size = 14, fill = ink, anchor = "start") => {
+      const { x, y, width, height } = boxOf(element);
       const made = svgNode("text", {
         x: anchor === "middle" ? x + width / 2 : x,
         y: y + height / 2,
@@ -250,19 +250,19 @@ export default defineComponent((place) => {
     };
     for (const one of figures) {
       for (const element of one.root.querySelectorAll("figcaption > *"))
-        text(element, element.tagName === "B" ? 600 : 400, 15, element.className === "scale" ? soft : ink);
+        copyText(element, element.tagName === "B" ? 600 : 400, 15, element.className === "scale" ? soft : ink);
       shapes.push(
         svgNode("image", {
-          ...box(one.canvas),
+          ...boxOf(one.canvas),
           href: one.canvas.toDataURL(),
           preserveAspectRatio: "none",
           style: "image-rendering:pixelated",
         }),
       );
       if (!one.mark.hidden)
-        shapes.push(svgNode("rect", { ...box(one.mark), fill: "none", stroke: ink, "stroke-width": 1.5 }));
-      for (const letter of one.letters.children) text(letter, 400, 13, soft, "middle");
-      const { x, y } = box(one.strip);
+        shapes.push(svgNode("rect", { ...boxOf(one.mark), fill: "none", stroke: ink, "stroke-width": 1.5 }));
+      for (const letter of one.letters.children) copyText(letter, 400, 13, soft, "middle");
+      const { x, y } = boxOf(one.strip);
       shapes.push(
         svgNode(
           "g",
@@ -277,9 +277,9 @@ export default defineComponent((place) => {
         ),
       );
     }
-    return svgFile(from.width + 2 * edge, box(legend).y, theme.colour("--page"), ...shapes);
+    return svgFile(from.width + 2 * edge, boxOf(legend).y, theme.colour("--page"), ...shapes);
   }
-  function table() {
+  function gatesCsv() {
     const rows = figures.flatMap((one) =>
       Array.from({ length: one.rows }, (_, r) =>
         Array.from(one.row(r), (value, t) => [
@@ -299,12 +299,12 @@ export default defineComponent((place) => {
       const same = data?.address === given.address;
       data = given;
       tint(place, data.colour);
-      if (same && found) return presented && present(presented);
+      if (same && found) return presented && showArrays(presented);
       loadArrays(given.address).then(
         (arrived) => {
           if (data !== given) return;
           presented = arrived;
-          present(arrived);
+          showArrays(arrived);
         },
         () => setTextIfChanged(words, "The numbers of this sequence did not arrive. Reload the page to try again."),
       );

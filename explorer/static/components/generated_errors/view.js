@@ -13,10 +13,10 @@ import { node, tint } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 /** What a slip shows: a space would be an empty frame. */
-export const shown = (text) => text.replaceAll(" ", "␣");
+export const showSpaces = (text) => text.replaceAll(" ", "␣");
 
 /** The texts as a table: a row a run. */
-export const rows = ({ texts }) =>
+export const csvRows = ({ texts }) =>
   texts.flatMap(({ title, first, runs }) => [
     [title, first, ""],
     ...runs.map(({ text, why }) => [title, text, why ?? ""]),
@@ -28,24 +28,24 @@ export default defineComponent((place) => {
   place.replaceChildren(panels, about);
   let note = "",
     kept = null;
-  const describe = (button) => {
+  const describeError = (button) => {
     about.textContent = button?.dataset.why ?? note;
   };
-  const keep = (button) => {
+  const keepError = (button) => {
     kept?.classList.remove("kept");
     kept = button === kept ? null : button;
     kept?.classList.add("kept");
-    describe(kept);
+    describeError(kept);
   };
-  const slip = (event) => event.target.closest?.("[data-why]");
+  const errorOfEvent = (event) => event.target.closest?.("[data-why]");
   for (const over of ["pointerover", "focusin"])
-    panels.addEventListener(over, (event) => describe(slip(event) ?? kept));
-  for (const gone of ["pointerleave", "focusout"]) panels.addEventListener(gone, () => describe(kept));
-  panels.onclick = (event) => slip(event) && keep(slip(event));
+    panels.addEventListener(over, (event) => describeError(errorOfEvent(event) ?? kept));
+  for (const gone of ["pointerleave", "focusout"]) panels.addEventListener(gone, () => describeError(kept));
+  panels.onclick = (event) => errorOfEvent(event) && keepError(errorOfEvent(event));
   place.onkeydown = (event) => {
     // gives nothing back: `false` would take the key away, also Tab
     event.stopPropagation(); // Streamlit reruns the page at an "r"
-    if (event.key === "Escape" && kept) keep(kept);
+    if (event.key === "Escape" && kept) keepError(kept);
   };
   let before = "";
   return {
@@ -54,16 +54,18 @@ export default defineComponent((place) => {
       before = JSON.stringify(data);
       kept = null;
       note = data.note;
-      describe(null);
-      panels.replaceChildren(...data.texts.map((text) => panel(text)));
-      saveMenu(place, { csv: () => toCsv(["text", "characters", "why it is a slip"], rows(data)), file: data.file });
+      describeError(null);
+      panels.replaceChildren(...data.texts.map((text) => makePanel(text)));
+      saveMenu(place, { csv: () => toCsv(["text", "characters", "why it is a slip"], csvRows(data)), file: data.file });
     },
   };
 });
 
-function panel({ title, detail, colour, first, runs, label }) {
+function makePanel({ title, detail, colour, first, runs, label }) {
   const written = runs.map(({ text, why }) =>
-    why ? node("button", { type: "button", class: "slip", "data-why": why, "aria-label": why }, shown(text)) : text,
+    why
+      ? node("button", { type: "button", class: "slip", "data-why": why, "aria-label": why }, showSpaces(text))
+      : text,
   );
   return tint(
     node(

@@ -14,21 +14,21 @@ import { defineComponent } from "../../shared/runtime/component.js";
 const SIZE = 13; // px, labels
 const HEIGHT = 128; // px, figures; the same number is in style.css
 
-function label(text, x, y, anchor = "start", more = {}) {
+function svgLabel(text, x, y, anchor = "start", more = {}) {
   return svgNode("text", { x, y: y + 4.5, "text-anchor": anchor, ...more }, text);
 }
-const widest = (texts, limit, weight) =>
+const widestText = (texts, limit, weight) =>
   Math.min(limit, Math.max(...texts.map((text) => textWidth(text, SIZE, weight))));
 
 /** Each word is on the side of the axis that its bar leaves free. */
-function bars({ rows }, width) {
+function drawBars({ rows }, width) {
   const step = HEIGHT / rows.length;
   const plus = rows.filter(({ value }) => value >= 0),
     minus = rows.filter(({ value }) => value < 0);
   const high = Math.max(0, ...plus.map(({ value }) => value)),
     low = Math.max(0, ...minus.map(({ value }) => -value));
-  const before = widest(plus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
-  const after = widest(minus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
+  const before = widestText(plus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
+  const after = widestText(minus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
   const axis = Math.max(before, Math.min(width - after, (width * low) / (high + low || 1)));
   const scale = Math.min(high ? (width - axis) / high : Infinity, low ? axis / low : Infinity);
   const thick = Math.min(16, step - 6);
@@ -45,8 +45,8 @@ function bars({ rows }, width) {
           height: thick,
         }),
         value < 0
-          ? label(shortenToWidth(word, after - 8, SIZE), axis + 7, y)
-          : label(shortenToWidth(word, before - 8, SIZE), axis - 7, y, "end"),
+          ? svgLabel(shortenToWidth(word, after - 8, SIZE), axis + 7, y)
+          : svgLabel(shortenToWidth(word, before - 8, SIZE), axis - 7, y, "end"),
       ];
     }),
     svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
@@ -54,12 +54,12 @@ function bars({ rows }, width) {
 }
 
 /** Shares of one, each with its number. */
-function shares({ rows }, width) {
+function drawShares({ rows }, width) {
   const step = HEIGHT / rows.length,
     thick = Math.min(16, step - 6),
     room = 34;
   const axis =
-      widest(
+      widestText(
         rows.map((row) => row.label),
         width / 2 - 14,
       ) + 8,
@@ -70,8 +70,8 @@ function shares({ rows }, width) {
         length = Math.max(1, value * whole);
       return [
         svgNode("rect", { class: "share", x: axis, y: y - thick / 2, width: length, height: thick }),
-        label(shortenToWidth(word, axis - 8, SIZE), axis - 7, y, "end"),
-        label(value.toFixed(2), axis + length + 5, y),
+        svgLabel(shortenToWidth(word, axis - 8, SIZE), axis - 7, y, "end"),
+        svgLabel(value.toFixed(2), axis + length + 5, y),
       ];
     }),
     svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
@@ -79,19 +79,19 @@ function shares({ rows }, width) {
 }
 
 /** Time runs down, so that words read level and the two answers lie left and right as everywhere else. */
-function path({ labels, values, low, high }, width) {
-  const left = widest(labels, width * 0.45) + 14,
+function drawPath({ labels, values, low, high }, width) {
+  const left = widestText(labels, width * 0.45) + 14,
     right = width - 6;
   const step = HEIGHT / (labels.length + 1);
   const x = (value) => left + (right - left) * value,
     y = (i) => (i + 1.5) * step;
   const lowAt = Math.min(left - 6, width - textWidth(high, SIZE) - 8 - textWidth(low, SIZE));
   return [
-    label(low, Math.max(0, lowAt), step / 2, "start", { class: "end" }),
-    label(high, width, step / 2, "end", { class: "end" }),
+    svgLabel(low, Math.max(0, lowAt), step / 2, "start", { class: "end" }),
+    svgLabel(high, width, step / 2, "end", { class: "end" }),
     svgNode("path", { class: "rule", d: `M${x(0)} ${step}V${HEIGHT}M${x(1)} ${step}V${HEIGHT}` }),
     svgNode("path", { class: "half", d: `M${x(0.5)} ${step}V${HEIGHT}` }),
-    ...labels.map((word, i) => label(shortenToWidth(word, left - 14, SIZE), left - 12, y(i), "end")),
+    ...labels.map((word, i) => svgLabel(shortenToWidth(word, left - 14, SIZE), left - 12, y(i), "end")),
     svgNode("path", {
       class: "line",
       d: `M${values.map((value, i) => `${x(value).toFixed(1)} ${y(i).toFixed(1)}`).join("L")}`,
@@ -103,7 +103,7 @@ function path({ labels, values, low, high }, width) {
 function drawAttention({ tokens, from, weights }, width) {
   const step = HEIGHT / tokens.length,
     y = (i) => (i + 0.5) * step;
-  const words = widest(tokens, (width - 36) / 2, 600);
+  const words = widestText(tokens, (width - 36) / 2, 600);
   const start = words + 7,
     end = width - words - 7;
   const seen = weights.indexOf(Math.max(...weights));
@@ -117,8 +117,8 @@ function drawAttention({ tokens, from, weights }, width) {
       }),
     ),
     ...tokens.flatMap((word, i) => [
-      label(shortenToWidth(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),
-      label(shortenToWidth(word, words, SIZE, 600), width - words, y(i), "start", {
+      svgLabel(shortenToWidth(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),
+      svgLabel(shortenToWidth(word, words, SIZE, 600), width - words, y(i), "start", {
         class: i === seen ? "asks" : null,
       }),
     ]),
@@ -126,12 +126,12 @@ function drawAttention({ tokens, from, weights }, width) {
 }
 
 /** A few lines that a model wrote. */
-function lines({ lines: written }, width) {
+function drawLines({ lines: written }, width) {
   const step = 20;
-  return written.map((text, i) => label(shortenToWidth(text, width, SIZE), 0, (i + 0.5) * step));
+  return written.map((text, i) => svgLabel(shortenToWidth(text, width, SIZE), 0, (i + 0.5) * step));
 }
 
-const DRAW_FIGURE = { bars, shares, path, gaze: drawAttention, lines };
+const DRAW_FIGURE = { bars: drawBars, shares: drawShares, path: drawPath, gaze: drawAttention, lines: drawLines };
 
 function makeStation(station, open) {
   const box = node("div", { class: "figure" });
@@ -182,9 +182,9 @@ export default defineComponent((place) => {
   let stations = [],
     shape,
     trigger;
-  const repaint = () => stations.forEach((station) => station.paint());
-  const watch = new ResizeObserver(repaint);
-  document.fonts.ready.then(repaint); // widths measured before the font came were another font's
+  const repaintStations = () => stations.forEach((station) => station.paint());
+  const watch = new ResizeObserver(repaintStations);
+  document.fonts.ready.then(repaintStations); // widths measured before the font came were another font's
 
   return {
     show(data, { setTriggerValue }) {

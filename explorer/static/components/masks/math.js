@@ -27,14 +27,14 @@ export function combineMasks(tokens, { padding, causal, fill }) {
   );
 }
 
-const row = (vector, matrix) =>
+const multiplyRow = (vector, matrix) =>
   matrix[0].map((_, c) => vector.reduce((sum, value, i) => sum + value * matrix[i][c], 0));
 const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 /** q(i) · k(j) / √d for all pairs. */
-export function scores(vectors, query, key) {
-  const keys = vectors.map((vector) => row(vector, key));
-  return vectors.map((vector) => keys.map((one) => dot(row(vector, query), one) / Math.sqrt(one.length)));
+export function attentionScores(vectors, query, key) {
+  const keys = vectors.map((vector) => multiplyRow(vector, key));
+  return vectors.map((vector) => keys.map((one) => dot(multiplyRow(vector, query), one) / Math.sqrt(one.length)));
 }
 
 /** Replace the masked scores. */
@@ -53,10 +53,10 @@ export function softmax(line) {
 
 /** One layer of attention: scores, scores under the mask, weights, and the vectors that come out. */
 export function attentionLayer(vectors, { query, key, value }, mask, fill) {
-  const before = scores(vectors, query, key),
+  const before = attentionScores(vectors, query, key),
     under = maskScores(before, mask, fill),
     weights = under.map(softmax);
-  const values = vectors.map((vector) => row(vector, value));
+  const values = vectors.map((vector) => multiplyRow(vector, value));
   const out = weights.map((line) =>
     values[0].map((_, c) => line.reduce((sum, weight, i) => sum + weight * values[i][c], 0)),
   );
@@ -66,10 +66,10 @@ export function attentionLayer(vectors, { query, key, value }, mask, fill) {
 /** How many of these vectors are not numbers any more. */
 export const countNaN = (vectors) => vectors.filter((vector) => vector.some(Number.isNaN)).length;
 
-const times = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
+const formatCount = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
 /** The sentence above the matrices: how many pairs are left, and what becomes of rows without any. */
-export function finding(tokens, mask, first, second) {
+export function formatFinding(tokens, mask, first, second) {
   const all = tokens.length ** 2,
     left = mask.flat().filter(Boolean).length,
     bare = mask.filter((line) => !line.some(Boolean)).length;
@@ -79,33 +79,33 @@ export function finding(tokens, mask, first, second) {
       : `${left} of ${all} pairs may look; the mask hides ${all - left}.`;
   if (first) {
     const spread = second > first ? ` A second layer makes it ${second} of ${tokens.length}, for 0 · NaN is NaN.` : "";
-    return `${start} ${times(bare, "row has", "rows have")} nothing left to look at: softmax gives NaN.${spread}`;
+    return `${start} ${formatCount(bare, "row has", "rows have")} nothing left to look at: softmax gives NaN.${spread}`;
   }
   if (bare)
-    return `${start} ${times(bare, "row has", "rows have")} nothing left to look at, and ${bare === 1 ? "looks" : "look"} evenly at everything hidden instead.`;
+    return `${start} ${formatCount(bare, "row has", "rows have")} nothing left to look at, and ${bare === 1 ? "looks" : "look"} evenly at everything hidden instead.`;
   return start;
 }
 
 /** Describe whether a query attends to a key, and why not, with the numbers of the pair. */
 export function describePair(tokens, { padding, causal, fill }, found, q, k) {
-  const here = (at) => `“${tokens[at]}” (${at + 1})`,
-    number = (value) => (Number.isNaN(value) ? "NaN" : value.toFixed(2).replace("-", "−"));
+  const quoteToken = (at) => `“${tokens[at]}” (${at + 1})`,
+    formatNumber = (value) => (Number.isNaN(value) ? "NaN" : value.toFixed(2).replace("-", "−"));
   const reasons = [];
   if (padding && tokens[k] === PAD) reasons.push("it is padding and says nothing");
   if (causal && k > q) reasons.push("it comes later: in generation it is not there yet");
   const saved = fill === "self" && q === k,
-    score = number(found.scores[q][k]),
+    score = formatNumber(found.scores[q][k]),
     weight = found.weights[q][k];
   if (reasons.length && !saved) {
     const power = fill === "finite" ? "−10⁹" : "−∞",
-      description = `${here(q)} may not look at ${here(k)}: ${reasons.join(", and ")}.`;
+      description = `${quoteToken(q)} may not look at ${quoteToken(k)}: ${reasons.join(", and ")}.`;
     if (Number.isNaN(weight))
       return `${description} Its score ${score} becomes ${power}, as all of this row do: e to the ${power} is 0 everywhere, and 0 / 0 is NaN.`;
     if (weight > 0)
-      return `${description} Its score ${score} becomes ${power}, but all of this row do, so all are equal: weight ${number(weight)}.`;
+      return `${description} Its score ${score} becomes ${power}, but all of this row do, so all are equal: weight ${formatNumber(weight)}.`;
     return `${description} Its score ${score} becomes ${power}, and its weight e to the ${power} = 0.`;
   }
   const excuse =
     saved && reasons.length ? ", though it is hidden: a token may always see itself" : q === k ? ", itself" : "";
-  return `${here(q)} may look at ${here(k)}${excuse}. Score ${score}, weight ${number(weight)}.`;
+  return `${quoteToken(q)} may look at ${quoteToken(k)}${excuse}. Score ${score}, weight ${formatNumber(weight)}.`;
 }

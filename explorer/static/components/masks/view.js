@@ -13,7 +13,7 @@ import {
   PAD,
   causalMask,
   combineMasks,
-  finding,
+  formatFinding,
   attentionLayer,
   countNaN,
   padSentence,
@@ -59,24 +59,24 @@ export default defineComponent((place) => {
     sentStates = [],
     at = null,
     kept = false;
-  const check = (name, word) => {
+  const makeCheckbox = (name, word) => {
     const box = node("input", { type: "checkbox" });
-    box.onchange = () => set({ [name]: box.checked });
+    box.onchange = () => setState({ [name]: box.checked });
     return { box, root: node("label", {}, box, word) };
   };
-  const choice = (name, word, options) => {
+  const makeChoice = (name, word, options) => {
     const list = node(
       "select",
       { class: "lineage-select" },
       ...Object.entries(options).map(([value, text]) => node("option", { value }, text)),
     );
-    list.onchange = () => set({ [name]: list.value });
+    list.onchange = () => setState({ [name]: list.value });
     return { list, root: node("label", {}, word, list) };
   };
-  const padding = check("padding", "padding mask"),
-    causal = check("causal", "causal mask");
-  const side = choice("side", "padding stands", { right: "right", left: "left" }),
-    fill = choice("fill", "hidden scores become", FILLS);
+  const padding = makeCheckbox("padding", "padding mask"),
+    causal = makeCheckbox("causal", "causal mask");
+  const side = makeChoice("side", "padding stands", { right: "right", left: "left" }),
+    fill = makeChoice("fill", "hidden scores become", FILLS);
   const rows = node("div", { class: "rows", role: "group", "aria-label": "The batch: choose a sentence to look into" });
   const heading = node("h3", { role: "status" }),
     words = node("p", { class: "words", role: "status" }),
@@ -104,17 +104,17 @@ export default defineComponent((place) => {
     return { ...step, text, root, matrix };
   });
 
-  function set(change) {
+  function setState(change) {
     state = { ...state, ...change };
     [at, kept] = [null, false];
-    arrange();
+    computeAll();
     const text = JSON.stringify(state);
     sentStates.push(text);
     sendEvent("set", text);
   }
 
   /** Everything that follows from the batch and what is set. */
-  function arrange() {
+  function computeAll() {
     const longest = Math.max(...data.batch.map((words) => words.length));
     state.shown = Math.min(state.shown, data.batch.length - 1);
     const all = data.batch.map((words) => padSentence(words, longest, state.side)),
@@ -129,7 +129,7 @@ export default defineComponent((place) => {
     const first = attentionLayer(vectors, data.layers[0], mask, state.fill),
       second = attentionLayer(first.out, data.layers[1], mask, state.fill);
     found = { ...first, tokens, mask, pad: paddingMask(tokens), past: causalMask(tokens) };
-    setTextIfChanged(heading, finding(tokens, mask, countNaN(first.out), countNaN(second.out)));
+    setTextIfChanged(heading, formatFinding(tokens, mask, countNaN(first.out), countNaN(second.out)));
     setTextIfChanged(
       tables[2].text,
       ["padding", "causal"]
@@ -153,7 +153,7 @@ export default defineComponent((place) => {
           " ",
         ]); // the space is for who hears it
         const one = node("button", { class: "lineage-button", type: "button" }, ...chips);
-        one.onclick = () => set({ shown: i });
+        one.onclick = () => setState({ shown: i });
         one.ariaPressed = String(i === state.shown);
         return one;
       }),
@@ -196,7 +196,7 @@ export default defineComponent((place) => {
     );
   }
 
-  function picture() {
+  function figureSvg() {
     const theme = resolveColours(place),
       page = theme.get("--page"),
       gap = 24,
@@ -229,9 +229,9 @@ export default defineComponent((place) => {
         sentStates = [text];
       }
       if (other || echo < 0) [at, kept] = [null, false];
-      arrange();
+      computeAll();
       saveMenu(place, {
-        svg: picture,
+        svg: figureSvg,
         csv: () => tables.map(({ matrix }) => matrix.csv()).join("\n"),
         file: data.file,
       });

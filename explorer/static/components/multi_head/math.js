@@ -5,7 +5,7 @@ const STAGE = { wide: 440, narrow: 390 },
   GAP = 12; // px; a stage is as high for any number of heads
 
 /** How large a tile may be, and how many are beside each other, in a stage of this width. */
-export function sizes(width, heads) {
+export function tileSizes(width, heads) {
   const wide = width >= 700,
     columns = wide ? Math.min(heads, 4) : ({ 1: 1, 2: 2, 4: 2 }[heads] ?? 4),
     rows = Math.ceil(heads / columns);
@@ -25,8 +25,8 @@ export function toneOf(weight, row, view) {
 
 /** The cell [row, column] under a pointer. */
 export function cellAt({ clientX, clientY }, { left, top, width, height }, length) {
-  const inside = (share) => Math.max(0, Math.min(length - 1, Math.floor(share * length)));
-  return [inside((clientY - top) / height), inside((clientX - left) / width)];
+  const indexAt = (share) => Math.max(0, Math.min(length - 1, Math.floor(share * length)));
+  return [indexAt((clientY - top) / height), indexAt((clientX - left) / width)];
 }
 
 /** A cell after a key, kept inside; null for a key that moves nothing. */
@@ -40,8 +40,8 @@ export function moveCell([row, column], key, length) {
     End: [0, Infinity],
   }[key];
   if (!by) return null;
-  const within = (value) => Math.max(0, Math.min(length - 1, value));
-  return [within(row + by[0]), within(column + by[1])];
+  const clampIndex = (value) => Math.max(0, Math.min(length - 1, value));
+  return [clampIndex(row + by[0]), clampIndex(column + by[1])];
 }
 
 /** Who asks whom. */

@@ -14,7 +14,7 @@
  * @property {string} file
  */
 import { mixColours } from "../../shared/charts/value_scale.js";
-import { describeCell, cellAt, evenShare, moveCell, sizes, toneOf } from "./math.js";
+import { describeCell, cellAt, evenShare, moveCell, tileSizes, toneOf } from "./math.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -43,8 +43,8 @@ export default defineComponent((place) => {
   const views = Object.entries(VIEWS).map(([value, words]) => {
     const input = node("input", { type: "radio", name: `cut-view-${own}` });
     input.onchange = () => {
-      set({ view: value });
-      send();
+      setShared({ view: value });
+      sendShared();
     };
     return { value, input, label: node("label", {}, input, words) };
   });
@@ -60,24 +60,24 @@ export default defineComponent((place) => {
     words = node("p", { class: "words", role: "status" });
   const legend = node("div", { class: "legend", "aria-hidden": "true" });
   place.replaceChildren(controls, finding, stage, words, legend, about);
-  const theme = new Theme(place, () => paint());
-  const watch = new ResizeObserver(() => paint());
+  const theme = new Theme(place, () => paintTiles());
+  const watch = new ResizeObserver(() => paintTiles());
   watch.observe(place);
 
-  const stops = () =>
+  const cutNames = () =>
     Object.keys(data.cuts)
       .map(Number)
       .sort((a, b) => a - b);
-  function set(part) {
+  function setShared(part) {
     shared.value = { ...shared.value, ...part };
     show();
   }
-  function send() {
+  function sendShared() {
     shared.set(shared.value);
     sendEvent?.("set", shared.value);
   }
-  slider.oninput = () => set({ cut: stops()[slider.value] });
-  slider.onchange = send;
+  slider.oninput = () => setShared({ cut: cutNames()[slider.value] });
+  slider.onchange = sendShared;
   controls.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
 
   stage.onkeydown = (event) => {
@@ -90,18 +90,18 @@ export default defineComponent((place) => {
       [at, kept] = [next, true];
     }
     event.preventDefault();
-    point();
+    showPointedPair();
   };
   stage.onpointerleave = () => {
     if (!kept) {
       at = null;
-      point();
+      showPointedPair();
     }
   };
 
   function show() {
     const { cut, view } = shared.value,
-      every = stops();
+      every = cutNames();
     slider.max = every.length - 1;
     slider.value = every.indexOf(cut);
     slider.ariaValueText = `${cut} heads`;
@@ -119,10 +119,10 @@ export default defineComponent((place) => {
           ]),
     );
     stage.ariaLabel = `${cut} ${cut === 1 ? "head" : "heads"} of ${data.who} over ${data.tokens.length} tokens: rows ask, columns answer. Arrow keys move, Escape lets go.`;
-    if (found) build();
+    if (found) buildTiles();
   }
 
-  function build() {
+  function buildTiles() {
     const { cut } = shared.value;
     tiles = Array.from({ length: cut }, (_, head) => {
       const canvas = node("canvas"),
@@ -134,13 +134,13 @@ export default defineComponent((place) => {
       map.onpointermove = (event) => {
         if (!kept) {
           at = cellUnder(event);
-          point();
+          showPointedPair();
         }
       };
       map.onclick = (event) => {
         kept = !kept;
         at = cellUnder(event);
-        point();
+        showPointedPair();
       };
       return {
         canvas,
@@ -152,14 +152,14 @@ export default defineComponent((place) => {
       };
     });
     stage.replaceChildren(...tiles.map(({ root }) => root));
-    paint();
+    paintTiles();
   }
 
-  function paint() {
+  function paintTiles() {
     if (!tiles.length || !found || !place.clientWidth) return;
     const { cut, view } = shared.value,
       length = data.tokens.length,
-      { side, columns } = sizes(stage.clientWidth - 4, cut);
+      { side, columns } = tileSizes(stage.clientWidth - 4, cut);
     stage.style.gridTemplateColumns = `repeat(${columns}, ${side}px)`;
     const scale = Array.from({ length: 7 }, (_, i) =>
       theme
@@ -184,15 +184,15 @@ export default defineComponent((place) => {
       for (let row = 0; row < length; row++)
         for (let column = 0; column <= row; column++) {
           image.data.set(
-            [...mixColours(scale, toneOf(weight(head, row, column), row, view)), 255],
+            [...mixColours(scale, toneOf(weightAt(head, row, column), row, view)), 255],
             4 * (row * length + column),
           );
         }
       canvas.getContext("2d").putImageData(image, 0, 0);
     });
-    point();
+    showPointedPair();
   }
-  const weight = (head, row, column) => {
+  const weightAt = (head, row, column) => {
     const {
       data: values,
       shape: [, length],
@@ -201,7 +201,7 @@ export default defineComponent((place) => {
   };
 
   /** What follows the pointer: the same pair of tokens in every head. */
-  function point() {
+  function showPointedPair() {
     if (!tiles.length || !found) return;
     const length = data.tokens.length,
       masked = at && at[1] > at[0];
@@ -209,7 +209,7 @@ export default defineComponent((place) => {
       mark.hidden = !at;
       if (at)
         mark.style.cssText = `top:${(100 * at[0]) / length}%;left:${(100 * at[1]) / length}%;width:${100 / length}%;height:${100 / length}%`;
-      value.textContent = at && !masked ? weight(head, ...at).toFixed(2) : "";
+      value.textContent = at && !masked ? weightAt(head, ...at).toFixed(2) : "";
     });
     stage.classList.toggle("kept", kept);
     words.textContent = at
@@ -217,7 +217,7 @@ export default defineComponent((place) => {
       : "Rows ask, columns answer. Point at a pair of letters to read it in every head; a click keeps it.";
   }
 
-  function picture() {
+  function figureSvg() {
     const from = place.getBoundingClientRect(),
       edge = 16,
       ink = theme.colour("--ink"),
@@ -252,7 +252,7 @@ export default defineComponent((place) => {
       }
     return svgFile(from.width + 2 * edge, stage.clientHeight + 2 * edge, theme.colour("--page"), ...shapes);
   }
-  function table() {
+  function weightsCsv() {
     const rows = [],
       { cut } = shared.value,
       length = data.tokens.length;
@@ -266,7 +266,7 @@ export default defineComponent((place) => {
             data.tokens[row],
             column + 1,
             data.tokens[column],
-            Number(weight(head, row, column).toPrecision(6)),
+            Number(weightAt(head, row, column).toPrecision(6)),
           ]);
         }
     return toCsv(["heads", "head", "asking place", "asking", "answering place", "answering", "weight"], rows);
@@ -286,7 +286,7 @@ export default defineComponent((place) => {
           if (data.address !== given.address) return;
           found = arrived;
           show();
-          saveMenu(place, { svg: picture, csv: table, file: data.file });
+          saveMenu(place, { svg: figureSvg, csv: weightsCsv, file: data.file });
         },
         () => {
           words.textContent = "The weights did not arrive. Reload the page to try again.";

@@ -2,17 +2,17 @@
    of all positions are in one array, a row per position; a square of cosines has a row and a column per position. */
 
 /** Radians that the pair moves on at each position: base^(-2j / width) (Vaswani et al. 2017, section 3.5). */
-export const speed = (pair, width, base) => base ** ((-2 * pair) / width);
+export const angularSpeed = (pair, width, base) => base ** ((-2 * pair) / width);
 
 /** After so many positions the pair has come round. */
-export const wavelength = (pair, width, base) => (2 * Math.PI) / speed(pair, width, base);
+export const pairWavelength = (pair, width, base) => (2 * Math.PI) / angularSpeed(pair, width, base);
 
 /** sin in the even columns, cos of the same angle in the odd ones. */
 export function sines(count, width, base) {
   const rows = new Float64Array(count * width);
   for (let place = 0; place < count; place++) {
     for (let at = 0; at < width; at++) {
-      const angle = place * speed(Math.floor(at / 2), width, base);
+      const angle = place * angularSpeed(Math.floor(at / 2), width, base);
       rows[place * width + at] = at % 2 ? Math.cos(angle) : Math.sin(angle);
     }
   }
@@ -27,7 +27,7 @@ export function rotations(count, width, base) {
 }
 
 /** Cosine of the angle between the vectors of every two positions. */
-export function cosines(vectors, count) {
+export function cosineMatrix(vectors, count) {
   const width = vectors.length / count,
     found = new Float64Array(count * count),
     lengths = new Float64Array(count);
@@ -57,34 +57,35 @@ function randomGenerator(seed) {
 export function drawPair(width, seed) {
   const roll = randomGenerator(seed),
     pairs = width / 2;
-  const normal = () => Math.sqrt(-2 * Math.log(1 - roll())) * Math.cos(2 * Math.PI * roll());
-  const vector = () => Array.from({ length: pairs }, () => (seed ? [normal(), normal()] : [1, 0]));
-  return { query: vector(), key: vector() };
+  const drawNormal = () => Math.sqrt(-2 * Math.log(1 - roll())) * Math.cos(2 * Math.PI * roll());
+  const drawVector = () => Array.from({ length: pairs }, () => (seed ? [drawNormal(), drawNormal()] : [1, 0]));
+  return { query: drawVector(), key: drawVector() };
 }
 
 /** A pair of numbers, read as a point of the plane, turned by an angle (Su et al. 2021, eq. 13). */
-export const rotate = ([x, y], angle) => [
+export const rotatePair = ([x, y], angle) => [
   x * Math.cos(angle) - y * Math.sin(angle),
   x * Math.sin(angle) + y * Math.cos(angle),
 ];
 
 /** Cosine of a turned query at one position and a turned key at another: all that is left of both positions is their distance. */
-export function score({ query, key }, base, at, other) {
+export function rotatedCosine({ query, key }, base, at, other) {
   const width = 2 * query.length,
-    length = (vector) => Math.sqrt(vector.reduce((sum, [x, y]) => sum + x * x + y * y, 0));
+    vectorLength = (vector) => Math.sqrt(vector.reduce((sum, [x, y]) => sum + x * x + y * y, 0));
   const sum = query.reduce((total, one, pair) => {
-    const by = speed(pair, width, base),
-      [a, b] = rotate(one, at * by),
-      [c, d] = rotate(key[pair], other * by);
+    const by = angularSpeed(pair, width, base),
+      [a, b] = rotatePair(one, at * by),
+      [c, d] = rotatePair(key[pair], other * by);
     return total + a * c + b * d;
   }, 0);
-  return sum / (length(query) * length(key));
+  return sum / (vectorLength(query) * vectorLength(key));
 }
 
 /** The score of every two positions, the query's in rows. */
 export function scores(pair, base, count) {
   const found = new Float64Array(count * count);
-  for (let a = 0; a < count; a++) for (let b = 0; b < count; b++) found[a * count + b] = score(pair, base, a, b);
+  for (let a = 0; a < count; a++)
+    for (let b = 0; b < count; b++) found[a * count + b] = rotatedCosine(pair, base, a, b);
   return found;
 }
 
@@ -112,7 +113,7 @@ export function shiftLengths(before, after, count) {
 /** Values of all positions seen from one: a row of the square. */
 export const rowOf = (square, count, place) => square.subarray(place * count, (place + 1) * count);
 
-export const number = (value, digits = 2) => {
+export const formatNumber = (value, digits = 2) => {
   const text = value.toFixed(digits);
   return (Number(text) ? text : text.replace("-", "")).replace("-", "−");
 };
@@ -120,14 +121,15 @@ export const number = (value, digits = 2) => {
 /** @param {number[]} interval */
 const isConstant = ([low, high]) => high - low < 5e-3;
 /** @param {number[]} interval */
-const range = ([low, high]) => (isConstant([low, high]) ? number(low) : `${number(low)} to ${number(high)}`);
+const formatRange = ([low, high]) =>
+  isConstant([low, high]) ? formatNumber(low) : `${formatNumber(low)} to ${formatNumber(high)}`;
 
 /** What the squares say. `learned`: its square, at how many positions it was trained, whether this is after training. */
-export function finding(sinusoidal, learned, count) {
+export function formatFinding(sinusoidal, learned, count) {
   const near = cosineRange(sinusoidal, count, 1);
-  const first = `Neighbours have a cosine of ${range(near)} under sines${isConstant(near) ? ", wherever they stand: only the distance counts" : ""}.`;
+  const first = `Neighbours have a cosine of ${formatRange(near)} under sines${isConstant(near) ? ", wherever they stand: only the distance counts" : ""}.`;
   if (!learned) return first;
-  const own = range(cosineRange(learned.square, count, 1, 0, learned.trained));
+  const own = formatRange(cosineRange(learned.square, count, 1, 0, learned.trained));
   return `${first} Learned neighbours ${learned.after ? `have come to ${own}` : `start at ${own}, drawn at random`}.`;
 }
 

@@ -22,7 +22,7 @@ import { Theme } from "../../shared/runtime/theme.js";
 const TALL = 90,
   ROUND = 150; // px of a line below a map, and of what is last
 const KINDS = ["sinusoidal", "learned", "rotary"];
-const { number } = math;
+const { formatNumber: number } = math;
 
 export default defineComponent((place) => {
   /** @type {PositionsData | null} */
@@ -34,19 +34,19 @@ export default defineComponent((place) => {
     /** @type {(...args: any[]) => void} */
     sendEvent = () => {},
     sentStates = [];
-  const watch = new ResizeObserver(() => paint());
+  const watch = new ResizeObserver(() => paintAll());
   const currentState = () => ({ ...state, ...hover });
 
   /* ---- controls ---- */
 
-  function dial(name, words, low, high, step, from = (value) => value, to = from) {
+  function makeDial(name, words, low, high, step, from = (value) => value, to = from) {
     const range = node("input", { type: "range", min: low, max: high, step, "aria-label": words }),
       value = node("output");
     range.oninput = () => {
       state[name] = from(Number(range.value));
-      arrange();
+      computeAll();
     };
-    range.onchange = () => report();
+    range.onchange = () => reportState();
     return {
       name,
       range,
@@ -57,24 +57,24 @@ export default defineComponent((place) => {
       root: node("label", { class: "dial" }, node("span", {}, words), range, value),
     };
   }
-  const power = (value) => Number((10 ** value).toPrecision(2));
+  const powerOfTen = (value) => Number((10 ** value).toPrecision(2));
   const dials = {
-    place: dial("place", "place that is looked from", 0, 39, 1),
-    width: dial("width", "width", 2, 128, 2),
-    base: dial("base", "base", 1, 5, 0.1, power, Math.log10),
-    pair: dial("pair", "pair", 0, 63, 1),
-    turn_width: dial("turn_width", "width of the head", 2, 64, 2),
-    turn_base: dial("turn_base", "base", 1, 5, 0.1, power, Math.log10),
-    other: dial("other", "key stands at", 0, 39, 1),
-    draw: dial("draw", "query and key", 0, 20, 1),
+    place: makeDial("place", "place that is looked from", 0, 39, 1),
+    width: makeDial("width", "width", 2, 128, 2),
+    base: makeDial("base", "base", 1, 5, 0.1, powerOfTen, Math.log10),
+    pair: makeDial("pair", "pair", 0, 63, 1),
+    turn_width: makeDial("turn_width", "width of the head", 2, 64, 2),
+    turn_base: makeDial("turn_base", "base", 1, 5, 0.1, powerOfTen, Math.log10),
+    other: makeDial("other", "key stands at", 0, 39, 1),
+    draw: makeDial("draw", "query and key", 0, 20, 1),
   };
   const after = node("input", { type: "checkbox" });
   after.onchange = () => {
     state.after = after.checked;
-    arrange();
-    report();
+    computeAll();
+    reportState();
   };
-  function report() {
+  function reportState() {
     const text = JSON.stringify(state);
     if (sentStates.at(-1) === text) return;
     sentStates.push(text);
@@ -83,15 +83,15 @@ export default defineComponent((place) => {
 
   /* ---- the three columns ---- */
 
-  function map(kind, square) {
+  function makeMap(kind, square) {
     const canvas = node("canvas", { role: "img" }),
       row = node("i", { class: "row" }),
       column = node("i", { class: "column" });
     const box = node("div", { class: "map" }, canvas, row, column);
-    const at = (event) => {
+    const cellOfEvent = (event) => {
       const area = canvas.getBoundingClientRect(),
-        inside = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
-      const column = inside((event.clientX - area.left) / area.width, canvas.width);
+        clampIndex = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
+      const column = clampIndex((event.clientX - area.left) / area.width, canvas.width);
       const more = square
         ? kind === "rotary"
           ? { other: column }
@@ -99,11 +99,11 @@ export default defineComponent((place) => {
         : kind === "learned"
           ? {}
           : { pair: Math.floor(column / 2) };
-      return { place: inside((event.clientY - area.top) / area.height, canvas.height), ...more };
+      return { place: clampIndex((event.clientY - area.top) / area.height, canvas.height), ...more };
     };
     box.onpointermove = (event) => {
       if (event.pointerType !== "touch") {
-        hover = at(event);
+        hover = cellOfEvent(event);
         show();
       }
     };
@@ -112,29 +112,29 @@ export default defineComponent((place) => {
       show();
     };
     box.onclick = (event) => {
-      Object.assign(state, at(event));
+      Object.assign(state, cellOfEvent(event));
       hover = {};
-      arrange();
-      report();
+      computeAll();
+      reportState();
     };
     return { canvas, row, column, root: box };
   }
-  function strip(height) {
+  function makeStrip(height) {
     const root = svgNode("svg", { class: "strip", height, "aria-hidden": "true" });
     return { height, root };
   }
-  function column(kind, title, words, tools, similarity, last) {
+  function makeColumn(kind, title, words, tools, similarity, last) {
     const one = {
       kind,
-      vectors: map(kind, false),
-      square: map(kind, true),
-      seen: strip(TALL),
-      last: strip(ROUND),
+      vectors: makeMap(kind, false),
+      square: makeMap(kind, true),
+      seen: makeStrip(TALL),
+      last: makeStrip(ROUND),
       told: node("p", { class: "told" }),
       rest: node("p", { class: "told" }),
     };
-    const head = (text) => node("div", { class: "head" }, text);
-    one.heads = { vectors: head(""), seen: head(""), last: head("") };
+    const makeHead = (text) => node("div", { class: "head" }, text);
+    one.heads = { vectors: makeHead(""), seen: makeHead(""), last: makeHead("") };
     one.root = node(
       "section",
       { class: kind, "aria-label": title },
@@ -143,7 +143,7 @@ export default defineComponent((place) => {
       node("div", { class: "dials" }, ...tools),
       one.heads.vectors,
       one.vectors.root,
-      head(similarity),
+      makeHead(similarity),
       one.square.root,
       one.heads.seen,
       one.seen.root,
@@ -156,7 +156,7 @@ export default defineComponent((place) => {
     return one;
   }
   const columns = {
-    sinusoidal: column(
+    sinusoidal: makeColumn(
       "sinusoidal",
       "Sines",
       "Added to the token’s vector. Nothing is learned.",
@@ -164,7 +164,7 @@ export default defineComponent((place) => {
       "similarity: cosine of two places",
       "one pair: sin and cos over the places",
     ),
-    learned: column(
+    learned: makeColumn(
       "learned",
       "Learned",
       "Added too, but each place has numbers of its own, as training left them.",
@@ -172,7 +172,7 @@ export default defineComponent((place) => {
       "similarity: cosine of two places",
       "how far each place moved in training",
     ),
-    rotary: column(
+    rotary: makeColumn(
       "rotary",
       "Rotary",
       "Nothing is added: queries and keys are turned, pair by pair.",
@@ -196,13 +196,13 @@ export default defineComponent((place) => {
     scale,
     node("div", { class: "columns" }, ...KINDS.map((kind) => columns[kind].root)),
   );
-  const theme = new Theme(place, () => paint()); // it puts a probe among the children
+  const theme = new Theme(place, () => paintAll()); // it puts a probe among the children
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   watch.observe(place);
 
   /* ---- what follows from what is set ---- */
 
-  function arrange() {
+  function computeAll() {
     const { count } = data,
       { width, base, turn_width, turn_base, draw: seed } = state;
     state.pair = Math.min(state.pair, Math.min(width, turn_width) / 2 - 1);
@@ -211,7 +211,7 @@ export default defineComponent((place) => {
     const sinusoidal = math.sines(count, width, base),
       pair = math.drawPair(turn_width, seed);
     found = {
-      sinusoidal: { vectors: sinusoidal, width, span: 1, square: math.cosines(sinusoidal, count) },
+      sinusoidal: { vectors: sinusoidal, width, span: 1, square: math.cosineMatrix(sinusoidal, count) },
       rotary: {
         vectors: math.rotations(count, turn_width, turn_base),
         width: turn_width,
@@ -228,7 +228,13 @@ export default defineComponent((place) => {
         ),
       );
       const shifts = math.shiftLengths(weights.before.data, weights.after.data, count);
-      found.learned = { vectors, width: weights.after.shape[1], span, square: math.cosines(vectors, count), shifts };
+      found.learned = {
+        vectors,
+        width: weights.after.shape[1],
+        span,
+        square: math.cosineMatrix(vectors, count),
+        shifts,
+      };
     }
     for (const one of Object.values(dials)) one.set(state[one.name]);
     after.checked = state.after;
@@ -237,11 +243,11 @@ export default defineComponent((place) => {
       trained: data.learned.trained,
       after: state.after,
     };
-    setTextIfChanged(heading, math.finding(found.sinusoidal.square, learned, count));
-    paint();
+    setTextIfChanged(heading, math.formatFinding(found.sinusoidal.square, learned, count));
+    paintAll();
   }
 
-  const stops = () =>
+  const colourStops = () =>
     Array.from({ length: 7 }, (_, i) =>
       theme
         .colour(`--sign-${i}`)
@@ -249,7 +255,7 @@ export default defineComponent((place) => {
         .slice(0, 3)
         .map(Number),
     );
-  function fill(canvas, values, rows, span, shades) {
+  function fillMap(canvas, values, rows, span, shades) {
     const across = values.length / rows,
       image = new ImageData(across, rows);
     values.forEach((value, i) => image.data.set([...mixColours(shades, scalePosition(value, span)), 255], 4 * i));
@@ -257,16 +263,16 @@ export default defineComponent((place) => {
     canvas.height = rows;
     canvas.getContext("2d").putImageData(image, 0, 0);
   }
-  function paint() {
+  function paintAll() {
     if (!found.sinusoidal || !place.clientWidth) return;
-    const shades = stops();
+    const shades = colourStops();
     for (const kind of KINDS) {
       const one = columns[kind],
         has = found[kind];
       one.root.classList.toggle("empty", !has);
       if (!has) continue;
-      fill(one.vectors.canvas, has.vectors, data.count, has.span, shades);
-      fill(one.square.canvas, has.square, data.count, 1, shades);
+      fillMap(one.vectors.canvas, has.vectors, data.count, has.span, shades);
+      fillMap(one.square.canvas, has.square, data.count, 1, shades);
       const what = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each place`;
       setTextIfChanged(one.heads.vectors, has.span === 1 ? what : `${what}, −${has.span} to ${has.span}`);
       one.vectors.canvas.ariaLabel = `${one.root.ariaLabel}: ${what}, ${data.count} places.`;
@@ -296,20 +302,20 @@ export default defineComponent((place) => {
       const one = columns[kind],
         has = found[kind];
       if (!has) continue;
-      const mark = ({ row, column }, left, cells) => {
+      const placeMark = ({ row, column }, left, cells) => {
         row.style.cssText = `top:${(100 * at) / count}%;height:${100 / count}%`;
         column.hidden = left === null;
         column.style.cssText = `left:${(100 * left) / cells}%;width:${(100 * (cells === count ? 1 : 2)) / cells}%`;
       };
-      mark(one.vectors, kind === "learned" ? null : 2 * Math.min(pair, has.width / 2 - 1), has.width);
-      mark(one.square, kind === "rotary" ? other : null, count);
+      placeMark(one.vectors, kind === "learned" ? null : 2 * Math.min(pair, has.width / 2 - 1), has.width);
+      placeMark(one.square, kind === "rotary" ? other : null, count);
       const values = math.rowOf(has.square, count, at),
         width = one.root.clientWidth;
       setTextIfChanged(
         one.heads.seen,
         kind === "rotary" ? `score of a query at ${at}, by the key’s place` : `cosine seen from place ${at}`,
       );
-      lines(one.seen, [{ values, span: 1 }], width, at, kind === "rotary" ? other : null);
+      drawLines(one.seen, [{ values, span: 1 }], width, at, kind === "rotary" ? other : null);
       const [far, low] = Array.from(values).reduce(
         (best, value, i) => (value < best[1] ? [i, value] : best),
         [0, Infinity],
@@ -317,14 +323,14 @@ export default defineComponent((place) => {
       setTextIfChanged(
         one.told,
         kind === "rotary"
-          ? `Query at ${at}, key at ${other}: ${number(values[other])}. Both one place on: ${number(math.score(has.pair, state.turn_base, at + 1, other + 1))}.`
+          ? `Query at ${at}, key at ${other}: ${number(values[other])}. Both one place on: ${number(math.rotatedCosine(has.pair, state.turn_base, at + 1, other + 1))}.`
           : `To place ${at ? at - 1 : 1}: ${number(values[at ? at - 1 : 1])}. Lowest: place ${far}, ${number(low)}.`,
       );
       setTextIfChanged(one.heads.last, one.lastTitle);
       last[kind](one, has, currentState(), width);
     }
   }
-  function lines(strip, drawn, width, at, other) {
+  function drawLines(strip, drawn, width, at, other) {
     const { root, height } = strip,
       cell = width / data.count,
       parts = [svgNode("path", { class: "zero", d: `M0 ${height / 2}H${width}` })];
@@ -347,36 +353,36 @@ export default defineComponent((place) => {
   }
   const last = {
     sinusoidal(one, has, { place: at, pair }, width) {
-      const wave = (odd) =>
+      const waveOf = (odd) =>
         Float64Array.from({ length: data.count }, (_, t) => has.vectors[t * has.width + 2 * pair + odd]);
-      lines(
+      drawLines(
         one.last,
         [
-          { values: wave(0), span: 1 },
-          { values: wave(1), span: 1, dashed: true },
+          { values: waveOf(0), span: 1 },
+          { values: waveOf(1), span: 1, dashed: true },
         ],
         width,
         at,
         null,
       );
-      const round = math.wavelength(pair, state.width, state.base);
+      const round = math.pairWavelength(pair, state.width, state.base);
       setTextIfChanged(
         one.rest,
-        `Pair ${pair}, sin solid, cos dashed: comes round every ${round < 100 ? number(round, 1) : Math.round(round).toLocaleString("en")} places. At ${at}: ${number(wave(0)[at])} and ${number(wave(1)[at])}.`,
+        `Pair ${pair}, sin solid, cos dashed: comes round every ${round < 100 ? number(round, 1) : Math.round(round).toLocaleString("en")} places. At ${at}: ${number(waveOf(0)[at])} and ${number(waveOf(1)[at])}.`,
       );
     },
     learned(one, has, { place: at }, width) {
       const most = Math.max(...has.shifts) || 1,
         cell = width / data.count,
-        bar = (shift) => (ROUND - 20) * (shift / most),
+        barHeight = (shift) => (ROUND - 20) * (shift / most),
         { trained } = data.learned;
       const bars = Array.from(has.shifts, (shift, i) =>
         svgNode("rect", {
           class: i === at ? "bar here" : "bar",
           x: i * cell + 1,
           width: Math.max(1, cell - 2),
-          y: ROUND - Math.max(1, bar(shift)),
-          height: Math.max(1, bar(shift)),
+          y: ROUND - Math.max(1, barHeight(shift)),
+          height: Math.max(1, barHeight(shift)),
         }),
       );
       const edge =
@@ -392,13 +398,13 @@ export default defineComponent((place) => {
     },
     rotary(one, has, { place: at, pair, other }, width) {
       const j = Math.min(pair, has.width / 2 - 1),
-        by = math.speed(j, state.turn_width, state.turn_base),
+        by = math.angularSpeed(j, state.turn_width, state.turn_base),
         x = Math.min(width / 2, ROUND),
         y = ROUND / 2,
         radius = ROUND / 2 - 16;
       const size = Math.max(...[has.pair.query[j], has.pair.key[j]].map(([a, b]) => Math.hypot(a, b))) || 1;
-      const arrow = (vector, place, name, kind) => {
-        const [a, b] = math.rotate(vector, place * by).map((value) => (value / size) * radius),
+      const drawArrow = (vector, place, name, kind) => {
+        const [a, b] = math.rotatePair(vector, place * by).map((value) => (value / size) * radius),
           reach = Math.hypot(a, b) || 1;
         return [
           svgNode("path", { class: `hand ${kind}`, d: `M${x} ${y}L${x + a} ${y - b}` }),
@@ -413,8 +419,8 @@ export default defineComponent((place) => {
       one.last.root.setAttribute("viewBox", `0 0 ${width} ${ROUND}`);
       one.last.root.replaceChildren(
         svgNode("circle", { class: "zero", cx: x, cy: y, r: radius }),
-        ...arrow(has.pair.query[j], at, "q", "solid"),
-        ...arrow(has.pair.key[j], other, "k", "dashed"),
+        ...drawArrow(has.pair.query[j], at, "q", "solid"),
+        ...drawArrow(has.pair.key[j], other, "k", "dashed"),
       );
       setTextIfChanged(
         one.rest,
@@ -425,19 +431,19 @@ export default defineComponent((place) => {
 
   /* ---- saving ---- */
 
-  function picture() {
+  function figureSvg() {
     const from = place.getBoundingClientRect(),
       edge = 16,
       ink = theme.colour("--ink"),
       soft = theme.colour("--soft"),
       rule = theme.colour("--rule"),
       shapes = [];
-    const box = (element) => {
+    const boxOf = (element) => {
       const { left, top, width, height } = element.getBoundingClientRect();
       return { x: left - from.left + edge, y: top - from.top + edge, width, height };
     };
-    const text = (element, size, weight, fill) => {
-      const { x, y, height } = box(element);
+    const copyText = (element, size, weight, fill) => {
+      const { x, y, height } = boxOf(element);
       shapes.push(
         svgNode(
           "text",
@@ -447,24 +453,24 @@ export default defineComponent((place) => {
       );
     };
     for (const part of place.querySelectorAll(".dial > span, .dial > output"))
-      text(part, 15, part.tagName === "OUTPUT" ? 600 : 400, ink);
+      copyText(part, 15, part.tagName === "OUTPUT" ? 600 : 400, ink);
     for (const { root } of Object.values(columns)) {
       if (root.classList.contains("empty")) continue;
-      text(root.querySelector("h2"), 18, 600, ink);
-      for (const head of root.querySelectorAll(".head")) text(head, 14, 400, soft);
+      copyText(root.querySelector("h2"), 18, 600, ink);
+      for (const head of root.querySelectorAll(".head")) copyText(head, 14, 400, soft);
       for (const canvas of root.querySelectorAll("canvas"))
         shapes.push(
           svgNode("image", {
-            ...box(canvas),
+            ...boxOf(canvas),
             href: canvas.toDataURL(),
             preserveAspectRatio: "none",
             style: "image-rendering:pixelated",
           }),
         );
       for (const mark of root.querySelectorAll(".map i:not([hidden])"))
-        shapes.push(svgNode("rect", { ...box(mark), fill: "none", stroke: ink }));
+        shapes.push(svgNode("rect", { ...boxOf(mark), fill: "none", stroke: ink }));
       for (const svg of root.querySelectorAll("svg")) {
-        const { x, y } = box(svg),
+        const { x, y } = boxOf(svg),
           copy = svgNode("g", {
             transform: `translate(${x} ${y})`,
             fill: "none",
@@ -493,8 +499,8 @@ export default defineComponent((place) => {
     }
     return svgFile(from.width + 2 * edge, from.height + 2 * edge, theme.colour("--page"), ...shapes);
   }
-  function table() {
-    const rows = (kind, what, values) =>
+  function positionsCsv() {
+    const csvRows = (kind, what, values) =>
       Array.from(values, (value, i) => {
         const across = values.length / data.count;
         return [kind, what, Math.floor(i / across), i % across, Number(value.toPrecision(6))];
@@ -502,8 +508,8 @@ export default defineComponent((place) => {
     return toCsv(
       ["positions", "what", "row", "column", "value"],
       KINDS.filter((kind) => found[kind]).flatMap((kind) => [
-        ...rows(kind, "vector", found[kind].vectors),
-        ...rows(kind, "cosine", found[kind].square),
+        ...csvRows(kind, "vector", found[kind].vectors),
+        ...csvRows(kind, "cosine", found[kind].square),
       ]),
     );
   }
@@ -528,7 +534,7 @@ export default defineComponent((place) => {
             (arrived) => {
               if (data.learned?.address !== given.learned.address) return;
               weights = arrived;
-              arrange();
+              computeAll();
             },
             () =>
               setTextIfChanged(
@@ -537,8 +543,8 @@ export default defineComponent((place) => {
               ),
           );
       }
-      arrange();
-      saveMenu(place, { svg: picture, csv: table, file: data.file });
+      computeAll();
+      saveMenu(place, { svg: figureSvg, csv: positionsCsv, file: data.file });
     },
     close() {
       watch.disconnect();
