@@ -16,6 +16,7 @@ from explorer.tokenization.text import train as tokenizer
 from explorer.training.config import default_config, with_settings
 from explorer.training.record import Curves
 from explorer.training.recorder import record_run
+from tests.words import assert_mentions
 
 GRU = SampleTexts("gru", "GRU", "--m-gru", (0, 100), (4.17, math.nan), ("<b>a</b>", "to be\n  or not"))
 SHORT = {"corpus": "repeats", "size": 2_000, "context": 8, "width": 4, "hidden": 9, "replicas": 2, "sample": 12}
@@ -28,8 +29,8 @@ def app(rows: tuple[object, ...], live: dict[str, object] | None) -> None:
     draw_samples(rows, key="written", live=live)
 
 
-def drawn(*rows: SampleTexts, live: dict[str, object] | None = None) -> dict[str, Any]:
-    """The data of the instrument, as they travel to the browser."""
+def draw(*rows: SampleTexts, live: dict[str, object] | None = None) -> dict[str, Any]:
+    """Return the data that the component sends to the browser."""
     at = AppTest.from_function(app, args=(rows, live), default_timeout=600).run()
     assert [error.value for error in at.exception] == []
     (element,) = at.get("bidi_component")
@@ -38,8 +39,8 @@ def drawn(*rows: SampleTexts, live: dict[str, object] | None = None) -> dict[str
     return found
 
 
-def test_every_text_travels_with_its_step_and_its_loss() -> None:
-    data = drawn(GRU)
+def test_every_text_is_sent_with_its_step_and_loss() -> None:
+    data = draw(GRU)
     (model,) = data["models"]
     assert model == {
         "name": "gru",
@@ -59,17 +60,15 @@ def test_the_caption_names_the_token_that_each_text_begins_after() -> None:
         made = tokenizer(kind, shakespeare, 300)
         begins[kind] = made.decode(prompt_ids(made, "\n")[0].tolist())
     assert begins == {"char": "\n", "word": "\n", "bpe": "!", "bytes": "\n"}
-    assert (
-        "begins after a line break, or, where that is no token, after the first token there is, such as “!”" in CAPTION
-    )
+    assert_mentions(CAPTION, "line break … no token … first token … “!”")
 
 
-def test_where_it_changes_is_told_and_what_is_asked_there_is_the_same() -> None:
-    there = {"address": "/live/abc", "seconds": 0.5}
-    data = drawn(GRU, live=there)
-    assert data["live"] == there
+def test_the_address_of_live_samples_is_sent_and_they_have_the_same_format() -> None:
+    live_source = {"address": "/live/abc", "seconds": 0.5}
+    data = draw(GRU, live=live_source)
+    assert data["live"] == live_source
     assert samples_data([GRU]) == {"samples": {"models": data["models"]}}
-    assert drawn()["models"] == []
+    assert draw()["models"] == []
 
 
 @pytest.mark.parametrize("model", ["gru", "ngram"])
@@ -77,20 +76,20 @@ def test_the_texts_of_a_training_are_those_of_its_first_seed(model: str) -> None
     loop = {} if model == "ngram" else {**SHORT, **LOOP}
     task = {name: SHORT[name] for name in ("corpus", "size", "context", "sample")}
     curves = record_run(with_settings(default_config("text", model), {**task, **loop})).curves
-    written = SampleTexts.from_curves(MODELS[model], curves)
-    assert list(written.steps) == curves.evaluated.tolist()
-    assert list(written.texts) == [texts[0] for texts in curves.samples] and written.texts[-1]
-    assert written.losses[-1] == pytest.approx(curves.metrics["val_loss"][-1][0])
-    assert written.losses[0] == pytest.approx(curves.metrics["val_loss_part"][0][0])
-    assert all(map(math.isfinite, written.losses))
-    assert (written.title, written.colour) == (MODELS[model].title, MODELS[model].colour)
-    assert written.counted == (model == "ngram")
+    sample_texts = SampleTexts.from_curves(MODELS[model], curves)
+    assert list(sample_texts.steps) == curves.evaluated.tolist()
+    assert list(sample_texts.texts) == [texts[0] for texts in curves.samples] and sample_texts.texts[-1]
+    assert sample_texts.losses[-1] == pytest.approx(curves.metrics["val_loss"][-1][0])
+    assert sample_texts.losses[0] == pytest.approx(curves.metrics["val_loss_part"][0][0])
+    assert all(map(math.isfinite, sample_texts.losses))
+    assert (sample_texts.title, sample_texts.colour) == (MODELS[model].title, MODELS[model].colour)
+    assert sample_texts.counted == (model == "ngram")
 
 
-def test_without_a_training_there_is_no_text_and_without_texts_neither() -> None:
+def test_there_are_no_samples_without_curves_or_texts() -> None:
     none, one = np.zeros(0), np.zeros((1, 1))
     begun = Curves(0, np.zeros((0, 1)), np.zeros(1), np.zeros(1), none.astype(int), {})
     silent = replace(begun, evaluated=np.array([0]), metrics={"val_loss": one, "val_loss_part": one})
     for curves in (None, begun, silent):
-        written = SampleTexts.from_curves(MODELS["rnn"], curves)
-        assert list(written.steps) == list(written.losses) == list(written.texts) == []
+        sample_texts = SampleTexts.from_curves(MODELS["rnn"], curves)
+        assert list(sample_texts.steps) == list(sample_texts.losses) == list(sample_texts.texts) == []

@@ -1,4 +1,4 @@
-"""The address codec of the page of language models, and what its gestures mean."""
+"""URL parameters of the language model page, and the state changes of its controls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHA = "a" * 64
 
 
 def values_of(name: str, model: str | None) -> SearchStrategy[Any]:
-    """Everything that one setting may be, by its own description."""
+    """Return a strategy of all values that a setting allows."""
     kinds = [MODELS[model].by_task["text"].config] if model else []
     kind = next(k for k in (*kinds, Optimiser, RunConfig, TextConfig) if name in get_type_hints(k))
     about = next(f for f in dataclasses.fields(kind) if f.name == name).metadata
@@ -47,7 +47,7 @@ CHANGES = st.one_of(
 
 
 def changed(lab: TextLab, model: str | None, name: str, value: object) -> TextLab:
-    """The lab after a visitor tried a change, which may be impossible just now."""
+    """Return the state after a change, or the same state if the change is invalid."""
     try:
         return lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
     except InvalidSetting:
@@ -61,7 +61,7 @@ def changed(lab: TextLab, model: str | None, name: str, value: object) -> TextLa
     st.sampled_from(["loss", "perplexity", "bits"]),
     st.sampled_from(["step", "tokens", "seconds"]),
 )
-def test_an_address_gives_back_the_lab_it_was_written_from(
+def test_the_state_survives_the_url(
     changes: list[tuple[str | None, str, object]], models: set[str], unit: str, along: str
 ) -> None:
     lab = TextLab()
@@ -71,7 +71,7 @@ def test_an_address_gives_back_the_lab_it_was_written_from(
     assert read(TextLab, write(lab)) == (lab, ())
 
 
-def test_an_untouched_lab_has_no_address_and_shows_the_runs_that_ship() -> None:
+def test_the_default_state_has_no_url_parameters_and_selects_included_runs() -> None:
     lab = TextLab()
     assert write(lab) == {}
     for model in TRAINED:
@@ -79,7 +79,7 @@ def test_an_untouched_lab_has_no_address_and_shows_the_runs_that_ship() -> None:
 
 
 @pytest.mark.parametrize("name", ["text-best", "text-assignment", "text-through-training", "text-gru"])
-def test_every_shipped_run_has_an_address_that_shows_it(name: str) -> None:
+def test_every_included_run_can_be_opened_by_url(name: str) -> None:
     run = store.find(name)
     lab, problems = read(TextLab, {"run": run.key})
     assert not problems
@@ -87,14 +87,14 @@ def test_every_shipped_run_has_an_address_that_shows_it(name: str) -> None:
     assert read(TextLab, write(lab)) == (lab, ())
 
 
-def test_a_run_of_another_task_is_named_with_its_page() -> None:
+def test_a_run_of_another_task_is_reported_with_its_page() -> None:
     key = store.find("negation-single-rnn").key
     lab, problems = read(TextLab, {"run": key})
     assert lab == TextLab()
     assert problems == (f"Run {key} stands on another page: Negation, /negation?run={key}.",)
 
 
-def test_counting_takes_no_part_in_what_only_training_has() -> None:
+def test_the_ngram_has_no_training_settings() -> None:
     lab = (
         TextLab()
         .with_shared(seed=7, replicas=2, stop_at=1.5, patience=4)
@@ -108,7 +108,7 @@ def test_counting_takes_no_part_in_what_only_training_has() -> None:
         assert (config.iterations, config.batch_size) == (50, 8)
 
 
-def test_no_state_is_carried_where_rows_do_not_go_on() -> None:
+def test_state_is_not_carried_between_unrelated_rows() -> None:
     lab = TextLab()
     assert lab.config("gru").task_as(TextConfig).batches == "contiguous"
     lines = lab.with_shared(rows="sentences", split="sentences")
@@ -116,7 +116,7 @@ def test_no_state_is_carried_where_rows_do_not_go_on() -> None:
     assert lines.with_shared(rows="blocks", split="end").config("gru") == lab.config("gru")
 
 
-def test_another_text_is_first_looked_at_briefly_and_the_usual_one_is_as_it_was() -> None:
+def test_another_corpus_starts_with_a_quick_run_and_the_default_one_is_restored() -> None:
     lab = TextLab().with_corpus("brackets")
     assert lab.corpus == "brackets"
     assert {lab.config(model).iterations for model in TRAINED} == {300}
@@ -124,7 +124,7 @@ def test_another_text_is_first_looked_at_briefly_and_the_usual_one_is_as_it_was(
     assert lab.with_corpus("tinyshakespeare") == TextLab()
 
 
-def test_an_own_text_is_waited_for_and_then_named_by_its_fingerprint() -> None:
+def test_a_private_text_is_awaited_and_then_identified_by_its_hash() -> None:
     waiting = TextLab().with_corpus("own")
     assert (waiting.corpus, waiting.text, waiting.awaiting_text) == ("own", "", True)
     assert write(waiting) == {}
@@ -135,14 +135,18 @@ def test_an_own_text_is_waited_for_and_then_named_by_its_fingerprint() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, each in PRESETS.items() if each.task == "text"])
-def test_a_preset_brings_its_model_and_its_text(name: str) -> None:
-    chosen = PRESETS[name]
+def test_a_preset_selects_its_model_and_corpus(name: str) -> None:
+    preset = PRESETS[name]
     lab = TextLab().with_preset(name)
-    assert chosen.model in lab.models
-    config, wanted = lab.config(chosen.model), chosen.config()
-    assert (config.model, config.optimiser, config.batch_size) == (wanted.model, wanted.optimiser, wanted.batch_size)
-    if chosen.chooses_text:  # the very run: a shipped one is found by its preset
-        assert config == wanted
+    assert preset.model in lab.models
+    config, expected = lab.config(preset.model), preset.config()
+    assert (config.model, config.optimiser, config.batch_size) == (
+        expected.model,
+        expected.optimiser,
+        expected.batch_size,
+    )
+    if preset.chooses_text:  # the same run: an included one is found by its preset
+        assert config == expected
     assert read(TextLab, write(lab)) == (lab, ())
 
 
@@ -160,8 +164,8 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("name", "value", "told"), [(name, *each) for name, each in BAD.items()])
-def test_a_bad_part_of_an_address_is_named_and_the_rest_is_kept(name: str, value: str, told: str) -> None:
+@pytest.mark.parametrize(("name", "value", "sentence"), [(name, *each) for name, each in BAD.items()])
+def test_an_invalid_url_parameter_is_reported_and_the_rest_is_kept(name: str, value: str, sentence: str) -> None:
     lab, (problem,) = read(TextLab, {name: value, "gru.width": "32"})
-    assert told in problem
+    assert sentence in problem
     assert lab == TextLab().with_own("gru", width=32)

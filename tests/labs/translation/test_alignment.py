@@ -16,6 +16,7 @@ from explorer.training.recorder import record_run
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
 from tests.pages.screen import assert_no_errors, component_data, headings, page_text, wait_until_ready
+from tests.words import assert_mentions
 
 STATE = TranslationState(longest=4, say="3141")
 KINDS = ("vector", "additive", "transformer")
@@ -27,7 +28,7 @@ def make_view(name: str) -> RunView:
     return RunView(config, None, None, private=record_run(config))
 
 
-def aligned(name: str, replica: int = 1) -> AlignmentData:
+def make_alignment(name: str, replica: int = 1) -> AlignmentData:
     return alignment.compute_alignment(
         make_view(name), STATE.task_config, replica, source_ids(STATE.task_config, STATE.say)
     )
@@ -35,7 +36,7 @@ def aligned(name: str, replica: int = 1) -> AlignmentData:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_all_arrays_of_one_seed_and_source_are_sent_together(name: str) -> None:
-    found = aligned(name)
+    found = make_alignment(name)
     written = len(found.target)
     assert (found.source, found.right) == (tuple("3141"), (*"1413", "<EOS>"))
     assert found.arrays["probabilities"].shape == (written, 12)
@@ -55,7 +56,7 @@ def test_all_arrays_of_one_seed_and_source_are_sent_together(name: str) -> None:
 
 @pytest.mark.parametrize("look", ["source", "encoder", "decoder"])
 def test_scores_are_what_the_softmax_was_given(look: str) -> None:
-    arrays = aligned("transformer").arrays
+    arrays = make_alignment("transformer").arrays
     scores = arrays[f"{look}_scores"].astype(float)
     if look == "decoder":
         scores = np.where(np.tri(scores.shape[-1], dtype=bool), scores, -np.inf)
@@ -64,27 +65,29 @@ def test_scores_are_what_the_softmax_was_given(look: str) -> None:
 
 
 def test_seeds_differ_in_their_attention() -> None:
-    assert not np.allclose(aligned("additive", 0).arrays["contexts"][0], aligned("additive", 1).arrays["contexts"][0])
+    assert not np.allclose(
+        make_alignment("additive", 0).arrays["contexts"][0], make_alignment("additive", 1).arrays["contexts"][0]
+    )
 
 
 def test_the_default_is_the_best_head() -> None:
-    found = aligned("transformer")
+    found = make_alignment("transformer")
     weights = found.arrays["source"]
     layer, head = alignment.selected_head(STATE, found)
-    places = range(weights.shape[-1] - 1, -1, -1)
-    rights = (weights[..., : len(places), :].argmax(axis=-1) == np.array(places)).sum(axis=-1)
+    positions = range(weights.shape[-1] - 1, -1, -1)
+    rights = (weights[..., : len(positions), :].argmax(axis=-1) == np.array(positions)).sum(axis=-1)
     assert rights[layer, head] == rights.max()
 
 
 def test_a_missing_head_selects_the_last_one() -> None:
-    found = aligned("transformer")
+    found = make_alignment("transformer")
     assert alignment.selected_head(replace(STATE, layer=1, head=2), found) == (1, 2)
     assert alignment.selected_head(replace(STATE, layer=7, head=15), found) == (1, 3)
-    assert alignment.selected_head(replace(STATE, layer=7, head=15), aligned("additive")) == (0, 0)
+    assert alignment.selected_head(replace(STATE, layer=7, head=15), make_alignment("additive")) == (0, 0)
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "changed"),
+    ("name", "event_value", "changed"),
     [
         ("look", "decoder", {"look": "decoder"}),
         ("look", "elsewhere", {}),
@@ -98,12 +101,12 @@ def test_a_missing_head_selects_the_last_one() -> None:
     ],
 )
 def test_events_of_the_component_are_checked(
-    monkeypatch: pytest.MonkeyPatch, name: str, said: object, changed: dict[str, object]
+    monkeypatch: pytest.MonkeyPatch, name: str, event_value: object, changed: dict[str, object]
 ) -> None:
-    monkeypatch.setattr(alignment, "pop_event", lambda key, event: said if event == name else None)
+    monkeypatch.setattr(alignment, "pop_event", lambda key, event: event_value if event == name else None)
     monkeypatch.setattr(alignment, "write_url", lambda session: None)
     session = PageSession(STATE)
-    alignment.apply_events(session, aligned("transformer"))
+    alignment.apply_events(session, make_alignment("transformer"))
     assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]
 
 
@@ -120,8 +123,8 @@ def script() -> None:
     section(page_session("translation", TranslationState), st.session_state["lanes"])
 
 
-def screen(**address: str) -> AppTest:
-    """The section by itself, of the contestants that were trained."""
+def open_section(**address: str) -> AppTest:
+    """Return the section alone, with the trained model variants."""
     at = AppTest.from_function(script, default_timeout=600)
     untrained = RunView(STATE.configs["wide"], None, None)
     at.session_state["lanes"] = {"wide": untrained, **{name: make_view(name) for name in KINDS}}
@@ -132,18 +135,18 @@ def screen(**address: str) -> AppTest:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_the_section_shows_the_selected_model(name: str) -> None:
-    at = screen(inside=name, at="0", replica="1")
+    at = open_section(inside=name, at="0", replica="1")
     (data,) = component_data(at, "alignment")
     assert (data["kind"], data["title"], data["colour"]) == (name, VARIANTS[name].title, VARIANTS[name].colour)
-    assert (data["target"], data["at"]) == (list(aligned(name).target), 0)
+    assert (data["target"], data["at"]) == (list(make_alignment(name).target), 0)
     assert VARIANTS[name].words in headings(at)[1]
-    assert "No run yet of the one whose vector is twice as wide: train above" in page_text(at).replace("\\", "")
+    assert_mentions(page_text(at).replace("\\", ""), "No run … vector … twice as wide")
     assert at.latex
 
 
 def test_the_example_has_the_numbers_of_the_selected_row() -> None:
-    at = screen(inside="transformer", look="decoder", layer="1", head="3", at="1")
-    arrays = aligned("transformer", 0).arrays
+    at = open_section(inside="transformer", look="decoder", layer="1", head="3", at="1")
+    arrays = make_alignment("transformer", 0).arrays
     best = int(arrays["decoder"][1, 3, 1, :2].argmax())
     score = float(arrays["decoder_scores"][1, 3, 1, best])
     assert f"e_{{2,{best + 1}}}" in at.latex[1].value and f"= {score:.2f}" in at.latex[1].value
@@ -153,7 +156,7 @@ def test_the_example_has_the_numbers_of_the_selected_row() -> None:
 
 
 def test_an_invalid_source_draws_nothing_and_a_missing_run_is_reported() -> None:
-    assert headings(screen(say="3x1")) == []
+    assert headings(open_section(say="3x1")) == []
     at = AppTest.from_function(script, default_timeout=600)
     at.session_state["lanes"] = {"wide": RunView(STATE.configs["wide"], None, None)}
     assert "No run to look into yet" in page_text(assert_no_errors(at.run())).replace("\\", "")

@@ -11,8 +11,8 @@ from tests.words import assert_mentions, assert_states
 DATE = "3rd of march 1997"
 
 
-def looks(*strongest: int, columns: int = 3, weight: float = 0.8) -> np.ndarray:
-    """One head whose rows look most at these places."""
+def attention_on(*strongest: int, columns: int = 3, weight: float = 0.8) -> np.ndarray:
+    """Return the weights of one head whose rows attend most to these positions."""
     weights = np.full((1, 1, len(strongest), columns), (1 - weight) / (columns - 1), np.float32)
     for row, column in enumerate(strongest):
         weights[0, 0, row, column] = weight
@@ -31,23 +31,29 @@ def test_target_positions_follow_from_the_task_while_tokens_are_generated() -> N
 
 def test_hits_of_additive_attention_are_counted_step_by_step() -> None:
     target = ("4", "1", "3", "<EOS>")
-    said = findings.attention_finding(ReverseConfig(), "the model with it", "314", target, looks(2, 1, 1, 0), (0, 0))
-    assert_states(said, "2 of 3 steps the model with it … most … digit")
-    said = findings.attention_finding(CopyConfig(), "the model with it", "314", target, looks(0, 1, 1, 0), (0, 0))
-    assert "In 2 of 3 steps" in said
+    sentence = findings.attention_finding(
+        ReverseConfig(), "the model with it", "314", target, attention_on(2, 1, 1, 0), (0, 0)
+    )
+    assert_states(sentence, "2 of 3 steps the model with it … most … digit")
+    sentence = findings.attention_finding(
+        CopyConfig(), "the model with it", "314", target, attention_on(0, 1, 1, 0), (0, 0)
+    )
+    assert "In 2 of 3 steps" in sentence
     assert "has nothing to look for" in findings.attention_finding(
-        ReverseConfig(), "it", "3", ("<EOS>",), looks(0), (0, 0)
+        ReverseConfig(), "it", "3", ("<EOS>",), attention_on(0), (0, 0)
     )
 
 
 def test_the_selected_head_is_compared_with_the_best() -> None:
-    two = np.concatenate([looks(0, 0, 0, 0), looks(2, 1, 0, 0)], axis=1)
+    two = np.concatenate([attention_on(0, 0, 0, 0), attention_on(2, 1, 0, 0)], axis=1)
     target = ("4", "1", "3", "<EOS>")
-    said = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 0))
-    assert_mentions(said, "In 1 of 3 steps layer 1, head 1 … Transformer")
-    assert said.endswith("layer 1, head 2, the best of its 2, in 3.")
-    said = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 1))
-    assert said.startswith("In 3 of 3 steps layer 1, head 2") and said.endswith("none of its 2 heads is more often.")
+    sentence = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 0))
+    assert_mentions(sentence, "In 1 of 3 steps layer 1, head 1 … Transformer")
+    assert sentence.endswith("layer 1, head 2, the best of its 2, in 3.")
+    sentence = findings.attention_finding(ReverseConfig(), "the Transformer", "314", target, two, (0, 1))
+    assert sentence.startswith("In 3 of 3 steps layer 1, head 2") and sentence.endswith(
+        "none of its 2 heads is more often."
+    )
 
 
 # ---- dates
@@ -67,38 +73,38 @@ def test_the_year_is_found_in_every_date_format() -> None:
 
 def test_the_weight_on_the_year_is_compared_with_uniform_attention() -> None:
     target = (*"1997-03-03", "<EOS>")
-    weights = looks(13, 14, 15, 16, *[0] * 7, columns=17)
-    said = findings.attention_finding(DatesConfig(), "the model", DATE, target, weights, (0, 0))
+    weights = attention_on(13, 14, 15, 16, *[0] * 7, columns=17)
+    sentence = findings.attention_finding(DatesConfig(), "the model", DATE, target, weights, (0, 0))
     share = 0.8 + 3 * 0.2 / 16
-    assert_states(said, f"year, {share:.2f} … on “1997”; evenly … 0.24")
-    two = np.concatenate([looks(*[0] * 11, columns=17), weights], axis=0)
-    said = findings.attention_finding(DatesConfig(), "the Transformer", DATE, target, two, (0, 0))
-    assert_mentions(said, f"layer 1, head 1 … source … {4 * 0.2 / 16:.2f}")
-    assert f"layer 2, head 1, the one with most, {share:.2f}" in said
+    assert_states(sentence, f"year, {share:.2f} … on “1997”; evenly … 0.24")
+    two = np.concatenate([attention_on(*[0] * 11, columns=17), weights], axis=0)
+    sentence = findings.attention_finding(DatesConfig(), "the Transformer", DATE, target, two, (0, 0))
+    assert_mentions(sentence, f"layer 1, head 1 … source … {4 * 0.2 / 16:.2f}")
+    assert f"layer 2, head 1, the one with most, {share:.2f}" in sentence
     assert "the most of 2 heads" in findings.attention_finding(
         DatesConfig(), "the Transformer", DATE, target, two, (1, 0)
     )
 
 
 def test_an_invalid_date_is_reported_with_the_answer() -> None:
-    weights = looks(*[0] * 11, columns=16)
-    said = findings.attention_finding(
+    weights = attention_on(*[0] * 11, columns=16)
+    sentence = findings.attention_finding(
         DatesConfig(), "the model", "31 february 1999", (*"1999-02-28", "<EOS>"), weights, (0, 0)
     )
-    assert "28 days, not 31" in said and said.endswith("The model writes “1999-02-28” all the same.")
-    said = findings.attention_finding(
-        DatesConfig(), "the model", DATE, ("1", "9", "<EOS>"), looks(0, 0, 0, columns=17), (0, 0)
+    assert "28 days, not 31" in sentence and sentence.endswith("The model writes “1999-02-28” all the same.")
+    sentence = findings.attention_finding(
+        DatesConfig(), "the model", DATE, ("1", "9", "<EOS>"), attention_on(0, 0, 0, columns=17), (0, 0)
     )
-    assert said == "The model writes “19”, and so not even a year."
+    assert sentence == "The model writes “19”, and so not even a year."
 
 
 # ---- one vector, and what is written
 
 
 def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
-    said = findings.sensitivity_finding(tuple("314"), np.array([0.5, 2.0, 1.0], np.float32))
-    assert_mentions(said, "2 … “1” … vector most … 2.00")
-    assert said.endswith("At place 1, instead of “3”, by 0.50, the least.")
+    sentence = findings.sensitivity_finding(tuple("314"), np.array([0.5, 2.0, 1.0], np.float32))
+    assert_mentions(sentence, "2 … “1” … vector most … 2.00")
+    assert sentence.endswith("At place 1, instead of “3”, by 0.50, the least.")
     assert findings.sensitivity_finding(("a b"[1],), np.array([0.5], np.float32)).startswith(
         "Another symbol instead of “␣”"
     )
@@ -106,7 +112,7 @@ def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "right", "said"),
+    ("target", "right", "sentence"),
     [
         (("4", "1", "<EOS>"), ("4", "1", "<EOS>"), "It writes “41”, which is right."),
         (("4", "<EOS>"), ("4", "1", "<EOS>"), "1 of 3 tokens … right … <EOS> … right answer … “41”"),
@@ -116,9 +122,9 @@ def test_the_finding_has_the_most_and_least_sensitive_position() -> None:
     ],
 )
 def test_the_output_is_compared_with_the_right_answer(
-    target: tuple[str, ...], right: tuple[str, ...] | None, said: str
+    target: tuple[str, ...], right: tuple[str, ...] | None, sentence: str
 ) -> None:
-    assert_mentions(findings.output_finding(target, right), said)
+    assert_mentions(findings.output_finding(target, right), sentence)
 
 
 # ---- formulas
@@ -128,11 +134,11 @@ def test_the_example_numbers_give_the_weight() -> None:
     energies = np.array([1.0, 900.0, 899.0], np.float32)  # too large for an exponential
     shifted = np.exp(energies.astype(float) - 900)
     weights = (shifted / shifted.sum()).astype(np.float32)
-    said = findings.additive_example(4, energies, weights)
-    assert r"e_{5,2} &= 900.00" in said and r"\frac{1}{1 + 0.368} = 0.73" in said
-    assert r"c_{5} &= 0.73\, h_{2} + 0.27\, h_{3} + 0.00\, h_{1} \end" in said
+    sentence = findings.additive_example(4, energies, weights)
+    assert r"e_{5,2} &= 900.00" in sentence and r"\frac{1}{1 + 0.368} = 0.73" in sentence
+    assert r"c_{5} &= 0.73\, h_{2} + 0.27\, h_{3} + 0.00\, h_{1} \end" in sentence
 
 
 def test_scores_are_products_over_the_root_of_their_width() -> None:
-    said = findings.scaled_example(0, 16, np.array([2.5], np.float32), np.array([1.0], np.float32))
-    assert r"\frac{10.00}{\sqrt{16}} = 2.50" in said and r"\frac{1}{1 + 0.000} = 1.00" in said
+    sentence = findings.scaled_example(0, 16, np.array([2.5], np.float32), np.array([1.0], np.float32))
+    assert r"\frac{10.00}{\sqrt{16}} = 2.50" in sentence and r"\frac{1}{1 + 0.000} = 1.00" in sentence

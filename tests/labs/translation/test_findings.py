@@ -20,7 +20,7 @@ TASK = ReverseConfig(longest=20)
 
 
 def solved_up_to(name: str, length: int, task: ReverseConfig = TASK, seeds: int = 2) -> TranslationResult:
-    """Right up to a length in every seed, and nowhere after it."""
+    """Return a result that is right up to a length in every seed, and wrong beyond it."""
     parts = np.tile(np.array([float(n <= length) for n in evaluation_lengths(task)]), (seeds, 1))
     return TranslationResult(VARIANTS[name], task, np.full(seeds, 0.5), parts)
 
@@ -50,18 +50,19 @@ def test_a_stopped_run_has_no_finding_about_lengths() -> None:
 
 def test_accuracy_beyond_the_trained_lengths_is_reported() -> None:
     finding = other_findings({"additive": solved_up_to("additive", 22)})
-    assert finding == [
-        "Past the trained 20 digits the model with additive attention falls as well: right in 1.00 at 21, 1.00 at 22, "
-        "0.00 at 25 and 0.00 at 30."
-    ]
+    (sentence,) = finding
+    assert_states(
+        sentence, "trained 20 digits … additive attention falls … 1.00 at 21, 1.00 at 22, 0.00 at 25 and 0.00 at 30"
+    )
 
 
 def test_a_wider_vector_solves_longer_sources() -> None:
     finding = other_findings({"vector": solved_up_to("vector", 8), "wide": solved_up_to("wide", 11)})
-    assert finding == [
-        "A vector twice as wide moves the cliff: from 1.00 to 1.00 at 8, 0.00 to 1.00 at 11, 0.00 to 0.00 at 14 and "
-        "0.00 to 0.00 at 20."
-    ]
+    (sentence,) = finding
+    assert_states(
+        sentence,
+        "vector twice as wide … 1.00 to 1.00 at 8, 0.00 to 1.00 at 11, 0.00 to 0.00 at 14 and 0.00 to 0.00 at 20",
+    )
 
 
 def test_without_a_difference_none_is_reported() -> None:

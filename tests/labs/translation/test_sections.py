@@ -1,4 +1,4 @@
-"""What every model answers, and step by step: from a run to what the browser draws."""
+"""Answers and decoding steps: from a run to the data of the components."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from explorer.ui.state.session import PageSession
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from tests.pages.screen import assert_no_errors, component_data, wait_until_ready, warnings_of
+from tests.words import assert_mentions
 
 pytestmark = pytest.mark.usefixtures("patient")
 TINY: dict[str, object] = {"longest": 3, "iterations": 4, "replicas": 2}
@@ -30,7 +31,7 @@ STATE = TranslationState(longest=3, steps=4, seeds=2, who=("vector", "additive")
 
 @pytest.fixture(scope="module")
 def views() -> Mapping[str, RunView]:
-    """Two with a run, and one without."""
+    """Return views of two variants with a run and one without."""
     found = {}
     for name in ("vector", "additive", "transformer"):
         config = VARIANTS[name].config("reverse", **TINY)
@@ -155,14 +156,14 @@ def screen() -> None:
     decoding_steps.section(session, views)
 
 
-def shown(views: Mapping[str, RunView], state: TranslationState = STATE) -> AppTest:
+def open_sections(views: Mapping[str, RunView], state: TranslationState = STATE) -> AppTest:
     at = AppTest.from_function(screen, default_timeout=600)
     at.session_state["page"], at.session_state["lanes"] = PageSession(state), views
     return wait_until_ready(assert_no_errors(at.run()))
 
 
 def test_both_sections_are_drawn(views: Mapping[str, RunView]) -> None:
-    at = shown(views, replace(STATE, who=("vector", "additive", "transformer"), say="12"))
+    at = open_sections(views, replace(STATE, who=("vector", "additive", "transformer"), say="12"))
     (data,) = component_data(at, "translation_answers")
     assert [row["title"] for row in data["rows"]] == ["One vector", "Additive attention"]
     assert ["".join(head["tokens"]) for head in data["head"]] == ["12", "21"]
@@ -181,22 +182,22 @@ def test_both_sections_are_drawn(views: Mapping[str, RunView]) -> None:
 
 
 def test_the_width_selected_in_the_browser_is_kept(views: Mapping[str, RunView]) -> None:
-    at = shown(views)
-    for said, width in ((7, 7), (9, 7), ("2", 7), (1, 1)):
-        at.session_state["translation-beams: width"] = said
+    at = open_sections(views)
+    for width_event, width in ((7, 7), (9, 7), ("2", 7), (1, 1)):
+        at.session_state["translation-beams: width"] = width_event
         at = wait_until_ready(assert_no_errors(at.run()))
         assert at.session_state["page"].state.width == component_data(at, "beam_search")[0]["width"] == width
 
 
-def test_dates(views: Mapping[str, RunView]) -> None:
+def test_dates_have_no_length_selection(views: Mapping[str, RunView]) -> None:
     config = VARIANTS["vector"].config("dates", iterations=1, replicas=1)
     view = RunView(config, None, None, private=record_run(config))
-    at = shown({"vector": view}, TranslationState(task="dates", who=("vector",), say="31 february 1999"))
+    at = open_sections({"vector": view}, TranslationState(task="dates", who=("vector",), say="31 february 1999"))
     (data,) = component_data(at, "translation_answers")
     assert [head["title"] for head in data["head"]] == ["source"]
     assert (data["rows"][0]["right"], data["rows"][0]["note"]) == (None, "one seed")
-    said = [part.value.replace("\\", "") for part in at.subheader]
-    assert said[0].startswith("There is no such date: february 1999 has 28 days, not 31. The model with one vector wri")
+    subheaders = [part.value.replace("\\", "") for part in at.subheader]
+    assert_mentions(subheaders[0], "no such date … february 1999 … 28 days, not 31 … one vector")
     assert component_data(at, "beam_search")[0]["right"] is None
     assert (
         len(component_data(at, "plot_frame")[0]["figures"][0]["plot"]["data"][2]["x"]) == 11
@@ -206,7 +207,7 @@ def test_dates(views: Mapping[str, RunView]) -> None:
 
 
 def test_another_source_is_answered_and_an_invalid_one_is_reported(views: Mapping[str, RunView]) -> None:
-    at = shown(views)
+    at = open_sections(views)
     at = wait_until_ready(assert_no_errors(at.text_input(key="translation.say").set_value("1212").run()))
     (data,) = component_data(at, "translation_answers")
     assert "Beyond training: this source has 4 digits" in data["caption"]
@@ -216,7 +217,7 @@ def test_another_source_is_answered_and_an_invalid_one_is_reported(views: Mappin
 
 
 def test_without_a_run_nothing_is_drawn(views: Mapping[str, RunView]) -> None:
-    at = shown({"transformer": views["transformer"]}, replace(STATE, who=("transformer",)))
+    at = open_sections({"transformer": views["transformer"]}, replace(STATE, who=("transformer",)))
     assert component_data(at, "translation_answers") == component_data(at, "beam_search") == []
     assert any("No model with a run" in part.value for part in at.markdown)
 
