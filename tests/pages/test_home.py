@@ -10,7 +10,7 @@ from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
 from tests.pages.screen import component_data, headings, home_page
 
 
-def test_home_asks_its_question_and_shows_seven_stations() -> None:
+def test_the_home_page_has_its_title_and_seven_stations() -> None:
     at = home_page()
     assert [title.value for title in at.title] == ["From counting words to paying attention"]
     stations = component_data(at, "home_timeline")[0]["stations"]
@@ -18,10 +18,10 @@ def test_home_asks_its_question_and_shows_seven_stations() -> None:
     assert all(station["question"].endswith("?") for station in stations)
 
 
-def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_found_there() -> None:
+def test_stations_with_a_page_are_links_and_show_results_of_runs() -> None:
     stations = component_data(home_page(), "home_timeline")[0]["stations"]
-    rooms = {row.address for row in PAGES}
-    assert {station["page"] for station in stations if station["href"]} <= rooms
+    addresses = {row.address for row in PAGES}
+    assert {station["page"] for station in stations if station["href"]} <= addresses
     for station in stations:
         open_, drawn_ = station["href"] is not None, station["figure"] is not None
         assert open_ == drawn_ == (station["link"] is not None)
@@ -38,16 +38,16 @@ def test_a_station_is_open_exactly_where_there_is_a_room_and_shows_what_a_run_fo
     right = [store.find(f"recall-50-lstm-{start}").curves.last("accuracy").mean() for start in ("usual", "chrono")]
     assert [row["value"] for row in doors["rows"]][::2] == pytest.approx(right, abs=1e-3)
     at = evaluation_lengths(ReverseConfig()).index(14)
-    through = [
+    accuracy_at_14 = [
         store.find(f"reverse-{name}").curves.answers["by_length"][-1][:, at].mean() for name in ("vector", "additive")
     ]
-    assert [row["value"] for row in vectors["rows"]][::2] == pytest.approx(through, abs=1e-3)
+    assert [row["value"] for row in vectors["rows"]][::2] == pytest.approx(accuracy_at_14, abs=1e-3)
     last = store.find("negation-single-rnn").curves.answers["sustain"][-1][0, 3]
     assert path["values"][-1] == pytest.approx(last, abs=1e-3)
     assert sum(gaze["weights"]) <= 1.0001
 
 
-def test_home_sends_one_sentence_through_four_models() -> None:
+def test_the_home_page_shows_the_answers_of_four_models_to_one_sentence() -> None:
     at = home_page()
     verdicts = component_data(at, "verdicts")[0]
     assert [token["text"] for token in verdicts["tokens"]] == ["<BOS>", "human", "not", "preserve", "nature", "<EOS>"]

@@ -1,4 +1,4 @@
-"""Torch is not on the way to the first page, and pages hold words and layout only."""
+"""The first page does not import torch, and pages contain text and layout only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ON_THE_WAY = [*PAGES, *UI, ROOT / "app.py", ROOT / "explorer" / "inspection" / "
 
 
 def imported(nodes: Iterator[ast.AST]) -> set[str]:
-    """Modules that these statements import; a function's body and what is for type checkers only are left out."""
+    """Return the modules that these statements import, without bodies of functions and TYPE_CHECKING blocks."""
     found: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -29,33 +29,36 @@ def imported(nodes: Iterator[ast.AST]) -> set[str]:
     return found
 
 
-def named(file: Path) -> str:
+def module_name(file: Path) -> str:
     return ".".join(file.relative_to(ROOT).with_suffix("").parts)
 
 
-def top(file: Path) -> set[str]:
-    """Modules that a file imports when it is imported."""
+def top_level_imports(file: Path) -> set[str]:
+    """Return the modules that a file imports at its top level."""
     return imported(iter(ast.parse(file.read_text()).body))
 
 
-def holds(module: str, packages: set[str]) -> bool:
+def contains(module: str, packages: set[str]) -> bool:
     return any(module == package or module.startswith(package + ".") for package in packages)
 
 
-NEEDS_TORCH = {"torch", *(named(file) for file in (ROOT / "explorer").rglob("*.py") if "torch" in top(file))}
+NEEDS_TORCH = {
+    "torch",
+    *(module_name(file) for file in (ROOT / "explorer").rglob("*.py") if "torch" in top_level_imports(file)),
+}
 
 
-@pytest.mark.parametrize("file", ON_THE_WAY, ids=named)
-def test_nothing_on_the_way_to_the_first_page_imports_torch(file: Path) -> None:
-    assert [module for module in top(file) if holds(module, NEEDS_TORCH)] == []
+@pytest.mark.parametrize("file", ON_THE_WAY, ids=module_name)
+def test_no_module_of_the_first_page_imports_torch(file: Path) -> None:
+    assert [module for module in top_level_imports(file) if contains(module, NEEDS_TORCH)] == []
 
 
-@pytest.mark.parametrize("file", PAGES, ids=named)
-def test_a_page_holds_no_tensor_and_draws_no_figure_itself(file: Path) -> None:
+@pytest.mark.parametrize("file", PAGES, ids=module_name)
+def test_pages_import_neither_torch_nor_plotly_nor_models(file: Path) -> None:
     everything = {
         name
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in imported(iter([node]))
     }
-    assert [module for module in everything if holds(module, {"torch", "plotly", "explorer.models"})] == []
+    assert [module for module in everything if contains(module, {"torch", "plotly", "explorer.models"})] == []

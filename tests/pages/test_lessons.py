@@ -1,4 +1,4 @@
-"""Lessons on the pages: a prediction, then the measurement beside it, and the page opens."""
+"""Lessons on the pages: a prediction, then the measurement, then the open page."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
 )
+from tests.words import assert_mentions
 
 
-def lesson(name: str, step: int, file: str = "negation.py", **more: str) -> AppTest:
+def open_lesson(name: str, step: int, file: str = "negation.py", **more: str) -> AppTest:
     found = all_lessons()[name].steps[step - 1]
     return wait_until_ready(page(file, {**found.state, "lesson": name, "part": str(step), **more}, visitor="ada"))
 
@@ -32,17 +33,17 @@ def press(at: AppTest, label: str) -> AppTest:
     return wait_until_ready(assert_no_errors(next(each for each in at.button if each.label == label).click().run()))
 
 
-def revealed(at: AppTest) -> Mapping[str, object]:
+def answer_data(at: AppTest) -> Mapping[str, object]:
     (data,) = component_data(at, "lesson_answer")
     return data
 
 
-def question(at: AppTest) -> bool:
+def asks_for_prediction(at: AppTest) -> bool:
     return any(each.label == "Show me without a guess" for each in at.button)
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def reset_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     from explorer.web import prediction_store
 
     prediction_store.reset()
@@ -54,55 +55,55 @@ def test_all_lessons_are_offered_and_one_begins() -> None:
     assert all(each.title in page_text(at) for each in all_lessons().values()) and warnings_of(at) == []
     at = assert_no_errors(at.button(key="lessons.start.counting").click().run())
     assert url_params(at)["lesson"] == "counting" and url_params(at)["part"] == "1"
-    assert question(at) and "The page opens here once you have predicted" in page_text(at)
-    assert not component_data(at, "verdicts"), "the page would give the answer away"
+    assert asks_for_prediction(at) and "The page opens here once you have predicted" in page_text(at)
+    assert not component_data(at, "verdicts"), "the page would reveal the answer"
 
 
-def test_a_prediction_stands_beside_the_measurement_and_the_page_opens() -> None:
-    at = lesson("counting", 1)
+def test_a_prediction_is_shown_with_the_measurement_and_the_page_opens() -> None:
+    at = open_lesson("counting", 1)
     at.radio[0].set_value("collapse")
     at = press(at, "That is my prediction")
-    data = revealed(at)
+    data = answer_data(at)
     assert (data["said"], data["right"]) == ("collapse", ["sustain"])
-    assert str(data["verdict"]).startswith("Measured: “It says sustain, which is wrong”, by 8 of 8 seeds. You said “It")
+    assert_mentions(str(data["verdict"]), "“It says sustain, which is wrong” … 8 of 8 seeds … “It")
     assert data["opinion"] == "" and str(data["why"]).startswith("“not” has one weight")
-    assert component_data(at, "verdicts") and not question(at)
+    assert component_data(at, "verdicts") and not asks_for_prediction(at)
     assert any("Bag of words says sustain" in each for each in headings(at))
-    again = lesson("counting", 1)
-    assert revealed(again)["said"] == "collapse", "a reload keeps it"
+    again = open_lesson("counting", 1)
+    assert answer_data(again)["said"] == "collapse", "a reload keeps the prediction"
     again = press(again, "Predict again")
-    assert question(again) and not component_data(again, "lesson_answer")
+    assert asks_for_prediction(again) and not component_data(again, "lesson_answer")
 
 
-def test_a_number_and_no_guess() -> None:
-    at = lesson("counting", 2)
+def test_a_number_can_be_predicted_and_a_step_can_be_skipped() -> None:
+    at = open_lesson("counting", 2)
     at = press(at, "That is my prediction")
-    assert any("There is no prediction yet" in each for each in warnings_of(at)) and question(at)
+    assert any("There is no prediction yet" in each for each in warnings_of(at)) and asks_for_prediction(at)
     at.number_input[0].set_value(70.0)
     at = press(at, "That is my prediction")
-    assert str(revealed(at)["verdict"]).endswith("You said 70 %, 18.3 points too little.")
+    assert str(answer_data(at)["verdict"]).endswith("You said 70 %, 18.3 points too little.")
     at = press(at, "Next step")
-    assert url_params(at)["part"] == "3" and question(at)
+    assert url_params(at)["part"] == "3" and asks_for_prediction(at)
     at = press(at, "Show me without a guess")
-    assert revealed(at)["said"] is None and str(revealed(at)["verdict"]).endswith("You did not guess.")
+    assert answer_data(at)["said"] is None and str(answer_data(at)["verdict"]).endswith("You did not guess.")
     at = press(at, "Step before")
-    assert revealed(at)["said"] == 70.0
+    assert answer_data(at)["said"] == 70.0
 
 
-def test_the_last_step_leads_back_to_all_lessons() -> None:
-    at = press(lesson("counting", 5), "Show me without a guess")
+def test_the_last_step_links_to_all_lessons() -> None:
+    at = press(open_lesson("counting", 5), "Show me without a guess")
     assert not any(each.label == "Next step" for each in at.button)
     at = press(at, "That was the last step: all lessons")
     assert "lesson" not in url_params(at) and all_lessons()["counting"].title in page_text(at)
 
 
-def test_the_last_step_leads_to_the_next_lesson_and_the_last_lesson_to_none() -> None:
-    at = press(lesson("counting", 5), "Show me without a guess")
+def test_the_last_step_links_to_the_next_lesson_unless_it_is_the_last() -> None:
+    at = press(open_lesson("counting", 5), "Show me without a guess")
     assert all_lessons()["counting"].steps[4].question.text in page_text(at), (
-        "what was asked stands above what was measured"
+        "the question is shown above the measurement"
     )
     at = press(at, f"Next lesson: {all_lessons()['window'].title}")
-    assert (url_params(at)["lesson"], url_params(at)["part"]) == ("window", "1") and question(at)
+    assert (url_params(at)["lesson"], url_params(at)["part"]) == ("window", "1") and asks_for_prediction(at)
     assert next_lesson("temperature") is None and next_lesson("nothing") is None
 
 
@@ -118,21 +119,21 @@ def test_the_last_step_leads_to_the_next_lesson_and_the_last_lesson_to_none() ->
         ({"lock": "nonsense"}, "There is no control “nonsense” on this page"),
     ],
 )
-def test_a_bad_address_is_said_and_the_page_stands(bad: Mapping[str, str], words: str) -> None:
+def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(bad: Mapping[str, str], words: str) -> None:
     at = wait_until_ready(page("negation.py", bad))
     assert sum(words in sentence for sentence in warnings_of(at)) == 1, warnings_of(at)
     assert component_data(at, "verdicts")
 
 
-def test_a_lesson_on_another_page_leads_to_its_own() -> None:
+def test_a_lesson_opened_on_another_page_links_to_its_page() -> None:
     at = wait_until_ready(page("runs.py", {"lesson": "counting", "part": "1"}, visitor="ada"))
-    assert not question(at)
+    assert not asks_for_prediction(at)
     at = press(at, "Go to the page of this step")
-    assert question(at) and url_params(at)["models"] == "bag_of_words"
+    assert asks_for_prediction(at) and url_params(at)["models"] == "bag_of_words"
 
 
-def test_a_teacher_gives_a_step_and_goes_on() -> None:
-    at = press(lesson("counting", 1), "Give it to a class")
+def test_a_teacher_shares_a_step_and_then_another_question() -> None:
+    at = press(open_lesson("counting", 1), "Give it to a class")
     (data,) = component_data(at, "classroom")
     assert data["teaches"] and data["lesson"] == {"step": 1, "steps": 5} and data["qr"] and not data["open"]
     room = classroom_store.find_classroom(str(data["code"]))
@@ -154,7 +155,7 @@ def test_a_teacher_gives_a_step_and_goes_on() -> None:
     assert any("The class has ended" in each for each in warnings_of(student))
 
 
-def test_a_page_is_given_with_a_question_of_the_teachers_own() -> None:
+def test_a_teacher_shares_a_page_with_a_custom_question() -> None:
     at = page("lessons.py", {"give": "memory?length=10"}, visitor="ada")
     assert "For your class: Memory" in page_text(at)
     at = assert_no_errors(at.segmented_control(key="give.kind").set_value("a choice").run())
@@ -168,25 +169,25 @@ def test_a_page_is_given_with_a_question_of_the_teachers_own() -> None:
 
 
 @pytest.mark.parametrize("bad", ["nowhere?x=1", "<b>", "lessons"])
-def test_what_cannot_be_given_is_said(bad: str) -> None:
+def test_a_page_that_cannot_be_shared_is_reported(bad: str) -> None:
     at = page("lessons.py", {"give": bad})
     assert any("There is no page" in each for each in warnings_of(at))
     at = page("lessons.py", {"give": "memory?lenght=1"})
     assert any("This page has no “lenght”" in each for each in warnings_of(at))
 
 
-def test_an_echo_of_the_step_that_was_left_does_not_lead_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    at = press(lesson("counting", 1), "Show me without a guess")
+def test_a_stale_url_of_the_previous_step_is_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = press(open_lesson("counting", 1), "Show me without a guess")
     old = url_params(at)
     at = press(at, "Next step")
     at.query_params.clear()
     for name, value in old.items():
         at.query_params[name] = value
     at = wait_until_ready(assert_no_errors(at.run()))
-    assert url_params(at)["part"] == "2" and question(at)
+    assert url_params(at)["part"] == "2" and asks_for_prediction(at)
     monkeypatch.setattr(lesson_card, "_STALE_SECONDS", -1.0)
     at = wait_until_ready(assert_no_errors(at.run()))
     for name, value in old.items():
         at.query_params[name] = value
     at = wait_until_ready(assert_no_errors(at.run()))
-    assert url_params(at)["part"] == "1", "the browser's back button is a wish"
+    assert url_params(at)["part"] == "1", "the back button of the browser navigates"

@@ -22,6 +22,7 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
 )
+from tests.words import assert_mentions
 
 
 def open_page(address: Mapping[str, str] | None = None) -> AppTest:
@@ -72,9 +73,8 @@ def test_sentences_are_in_the_url_and_can_be_reset() -> None:
 
 def test_untrained_settings_are_offered_for_training() -> None:
     at = open_page({"reads": "noise", "symbols": "5"})
-    assert warnings_of(
-        at
-    ) == [] and "No finished run of the model with the mask and the model without the mask" in page_text(at)
+    assert warnings_of(at) == []
+    assert_mentions(page_text(at), "No finished run … with the mask … without the mask")
     assert not any(heading.startswith("Without the mask") for heading in headings(at))
 
 
