@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  band,
-  collapse,
-  comparison,
+  bandPath,
+  describeCollapse,
+  compareGradients,
   cosinesOf,
-  course,
-  growth,
+  courseOf,
+  describeGrowth,
   describeScale,
   placeLabels,
   nameOf,
-  number,
+  formatPower,
   overSeeds,
-  path,
+  linePath,
   placeOf,
   formatInterval,
   findingText,
@@ -37,13 +37,13 @@ test("a stack without norms has no kind of norm", () => {
 
 test("a course is read where it stands, over its seeds", () => {
   const size = { shape: [2, 3, 2], data: Float32Array.from([0, 0, 1, 3, 2, 4, 10, 10, 11, 13, 12, 14]) };
-  assert.deepEqual(course(size, 1, 1), [
+  assert.deepEqual(courseOf(size, 1, 1), [
     { low: 10, mid: 10, high: 10 },
     { low: 11, mid: 12, high: 13 },
   ]);
   const stream = { shape: [1, 2, 3, 1], data: Float32Array.from([1, 2, NaN, 4, 5, 6]) };
   assert.deepEqual(
-    course(stream, 0, 2).map(({ mid }) => mid),
+    courseOf(stream, 0, 2).map(({ mid }) => mid),
     [4, 5, 6],
   );
   assert.deepEqual(overSeeds([3, 1, 2]), { low: 1, mid: 2, high: 3 });
@@ -77,7 +77,7 @@ test("ticks are few and inside", () => {
 
 test("a line leaves a gap where there is nothing", () => {
   assert.equal(
-    path(
+    linePath(
       [0, -Infinity, 2, 3],
       (x) => x,
       (y) => y,
@@ -85,7 +85,7 @@ test("a line leaves a gap where there is nothing", () => {
     "M0.0 0.0M2.0 2.0L3.0 3.0",
   );
   assert.equal(
-    band(
+    bandPath(
       [
         { low: 0, mid: 1, high: 2 },
         { low: NaN, mid: NaN, high: NaN },
@@ -97,7 +97,7 @@ test("a line leaves a gap where there is nothing", () => {
     "M0.0 2.0L2.0 1.0L2.0 1.0L0.0 0.0Z",
   );
   assert.equal(
-    band(
+    bandPath(
       [all(NaN)],
       (x) => x,
       (y) => y,
@@ -127,7 +127,7 @@ test("labels keep apart and inside, and one name serves two lines that end alike
 
 test("numbers of any size", () => {
   assert.deepEqual(
-    [number(0), number(Math.log10(3.53)), number(-54), number(-Infinity), number(NaN)],
+    [formatPower(0), formatPower(Math.log10(3.53)), formatPower(-54), formatPower(-Infinity), formatPower(NaN)],
     ["1", "3.5", "1 × 10⁻⁵⁴", "0", "none"],
   );
   assert.equal(formatInterval({ low: 0, mid: Math.log10(2), high: 1 }), "2 (1 to 10)");
@@ -135,32 +135,32 @@ test("numbers of any size", () => {
 });
 
 test("what became of the stream follows from the numbers", () => {
-  assert.equal(growth(all(0), all(Math.log10(3.5))), "the mean square of the stream grows from 1 to 3.5");
-  assert.equal(growth(all(0), all(-54)), "the mean square of the stream shrinks from 1 to 1 × 10⁻⁵⁴");
-  assert.equal(growth(all(0), all(0.001)), "the mean square of the stream stays at 1");
-  assert.equal(growth(all(0), all(-Infinity)), "nothing is left of the stream");
+  assert.equal(describeGrowth(all(0), all(Math.log10(3.5))), "the mean square of the stream grows from 1 to 3.5");
+  assert.equal(describeGrowth(all(0), all(-54)), "the mean square of the stream shrinks from 1 to 1 × 10⁻⁵⁴");
+  assert.equal(describeGrowth(all(0), all(0.001)), "the mean square of the stream stays at 1");
+  assert.equal(describeGrowth(all(0), all(-Infinity)), "nothing is left of the stream");
 });
 
 test("so does what came back to the first block", () => {
   assert.equal(
-    comparison({ low: 0.2, mid: Math.log10(2), high: 0.4 }),
+    compareGradients({ low: 0.2, mid: Math.log10(2), high: 0.4 }),
     "the gradient at the first block is 2 times as long as at the last",
   );
   assert.match(
-    comparison({ low: -0.2, mid: Math.log10(0.79), high: 0.2 }),
+    compareGradients({ low: -0.2, mid: Math.log10(0.79), high: 0.2 }),
     /is 0.79 times .* in some seeds longer and in some shorter/,
   );
-  assert.match(comparison(all(0.001)), /as long as at the last/);
-  assert.match(comparison(all(NaN)), /no gradient/);
-  assert.match(comparison(all(-Infinity)), /no gradient/);
+  assert.match(compareGradients(all(0.001)), /as long as at the last/);
+  assert.match(compareGradients(all(NaN)), /no gradient/);
+  assert.match(compareGradients(all(-Infinity)), /no gradient/);
 });
 
 test("and how alike the tokens have become", () => {
-  assert.match(collapse(all(0), all(1), true), /become the same \(1\.00\): a norm keeps the size/);
-  assert.match(collapse(all(0), all(1), false), /become the same \(1\.00\)\.$/);
-  assert.match(collapse(all(0), all(0.5), true), /goes from 0\.00 to 0\.50/);
-  assert.match(collapse(all(0.1), all(0.11), true), /stay as different/);
-  assert.match(collapse(all(0), all(NaN), false), /No token is left/);
+  assert.match(describeCollapse(all(0), all(1), true), /become the same \(1\.00\): a norm keeps the size/);
+  assert.match(describeCollapse(all(0), all(1), false), /become the same \(1\.00\)\.$/);
+  assert.match(describeCollapse(all(0), all(0.5), true), /goes from 0\.00 to 0\.50/);
+  assert.match(describeCollapse(all(0.1), all(0.11), true), /stay as different/);
+  assert.match(describeCollapse(all(0), all(NaN), false), /No token is left/);
 });
 
 test("an expectation that fails is said to fail", () => {

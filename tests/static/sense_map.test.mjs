@@ -3,10 +3,10 @@ import { test } from "node:test";
 import {
   EDGE,
   interpolatePoints,
-  labels,
+  placeLabels,
   describeSimilarities,
-  middle,
-  nearest,
+  meanPoint,
+  nearestPoint,
   fitPoints,
 } from "../../explorer/static/components/sense_map/math.js";
 import { formatSigned } from "../../explorer/static/shared/runtime/format.js";
@@ -48,29 +48,29 @@ test("points fill the box, upright, with one scale for both directions", () => {
 test("half the way is half the way", () => {
   assert.deepEqual(interpolatePoints([[0, 0]], [[4, -2]], 0.5), [[2, -1]]);
   assert.deepEqual(
-    middle([
+    meanPoint([
       [0, 0],
       [4, 2],
     ]),
     [2, 1],
   );
-  assert.deepEqual(middle([]), [0, 0]);
+  assert.deepEqual(meanPoint([]), [0, 0]);
 });
 
 test("labels stand above their groups; of two in one place the lower one stands below", () => {
-  assert.deepEqual(labels([10, 100], [12, 104], 22), [
+  assert.deepEqual(placeLabels([10, 100], [12, 104], 22), [
     [10, 84],
     [12, 132],
   ]);
-  assert.deepEqual(labels([10, 104], [12, 100], 22), [
+  assert.deepEqual(placeLabels([10, 104], [12, 100], 22), [
     [10, 132],
     [12, 84],
   ]);
-  assert.deepEqual(labels([10, 100], [12, 180], 22), [
+  assert.deepEqual(placeLabels([10, 100], [12, 180], 22), [
     [10, 84],
     [12, 164],
   ]);
-  assert.deepEqual(labels([10, 100], [300, 100], 22), [
+  assert.deepEqual(placeLabels([10, 100], [300, 100], 22), [
     [10, 84],
     [300, 84],
   ]);
@@ -78,7 +78,7 @@ test("labels stand above their groups; of two in one place the lower one stands 
 
 test("the nearest place, if one is near enough", () => {
   assert.equal(
-    nearest(
+    nearestPoint(
       [
         [0, 0],
         [10, 0],
@@ -89,7 +89,7 @@ test("the nearest place, if one is near enough", () => {
     1,
   );
   assert.equal(
-    nearest(
+    nearestPoint(
       [
         [0, 0],
         [10, 0],

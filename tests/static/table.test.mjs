@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 globalThis.document = { createElement: () => ({ getContext: () => null }) }; // text_metrics.js measures labels with a canvas
-const { choose, sortRows: ordered } = await import("../../explorer/static/components/table/view.js");
+const { chooseKeys: choose, sortRows: ordered } = await import("../../explorer/static/components/table/view.js");
 
 const row = (key, a) => ({ key, cells: { a } });
 const keys = (rows) => rows.map(({ key }) => key).join("");

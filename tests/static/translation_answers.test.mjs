@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { place, describeToken, share, table } from "../../explorer/static/components/translation_answers/math.js";
+import {
+  moveToken,
+  describeToken,
+  formatProbability,
+  answersTable,
+} from "../../explorer/static/components/translation_answers/math.js";
 
 const rows = [
   {
@@ -23,18 +28,18 @@ const rows = [
 const lengths = rows.map(({ tokens }) => tokens.length);
 
 test("a probability is never 0 or 1 for what is not", () => {
-  assert.deepEqual([0.001, 0.5, 0.9999].map(share), ["<0.01", "0.50", ">0.99"]);
+  assert.deepEqual([0.001, 0.5, 0.9999].map(formatProbability), ["<0.01", "0.50", ">0.99"]);
 });
 
 test("arrows move among the tokens and leave out who wrote nothing", () => {
-  const go = (at, ...keys) => keys.reduce((here, key) => place(here, key, lengths), at);
+  const go = (at, ...keys) => keys.reduce((here, key) => moveToken(here, key, lengths), at);
   assert.deepEqual(go(null, "ArrowRight"), { row: 0, at: 0 });
   assert.deepEqual(go({ row: 0, at: 1 }, "ArrowDown"), { row: 2, at: 1 });
   assert.deepEqual(go({ row: 2, at: 2 }, "ArrowUp"), { row: 0, at: 1 });
   assert.deepEqual(go({ row: 2, at: 0 }, "End", "ArrowRight"), { row: 2, at: 2 });
   assert.deepEqual(go({ row: 2, at: 2 }, "Home", "ArrowLeft"), { row: 2, at: 0 });
-  assert.equal(place({ row: 0, at: 0 }, "x", lengths), null);
-  assert.equal(place(null, "ArrowRight", [0]), null);
+  assert.equal(moveToken({ row: 0, at: 0 }, "x", lengths), null);
+  assert.equal(moveToken(null, "ArrowRight", [0]), null);
 });
 
 test("a token is told with what would be right", () => {
@@ -55,6 +60,6 @@ test("a token is told with what would be right", () => {
 });
 
 test("the saved table has a row a token", () => {
-  assert.deepEqual(table(rows)[1], ["One vector", 2, "end", 0.4, "5"]);
-  assert.equal(table(rows).length, 5);
+  assert.deepEqual(answersTable(rows)[1], ["One vector", 2, "end", 0.4, "5"]);
+  assert.equal(answersTable(rows).length, 5);
 });

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   gridOf,
-  matrix,
+  describeMatrix,
   moveStep,
-  percent,
+  formatPercent,
   rowsOf,
-  sentence,
+  describeStep,
 } from "../../explorer/static/components/unrolled_rnn/math.js";
 
 const STEP = {
@@ -29,14 +29,14 @@ test("every unit has a tile, and no row stays empty", () => {
 });
 
 test("a probability is never rounded to certainty", () => {
-  assert.deepEqual([0.9999, 0.73, 0.0001].map(percent), ["> 99%", "73%", "< 1%"]);
+  assert.deepEqual([0.9999, 0.73, 0.0001].map(formatPercent), ["> 99%", "73%", "< 1%"]);
 });
 
 test("a step says what it reads and whether anybody asks", () => {
-  assert.equal(sentence(STEP, 3), "Step 3 reads “not”, and says “sustain”, 73%.");
-  assert.match(sentence({ ...STEP, used: false }, 3), /would say “sustain”, 73%; nobody asks/);
-  assert.match(sentence({ ...STEP, fed_back: true }, 3), /its own answer of the step before/);
-  assert.match(sentence({ ...STEP, top: [] }, 1), /Nothing is asked of it/);
+  assert.equal(describeStep(STEP, 3), "Step 3 reads “not”, and says “sustain”, 73%.");
+  assert.match(describeStep({ ...STEP, used: false }, 3), /would say “sustain”, 73%; nobody asks/);
+  assert.match(describeStep({ ...STEP, fed_back: true }, 3), /its own answer of the step before/);
+  assert.match(describeStep({ ...STEP, top: [] }, 1), /Nothing is asked of it/);
 });
 
 test("arrows stay inside; other keys move nothing", () => {
@@ -47,7 +47,7 @@ test("arrows stay inside; other keys move nothing", () => {
 });
 
 test("a matrix is told by its letter, index, shape and parameters", () => {
-  const told = matrix({ name: "W_hh", half: "reads", rows: 1152, columns: 384, count: 443520 });
+  const told = describeMatrix({ name: "W_hh", half: "reads", rows: 1152, columns: 384, count: 443520 });
   assert.deepEqual(told, {
     letter: "W",
     index: "hh",

@@ -9,18 +9,18 @@ export const isInComponent = (target) => target instanceof Element && target.clo
 export function makeScrollersFocusable(root) {
   const size = new ResizeObserver((entries) => entries.forEach(({ target }) => setFocusable(target)));
   const watched = new WeakSet();
-  const look = () => {
+  const updateScrollers = () => {
     for (const each of root.querySelectorAll(SCROLLING)) {
       if (watched.has(each)) continue;
       watched.add(each);
       size.observe(each);
     }
   };
-  new MutationObserver((records) => records.some(({ target }) => !isInComponent(target)) && look()).observe(root, {
-    childList: true,
-    subtree: true,
-  });
-  look();
+  new MutationObserver((records) => records.some(({ target }) => !isInComponent(target)) && updateScrollers()).observe(
+    root,
+    { childList: true, subtree: true },
+  );
+  updateScrollers();
 }
 
 function setFocusable(element) {

@@ -29,12 +29,12 @@ export function stopsOf(units) {
   let title = "",
     quiet = false,
     now = null;
-  const begin = (...indices) => found.push((now = { title, units: indices }));
-  const has = (...kinds) => now.units.some((i) => kinds.includes(units[i].kind));
+  const beginStop = (...indices) => found.push((now = { title, units: indices }));
+  const stopHas = (...kinds) => now.units.some((i) => kinds.includes(units[i].kind));
   units.forEach(({ kind, title: named, alone }, i) => {
     if (kind === "question" || kind === "section") {
       [title, quiet] = [named, QUIET.has(named)];
-      if (!quiet) begin(i);
+      if (!quiet) beginStop(i);
       return;
     }
     if (quiet) return;
@@ -42,21 +42,21 @@ export function stopsOf(units) {
     if (
       alone &&
       now &&
-      (has("finding", "formula", "question", "figure") || crowded(now.units.map((at) => units[at].kind)))
+      (stopHas("finding", "formula", "question", "figure") || isCrowded(now.units.map((at) => units[at].kind)))
     ) {
       now.stays = true;
-      begin(i);
+      beginStop(i);
     } else if (alone && now) {
       now.units = [...now.units.filter((at) => units[at].kind === "control"), i];
     } else if (
       !now ||
-      breaks(
+      breaksStop(
         kind,
-        has,
+        stopHas,
         now.units.map((at) => units[at].kind),
       )
     )
-      begin(i);
+      beginStop(i);
     else now.units.push(i);
   });
   return mergeStops(found, units).map(({ title: named, units: own }) => ({
@@ -65,11 +65,11 @@ export function stopsOf(units) {
   }));
 }
 
-const crowded = (kinds) => kinds.filter((kind) => kind === "control").length > CROWD;
+const isCrowded = (kinds) => kinds.filter((kind) => kind === "control").length > CROWD;
 
-function breaks(kind, has, kinds) {
+function breaksStop(kind, has, kinds) {
   const headed = kinds.includes("question"),
-    many = crowded(kinds);
+    many = isCrowded(kinds);
   if (kind === "card") return true;
   if (kind === "finding") return headed || many || has("figure", "formula", "finding", "card");
   if (kind === "figure") return headed || many || has("figure", "formula", "card");
@@ -87,7 +87,7 @@ function mergeStops(stops, units) {
     const little = kinds.every((kind) => ["control", "text", "caption", "note", "code"].includes(kind));
     if (
       little &&
-      !crowded(kinds) &&
+      !isCrowded(kinds) &&
       !stop.stays &&
       last &&
       last.title === stop.title &&
@@ -101,8 +101,8 @@ function mergeStops(stops, units) {
 
 /* Prose is shown only on stops without figures or controls; elsewhere the teacher says it. */
 function shownOf(own, units) {
-  const has = (...kinds) => own.some((i) => kinds.includes(units[i].kind));
-  const busy = has("figure", "card") || (has("finding") && has("control"));
+  const unitsHave = (...kinds) => own.some((i) => kinds.includes(units[i].kind));
+  const busy = unitsHave("figure", "card") || (unitsHave("finding") && unitsHave("control"));
   return own.filter((i) => units[i].kind !== "code" && !(busy && units[i].kind === "text"));
 }
 

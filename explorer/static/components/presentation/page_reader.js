@@ -31,15 +31,15 @@ const SCREENS = {
   "beam-search": [".control, h3, .scroller", ".lists, .words, .lineage-caption"],
 };
 
-const test = (id) => `[data-testid="${id}"]`;
+const testSelector = (id) => `[data-testid="${id}"]`;
 const HEADINGS = { H1: "question", H2: "section", H3: "finding" };
 const MARKS = [
-  ["code", test("stCode")],
-  ["note", test("stAlert")],
-  ["caption", test("stCaptionContainer")],
+  ["code", testSelector("stCode")],
+  ["note", testSelector("stAlert")],
+  ["caption", testSelector("stCaptionContainer")],
   ["formula", ".katex-display"],
 ];
-const FIGURES = [".lineage", test("stDataFrame"), test("stTable"), test("stImage")].join();
+const FIGURES = [".lineage", testSelector("stDataFrame"), testSelector("stTable"), testSelector("stImage")].join();
 const CORNERS = ".lineage-jobs-panel, .lineage-presentation"; // they are of every page, and of no stop
 
 /** The selectors of a figure's screens: one, or none, where it is not made of several. */
@@ -57,10 +57,10 @@ export function screensOf(figure) {
 
 /** [{ node, kind, title }] */
 export function unitsOf(root) {
-  return [...(root?.children ?? [])].flatMap(unit);
+  return [...(root?.children ?? [])].flatMap(readUnit);
 }
 
-function unit(node) {
+function readUnit(node) {
   const kind = kindOf(node);
   if (kind === "many") return unitsOf(node);
   if (!kind) return [];
@@ -72,13 +72,13 @@ function kindOf(node) {
   if (node.querySelector(CORNERS) && !node.querySelector("h1")) return null;
   if (node.matches(".st-key-lesson-card") || node.querySelector(":scope > .st-key-lesson-card")) return "card";
   const figures = node.querySelectorAll(FIGURES).length,
-    headings = node.querySelectorAll(`${test("stHeading")} :is(h1, h2, h3)`);
-  if (!node.matches(test("stElementContainer"))) {
+    headings = node.querySelectorAll(`${testSelector("stHeading")} :is(h1, h2, h3)`);
+  if (!node.matches(testSelector("stElementContainer"))) {
     // A row that has a heading and perhaps some buttons is that heading; of anything else that has several, each counts.
-    if (headings.length === 1 && !figures && node.querySelector(test("stHorizontalBlock")))
+    if (headings.length === 1 && !figures && node.querySelector(testSelector("stHorizontalBlock")))
       return HEADINGS[headings[0].tagName];
     if (headings.length || figures) return "many";
-    if (columns(node) || hasSeveralControls(node)) return "many";
+    if (firstColumn(node) || hasSeveralControls(node)) return "many";
     return kindOfPlain(node);
   }
   if (headings.length) return HEADINGS[headings[0].tagName];
@@ -88,12 +88,12 @@ function kindOf(node) {
 
 /* Controls one below the other are several; those in a row are one. */
 const hasSeveralControls = (node) => {
-  const block = node.matches(test("stVerticalBlock"))
+  const block = node.matches(testSelector("stVerticalBlock"))
     ? node
-    : node.querySelector(`:scope > ${test("stVerticalBlock")}`);
+    : node.querySelector(`:scope > ${testSelector("stVerticalBlock")}`);
   return block && block.children.length > 1 && block.querySelector("input, button, [role=slider]");
 };
-const columns = (node) => node.querySelector(test("stColumn"));
+const firstColumn = (node) => node.querySelector(testSelector("stColumn"));
 
 /* What is neither heading nor figure. */
 function kindOfPlain(node) {

@@ -46,10 +46,12 @@ class Projector {
   constructor(bar, changed) {
     this.bar = bar;
     this.changed = changed;
-    this.watch = new MutationObserver((records) => records.some(({ target }) => !isInComponent(target)) && this.read());
-    this.size = new ResizeObserver(() => this.fit(true));
-    window.addEventListener("resize", () => this.on && this.fit());
-    window.addEventListener("keydown", (event) => this.key(event));
+    this.watch = new MutationObserver(
+      (records) => records.some(({ target }) => !isInComponent(target)) && this.readPage(),
+    );
+    this.size = new ResizeObserver(() => this.fitPage(true));
+    window.addEventListener("resize", () => this.on && this.fitPage());
+    window.addEventListener("keydown", (event) => this.onKeyDown(event));
     window.addEventListener("popstate", () => this.writeUrl());
     makeScrollersFocusable(document.querySelector('[data-testid="stApp"]'));
   }
@@ -63,18 +65,18 @@ class Projector {
     return this.main?.querySelector(':scope > [data-testid="stVerticalBlock"]');
   }
 
-  turn(on) {
+  turnPresentation(on) {
     if (this.on === on) return;
     this.on = on;
     this.changed(on);
     document.body.classList.toggle("lineage-projected", on);
     this.writeUrl();
     clearInterval(this.saying);
-    if (!on) return this.leave();
+    if (!on) return this.leavePresentation();
     this.saying = setInterval(() => this.writeUrl(), 500); // a page writes its own address, now and then without this part
     this.at = { stop: 0, view: 0 };
     this.watch.observe(document.querySelector('[data-testid="stApp"]'), { childList: true, subtree: true });
-    this.read();
+    this.readPage();
   }
 
   writeUrl() {
@@ -82,10 +84,10 @@ class Projector {
     if (search !== location.search) history.replaceState(history.state, "", location.pathname + search + location.hash);
   }
 
-  leave() {
+  leavePresentation() {
     this.watch.disconnect();
     this.size.disconnect();
-    for (const frame of document.querySelectorAll(".lineage-plot-frame[data-height]")) stretch(frame, "", true);
+    for (const frame of document.querySelectorAll(".lineage-plot-frame[data-height]")) stretchFrame(frame, "", true);
     for (const each of document.querySelectorAll("[data-stop]")) each.removeAttribute("data-stop");
     this.main?.scrollTo(0, 0);
     this.stops = [];
@@ -96,13 +98,13 @@ class Projector {
   }
 
   /* What is on the page now; where the visitor is stays, as long as it is there. */
-  read() {
+  readPage() {
     if (!this.on || !this.block) return;
     const units = unitsOf(this.block).map((each) => ({ ...each, alone: this.alone.has(each.node) }));
     this.kinds = new Map(units.map((each) => [each.node, each.kind]));
     const stops = stopsOf(units)
       .map(({ title, shown }) => ({ title, nodes: shown.map((i) => units[i].node) }))
-      .flatMap((stop) => this.screens(stop));
+      .flatMap((stop) => this.screensOfStop(stop));
     const parts = new URLSearchParams(location.search),
       place = [this.page, location.pathname, parts.get("lesson"), parts.get("part")].join();
     const same =
@@ -132,7 +134,7 @@ class Projector {
   }
 
   /* A stop for each screen of a figure that is made of several. */
-  screens(stop) {
+  screensOfStop(stop) {
     const figure = stop.nodes.find((each) => this.split.has(each)),
       all = figure ? screensOf(figure) : [];
     if (all.length < 2) return [stop];
@@ -164,22 +166,22 @@ class Projector {
     }
     this.size.disconnect();
     this.bar.hidden = !this.stops.length;
-    if (rest.length) this.settle();
-    else this.fit();
+    if (rest.length) this.settleHeights();
+    else this.fitPage();
     this.size.observe(block);
     this.updateBar();
   }
 
   /* What is alone on its screen draws itself for the room it has, some frames later; only then its height is known. */
-  async settle() {
+  async settleHeights() {
     const stop = this.stops[this.at.stop],
       nextFrame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     for (const smallest of [true, false, true]) {
-      this.fit(false, smallest);
+      this.fitPage(false, smallest);
       await nextFrame();
       if (!this.on || this.stops[this.at.stop] !== stop) return;
       if (!smallest && this.views.length === 1 && this.tall <= this.room / this.scale + 1) return;
-      if (smallest && this.views.length > 1) return this.fit(); // part by part, then
+      if (smallest && this.views.length > 1) return this.fitPage(); // part by part, then
     }
   }
 
@@ -192,7 +194,7 @@ class Projector {
 
   /* As large as fits; `smaller`: something on the stop has grown, and only that is answered; `smallest`: as small as one
      of several may be. */
-  fit(smaller = false, smallest = smaller) {
+  fitPage(smaller = false, smallest = smaller) {
     const { main, block, room } = this;
     if (!this.on || !block || !this.stops.length) return;
     const { innerWidth: width, innerHeight: height } = window,
@@ -202,23 +204,26 @@ class Projector {
     const frame = [...block.querySelectorAll(".lineage-plot-frame")].find(isVisible);
     const alone = this.stops[this.at.stop].nodes.some((each) => this.alone.has(each)),
       low = frame && minimalHeight(Number(frame.getAttribute("data-usual")), alone);
-    if (frame) stretch(frame, low);
-    const lay = (inner) => {
+    if (frame) stretchFrame(frame, low);
+    const setRoom = (inner) => {
       main.style.setProperty("--room", `${inner}px`);
       return [...block.querySelectorAll("table")].some(cutOff) ? Infinity : this.tall;
     };
     const { nodes, only } = this.stops[this.at.stop],
       card = nodes.some((each) => this.kinds.get(each) === "card");
     this.scale =
-      only && smallest ? ONLY * base : scaleOf(width, room, lay, { grows: Boolean(frame), card, only: Boolean(only) });
-    const high = lay(width / this.scale);
-    if (high > room / this.scale && this.part()) return;
+      only && smallest
+        ? ONLY * base
+        : scaleOf(width, room, setRoom, { grows: Boolean(frame), card, only: Boolean(only) });
+    const high = setRoom(width / this.scale);
+    if (high > room / this.scale && this.splitStop()) return;
     if (high === Infinity) {
       // a table that is cut off says less than a small one
-      this.scale = Math.max(0.7 * this.scale, width / (widest(block) + 2 * EDGE + 10));
-      lay(width / this.scale);
+      this.scale = Math.max(0.7 * this.scale, width / (widestTable(block) + 2 * EDGE + 10));
+      setRoom(width / this.scale);
     }
-    if (frame) stretch(frame, fillHeight(low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth), true);
+    if (frame)
+      stretchFrame(frame, fillHeight(low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth), true);
     main.style.setProperty("--scale", String(this.scale));
     main.style.setProperty("--high", `${room / this.scale}px`);
     const several = this.tall > room / this.scale + 1; // but not for room that is only kept free
@@ -228,11 +233,11 @@ class Projector {
       several ? rowsAndPictures(main, this.scale) : [],
     );
     this.at.view = Math.min(this.at.view, this.views.length - 1);
-    this.look();
+    this.showView();
   }
 
   /* The view of the stop. What is below it begins the next one, and is not seen yet. */
-  look() {
+  showView() {
     const { from, to } = this.views[this.at.view],
       { style } = this.main;
     style.setProperty("--from", `${-from}px`);
@@ -243,7 +248,7 @@ class Projector {
 
   /* The figure of a stop that is too high goes on a screen of its own, after what leads to it, and if that is not
      enough on several; whether there was a way. */
-  part() {
+  splitStop() {
     const { nodes } = this.stops[this.at.stop],
       figure = nodes.find((each) => this.kinds.get(each) === "figure");
     const way =
@@ -254,16 +259,16 @@ class Projector {
           ? this.split
           : null);
     way?.add(figure);
-    if (way) this.read();
+    if (way) this.readPage();
     return Boolean(way);
   }
 
-  go(to) {
-    if (to === "leave") return this.turn(false);
+  goTo(to) {
+    if (to === "leave") return this.turnPresentation(false);
     const before = this.at.stop;
     this.at = moveStop(this.at, to, { stops: this.stops.length, views: this.views.length });
     if (this.at.stop !== before) return this.show();
-    this.look();
+    this.showView();
   }
 
   updateBar() {
@@ -277,11 +282,11 @@ class Projector {
     });
   }
 
-  key(event) {
+  onKeyDown(event) {
     const { target } = event,
       inField = target.closest?.(FIELDS);
     if (event.defaultPrevented || inField || event.isComposing) return;
-    if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey) return this.turn(!this.on);
+    if (event.key === "p" && !event.ctrlKey && !event.metaKey && !event.altKey) return this.turnPresentation(!this.on);
     const to = this.on ? keyCommand(event) : null;
     if (!to || (event.key === " " && target.closest?.(PRESSED))) return;
     if (to === "leave") {
@@ -290,42 +295,42 @@ class Projector {
         () =>
           event.defaultPrevented ||
           document.querySelector('[data-baseweb="popover"], [role=dialog]') ||
-          this.turn(false),
+          this.turnPresentation(false),
       );
       return;
     }
     event.preventDefault();
-    this.go(to);
+    this.goTo(to);
   }
 }
 
 const isVisible = (element) => element.getClientRects().length > 0;
 const cutOff = (table) => isVisible(table) && table.offsetWidth > table.parentElement.clientWidth + 1;
 const WHOLE = "svg, canvas, p, h1, h2, h3, h4, li, tr, button, label, input, .katex-display";
-const places = (main, scale, elements) => {
+const placeElements = (main, scale, elements) => {
   const { top } = main.querySelector('[data-testid="stVerticalBlock"]').getBoundingClientRect();
   return elements
     .filter(isVisible)
     .map((each) => each.getBoundingClientRect())
     .map((box) => [(box.top - top) / scale + EDGE, (box.bottom - top) / scale + EDGE]);
 };
-const rowsAndPictures = (main, scale) => places(main, scale, [...main.querySelectorAll(WHOLE)]);
+const rowsAndPictures = (main, scale) => placeElements(main, scale, [...main.querySelectorAll(WHOLE)]);
 const EMPTY = "p, div, span, small"; // where nothing is written in them
 const endOf = (main, scale) =>
   Math.max(
-    ...places(
+    ...placeElements(
       main,
       scale,
       [...main.querySelectorAll(":not(:has(*))")].filter((leaf) => leaf.textContent.trim() || !leaf.matches(EMPTY)),
     ).map(([, bottom]) => bottom),
   ) + EDGE;
-const widest = (block) =>
+const widestTable = (block) =>
   Math.max(...[...block.querySelectorAll("table")].filter(isVisible).map((table) => table.offsetWidth));
 const rowsOf = (frame) =>
   new Set([...frame.querySelectorAll(".frame-panel")].map((panel) => panel.offsetTop)).size || 1;
 
 /* The height of a frame's panels; at once, and drawn so if it stays. */
-function stretch(frame, px, stays = false) {
+function stretchFrame(frame, px, stays = false) {
   const areas = [...frame.querySelectorAll(".frame-area")],
     most = Number(frame.querySelector(".frame-fixed")?.style.getPropertyValue("--columns"));
   frame.style.setProperty("--multiples", columnsOf(areas.length, most || Infinity));
@@ -337,7 +342,7 @@ function stretch(frame, px, stays = false) {
 }
 
 function makeBar(go) {
-  const button = (name, word, to) => {
+  const makeButton = (name, word, to) => {
     const made = node(
       "button",
       { type: "button", class: "lineage-button", title: word, "aria-label": word },
@@ -346,9 +351,9 @@ function makeBar(go) {
     made.onclick = () => go(to);
     return made;
   };
-  const back = button("arrow_back", "Back", "back"),
-    next = button("arrow_forward", "Next", "next"),
-    leave = button("close", "Leave", "leave");
+  const back = makeButton("arrow_back", "Back", "back"),
+    next = makeButton("arrow_forward", "Next", "next"),
+    leave = makeButton("close", "Leave", "leave");
   const place = node("b"),
     title = node("span", { class: "title" });
   const bar = node(
@@ -384,21 +389,21 @@ export default defineComponent((place) => {
   );
   place.replaceChildren(button);
   projector ??= new Projector(
-    makeBar((to) => projector.go(to)),
+    makeBar((to) => projector.goTo(to)),
     () => {},
   );
-  const shown = (on) => {
+  const setPressed = (on) => {
     button.ariaPressed = String(on);
   };
-  projector.changed = shown;
-  button.onclick = () => projector.turn(!projector.on);
-  shown(projector.on);
+  projector.changed = setPressed;
+  button.onclick = () => projector.turnPresentation(!projector.on);
+  setPressed(projector.on);
   return {
     show(/** @type {PresentationData} */ { page }) {
       projector.page = page;
-      if (new URLSearchParams(location.search).get("screen") === "projector") projector.turn(true);
+      if (new URLSearchParams(location.search).get("screen") === "projector") projector.turnPresentation(true);
       projector.writeUrl();
-      projector.read();
+      projector.readPage();
     },
   };
 });

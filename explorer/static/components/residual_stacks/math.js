@@ -37,7 +37,7 @@ export function nameOf({ residual, norm, kind }, { withKind = true } = {}) {
 
 /** The course of one combination over layers 0 to `height`: {low, mid, high} over the seeds at each. `shape` ends with
     (layers, seeds), and begins with (combinations, heights) where the numbers depend on the height of the stack. */
-export function course({ data, shape }, combination, height) {
+export function courseOf({ data, shape }, combination, height) {
   const [layers, seeds] = shape.slice(-2),
     before = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
   return Array.from({ length: height + 1 }, (_, layer) => {
@@ -102,7 +102,7 @@ export function ticksOf([low, high], most = 4) {
 }
 
 /** A line as a path; `x` and `y` place a layer and a height. What is not finite leaves a gap. */
-export function path(heights, x, y) {
+export function linePath(heights, x, y) {
   let drawn = "",
     inside = false;
   heights.forEach((height, layer) => {
@@ -113,13 +113,13 @@ export function path(heights, x, y) {
 }
 
 /** The band between the lowest and the highest of a course, as a path. */
-export function band(course, x, y) {
+export function bandPath(course, x, y) {
   const known = course
     .map((one, layer) => ({ ...one, layer }))
     .filter(({ low, high }) => Number.isFinite(low) && Number.isFinite(high));
   if (!known.length) return "";
-  const point = (layer, height) => `${x(layer).toFixed(1)} ${y(height).toFixed(1)}`;
-  return `M${[...known.map(({ layer, high }) => point(layer, high)), ...known.reverse().map(({ layer, low }) => point(layer, low))].join("L")}Z`;
+  const pointText = (layer, height) => `${x(layer).toFixed(1)} ${y(height).toFixed(1)}`;
+  return `M${[...known.map(({ layer, high }) => pointText(layer, high)), ...known.reverse().map(({ layer, low }) => pointText(layer, low))].join("L")}Z`;
 }
 
 /** Labels at the ends of lines: [{y, text, kin, own}] sorted down the panel, those of one `kin` that lie closer than
@@ -142,37 +142,38 @@ export function placeLabels(ends, gap, bottom) {
 }
 
 /** A power of ten as a number on the screen. */
-export const number = (height) => (height === -Infinity ? "0" : Number.isFinite(height) ? near(height) : "none");
+export const formatPower = (height) =>
+  height === -Infinity ? "0" : Number.isFinite(height) ? formatNearPower(height) : "none";
 
-const near = (height) => (height > -300 ? formatScientific(10 ** height) : `10^${Math.round(height)}`);
+const formatNearPower = (height) => (height > -300 ? formatScientific(10 ** height) : `10^${Math.round(height)}`);
 
 /** A height over the seeds: the middle, and from where to where. */
 export function formatInterval({ low, mid, high }) {
-  const [from, to] = [number(low), number(high)];
-  return from === to ? number(mid) : `${number(mid)} (${from} to ${to})`;
+  const [from, to] = [formatPower(low), formatPower(high)];
+  return from === to ? formatPower(mid) : `${formatPower(mid)} (${from} to ${to})`;
 }
 
 /* ---- what can be said ---- */
 
 /** What became of the stream; the powers of ten of its mean square at the beginning and at the end, over the seeds. */
-export function growth(first, last) {
+export function describeGrowth(first, last) {
   const by = last.mid - first.mid;
   if (last.mid === -Infinity) return "nothing is left of the stream";
-  if (Math.abs(by) < EQUAL) return `the mean square of the stream stays at ${number(last.mid)}`;
-  return `the mean square of the stream ${by > 0 ? "grows" : "shrinks"} from ${number(first.mid)} to ${number(last.mid)}`;
+  if (Math.abs(by) < EQUAL) return `the mean square of the stream stays at ${formatPower(last.mid)}`;
+  return `the mean square of the stream ${by > 0 ? "grows" : "shrinks"} from ${formatPower(first.mid)} to ${formatPower(last.mid)}`;
 }
 
 /** How the gradient at the first block compares to that at the last; their ratio in powers of ten, over the seeds. */
-export function comparison({ low, mid, high }) {
+export function compareGradients({ low, mid, high }) {
   if (!Number.isFinite(mid)) return "no gradient reaches the first block";
   if (Math.abs(mid) < EQUAL) return "the gradient at the first block is as long as at the last";
-  const usual = `the gradient at the first block is ${near(mid)} times as long as at the last`;
+  const usual = `the gradient at the first block is ${formatNearPower(mid)} times as long as at the last`;
   return low < 0 && high > 0 ? `${usual}, in some seeds longer and in some shorter` : usual;
 }
 
 /** How alike neighbours have become; cosines over the seeds at the beginning and at the end, and whether
     there are norms. */
-export function collapse(first, last, norm) {
+export function describeCollapse(first, last, norm) {
   if (!Number.isFinite(last.mid)) return "No token is left to compare with its neighbour.";
   const [from, to] = [first.mid, last.mid].map((cosine) => cosine.toFixed(2).replace("-", "−"));
   if (last.mid > SAME)
@@ -186,34 +187,34 @@ export function collapse(first, last, norm) {
 export function describeScale(size, [low, high]) {
   if (low > -EQUAL && high < EQUAL) return `Expected is a mean square of 1; measured is ${formatInterval(size)}.`;
   const inside = size.mid >= low - EQUAL && size.mid <= high + EQUAL;
-  return `Expected is a mean square between ${number(low)} and ${number(high)}; measured is ${formatInterval(size)}, ${inside ? "within" : "outside"} that.`;
+  return `Expected is a mean square between ${formatPower(low)} and ${formatPower(high)}; measured is ${formatInterval(size)}, ${inside ? "within" : "outside"} that.`;
 }
 
 /** Everything that is said of one combination: {head, rest}. `arrays` as they arrived. */
 export function findingText(arrays, combination, place, height, expected) {
   const { size, stream, weights, likeness } = arrays,
     seeds = size.shape.at(-1);
-  const change = (array, upper, lower) => {
+  const formatChange = (array, upper, lower) => {
     const [a, b] = [upper, lower].map((layer) => seedsAt(array, place, height, layer));
     return overSeeds(Array.from(a, (value, seed) => value - b[seed]));
   };
   const name = nameOf(combination),
     blocks = height === 1 ? "One block" : `${height} blocks`;
-  const back = height > 1 ? `, and ${comparison(change(stream, 1, height))}` : "";
-  const ends = (array) => [0, height].map((layer) => course(array, place, height)[layer]);
-  const rest = [collapse(...ends(likeness), combination.norm !== "none")];
+  const back = height > 1 ? `, and ${compareGradients(formatChange(stream, 1, height))}` : "";
+  const bothEnds = (array) => [0, height].map((layer) => courseOf(array, place, height)[layer]);
+  const rest = [describeCollapse(...bothEnds(likeness), combination.norm !== "none")];
   if (expected)
     rest.push(
       describeScale(
-        course(size, place, height)[height],
+        courseOf(size, place, height)[height],
         expected.map((line) => line[height]),
       ),
     );
   if (height > 1)
     rest.push(
-      `The gradient of the weights: ${formatInterval(course(weights, place, height)[1])} in the first block, ${formatInterval(course(weights, place, height)[height])} in the last.`,
+      `The gradient of the weights: ${formatInterval(courseOf(weights, place, height)[1])} in the first block, ${formatInterval(courseOf(weights, place, height)[height])} in the last.`,
     );
   rest.push(`Middle of ${NUMBERS[seeds] ?? seeds} random starts, in brackets the lowest and the highest.`);
-  const alike = ends(likeness)[1].mid > SAME ? "; all tokens have become the same" : "";
-  return { head: `${blocks}, ${name}: ${growth(...ends(size))}${back}${alike}.`, rest: rest.join(" ") };
+  const alike = bothEnds(likeness)[1].mid > SAME ? "; all tokens have become the same" : "";
+  return { head: `${blocks}, ${name}: ${describeGrowth(...bothEnds(size))}${back}${alike}.`, rest: rest.join(" ") };
 }

@@ -16,13 +16,13 @@ import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import {
-  band,
+  bandPath,
   cosinesOf,
-  course,
+  courseOf,
   placeLabels,
   nameOf,
-  number,
-  path,
+  formatPower,
+  linePath,
   placeOf,
   formatInterval,
   findingText,
@@ -83,7 +83,7 @@ export default defineComponent((place) => {
     rows = Object.entries(CHOICES).map(([name, [title, options]]) => {
       inputs[name] = options.map(([value, words]) => {
         const input = node("input", { type: "radio", name: `stacks-${id}-${name}` });
-        input.onchange = () => set({ [name]: value });
+        input.onchange = () => setChoice({ [name]: value });
         return { value, input, words };
       });
       return node(
@@ -95,8 +95,8 @@ export default defineComponent((place) => {
     });
   const slider = node("input", { type: "range", min: 1, step: 1, id: `stacks-${id}-layers` }),
     blocks = node("output", { for: slider.id });
-  slider.oninput = () => set({ layers: Number(slider.value) }, false);
-  slider.onchange = () => send();
+  slider.oninput = () => setChoice({ layers: Number(slider.value) }, false);
+  slider.onchange = () => sendChoice();
   const head = node("p", { class: "finding", role: "status" }),
     rest = node("p", { class: "rest" });
   const figure = svgNode("svg", { class: "figure", role: "img" });
@@ -114,16 +114,16 @@ export default defineComponent((place) => {
   );
   place.replaceChildren(controls, head, figure, read, rest);
   place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
-  const watch = new ResizeObserver(() => paint());
+  const watch = new ResizeObserver(() => paintPanels());
   watch.observe(place);
 
   const currentChoice = () => shared.value;
-  function set(part, over = true) {
+  function setChoice(part, over = true) {
     shared.value = { ...currentChoice(), ...part };
     show();
-    if (over) send();
+    if (over) sendChoice();
   }
-  function send() {
+  function sendChoice() {
     shared.set(currentChoice());
     sendEvent?.("set", currentChoice());
   }
@@ -148,12 +148,12 @@ export default defineComponent((place) => {
       "aria-label",
       `${words.head} ${words.rest} Four panels over the layers of the stack: ${PANELS.map(({ title }) => title.toLowerCase()).join("; ")}; the other combinations pale behind.`,
     );
-    paint();
+    paintPanels();
   }
 
   /* ---- the figure ---- */
 
-  function paint() {
+  function paintPanels() {
     if (!found || !place.clientWidth) return;
     const width = place.clientWidth,
       columns = width >= 760 ? 2 : 1;
@@ -181,7 +181,7 @@ export default defineComponent((place) => {
   }
 
   const headOf = (width) => (width > NARROW ? HEADS.wide : HEADS.narrow);
-  const text = (words, attributes) => {
+  const svgText = (words, attributes) => {
     const made = svgNode("text", attributes);
     made.textContent = words;
     return made;
@@ -195,7 +195,7 @@ export default defineComponent((place) => {
       HEAD = headOf(width),
       right = wide ? 182 : 112,
       layers = data.heights;
-    const courses = data.combinations.map((_, i) => course(found[of], i, now.layers)),
+    const courses = data.combinations.map((_, i) => courseOf(found[of], i, now.layers)),
       mine = courses[own];
     const [low, high] = linear ? cosinesOf(mine) : spanOf(mine, courses);
     const x = (layer) => LEFT + (layer / layers) * (width - LEFT - right),
@@ -203,10 +203,10 @@ export default defineComponent((place) => {
     const layer = Math.min(at ?? now.layers, now.layers),
       value = mine[layer],
       shapes = [];
-    const words = linear ? cosine(value) : formatInterval(value);
+    const words = linear ? formatCosine(value) : formatInterval(value);
     shapes.push(
-      text(title, { x: 0, y: 16, class: "title" }),
-      text(of === "weights" && layer === 0 ? "" : words, {
+      svgText(title, { x: 0, y: 16, class: "title" }),
+      svgText(of === "weights" && layer === 0 ? "" : words, {
         x: wide ? Math.max(textWidth(title, 15, 600) + 14, LEFT) : 0,
         y: wide ? 16 : 35,
         class: "value",
@@ -215,7 +215,7 @@ export default defineComponent((place) => {
     for (const tick of linear ? [0, 0.5, 1] : ticksOf([low, high])) {
       shapes.push(
         svgNode("path", { class: "grid", d: `M${LEFT} ${y(tick).toFixed(1)}H${width - right}` }),
-        text(linear ? String(tick) : number(tick), {
+        svgText(linear ? String(tick) : formatPower(tick), {
           x: LEFT - 8,
           y: y(tick) + 5,
           class: "tick",
@@ -224,10 +224,10 @@ export default defineComponent((place) => {
       );
     }
     for (let tick = 0; tick <= layers; tick += 6)
-      shapes.push(text(tick, { x: x(tick), y: HEAD + tall + 18, class: "tick", "text-anchor": "middle" }));
+      shapes.push(svgText(tick, { x: x(tick), y: HEAD + tall + 18, class: "tick", "text-anchor": "middle" }));
     shapes.push(
       svgNode("path", { class: "axis", d: `M${LEFT} ${HEAD + tall}H${width - right}` }),
-      text("after block", { x: x(layers / 2), y: HEAD + tall + 37, class: "tick", "text-anchor": "middle" }),
+      svgText("after block", { x: x(layers / 2), y: HEAD + tall + 37, class: "tick", "text-anchor": "middle" }),
     );
     const clip = `stacks-clip-${id}-${of}`,
       inside = svgNode("g", { "clip-path": `url(#${clip})` });
@@ -244,7 +244,7 @@ export default defineComponent((place) => {
         inside.append(
           svgNode("path", {
             class: one.residual ? "other" : "other bare",
-            d: path(
+            d: linePath(
               courses[i].map(({ mid }) => mid),
               x,
               y,
@@ -254,19 +254,19 @@ export default defineComponent((place) => {
     });
     if (of === "size" && data.expected[own])
       for (const line of data.expected[own])
-        inside.append(svgNode("path", { class: "expected", d: path(line.slice(0, now.layers + 1), x, y) }));
+        inside.append(svgNode("path", { class: "expected", d: linePath(line.slice(0, now.layers + 1), x, y) }));
     inside.append(
-      svgNode("path", { class: "band", d: band(mine, x, y) }),
+      svgNode("path", { class: "band", d: bandPath(mine, x, y) }),
       svgNode("path", {
         class: "mine",
-        d: path(
+        d: linePath(
           mine.map(({ mid }) => mid),
           x,
           y,
         ),
       }),
     );
-    shapes.push(...names(courses, own, y, x(layers), wide, tall));
+    shapes.push(...drawNames(courses, own, y, x(layers), wide, tall));
     if (at !== null) shapes.push(svgNode("path", { class: "hair", d: `M${x(layer)} ${HEAD}V${HEAD + tall}` }));
     const touch = svgNode("rect", {
       class: "touch",
@@ -286,19 +286,19 @@ export default defineComponent((place) => {
     touch.onpointermove = (event) => {
       if (at !== layerAt(event)) {
         at = layerAt(event);
-        paint();
+        paintPanels();
       }
     };
     touch.onpointerleave = () => {
       at = null;
-      paint();
+      paintPanels();
     };
     shapes.push(touch);
     return shapes;
   }
 
   /** The names at the ends of the lines, at the right of the panel; a click on one chooses it. */
-  function names(courses, own, y, end, wide, tall) {
+  function drawNames(courses, own, y, end, wide, tall) {
     const HEAD = wide ? HEADS.wide : HEADS.narrow,
       ends = courses
         .map((one, i) => {
@@ -322,24 +322,26 @@ export default defineComponent((place) => {
         : full.replace("no residual, ", "no res., ").replace("residual, ", "").replace("norm ", "");
       const kind =
         !several && combination.norm !== "none" && wide ? { layer: ", LN", rms: ", RMS" }[combination.kind] : "";
-      const name = text(`${short}${kind}`, { x: end + 8, y: high + 5, class: mine ? "name mine-name" : "name" });
-      name.onclick = () => set({ ...combination });
+      const name = svgText(`${short}${kind}`, { x: end + 8, y: high + 5, class: mine ? "name mine-name" : "name" });
+      name.onclick = () => setChoice({ ...combination });
       return name;
     });
   }
 
-  const cosine = ({ low, mid, high }) => (Number.isFinite(mid) ? `${two(mid)} (${two(low)} to ${two(high)})` : "none");
-  const two = (value) => value.toFixed(2).replace("-", "−");
+  const formatCosine = ({ low, mid, high }) =>
+    Number.isFinite(mid) ? `${formatTwoDigits(mid)} (${formatTwoDigits(low)} to ${formatTwoDigits(high)})` : "none";
+  const formatTwoDigits = (value) => value.toFixed(2).replace("-", "−");
 
-  function table() {
+  function stacksCsv() {
     const layers = currentChoice().layers,
       rows = [];
     for (const { of, title, linear } of PANELS)
       data.combinations.forEach((one, i) =>
-        course(found[of], i, layers).forEach(({ low, mid, high }, layer) => {
-          const plain = (value) =>
+        courseOf(found[of], i, layers).forEach(({ low, mid, high }, layer) => {
+          const roundNumber = (value) =>
             Number.isNaN(value) ? null : linear ? Number(value.toPrecision(6)) : Number((10 ** value).toPrecision(6));
-          if (!Number.isNaN(mid)) rows.push([title, nameOf(one), layers, layer, plain(low), plain(mid), plain(high)]);
+          if (!Number.isNaN(mid))
+            rows.push([title, nameOf(one), layers, layer, roundNumber(low), roundNumber(mid), roundNumber(high)]);
         }),
       );
     return toCsv(["what", "combination", "blocks", "layer", "lowest", "middle", "highest"], rows);
@@ -358,7 +360,7 @@ export default defineComponent((place) => {
           if (data !== given && data.address !== given.address) return;
           found = arrived;
           show();
-          saveMenu(place, { svg: () => svgOf(figure), csv: table, file: data.file });
+          saveMenu(place, { svg: () => svgOf(figure), csv: stacksCsv, file: data.file });
         },
         () => {
           head.textContent = "The measurements did not arrive. Reload the page to try again.";

@@ -6,11 +6,14 @@ export const EDGE = 26; // px around the points
 export function fitPoints(layers, others, width, height) {
   return layers.map((points, l) => {
     const all = [...points, ...others[l]],
-      spread = (axis) => [Math.min(...all.map((p) => p[axis])), Math.max(...all.map((p) => p[axis]))];
-    const [[left, right], [low, high]] = [spread(0), spread(1)];
+      minAndMax = (axis) => [Math.min(...all.map((p) => p[axis])), Math.max(...all.map((p) => p[axis]))];
+    const [[left, right], [low, high]] = [minAndMax(0), minAndMax(1)];
     const scale = Math.min((width - 2 * EDGE) / (right - left || 1), (height - 2 * EDGE) / (high - low || 1));
-    const put = ([x, y]) => [width / 2 + scale * (x - (left + right) / 2), height / 2 - scale * (y - (low + high) / 2)];
-    return { points: points.map(put), own: others[l].map(put) };
+    const placePoint = ([x, y]) => [
+      width / 2 + scale * (x - (left + right) / 2),
+      height / 2 - scale * (y - (low + high) / 2),
+    ];
+    return { points: points.map(placePoint), own: others[l].map(placePoint) };
   });
 }
 
@@ -19,24 +22,24 @@ export const interpolatePoints = (from, to, share) =>
   from.map(([x, y], i) => [x + share * (to[i][0] - x), y + share * (to[i][1] - y)]);
 
 /** The middle of some places. */
-export function middle(points) {
+export function meanPoint(points) {
   const sum = points.reduce(([a, b], [x, y]) => [a + x, b + y], [0, 0]);
   return sum.map((each) => each / (points.length || 1));
 }
 
 /** Where the labels of two groups are written: above their middles; where these are nearer than `apart` px, the upper
     one above both and the lower one below, so that neither hides the other nor what lies there. */
-export function labels(one, other, apart) {
-  const above = ([x, y]) => [x, y - 16],
-    below = ([x, y]) => [x, y + 28],
+export function placeLabels(one, other, apart) {
+  const placeAbove = ([x, y]) => [x, y - 16],
+    placeBelow = ([x, y]) => [x, y + 28],
     upper = one[1] <= other[1];
   if (Math.abs(one[1] - other[1]) >= apart || Math.abs(one[0] - other[0]) > 3 * apart)
-    return [above(one), above(other)];
-  return upper ? [above(one), below(other)] : [below(one), above(other)];
+    return [placeAbove(one), placeAbove(other)];
+  return upper ? [placeAbove(one), placeBelow(other)] : [placeBelow(one), placeAbove(other)];
 }
 
 /** The place that is nearest to the pointer, or -1. */
-export function nearest(points, x, y, most = 18) {
+export function nearestPoint(points, x, y, most = 18) {
   let best = -1,
     closest = most * most;
   points.forEach(([a, b], i) => {

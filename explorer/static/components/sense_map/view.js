@@ -26,7 +26,7 @@
 import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { interpolatePoints, labels, describeSimilarities, middle, nearest, fitPoints } from "./math.js";
+import { interpolatePoints, placeLabels, describeSimilarities, meanPoint, nearestPoint, fitPoints } from "./math.js";
 import { formatSigned } from "../../shared/runtime/format.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
@@ -49,7 +49,7 @@ export default defineComponent((place) => {
     node("label", { class: "layers" }, node("span", {}, "Layer"), slider, where),
     node("div", { class: "both" }, map, node("div", { class: "side" }, head, list)),
   );
-  const watch = new ResizeObserver(() => paint());
+  const watch = new ResizeObserver(() => drawMap());
   watch.observe(map);
   /** @type {SenseMapData | null} */
   let data = null,
@@ -61,27 +61,27 @@ export default defineComponent((place) => {
     width = 0;
 
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
-  slider.oninput = () => move(Number(slider.value));
+  slider.oninput = () => movePoints(Number(slider.value));
   slider.onchange = () => tell("layer", layer);
 
-  function move(to) {
+  function movePoints(to) {
     const from = now,
       start = performance.now();
     layer = to;
     cancelAnimationFrame(frame);
     showLayerName();
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const step = (time) => {
+    const drawNextFrame = (time) => {
       const share = still ? 1 : Math.min(1, (time - start) / MOVES),
         target = [...places[layer].points, ...places[layer].own];
       now = interpolatePoints(from, target, share * share * (3 - 2 * share));
-      set();
-      if (share < 1) frame = requestAnimationFrame(step);
+      placePoints();
+      if (share < 1) frame = requestAnimationFrame(drawNextFrame);
     };
-    step(start);
+    drawNextFrame(start);
   }
 
-  function paint() {
+  function drawMap() {
     if (!data || !map.clientWidth) return;
     width = map.clientWidth;
     picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
@@ -106,7 +106,7 @@ export default defineComponent((place) => {
       textNode(topic, { class: `name sense-${sense}`, "text-anchor": "middle" }),
     );
     picture.replaceChildren(...dots, ...names, ...own);
-    set();
+    placePoints();
   }
   function textNode(text, attributes) {
     const made = svgNode("text", attributes);
@@ -114,14 +114,14 @@ export default defineComponent((place) => {
     return made;
   }
   /** Everything to its place of this moment. */
-  function set() {
+  function placePoints() {
     const count = data.senses.length,
       parts = [...picture.children],
       dots = now.slice(0, count);
     dots.forEach(([x, y], i) => parts[i].setAttribute("transform", `translate(${x} ${y})`));
     now.slice(count).forEach(([x, y], i) => parts[count + 2 + i].setAttribute("transform", `translate(${x} ${y})`));
-    const middles = [0, 1].map((sense) => middle(dots.filter((_, i) => data.senses[i] === sense && !data.clear[i])));
-    labels(...middles, 44).forEach(([x, y], sense) => {
+    const middles = [0, 1].map((sense) => meanPoint(dots.filter((_, i) => data.senses[i] === sense && !data.clear[i])));
+    placeLabels(...middles, 44).forEach(([x, y], sense) => {
       parts[count + sense].setAttribute("x", Math.max(60, Math.min(width - 60, x)));
       parts[count + sense].setAttribute("y", Math.max(18, Math.min(TALL - 8, y)));
     });
@@ -156,7 +156,7 @@ export default defineComponent((place) => {
     });
   }
 
-  function row(sentence, i) {
+  function makeSentenceRow(sentence, i) {
     const text = sentence.words.map((word, w) =>
       node("span", { class: w === sentence.place ? "target" : null }, `${w ? " " : ""}${word}`),
     );
@@ -174,7 +174,7 @@ export default defineComponent((place) => {
 
   picture.onpointermove = (event) => {
     const box = picture.getBoundingClientRect(),
-      i = nearest(now, event.clientX - box.left, event.clientY - box.top),
+      i = nearestPoint(now, event.clientX - box.left, event.clientY - box.top),
       count = data.senses.length;
     if (i < 0) return showLayerName();
     if (i >= count)
@@ -187,22 +187,22 @@ export default defineComponent((place) => {
   picture.onpointerleave = () => showLayerName();
   picture.onclick = (event) => {
     const box = picture.getBoundingClientRect(),
-      i = nearest(now.slice(data.senses.length), event.clientX - box.left, event.clientY - box.top, 22);
+      i = nearestPoint(now.slice(data.senses.length), event.clientX - box.left, event.clientY - box.top, 22);
     if (i >= 0) tell("chosen", data.of[i]);
   };
 
-  function table() {
-    const line = (kind, sentence, points) =>
+  function senseMapCsv() {
+    const csvLine = (kind, sentence, points) =>
       points.map(([x, y], l) => [kind, sentence, l, Number(x.toPrecision(6)), Number(y.toPrecision(6))]);
     const rows = data.said.flatMap((sentence, i) =>
-      line(
+      csvLine(
         data.topics[data.senses[i]],
         sentence,
         data.points.map((points) => points[i]),
       ),
     );
     const own = data.of.flatMap((sentence, i) =>
-      line(
+      csvLine(
         "own",
         data.sentences[sentence].words.join(" "),
         data.own.map((points) => points[i]),
@@ -219,11 +219,11 @@ export default defineComponent((place) => {
       if (layer !== given.layer || Number(slider.value) !== given.layer) layer = given.layer;
       slider.max = data.names.length - 1;
       slider.value = layer;
-      list.replaceChildren(...data.sentences.map(row));
+      list.replaceChildren(...data.sentences.map(makeSentenceRow));
       if (focus >= 0) list.querySelectorAll("button")[focus]?.focus();
-      paint();
+      drawMap();
       showLayerName();
-      saveMenu(map, { svg: () => svgOf(picture), csv: table, file: data.file });
+      saveMenu(map, { svg: () => svgOf(picture), csv: senseMapCsv, file: data.file });
     },
     close() {
       watch.disconnect();

@@ -10,7 +10,7 @@ import { defineComponent } from "../../shared/runtime/component.js";
 const SET = "input, button, textarea, [role=slider], [role=combobox]";
 
 /** Every keyed control on the page, in its order. */
-function controls() {
+function keyedControls() {
   const found = new Map();
   for (const element of document.querySelectorAll(".stElementContainer[class*='st-key-']")) {
     const name = [...element.classList].find((each) => each.startsWith("st-key-"))?.slice(7);
@@ -38,7 +38,7 @@ export default defineComponent((place) => {
   );
   place.replaceChildren(button);
   let component = null;
-  button.onclick = () => component?.setTriggerValue("controls", controls());
+  button.onclick = () => component?.setTriggerValue("controls", keyedControls());
   return {
     show: (_, arrived) => {
       component = arrived;

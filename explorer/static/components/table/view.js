@@ -22,8 +22,8 @@ import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const unseenText = (text) => node("span", { class: "unseen" }, text);
-const place = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " mono" : ""}`;
-const number = (value) => String(value).replace("-", "−");
+const cellClass = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " mono" : ""}`;
+const formatNumber = (value) => String(value).replace("-", "−");
 const rowKey = (row, i) => row.key ?? String(i);
 
 /** The rows in the order of `sort`; what has nothing to be sorted by is last, whichever way. */
@@ -31,12 +31,12 @@ export function sortRows(rows, sort) {
   if (!sort) return rows;
   const key = sort.replace(/^-/, ""),
     way = sort === key ? 1 : -1;
-  const by = (row) => row.cells[key]?.sort ?? row.cells[key]?.text ?? "";
-  const empty = (value) => value === "" || Number.isNaN(value);
+  const sortValue = (row) => row.cells[key]?.sort ?? row.cells[key]?.text ?? "";
+  const isEmpty = (value) => value === "" || Number.isNaN(value);
   return [...rows].sort((one, other) => {
-    const a = by(one),
-      b = by(other);
-    if (empty(a) || empty(b)) return Number(empty(a)) - Number(empty(b));
+    const a = sortValue(one),
+      b = sortValue(other);
+    if (isEmpty(a) || isEmpty(b)) return Number(isEmpty(a)) - Number(isEmpty(b));
     return (
       way *
       (typeof a === "number" && typeof b === "number"
@@ -47,7 +47,7 @@ export function sortRows(rows, sort) {
 }
 
 /** The keys chosen once `changed` are all on or all off: in the order of the rows, then those whose rows are not here. */
-export function choose(chosen, keys, changed, on, most) {
+export function chooseKeys(chosen, keys, changed, on, most) {
   const now = new Set(chosen);
   for (const key of changed) {
     if (!on) now.delete(key);
@@ -61,7 +61,7 @@ function percentAlong([low, high], value) {
   return `${(100 * Math.min(1, Math.max(0, share))).toFixed(2)}%`;
 }
 
-function strip(cell, range, colour) {
+function makeStrip(cell, range, colour) {
   const line = tint(node("span", { class: "line" }), colour);
   for (const value of cell.values) {
     const dot = line.appendChild(node("i"));
@@ -77,14 +77,14 @@ function strip(cell, range, colour) {
   );
 }
 
-function verdict(cell) {
+function makeVerdict(cell) {
   const chip = node("span", { class: `verdict ${cell.tone ?? ""}${cell.wrong ? " wrong" : ""}` });
   if (cell.wrong) chip.append(icon("close"), unseenText("wrong: "));
   chip.append(cell.text);
   return chip;
 }
 
-function link(cell, press) {
+function makeLink(cell, press) {
   const button = tint(
     node("button", { type: "button", class: cell.colour ? "open dotted" : "open" }, cell.text ?? ""),
     cell.colour,
@@ -93,21 +93,21 @@ function link(cell, press) {
   return cell.detail ? node("span", { class: "two" }, button, node("span", { class: "detail" }, cell.detail)) : button;
 }
 
-function content(cell, column, row, press) {
+function cellContent(cell, column, row, press) {
   if (!cell) return "";
   if (column.kind === "strip" && cell.values?.length) {
-    return strip(cell, column.range ?? [0, 1], Object.values(row.cells).find((other) => other.colour)?.colour);
+    return makeStrip(cell, column.range ?? [0, 1], Object.values(row.cells).find((other) => other.colour)?.colour);
   }
-  if (column.kind === "verdict") return verdict(cell);
-  if (column.kind === "open") return link(cell, press);
+  if (column.kind === "verdict") return makeVerdict(cell);
+  if (column.kind === "open") return makeLink(cell, press);
   if (column.kind === "brief") return node("span", { class: "brief" }, cell.text ?? "");
   if (column.kind === "tags")
     return node("span", { class: "tags" }, ...(cell.tags ?? []).map((tag) => node("span", { class: "tag" }, tag)));
   return cell.text ?? "";
 }
 
-function heading(column, press) {
-  const cell = node("th", { scope: "col", class: place(column) });
+function makeHeading(column, press) {
+  const cell = node("th", { scope: "col", class: cellClass(column) });
   const label = tint(node("span", { class: column.colour ? "dotted" : "" }, column.label), column.colour);
   const words = column.label ? label : unseenText(column.key);
   if (column.sort) {
@@ -116,7 +116,7 @@ function heading(column, press) {
     cell.append(button);
   } else cell.append(words);
   if (column.kind === "strip") {
-    const ends = (column.range ?? [0, 1]).map((end) => node("span", {}, number(end)));
+    const ends = (column.range ?? [0, 1]).map((end) => node("span", {}, formatNumber(end)));
     cell.append(
       node(
         "span",
@@ -130,20 +130,20 @@ function heading(column, press) {
 }
 
 /** A cell with a native checkbox, the whole of which can be pressed. */
-function tick(tag, press) {
+function makeCheckboxCell(tag, press) {
   const box = node("input", { type: "checkbox" });
   box.onchange = () => press(box.checked);
   return { box, element: node(tag, { class: "choose", scope: tag === "th" ? "col" : null }, node("label", {}, box)) };
 }
 
 /** A row that stays the same node while its cells change: who is about to press something in it must not miss. */
-class Line {
+class TableRow {
   element = node("tr");
   cells = new Map(); // column -> { source, box }
 
   constructor(key, table) {
     if (table.select) {
-      this.tick = tick("td", (on) => table.choose([key], on));
+      this.tick = makeCheckboxCell("td", (on) => table.choose([key], on));
       this.element.append(this.tick.element);
     }
     this.open = () => table.open(key);
@@ -160,8 +160,8 @@ class Line {
       if (known && known.source === source) return;
       const box =
         known?.box ??
-        this.element.appendChild(node(i ? "td" : "th", { class: place(column), scope: i ? null : "row" }));
-      const inner = content(cell, column, row, () => this.open());
+        this.element.appendChild(node(i ? "td" : "th", { class: cellClass(column), scope: i ? null : "row" }));
+      const inner = cellContent(cell, column, row, () => this.open());
       const dotted = column.kind === "model";
       const focused = box.contains(document.activeElement);
       box.replaceChildren(
@@ -174,13 +174,13 @@ class Line {
 }
 
 /** A strip gives one column for its number and one for each seed. */
-function csv(columns, rows) {
-  const seeds = ({ key }) => Math.max(0, ...rows.map((row) => row.cells[key]?.values?.length ?? 0));
-  const each = (column, make) => Array.from({ length: seeds(column) }, (_, seed) => make(seed));
-  const plain = (text) => text?.replace("−", "-").replace(/(?<=\d),(?=\d{3})/g, "");
+function tableCsv(columns, rows) {
+  const seedCount = ({ key }) => Math.max(0, ...rows.map((row) => row.cells[key]?.values?.length ?? 0));
+  const forEachSeed = (column, make) => Array.from({ length: seedCount(column) }, (_, seed) => make(seed));
+  const plainNumber = (text) => text?.replace("−", "-").replace(/(?<=\d),(?=\d{3})/g, "");
   const head = columns.flatMap((column) => {
     const name = column.label || column.key;
-    return [name, ...each(column, (seed) => `${name}, seed ${seed}`)];
+    return [name, ...forEachSeed(column, (seed) => `${name}, seed ${seed}`)];
   });
   return toCsv(
     head,
@@ -188,9 +188,9 @@ function csv(columns, rows) {
       columns.flatMap((column) => {
         const cell = row.cells[column.key];
         const text = ["number", "strip"].includes(column.kind)
-          ? plain(cell?.text)
+          ? plainNumber(cell?.text)
           : (cell?.tags?.join("; ") ?? cell?.text);
-        return [text, ...each(column, (seed) => cell?.values?.[seed])];
+        return [text, ...forEachSeed(column, (seed) => cell?.values?.[seed])];
       }),
     ),
   );
@@ -208,7 +208,7 @@ export default defineComponent((root) => {
   let data, trigger, shape, body, all, heads, lines;
 
   /* Says at which side the table goes on, and gives the keyboard a way to go there. */
-  function edges() {
+  function updateEdges() {
     const rest = scroller.scrollWidth - scroller.clientWidth;
     frame.classList.toggle("more-left", scroller.scrollLeft > 1);
     frame.classList.toggle("more-right", scroller.scrollLeft < rest - 1);
@@ -217,35 +217,35 @@ export default defineComponent((root) => {
     const first = scroller.querySelector("thead th:not(.choose)");
     if (first) frame.style.setProperty("--first", `${first.offsetWidth + (all?.element.offsetWidth ?? 0)}px`);
   }
-  const watch = new ResizeObserver(edges);
-  scroller.addEventListener("scroll", edges, { passive: true });
+  const watch = new ResizeObserver(updateEdges);
+  scroller.addEventListener("scroll", updateEdges, { passive: true });
 
-  const keys = () => data.rows.map(rowKey);
+  const rowKeys = () => data.rows.map(rowKey);
   const table = {
     get select() {
       return data.select;
     },
     open: (key) => trigger("open", key),
     choose(changed, on) {
-      chosen.set(choose(chosen.value ?? [], keys(), changed, on, data.select.most));
-      mark();
+      chosen.set(chooseKeys(chosen.value ?? [], rowKeys(), changed, on, data.select.most));
+      updateCheckboxes();
       trigger("chosen", chosen.value);
     },
     sort(key) {
       sort.set(sort.value === key ? `-${key}` : key);
-      arrange();
+      arrangeRows();
       trigger("sort", sort.value);
     },
   };
 
   /* An empty table: the rows come by themselves. */
-  function build() {
+  function buildTable() {
     lines = new Map();
-    heads = new Map(data.columns.map((column) => [column.key, heading(column, () => table.sort(column.key))]));
+    heads = new Map(data.columns.map((column) => [column.key, makeHeading(column, () => table.sort(column.key))]));
     all = data.select
-      ? tick("th", (on) =>
+      ? makeCheckboxCell("th", (on) =>
           table.choose(
-            shown().map(({ key }) => key),
+            sortedRows().map(({ key }) => key),
             on,
           ),
         )
@@ -265,13 +265,13 @@ export default defineComponent((root) => {
     watch.observe(element);
   }
 
-  const shown = () =>
+  const sortedRows = () =>
     sortRows(
       data.rows.map((row, i) => ({ ...row, key: rowKey(row, i) })),
       sort.value,
     );
 
-  function arrange() {
+  function arrangeRows() {
     for (const [key, head] of heads) {
       const way = sort.value === key ? "ascending" : sort.value === `-${key}` ? "descending" : null;
       const button = head.querySelector(".sort");
@@ -281,7 +281,7 @@ export default defineComponent((root) => {
     }
     const focused = /** @type {HTMLElement} */ (document.activeElement),
       at = scroller.scrollLeft;
-    shown().forEach(({ key }, i) => {
+    sortedRows().forEach(({ key }, i) => {
       const { element } = lines.get(key);
       if (body.children[i] !== element) body.insertBefore(element, body.children[i] ?? null);
     });
@@ -289,7 +289,7 @@ export default defineComponent((root) => {
     if (body.contains(focused)) focused.focus({ preventScroll: true }); // a row that moved has lost it
   }
 
-  function mark() {
+  function updateCheckboxes() {
     if (!all) return;
     const now = new Set(chosen.value),
       full = now.size >= (data.select.most ?? Infinity);
@@ -298,7 +298,7 @@ export default defineComponent((root) => {
       tick.box.disabled = full && !now.has(key);
       element.classList.toggle("chosen", now.has(key));
     }
-    const here = keys().filter((key) => now.has(key)).length;
+    const here = rowKeys().filter((key) => now.has(key)).length;
     all.box.checked = here > 0 && (here === lines.size || full);
     all.box.indeterminate = here > 0 && !all.box.checked;
     all.box.disabled = !lines.size || (full && !here);
@@ -312,9 +312,9 @@ export default defineComponent((root) => {
       chosen.receive(data.select?.chosen);
       sort.receive(data.sort);
       const now = JSON.stringify([data.columns, data.label, Boolean(data.select)]);
-      if (now !== shape) build();
+      if (now !== shape) buildTable();
       shape = now;
-      const here = new Set(keys());
+      const here = new Set(rowKeys());
       for (const [key, { element }] of lines) {
         if (here.has(key)) continue;
         element.remove();
@@ -322,13 +322,13 @@ export default defineComponent((root) => {
       }
       data.rows.forEach((row, i) => {
         const key = rowKey(row, i);
-        if (!lines.has(key)) lines.set(key, new Line(key, table));
+        if (!lines.has(key)) lines.set(key, new TableRow(key, table));
         lines.get(key).fill(row, data.columns);
       });
-      arrange();
-      mark();
+      arrangeRows();
+      updateCheckboxes();
       caption.textContent = data.caption ?? "";
-      saveMenu(foot, { csv: () => csv(data.columns, shown()), file: data.file });
+      saveMenu(foot, { csv: () => tableCsv(data.columns, sortedRows()), file: data.file });
     },
     close: () => watch.disconnect(),
   };

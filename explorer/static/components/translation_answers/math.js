@@ -1,10 +1,10 @@
 /* The arithmetic of translation answers. No DOM; tested in tests/static/translation_answers.test.mjs. */
 
 /** Two digits, and never 0 or 1 for what is not. */
-export const share = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));
+export const formatProbability = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));
 
 /** Where an arrow leads among rows of so many tokens; null for another key. */
-export function place(at, key, lengths) {
+export function moveToken(at, key, lengths) {
   const rows = lengths.map((_, row) => row).filter((row) => lengths[row]);
   if (!rows.length || !["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(key)) return null;
   if (!at) return { row: rows[0], at: 0 };
@@ -22,9 +22,9 @@ export function describeToken(rows, at) {
   const what = token.text === "end" ? "the end" : `“${token.text}”`,
     right = token.wanted === "end" ? "the end" : token.wanted === "" ? "nothing" : `“${token.wanted}”`;
   const wanted = token.wanted === null ? "" : `; right would be ${right}`;
-  return `${row.title}, place ${at.at + 1} of ${row.tokens.length}: ${what} with probability ${share(token.p)}${wanted}.`;
+  return `${row.title}, place ${at.at + 1} of ${row.tokens.length}: ${what} with probability ${formatProbability(token.p)}${wanted}.`;
 }
 
 /** A row for each token. */
-export const table = (rows) =>
+export const answersTable = (rows) =>
   rows.flatMap(({ title, tokens }) => tokens.map(({ text, p, wanted }, i) => [title, i + 1, text, p, wanted]));

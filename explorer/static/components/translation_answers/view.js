@@ -11,7 +11,7 @@
  * @property {string} file
  * @property {string} label accessible name
  */
-import { place as placed, describeToken, table } from "./math.js";
+import { moveToken as placed, describeToken, answersTable } from "./math.js";
 import { setTextIfChanged, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
@@ -36,21 +36,21 @@ export default defineComponent((place) => {
     return found ? { row: Number(found.dataset.row), at: Number(found.dataset.at) } : null;
   };
   rows.addEventListener("pointerover", (event) => {
-    if (!kept) point(tokenAt(event));
+    if (!kept) highlightToken(tokenAt(event));
   });
   rows.addEventListener("pointerleave", () => {
-    if (!kept) point(null);
+    if (!kept) highlightToken(null);
   });
   rows.onclick = (event) => {
     const here = tokenAt(event);
     kept = here !== null && !(kept && here.row === at?.row && here.at === at?.at);
-    point(here);
+    highlightToken(here);
   };
   place.onkeydown = (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape") {
       kept = false;
-      return point(null);
+      return highlightToken(null);
     }
     const next =
       event.target === rows &&
@@ -61,18 +61,18 @@ export default defineComponent((place) => {
       );
     if (!next) return;
     kept = true;
-    point(next);
+    highlightToken(next);
     event.preventDefault();
   };
 
-  function point(here) {
+  function highlightToken(here) {
     at = here;
     for (const token of rows.querySelectorAll("[data-row]"))
       token.classList.toggle("lit", Number(token.dataset.row) === at?.row && Number(token.dataset.at) === at?.at);
     setTextIfChanged(words, describeToken(data.rows, at) || "Point at a token, or use the arrow keys.");
   }
 
-  function line({ title, colour, detail, tokens, sure, right, note }, row) {
+  function makeRow({ title, colour, detail, tokens, sure, right, note }, row) {
     const mark = node(
       "span",
       { class: `mark ${right === false ? "wrong" : ""}` },
@@ -108,7 +108,7 @@ export default defineComponent((place) => {
       colour,
     );
   }
-  const lead = ({ title, tokens }) =>
+  const makeHead = ({ title, tokens }) =>
     node(
       "div",
       { class: "row lead" },
@@ -123,20 +123,20 @@ export default defineComponent((place) => {
     );
 
   /** Everything again as a drawing, every word where it is on the screen. */
-  function picture() {
+  function answersSvg() {
     const edge = 16,
       from = place.getBoundingClientRect(),
       shapes = [],
       ink = theme.colour("--ink"),
       soft = theme.colour("--soft");
-    const box = (element) => {
+    const boxOf = (element) => {
       const { left, top, width, height } = element.getBoundingClientRect();
       return { x: left - from.left + edge, y: top - from.top + edge, width, height };
     };
     for (const element of rows.querySelectorAll(
       ".dot, .name, .lead .title, .token, .none, .sure, .note, .mark .lineage-icon",
     )) {
-      const { x, y, width, height } = box(element),
+      const { x, y, width, height } = boxOf(element),
         style = getComputedStyle(element);
       if (element.className === "dot") {
         shapes.push(
@@ -172,7 +172,7 @@ export default defineComponent((place) => {
         svgNode("text", attributes, glyph ? (element.textContent === "check" ? "✓" : "✗") : element.textContent),
       );
     }
-    return svgFile(from.width + 2 * edge, box(words).y, theme.colour("--page"), ...shapes);
+    return svgFile(from.width + 2 * edge, boxOf(words).y, theme.colour("--page"), ...shapes);
   }
 
   return {
@@ -181,13 +181,13 @@ export default defineComponent((place) => {
       if (JSON.stringify(given) === before) return;
       before = JSON.stringify(given);
       kept = false;
-      rows.replaceChildren(...data.head.map(lead), ...data.rows.map(line));
+      rows.replaceChildren(...data.head.map(makeHead), ...data.rows.map(makeRow));
       rows.ariaLabel = data.label;
       setTextIfChanged(caption, data.caption);
-      point(null);
+      highlightToken(null);
       saveMenu(place, {
-        svg: picture,
-        csv: () => toCsv(["model", "place", "token", "probability", "right would be"], table(data.rows)),
+        svg: answersSvg,
+        csv: () => toCsv(["model", "place", "token", "probability", "right would be"], answersTable(data.rows)),
         file: data.file,
       });
     },

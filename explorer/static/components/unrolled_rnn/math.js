@@ -7,16 +7,16 @@ export function gridOf(units, width, height) {
 }
 
 /** A probability as people read it; never rounded to certainty. */
-export function percent(p) {
+export function formatPercent(p) {
   return p > 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`;
 }
 
 /** What is said of one step; counted from 1. */
-export function sentence(step, number) {
+export function describeStep(step, number) {
   const from = step.fed_back ? ", its own answer of the step before" : "";
   if (!step.top.length) return `Step ${number} reads “${step.input}”${from}. Nothing is asked of it.`;
   const [label, p] = step.top[0];
-  return `Step ${number} reads “${step.input}”${from}, and ${step.used ? "says" : "would say"} “${label}”, ${percent(p)}${step.used ? "" : "; nobody asks"}.`;
+  return `Step ${number} reads “${step.input}”${from}, and ${step.used ? "says" : "would say"} “${label}”, ${formatPercent(p)}${step.used ? "" : "; nobody asks"}.`;
 }
 
 /** Who is next to a step in the direction of a key; null if the key moves nothing. */
@@ -26,7 +26,7 @@ export function moveStep(at, key, count) {
 }
 
 /** A matrix in words, such as "W_hh 24 × 24, 600 parameters". */
-export function matrix({ name, half, rows, columns, count }) {
+export function describeMatrix({ name, half, rows, columns, count }) {
   const [letter, index] = name.split("_");
   return {
     letter,

@@ -17,7 +17,7 @@ import { svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { svgFile } from "../../shared/runtime/svg_file.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
-import { gridOf, matrix, moveStep, percent, rowsOf, sentence } from "./math.js";
+import { gridOf, describeMatrix, moveStep, formatPercent, rowsOf, describeStep } from "./math.js";
 
 const WIDE = 48,
   TALL = 64; // px of a state
@@ -45,7 +45,7 @@ export default defineComponent((place) => {
     " +1. Dashed: an input that is the net’s own last answer. Pale: an answer that the task does not use.",
   );
   place.replaceChildren(node("div", { class: "net" }, weights, scroll), words, detail, legend);
-  const theme = new Theme(place, () => paint());
+  const theme = new Theme(place, () => paintStates());
   /** @type {UnrolledData | null} */
   let data = null,
     columns = [],
@@ -57,14 +57,14 @@ export default defineComponent((place) => {
     const mine = data.weights.find(
       (each) => each.level === level && (!each.half || each.half === (step.top.length ? "writes" : "reads")),
     );
-    return mine ? matrix(mine) : { letter: "", index: "" };
+    return mine ? describeMatrix(mine) : { letter: "", index: "" };
   }
   function weightLetter(step, level) {
     const { letter, index } = sharedWeight(step, level);
     return node("span", { class: "by", "aria-hidden": "true" }, letter, node("sub", {}, index));
   }
 
-  function column(step, i) {
+  function makeColumn(step, i) {
     const canvas = node("canvas"),
       [best] = step.top;
     const out = best
@@ -72,7 +72,7 @@ export default defineComponent((place) => {
           "span",
           { class: step.used ? "out" : "out unused" },
           node("span", {}, best[0]),
-          node("small", {}, percent(best[1])),
+          node("small", {}, formatPercent(best[1])),
         )
       : node("span", { class: "out none" });
     const button = node(
@@ -80,7 +80,7 @@ export default defineComponent((place) => {
       {
         class: "step",
         type: "button",
-        "aria-description": sentence(step, i + 1),
+        "aria-description": describeStep(step, i + 1),
         "aria-pressed": "false",
         tabindex: i ? -1 : 0,
       },
@@ -91,20 +91,20 @@ export default defineComponent((place) => {
       node("span", { class: step.fed_back ? "in fed" : "in" }, step.input),
     );
     button.onpointerenter = () => {
-      if (!kept) look(i);
+      if (!kept) selectStep(i);
     };
     button.onfocus = () => {
-      if (!kept) look(i);
+      if (!kept) selectStep(i);
     };
     button.onclick = () => {
       kept = !(kept && at === i);
-      look(i);
+      selectStep(i);
     };
     return { step, button, canvas };
   }
 
   /** What leads from one step to the next: the state, and the answer where it is read again. */
-  function link(next) {
+  function makeLink(next) {
     const lines = [svgNode("path", { d: `M0 100H${LINK - 4}m-5 -4l5 4l-5 4` })];
     if (next.fed_back) lines.push(svgNode("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
     const { letter, index } = sharedWeight(next, "state"),
@@ -116,11 +116,11 @@ export default defineComponent((place) => {
     return svgNode("svg", { class: "link", width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines, name);
   }
 
-  function level(name, title) {
+  function makeWeightRow(name, title) {
     const entries = data.weights
       .filter((each) => each.level === name)
       .map((each) => {
-        const { letter, index, half, words: size, count } = matrix(each);
+        const { letter, index, half, words: size, count } = describeMatrix(each);
         return node(
           "div",
           { class: "matrix" },
@@ -137,17 +137,17 @@ export default defineComponent((place) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape") {
       kept = false;
-      look(at);
+      selectStep(at);
       return;
     }
     const next = moveStep(at ?? 0, event.key, columns.length);
     if (next === null) return;
     event.preventDefault();
-    look(next);
+    selectStep(next);
     columns[next].button.focus();
   };
 
-  const stops = () =>
+  const colourStops = () =>
     Array.from({ length: 7 }, (_, i) =>
       theme
         .colour(`--sign-${i}`)
@@ -156,7 +156,7 @@ export default defineComponent((place) => {
         .map(Number),
     );
 
-  function tiles(canvas, state, grid, colours) {
+  function paintTiles(canvas, state, grid, colours) {
     canvas.width = grid.columns;
     canvas.height = grid.rows;
     const image = new ImageData(grid.columns, grid.rows);
@@ -164,13 +164,14 @@ export default defineComponent((place) => {
     canvas.getContext("2d").putImageData(image, 0, 0);
   }
 
-  function paint() {
-    const colours = stops();
-    for (const { step, canvas } of columns) tiles(canvas, step.state, gridOf(step.state.length, WIDE, TALL), colours);
-    if (at !== null && columns[at]) look(at);
+  function paintStates() {
+    const colours = colourStops();
+    for (const { step, canvas } of columns)
+      paintTiles(canvas, step.state, gridOf(step.state.length, WIDE, TALL), colours);
+    if (at !== null && columns[at]) selectStep(at);
   }
 
-  function look(i) {
+  function selectStep(i) {
     at = i;
     const { step } = columns[i],
       high = step.state.reduce((most, value, u) => (Math.abs(value) > Math.abs(step.state[most]) ? u : most), 0);
@@ -179,8 +180,8 @@ export default defineComponent((place) => {
       button.ariaPressed = String(kept && c === i);
       button.tabIndex = c === i ? 0 : -1;
     });
-    words.textContent = `${sentence(step, i + 1)} ${kept ? "Esc or a click lets go." : "A click keeps it."}`;
-    tiles(units, step.state, gridOf(step.state.length, 3, 1), stops());
+    words.textContent = `${describeStep(step, i + 1)} ${kept ? "Esc or a click lets go." : "A click keeps it."}`;
+    paintTiles(units, step.state, gridOf(step.state.length, 3, 1), colourStops());
     units.ariaLabel = `${step.state.length} units from ${Math.min(...step.state)} to ${Math.max(...step.state)}; unit ${high + 1} is furthest from 0, at ${step.state[high]}.`;
     bars.replaceChildren(
       node("b", {}, step.top.length ? "its likeliest answers" : "no answer: this half only reads"),
@@ -192,7 +193,7 @@ export default defineComponent((place) => {
           { class: "bar" },
           node("span", {}, label),
           node("span", { class: "rail" }, fill),
-          node("span", { class: "share" }, percent(p)),
+          node("span", { class: "share" }, formatPercent(p)),
         );
       }),
     );
@@ -200,16 +201,16 @@ export default defineComponent((place) => {
 
   /* ---- saving ---- */
 
-  function picture() {
+  function figureSvg() {
     const from = steps.getBoundingClientRect(),
       edge = 16,
       side = 240,
       shapes = [];
-    const box = (element) => {
+    const boxOf = (element) => {
       const b = element.getBoundingClientRect();
       return { x: b.left - from.left + edge + side, y: b.top - from.top + edge, width: b.width, height: b.height };
     };
-    const text = (words, x, y, fill, size = 14, anchor = "middle") => {
+    const svgText = (words, x, y, fill, size = 14, anchor = "middle") => {
       const made = svgNode("text", {
         x,
         y,
@@ -224,13 +225,13 @@ export default defineComponent((place) => {
     const ink = theme.colour("--ink"),
       soft = theme.colour("--soft");
     data.weights.forEach((each, i) => {
-      const { letter, index, half, words: size, count } = matrix(each);
-      text(`${letter}${index && `_${index}`} ${half} ${size}, ${count}`, edge, edge + 12 + 20 * i, ink, 13, "start");
+      const { letter, index, half, words: size, count } = describeMatrix(each);
+      svgText(`${letter}${index && `_${index}`} ${half} ${size}, ${count}`, edge, edge + 12 + 20 * i, ink, 13, "start");
     });
     columns.forEach(({ step, button, canvas }, i) => {
-      const inside = box(button.querySelector(".in")),
-        state = box(canvas),
-        out = box(button.querySelector(".out")),
+      const inside = boxOf(button.querySelector(".in")),
+        state = boxOf(canvas),
+        out = boxOf(button.querySelector(".out")),
         x = state.x + state.width / 2;
       shapes.push(
         svgNode("rect", {
@@ -241,7 +242,7 @@ export default defineComponent((place) => {
           "stroke-dasharray": step.fed_back ? "4 3" : null,
         }),
       );
-      text(step.input, x, inside.y + inside.height / 2, ink);
+      svgText(step.input, x, inside.y + inside.height / 2, ink);
       shapes.push(
         svgNode("image", {
           ...state,
@@ -251,11 +252,11 @@ export default defineComponent((place) => {
         }),
       );
       shapes.push(svgNode("path", { d: `M${x} ${inside.y}V${state.y + state.height}`, stroke: soft }));
-      const beside = (level, left, y, anchor) => {
+      const labelWeight = (level, left, y, anchor) => {
         const { letter, index } = sharedWeight(step, level);
-        text(index ? `${letter}_${index}` : letter, left, y, soft, 11, anchor);
+        svgText(index ? `${letter}_${index}` : letter, left, y, soft, 11, anchor);
       };
-      beside("in", x + 5, inside.y - 12, "start");
+      labelWeight("in", x + 5, inside.y - 12, "start");
       if (i) {
         shapes.push(
           svgNode("path", {
@@ -264,17 +265,17 @@ export default defineComponent((place) => {
             "stroke-width": 2,
           }),
         );
-        beside("state", state.x - LINK / 2, state.y + state.height / 2 - 12, "middle");
+        labelWeight("state", state.x - LINK / 2, state.y + state.height / 2 - 12, "middle");
       }
       if (!step.top.length) return;
       shapes.push(svgNode("path", { d: `M${x} ${state.y}V${out.y + out.height}`, stroke: soft }));
-      beside("out", x + 5, state.y - 12, "start");
-      text(step.top[0][0], x, out.y + 12, step.used ? ink : soft);
-      text(percent(step.top[0][1]), x, out.y + 32, soft, 12);
+      labelWeight("out", x + 5, state.y - 12, "start");
+      svgText(step.top[0][0], x, out.y + 12, step.used ? ink : soft);
+      svgText(formatPercent(step.top[0][1]), x, out.y + 32, soft, 12);
     });
     return svgFile(steps.scrollWidth + side + 2 * edge, from.height + 2 * edge, theme.colour("--page"), ...shapes);
   }
-  const table = () =>
+  const stepsCsv = () =>
     toCsv(
       [
         "step",
@@ -292,25 +293,25 @@ export default defineComponent((place) => {
     show(/** @type {UnrolledData} */ given) {
       data = given;
       tint(place, data.colour);
-      columns = data.steps.map(column);
+      columns = data.steps.map(makeColumn);
       at = kept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
-      steps.replaceChildren(...columns.flatMap(({ step, button }, i) => (i ? [link(step), button] : [button])));
+      steps.replaceChildren(...columns.flatMap(({ step, button }, i) => (i ? [makeLink(step), button] : [button])));
       steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
       weights.replaceChildren(
         node("b", {}, data.title),
-        level("out", "state → answer"),
-        level("state", "state → next state"),
-        level("in", "input → state"),
+        makeWeightRow("out", "state → answer"),
+        makeWeightRow("state", "state → next state"),
+        makeWeightRow("in", "input → state"),
         node(
           "small",
           { class: "title" },
           data.weights.some(({ half }) => half) ? "the same at every step of a half" : "the same at every step",
         ),
       );
-      paint();
+      paintStates();
       const { offsetLeft, offsetWidth } = columns[at].button; // what is told of is seen: the box moves, the page does not
       scroll.scrollLeft = offsetLeft + offsetWidth > scroll.clientWidth ? offsetLeft - scroll.clientWidth / 2 : 0;
-      saveMenu(place, { svg: picture, csv: table, file: data.file });
+      saveMenu(place, { svg: figureSvg, csv: stepsCsv, file: data.file });
     },
   };
 });

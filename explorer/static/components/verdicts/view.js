@@ -22,30 +22,31 @@ import { defineComponent } from "../../shared/runtime/component.js";
 const NEAR = 0.015; // seeds closer than this would hide each other
 const REACH = 12; // px a heap of seeds may rise and sink
 
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const percent = (share) => `${(100 * share).toFixed(2)}%`;
+const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const formatPercent = (share) => `${(100 * share).toFixed(2)}%`;
 
 /** How far each seed steps aside, so that eight seeds at 1.00 are seen to be eight. */
-function spread(values) {
+function spreadDots(values) {
   const order = values.map((_, seed) => seed).sort((a, b) => values[a] - values[b]);
-  const near = (a, b) => Math.abs(values[a] - values[b]) < NEAR;
-  const lanes = values.map(() => null);
+  const isNear = (a, b) => Math.abs(values[a] - values[b]) < NEAR;
+  const offsets = values.map(() => null);
   for (const seed of order) {
     const taken = new Set(
-      order.filter((other) => lanes[other] != null && near(seed, other)).map((other) => lanes[other]),
+      order.filter((other) => offsets[other] != null && isNear(seed, other)).map((other) => offsets[other]),
     );
-    let lane = 0;
-    while (taken.has(lane)) lane = lane > 0 ? -lane : 1 - lane; // 0, 1, -1, 2, -2 ...
-    lanes[seed] = lane;
+    let offset = 0;
+    while (taken.has(offset)) offset = offset > 0 ? -offset : 1 - offset; // 0, 1, -1, 2, -2 ...
+    offsets[seed] = offset;
   }
-  const step = Math.min(7, (2 * REACH) / (Math.max(...lanes) - Math.min(...lanes)));
+  const step = Math.min(7, (2 * REACH) / (Math.max(...offsets) - Math.min(...offsets)));
   const aside = values.map(() => 0);
   for (let start = 0, end = 1; start < order.length; start = end++) {
     // each heap is around the middle
-    while (end < order.length && near(order[end], order[end - 1])) end += 1;
+    while (end < order.length && isNear(order[end], order[end - 1])) end += 1;
     const heap = order.slice(start, end);
-    const middle = (Math.max(...heap.map((seed) => lanes[seed])) + Math.min(...heap.map((seed) => lanes[seed]))) / 2;
-    for (const seed of heap) aside[seed] = lanes[seed] === middle ? 0 : (lanes[seed] - middle) * step;
+    const middle =
+      (Math.max(...heap.map((seed) => offsets[seed])) + Math.min(...heap.map((seed) => offsets[seed]))) / 2;
+    for (const seed of heap) aside[seed] = offsets[seed] === middle ? 0 : (offsets[seed] - middle) * step;
   }
   return aside;
 }
@@ -74,18 +75,18 @@ function makeRow() {
 }
 
 function fillRow(parts, row, classes) {
-  const middle = mean(row.values);
+  const middle = meanOf(row.values);
   tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row, classes));
   parts.element.dataset.right = String(row.right);
   parts.name.textContent = row.name;
-  parts.bar.style.left = percent(Math.min(middle, 0.5));
-  parts.bar.style.right = percent(Math.min(1 - middle, 0.5));
+  parts.bar.style.left = formatPercent(Math.min(middle, 0.5));
+  parts.bar.style.right = formatPercent(Math.min(1 - middle, 0.5));
   while (parts.seeds.childElementCount > row.values.length) parts.seeds.lastChild.remove();
   while (parts.seeds.childElementCount < row.values.length) parts.seeds.append(node("i"));
-  const aside = spread(row.values);
+  const aside = spreadDots(row.values);
   row.values.forEach((value, seed) => {
     const dot = parts.seeds.children[seed];
-    dot.style.left = percent(value);
+    dot.style.left = formatPercent(value);
     dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
     dot.style.zIndex = Math.round(aside[seed] + REACH); // a heap overlaps like coins, so that it can be counted
     dot.title = `seed ${seed}: ${classes[1]} ${value.toFixed(3)}`;
@@ -95,11 +96,11 @@ function fillRow(parts, row, classes) {
   parts.note.textContent = row.note;
 }
 
-function chips(place, signal) {
+function makeChips(place, signal) {
   let buttons = [];
   let held = null;
   const highlightToken = (index) => window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
-  const hold = (index) => {
+  const holdToken = (index) => {
     held = index;
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === held)));
     highlightToken(held);
@@ -114,7 +115,7 @@ function chips(place, signal) {
   window.addEventListener(
     "keydown",
     (event) => {
-      if (event.key === "Escape" && held != null) hold(null);
+      if (event.key === "Escape" && held != null) holdToken(null);
     },
     { signal },
   );
@@ -140,29 +141,29 @@ function chips(place, signal) {
         if (button.matches(":focus-visible")) highlightToken(i);
       };
       button.onblur = () => highlightToken(held);
-      button.onclick = () => hold(held === i ? null : i);
+      button.onclick = () => holdToken(held === i ? null : i);
       return button;
     });
     place.replaceChildren(...buttons);
-    hold(null); // the word that was held is gone
+    holdToken(null); // the word that was held is gone
   };
 }
 
 /** The figure again, as a drawing of fixed size that needs neither page nor fonts. */
-function picture(data, place) {
+function verdictsSvg(data, place) {
   const { get, done } = resolveColours(place);
   const [left, width, right, top, step] = [176, 560, 764, 88, 48];
   const x = (value) => left + width * value;
-  const text = (content, at, y, size, fill, more = {}) =>
+  const svgText = (content, at, y, size, fill, more = {}) =>
     svgNode("text", { x: at, y, "font-size": size, fill, ...more }, content);
   const soft = get("--soft"),
     ink = get("--ink"),
     page = get("--page");
   const marks = data.rows.flatMap((row, i) => {
     const y = top + i * step + step / 2;
-    const middle = mean(row.values);
+    const middle = meanOf(row.values);
     const colour = get(row.colour);
-    const aside = spread(row.values);
+    const aside = spreadDots(row.values);
     const wrong = row.right === false;
     const glyph = svgNode("path", {
       d: wrong ? "M6 6l8 8M14 6l-8 8" : "M4 10l4 4 8-9",
@@ -173,7 +174,7 @@ function picture(data, place) {
     const badge = wrong ? svgNode("circle", { cx: 10, cy: 10, r: 10, fill: ink }) : null;
     return [
       svgNode("circle", { cx: 26, cy: y, r: 6, fill: colour }),
-      text(row.name, 42, y + 6, 18, ink, { "font-weight": 600 }),
+      svgText(row.name, 42, y + 6, 18, ink, { "font-weight": 600 }),
       svgNode("rect", { x: left - 8, y: y - 18, width: width + 16, height: 36, rx: 4, fill: get("--panel") }),
       svgNode("rect", {
         x: x(Math.min(middle, 0.5)),
@@ -190,27 +191,27 @@ function picture(data, place) {
           svgNode("circle", { cx: x(value), cy: y + up, r: 4.75, fill: ink, stroke: page, "stroke-width": 1.5 }),
         ),
       row.right == null ? null : svgNode("g", { transform: `translate(${right} ${y - 19})` }, badge, glyph),
-      text(`${row.answer} ${row.probability}`, right + 28, y - 2, 18, ink, { "font-weight": 600 }),
-      text(row.note, right + 28, y + 16, 14, soft),
+      svgText(`${row.answer} ${row.probability}`, right + 28, y - 2, 18, ink, { "font-weight": 600 }),
+      svgText(row.note, right + 28, y + 16, 14, soft),
     ];
   });
-  const end = (name) => (name === data.truth ? { "font-weight": 600 } : {});
+  const classStyle = (name) => (name === data.truth ? { "font-weight": 600 } : {});
   const sentence = data.tokens.map((token) => token.text).join(" ");
   const head = [
-    text(sentence, 20, 36, 18, ink),
-    text(`← ${data.classes[0]}`, left, 76, 14, soft, end(data.classes[0])),
-    text("undecided", x(0.5), 76, 14, soft, { "text-anchor": "middle" }),
-    text(`${data.classes[1]} →`, x(1), 76, 14, soft, { "text-anchor": "end", ...end(data.classes[1]) }),
-    data.truth ? text(`the grammar says: ${data.truth}`, right, 76, 14, soft) : null,
+    svgText(sentence, 20, 36, 18, ink),
+    svgText(`← ${data.classes[0]}`, left, 76, 14, soft, classStyle(data.classes[0])),
+    svgText("undecided", x(0.5), 76, 14, soft, { "text-anchor": "middle" }),
+    svgText(`${data.classes[1]} →`, x(1), 76, 14, soft, { "text-anchor": "end", ...classStyle(data.classes[1]) }),
+    data.truth ? svgText(`the grammar says: ${data.truth}`, right, 76, 14, soft) : null,
   ];
   const bottom = top + data.rows.length * step;
   const notes = [data.caption, data.token_note].filter(Boolean).join(" ");
   const wide = Math.max(980, left + textWidth(notes, 14) + 24, textWidth(sentence, 18) + 44);
   done();
-  return svgFile(wide, bottom + 44, page, ...head, ...marks, text(notes, left, bottom + 22, 14, soft));
+  return svgFile(wide, bottom + 44, page, ...head, ...marks, svgText(notes, left, bottom + 22, 14, soft));
 }
 
-function csv({ rows, classes }) {
+function verdictsCsv({ rows, classes }) {
   const cells = rows.flatMap((row) => row.values.map((value, seed) => [row.name, seed, value]));
   return toCsv(["model", "seed", `p_${classes[1]}`], cells);
 }
@@ -226,7 +227,7 @@ export default defineComponent((place) => {
   const caption = node("p", { class: "caption" });
   const figure = node("div", { class: "figure" }, words, note, head, rows, caption);
   place.replaceChildren(figure);
-  const showChips = chips(words, listening.signal);
+  const showChips = makeChips(words, listening.signal);
   /** @type {VerdictsData} */
   let data,
     parts = [],
@@ -235,7 +236,7 @@ export default defineComponent((place) => {
   return {
     show(/** @type {VerdictsData} */ next) {
       data = next;
-      saveMenu(figure, { svg: () => picture(data, place), csv: () => csv(data), file: data.file });
+      saveMenu(figure, { svg: () => verdictsSvg(data, place), csv: () => verdictsCsv(data), file: data.file });
       showChips(data.tokens);
       note.textContent = data.token_note ?? "";
       ends[0].textContent = `← ${data.classes[0]}`;

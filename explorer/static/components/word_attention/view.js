@@ -18,11 +18,11 @@ import { formatSigned } from "../../shared/runtime/format.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 export default defineComponent((place) => {
-  const choose = (label) => {
+  const makeSelect = (label) => {
     const field = node("select", { class: "lineage-select", "aria-label": label });
     return { field, root: node("label", {}, node("span", {}, label), field) };
   };
-  const [layers, heads, chosen] = [choose("Layer"), choose("Head"), choose("Word")];
+  const [layers, heads, chosen] = [makeSelect("Layer"), makeSelect("Head"), makeSelect("Word")];
   const looks = node("div", { class: "looks" }),
     words = node("p", { class: "words", role: "status" }),
     tiles = node("div", { class: "tiles" });
@@ -48,29 +48,29 @@ export default defineComponent((place) => {
   for (const [name, { field }] of Object.entries({ layer: layers, head: heads, word: chosen })) {
     field.onchange = () => {
       at[name] = Number(field.value);
-      paint();
+      paintAll();
     };
   }
   weights.onpick = (query, key, kept) => {
     if (kept && query >= 0) {
       at.word = query;
       chosen.field.value = query;
-      paint();
-    } else describe(query, key);
+      paintAll();
+    } else describePair(query, key);
   };
   vectors.onpick = (row, column) => {
-    if (row < 0) return paint.numbers();
+    if (row < 0) return paintAll.numbers();
     setTextIfChanged(
       numbers,
       `Number ${column + 1} at ${data.names[row]}: ${formatSigned(data.vectors[row][at.word][column], 3)}`,
     );
   };
 
-  function options({ field }, texts, value) {
+  function setOptions({ field }, texts, value) {
     field.replaceChildren(...texts.map((text, i) => node("option", { value: i }, text)));
     field.value = value;
   }
-  function describe(query, key) {
+  function describePair(query, key) {
     const shares = data.weights[at.layer][at.head],
       from = query < 0 ? at.word : query,
       best = shares[from].indexOf(Math.max(...shares[from]));
@@ -80,7 +80,7 @@ export default defineComponent((place) => {
       `“${data.words[from]}” (word ${from + 1}) gives “${data.words[to]}” (word ${to + 1}) ${formatSigned(shares[from][to])} of its attention${to === best ? ", the most of all" : ""}. A row sums to 1.`,
     );
   }
-  function paint() {
+  function paintAll() {
     const shares = data.weights[at.layer][at.head];
     weights.show({
       rows: data.words,
@@ -89,27 +89,27 @@ export default defineComponent((place) => {
       most: 1,
       marked: data.words.map((_, key) => [at.word, key]),
     });
-    describe(-1, -1);
+    describePair(-1, -1);
     const rows = data.vectors.map((layer) => layer[at.word]);
     vectors.show({ rows: data.names, columns: rows[0].map((_, i) => (i % 8 ? "" : String(i + 1))), values: rows });
     setTextIfChanged(
       whose,
       `“${data.words[at.word]}” (word ${at.word + 1}): its ${rows[0].length} numbers at every layer.`,
     );
-    paint.numbers();
+    paintAll.numbers();
   }
-  paint.numbers = () => {
+  paintAll.numbers = () => {
     const vector = data.vectors.at(-1)[at.word];
     setTextIfChanged(numbers, `At the end: [${vector.map((value) => formatSigned(value)).join(", ")}]`);
   };
 
-  function table() {
+  function vectorsCsv() {
     const rows = data.vectors.flatMap((layer, l) =>
       layer.flatMap((vector, w) => vector.map((value, i) => [l, w + 1, data.words[w], i + 1, value])),
     );
     return toCsv(["layer", "place", "word", "dimension", "value"], rows);
   }
-  function attention() {
+  function weightsCsv() {
     const rows = data.weights.flatMap((layer, l) =>
       layer.flatMap((head, h) =>
         head.flatMap((row, q) =>
@@ -128,25 +128,25 @@ export default defineComponent((place) => {
       at.head = Math.min(at.head, given.weights[0].length - 1);
       if (name !== known) at.word = given.word;
       known = name;
-      options(
+      setOptions(
         layers,
         given.weights.map((_, i) => String(i + 1)),
         at.layer,
       );
-      options(
+      setOptions(
         heads,
         given.weights[0].map((_, i) => String(i + 1)),
         at.head,
       );
-      options(
+      setOptions(
         chosen,
         given.words.map((word, i) => `${i + 1} ${word}`),
         at.word,
       );
-      paint();
+      paintAll();
       const halves = place.querySelectorAll(".half");
-      saveMenu(halves[0], { svg: () => weights.svg(), csv: attention, file: `${given.file}-attention` });
-      saveMenu(halves[1], { svg: () => vectors.svg(), csv: table, file: `${given.file}-vectors` });
+      saveMenu(halves[0], { svg: () => weights.svg(), csv: weightsCsv, file: `${given.file}-attention` });
+      saveMenu(halves[1], { svg: () => vectors.svg(), csv: vectorsCsv, file: `${given.file}-vectors` });
     },
     close() {
       weights.close();
