@@ -23,6 +23,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--process-per-site",  # one process draws all pages: it has compiled the scripts already
 ]
 # Streamlit looks for its server under the page's own path first; on a cold deep link that is not there.
 PROBES = tuple(
