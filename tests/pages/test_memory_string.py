@@ -1,4 +1,4 @@
-"""The section about the smallest language model, alone on a page."""
+"""The section about the string model, alone on a page."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
 )
+from tests.words import assert_mentions
 
 
 def screen() -> None:
@@ -35,15 +36,15 @@ def screen() -> None:
     write_url(session)
 
 
-def shown(**given: str) -> AppTest:
+def open_section(**params: str) -> AppTest:
     at = AppTest.from_function(screen, default_timeout=600)
-    for name, value in given.items():
+    for name, value in params.items():
         at.query_params[name] = value
-    return learned(at)
+    return wait_until_trained(at)
 
 
-def learned(at: AppTest) -> AppTest:
-    """The screen once it shows the string that was asked for last."""
+def wait_until_trained(at: AppTest) -> AppTest:
+    """Rerun the section until the requested string is trained."""
     at = wait_until_ready(assert_no_errors(at.run()))
     while any("being learned" in caption.value for caption in at.caption):
         wait(list(background.results().values()))
@@ -51,15 +52,15 @@ def learned(at: AppTest) -> AppTest:
     return at
 
 
-def read(at: AppTest) -> list[str]:
+def plain_headings(at: AppTest) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", heading) for heading in headings(at)]
 
 
-def test_every_number_follows_from_the_string_and_its_two_trainings() -> None:
+def test_all_numbers_follow_from_the_string_and_its_two_runs() -> None:
     text = "abca abca abca "
-    at = shown()
+    at = open_section()
     assert warnings_of(at) == []
-    assert "Memory is worth 0.297 nats here: it tells which “a” this is." in read(at)
+    assert_mentions("\n".join(plain_headings(at)), "Memory … 0.297 nats … “a”")
     found = train_string(text, "rnn")
     (panel,) = plot_frame_figures(at, "memory-string")
     means = [trace for trace in panel["plot"]["data"] if trace["name"].endswith("mean")]
@@ -78,13 +79,13 @@ def test_every_number_follows_from_the_string_and_its_two_trainings() -> None:
 
 
 def test_string_model_and_seed_are_in_the_url() -> None:
-    at = shown(text="aab", text_seed="7")
+    at = open_section(text="aab", text_seed="7")
     assert component_data(at, "generated_errors")[0]["texts"][0]["label"].startswith("What seed 7")
     at.text_input[0].set_value("a\u0308b<b>")  # a composed letter is one character
-    at = learned(at)
+    at = wait_until_trained(at)
     assert url_params(at) == {"text": "äb<b>", "text_seed": "7"}
     at.selectbox[0].set_value(SEEDS - 2)
-    at = learned(at)
+    at = wait_until_trained(at)
     assert url_params(at)["text_seed"] == "6"
     first = component_data(at, "generated_errors")[0]["texts"][0]
     assert first["first"] == "ä"
@@ -92,11 +93,11 @@ def test_string_model_and_seed_are_in_the_url() -> None:
 
 
 def test_a_pill_selects_an_example() -> None:
-    at = shown(text="aab")
+    at = open_section(text="aab")
     at.pills[0].set_value("abcabcabc")
-    at = learned(at)
+    at = wait_until_trained(at)
     assert url_params(at) == {"text": "abcabcabc"}
-    assert any(heading.startswith("Memory is worth nothing here") for heading in read(at))
+    assert any(heading.startswith("Memory is worth nothing here") for heading in plain_headings(at))
 
 
 @pytest.mark.parametrize(
@@ -104,15 +105,15 @@ def test_a_pill_selects_an_example() -> None:
     [("", "The string is empty"), ("a", "is a single character"), ("x" * 201, "201 characters; 2 to 200")],
 )
 def test_an_invalid_string_is_reported_and_nothing_else_is_lost(text: str, sentence: str) -> None:
-    at = shown(text=text)
+    at = open_section(text=text)
     (warning,) = warnings_of(at)
     assert sentence in warning
     assert component_data(at, "plot_frame") == []
     at.text_input[0].set_value("ab")
-    assert warnings_of(learned(at)) == []
+    assert warnings_of(wait_until_trained(at)) == []
 
 
 def test_one_character_repeated_needs_no_training() -> None:
-    at = shown(text="aaaa")
-    assert "Nothing can be wrong here: “a” is the only character there is." in read(at)
+    at = open_section(text="aaaa")
+    assert_mentions("\n".join(plain_headings(at)), "Nothing … wrong … “a” … only character")
     assert component_data(at, "plot_frame") == []

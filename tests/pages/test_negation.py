@@ -35,9 +35,10 @@ from tests.pages.screen import (
     wait_for_training,
     warnings_of,
 )
+from tests.words import assert_mentions, assert_states
 
 ALL = ",".join(models_of("negation"))
-WORLDS: dict[str, tuple[dict[str, str], str]] = {
+TASK_VERSIONS: dict[str, tuple[dict[str, str], str]] = {
     "default": ({}, "negation-single-{}"),
     "half": ({"p_not": "0.5"}, "negation-half-{}"),
     "double": ({"max_nots": "2"}, "negation-double-{}"),
@@ -48,9 +49,9 @@ WORLDS: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-def runs_of(world: str) -> dict[str, StoredRun]:
-    """The shipped runs that a world's page must show."""
-    settings, name = WORLDS[world]
+def included_runs(version: str) -> dict[str, StoredRun]:
+    """Return the included runs that the page must show for a task version."""
+    settings, name = TASK_VERSIONS[version]
     models = settings.get("models", ",".join(NEGATION_MODELS)).split(",")
     names = {model: name.format(model) for model in models}
     if "transformer.start" in settings:
@@ -58,38 +59,38 @@ def runs_of(world: str) -> dict[str, StoredRun]:
     return {model: store.find(name) for model, name in names.items()}
 
 
-def three(values: ndarray) -> str:
-    """The mean over the seeds as the page writes it."""
+def format_mean(values: ndarray) -> str:
+    """Return the mean over seeds with three digits, as on the page."""
     return f"{np.nanmean(values):.3f}"
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("world", WORLDS)
-def test_every_word_of_a_world_follows_from_its_runs(world: str) -> None:
-    settings, runs = WORLDS[world][0], runs_of(world)
+@pytest.mark.parametrize("version", TASK_VERSIONS)
+def test_all_results_of_a_task_version_follow_from_its_runs(version: str) -> None:
+    settings, runs = TASK_VERSIONS[version][0], included_runs(version)
     at = negation_page(settings)
     assert url_params(at) == settings
     task = Negation(next(iter(runs.values())).config.task)
     best, led = linear_readout_ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
     assert [title.value for title in at.title] == ["Can a model that only counts words understand “not”?"]
 
-    # What came out: the table and its heading.
+    # The results: table and heading.
     rows = table(at, "negation-results")
     assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in runs]
     for row, run in zip(rows, runs.values(), strict=True):
         assert row["parameters"]["text"] == f"{run.card.parameters:,}"
         for metric in ("test_accuracy", "test_accuracy_plain", "test_accuracy_negated"):
             values = run.curves.last(metric)
-            assert row[metric]["text"] == three(values)
+            assert row[metric]["text"] == format_mean(values)
             assert row[metric]["values"] == pytest.approx(values.tolist(), abs=1e-4)
     heading = next(h for h in headings(at) if "every seed" in h or "depends on the seed" in h or "never shown" in h)
     for model, run in runs.items():
         exact = run.curves.last("exact_accuracy")
         assert MODELS[model].title in heading or heading.startswith(("All", "Both"))
-        if world != "held out" and np.ptp(exact) < 5e-4:
-            assert three(exact) in heading
+        if version != "held out" and np.ptp(exact) < 5e-4:
+            assert format_mean(exact) in heading
 
-    # Why counting cannot work: both marks, and where this page's bag of words ended.
+    # The ceiling of the bag of words: both marks and the final accuracy of the runs.
     finding = next(h for h in headings(at) if "Cross-entropy" in h or "cross-entropy" in h)
     reached = runs["bag_of_words"].curves.last("exact_accuracy")
     assert f"{best:.4f}" in finding
@@ -101,13 +102,13 @@ def test_every_word_of_a_world_follows_from_its_runs(world: str) -> None:
     for dot, run in zip(dots, runs.values(), strict=True):
         assert dot["x"] == pytest.approx(run.curves.last("exact_accuracy").tolist(), abs=1e-4)
 
-    # The race: a panel a model, with its last mean in the title.
+    # Learning curves: one panel per model, with its last mean in the title.
     for panel, run in zip(plot_frame_figures(at, "negation-race"), runs.values(), strict=True):
         assert panel["title"] == run.config.title
-        assert panel["value"] == three(run.curves.last("test_accuracy"))
+        assert panel["value"] == format_mean(run.curves.last("test_accuracy"))
         assert panel["plot"]["data"][2]["y"][-1] == pytest.approx(run.curves.last("test_accuracy").mean(), abs=1e-4)
 
-    # Every sentence of the world through every model.
+    # The answers of every model to every sentence.
     for i, row in enumerate(table(at, "negation-sentences")):
         assert row["text"]["text"].startswith(task.sentences[i].text)
         for model, run in runs.items():
@@ -116,20 +117,20 @@ def test_every_word_of_a_world_follows_from_its_runs(world: str) -> None:
             assert row[model]["wrong"] == ((mean > 0.5) != bool(task.sentences[i].label))
 
 
-def test_at_the_defaults_counting_ends_at_its_ceiling() -> None:
+def test_by_default_the_bag_of_words_ends_at_its_ceiling() -> None:
     text = page_text(negation_page())
-    assert "Bag of words ends at 0.883 in every seed, the ceiling of counting." in text
+    assert_mentions(text, "Bag … ends at 0.883 … every seed … ceiling")
     assert r"1 - \tfrac{1}{3}\min(p, 1 - p) = 1 - \tfrac{1}{3}\cdot 0.35 = 0.8833" in text
-    assert "the best any counting model can do on endless text, 0.8833" in text
+    assert_mentions(text, "best … 0.8833")
 
 
-def test_at_one_half_training_does_not_even_lead_to_the_ceiling() -> None:
+def test_at_one_half_training_does_not_reach_the_ceiling() -> None:
     text = page_text(negation_page({"p_not": "0.5"}))
     assert "No counting model passes 0.8333 here" in text
     assert "its best compromise gets only 0.6667 right." in text
 
 
-def test_with_two_nots_the_page_tells_what_a_second_not_does() -> None:
+def test_with_two_nots_the_page_explains_the_second_not() -> None:
     at = negation_page({"max_nots": "2"})
     assert "A second **not** undoes the first" in page_text(at)
     assert len(table(at, "negation-grammar")) == 9
@@ -139,7 +140,7 @@ def test_the_held_out_pair_is_marked_and_its_finding_counts_seeds() -> None:
     at = negation_page({"held_out": "destroy"})
     texts = [row["text"]["text"] for row in table(at, "negation-sentences")]
     assert [text for text in texts if "held out" in text] == ["human not destroy nature (held out)"]
-    pairs = {model: run.curves.last("exact_accuracy_held_out") for model, run in runs_of("held out").items()}
+    pairs = {model: run.curves.last("exact_accuracy_held_out") for model, run in included_runs("held out").items()}
     understood = {model: int((values > 1 - 1e-6).sum()) for model, values in pairs.items()}
     heading = next(h for h in headings(at) if "never shown" in h)
     for model, count in understood.items():
@@ -149,30 +150,30 @@ def test_the_held_out_pair_is_marked_and_its_finding_counts_seeds() -> None:
             assert MODELS[model].title in heading.split("understood")[-1].split("seeds")[-1]
 
 
-def test_the_trap_gives_one_sentence_two_answers_only_when_it_is_on() -> None:
+def test_padding_changes_answers_only_if_the_eos_token_is_used() -> None:
     off = negation_page()
-    assert "The same sentence gets the same answer, alone or in company." in headings(off)
+    assert_mentions("\n".join(headings(off)), "same sentence … same answer, alone or in company")
     on = assert_no_errors(off.toggle(key="trap").set_value(True).run())
     assert url_params(on) == {"padding": "eos"}
     heading = next(h for h in headings(on) if "in company" in h)
     rows = table(on, "negation-trap")
-    turned = [row["name"]["text"] for row in rows if row["alone"]["tone"] != row["beside"]["tone"]]
-    assert turned
-    assert all(f"{title} says" in heading for title in turned)
+    changed = [row["name"]["text"] for row in rows if row["alone"]["tone"] != row["beside"]["tone"]]
+    assert changed
+    assert all(f"{title} says" in heading for title in changed)
 
 
 def test_the_verdicts_of_a_sentence_are_those_of_the_runs() -> None:
     at = negation_page({"say": "human not destroy nature"})
     verdicts = component_data(at, "verdicts")[0]
     assert verdicts["truth"] == "sustain"
-    for row, run in zip(verdicts["rows"], runs_of("default").values(), strict=True):
+    for row, run in zip(verdicts["rows"], included_runs("default").values(), strict=True):
         i = [s.text for s in Negation(run.config.task).sentences].index("human not destroy nature")
         values = run.curves.answers["sustain"][-1][:, i]
         assert row["values"] == pytest.approx(values.tolist(), abs=1e-4)
         assert row["right"] == (values.mean() > 0.5)
 
 
-def test_a_typed_sentence_changes_the_answers_and_the_address() -> None:
+def test_a_typed_sentence_changes_the_answers_and_the_url() -> None:
     at = negation_page()
     before = headings(at)[-1:] + headings(at)
     at = assert_no_errors(at.text_input(key="say").input("human not not consume nature").run())
@@ -187,17 +188,17 @@ def test_a_typed_sentence_changes_the_answers_and_the_address() -> None:
     assert before != headings(at)
 
 
-def test_a_sentence_picked_from_the_list_is_typed() -> None:
+def test_an_example_fills_the_text_field() -> None:
     at = negation_page()
     at = assert_no_errors(at.pills(key="pick").set_value("human destroy nature").run())
     assert at.text_input(key="say").value == "human destroy nature"
     assert url_params(at) == {"say": "human destroy nature"}
 
 
-def test_an_unknown_word_is_named_with_its_nearest_words_and_a_click_mends_the_sentence() -> None:
+def test_similar_words_are_offered_for_an_unknown_one() -> None:
     at = negation_page({"say": "human knot preserve nature"})
     assert "never saw “knot”" in at.warning[0].value
-    assert "the last sentence they could read, “human not preserve nature”" in page_text(at)
+    assert_mentions(page_text(at), "last sentence … “human not preserve nature”")
     assert at.button(key="near.knot.not").label == "not"
     at = assert_no_errors(at.button(key="near.knot.not").click().run())
     assert not at.warning
@@ -222,7 +223,7 @@ TYPED = {
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", TYPED, ids=lambda text: text[:30])
-def test_whatever_is_typed_gets_an_answer_or_one_clear_sentence(text: str) -> None:
+def test_any_typed_text_gets_answers_or_one_warning(text: str) -> None:
     at = negation_page()
     at = assert_no_errors(at.text_input(key="say").input(text).run())
     warnings = [re.sub(r"\\(.)", r"\1", warning.value) for warning in at.warning]
@@ -232,17 +233,15 @@ def test_whatever_is_typed_gets_an_answer_or_one_clear_sentence(text: str) -> No
     assert at.text_input(key="say").value == text.strip() or at.text_input(key="say").value == text
 
 
-def test_words_of_the_vocabulary_that_no_sentence_holds_are_said_to_be_untrained() -> None:
-    assert "“sustain” is in the vocabulary, but no sentence of this world holds it" in page_text(
-        negation_page({"say": "sustain nature"})
-    )
+def test_words_that_occur_in_no_sentence_are_reported() -> None:
+    assert_mentions(page_text(negation_page({"say": "sustain nature"})), "“sustain” … vocabulary … no sentence")
 
 
-def test_what_a_window_cannot_see_is_greyed_and_said() -> None:
+def test_tokens_beyond_a_context_window_are_marked_and_explained() -> None:
     verdicts = component_data(negation_page({"say": "human not not not preserve nature"}), "verdicts")[0]
     kinds = [token["kind"] for token in verdicts["tokens"]]
     assert kinds == ["marker", *["word"] * 5, "beyond", "beyond"]
-    assert verdicts["token_note"] == "Greyed: beyond a window. Feedforward and Transformer see six tokens."
+    assert_states(verdicts["token_note"], "beyond … Feedforward and Transformer … six tokens")
     assert verdicts["truth"] == "collapse"
     assert component_data(negation_page(), "verdicts")[0]["token_note"] is None
 
@@ -262,14 +261,14 @@ NONSENSE: dict[str, dict[str, str]] = {
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", NONSENSE)
-def test_a_nonsense_address_gives_one_sentence_and_a_page_that_works(case: str) -> None:
+def test_an_invalid_url_gives_one_warning_and_a_working_page(case: str) -> None:
     at = negation_page(NONSENSE[case])
     assert len(at.warning) == 1
     assert component_data(at, "verdicts") or "No finished run of" in page_text(at)
     assert set(url_params(at)) < set(NONSENSE[case]) or not url_params(at)
 
 
-def test_the_key_of_a_run_stays_in_the_address_as_long_as_its_settings_are_on_the_page() -> None:
+def test_the_run_stays_in_the_url_while_its_settings_are_unchanged() -> None:
     run = store.find("negation-half-rnn").key
     at = negation_page({"run": run})
     assert not at.warning
@@ -281,7 +280,7 @@ def test_the_key_of_a_run_stays_in_the_address_as_long_as_its_settings_are_on_th
     assert url_params(at) == {"look": "3"}
 
 
-def test_what_is_set_on_the_page_is_in_the_lab_and_in_the_address() -> None:
+def test_all_controls_change_the_state_and_the_url() -> None:
     at = negation_page()
     at = assert_no_errors(at.slider(key="task.shared.p_not").set_value(0.5).run())
     assert at.slider(key="why.shared.p_not").value == 0.5
@@ -301,21 +300,21 @@ def test_what_is_set_on_the_page_is_in_the_lab_and_in_the_address() -> None:
     assert at.slider(key="task.shared.p_not").value == 0.35
 
 
-def test_a_world_is_chosen_with_one_click() -> None:
+def test_a_task_version_can_be_selected() -> None:
     at = negation_page()
     at = assert_no_errors(at.segmented_control(key="world").set_value("a pair held out").run())
     assert url_params(at) == {"held_out": "destroy"}
-    assert "Training never shows *destroy* together with **not**" in page_text(at)
+    assert_mentions(page_text(at), "Training never")
 
 
-def test_a_race_without_models_is_refused_and_the_race_stays() -> None:
+def test_deselecting_all_models_is_rejected() -> None:
     at = negation_page()
     at = assert_no_errors(at.pills(key="models").set_value([]).run())
     assert "A race needs at least one model" in at.warning[0].value.replace("\\", "")
     assert at.pills(key="models").value == list(NEGATION_MODELS)
 
 
-def test_settings_survive_a_walk_to_the_home_page_and_back() -> None:
+def test_settings_survive_a_visit_to_another_page() -> None:
     at = negation_page({"p_not": "0.5", "say": "human destroy nature"})
     at = assert_no_errors(at.switch_page("home.py").run())
     at.query_params.clear()
@@ -332,13 +331,10 @@ SMALL: Mapping[str, str] = {
 }
 
 
-def test_settings_without_a_run_call_to_train_and_training_fills_the_page() -> None:
+def test_missing_runs_are_offered_and_then_trained() -> None:
     at = negation_page(SMALL)
-    assert (
-        "No finished run of any model with these settings yet. Training two seeds of two models takes about"
-        in page_text(at)
-    )
-    assert "Nothing has been trained under these settings yet. Press Train." in page_text(at).replace("\\", "")
+    assert_mentions(page_text(at), "No finished run … Training two seeds of two models")
+    assert_mentions(page_text(at).replace("\\", ""), "Nothing … trained … Train")
     assert not component_data(at, "verdicts")
     at = wait_for_training(at.button(key="train-missing").click().run())
     assert "No finished run of" not in page_text(at)
@@ -351,14 +347,14 @@ def test_settings_without_a_run_call_to_train_and_training_fills_the_page() -> N
         assert row["test_accuracy"]["values"] == pytest.approx(run.curves.last("test_accuracy").tolist(), abs=1e-4)
 
 
-def test_training_the_same_again_says_that_every_curve_came_out_as_before() -> None:
+def test_training_again_reports_identical_curves() -> None:
     at = wait_for_training(negation_page(SMALL).button(key="train-missing").click().run())
     assert at.button(key="train").label == "Train again"
     at = wait_for_training(at.button(key="train").click().run())
-    assert "Trained once more, and every curve came out as before, bit for bit." in page_text(at)
+    assert_mentions(page_text(at), "every curve … bit for bit")
 
 
-def test_one_seed_and_one_model_make_a_page_too() -> None:
+def test_one_seed_and_one_model_are_enough() -> None:
     at = negation_page({"models": "transformer", "replicas": "1", "transformer.epochs": "1", "train_size": "8"})
     at = wait_for_training(at.button(key="train-missing").click().run())
     assert component_data(at, "verdicts")[0]["caption"] == "One seed."
@@ -369,15 +365,15 @@ def test_one_seed_and_one_model_make_a_page_too() -> None:
 # ---- runs by their keys
 
 
-def kept(owner: str = "ada", model: str = "rnn", **changes: object) -> RunConfig:
-    """A run that was trained here, to its end."""
+def store_run(owner: str = "ada", model: str = "rnn", **changes: object) -> RunConfig:
+    """Train and store a run; return its configuration."""
     config = short_config(model, **{"replicas": 2, **changes})
     store.save_run(record_run(config), store.run_folder(config), owner)
     return config
 
 
 def stopped_run() -> RunConfig:
-    """A run of Ada's that was broken off at its tenth step."""
+    """Store a run of Ada that was stopped at step 10; return its configuration."""
     config = short_config("rnn", replicas=2)
     record = interrupt_training(Recorder(config), train(config), 10)
     store.save_run(record, store.run_folder(config), "ada")
@@ -385,7 +381,7 @@ def stopped_run() -> RunConfig:
 
 
 def test_a_branch_is_opened_by_its_key() -> None:
-    parent = kept()
+    parent = store_run()
     child = branch_from(parent, 10, {"learning_rate": 0.01, "schedule": "cosine"})
     recorder = Recorder(child)
     for event in train(child, as_checkpoint(10, store.find(key(parent)).checkpoint(10))):
@@ -395,13 +391,13 @@ def test_a_branch_is_opened_by_its_key() -> None:
     assert (url_params(at), warnings_of(at)) == ({"run": key(child)}, [])
     panel = next(panel for panel in plot_frame_figures(at, "negation-race") if panel["title"] == "RNN")
     assert panel["plot"]["data"][2]["x"][0] == 2.5  # epochs: step 10, at 4 an epoch
-    assert panel["value"] == three(store.find(key(child)).curves.last("test_accuracy"))
+    assert panel["value"] == format_mean(store.find(key(child)).curves.last("test_accuracy"))
 
 
-def test_a_stopped_run_shows_where_it_stopped_and_goes_on_to_the_same_end() -> None:
+def test_a_stopped_run_can_be_resumed_with_the_same_result() -> None:
     config = stopped_run()
     at = negation_page({"run": key(config), "models": "rnn"}, visitor="ada")
-    assert "Stopped earlier: RNN at step 10 of 32. Go on takes it up from there" in page_text(at)
+    assert_mentions(page_text(at), "Stopped … RNN at step 10 of 32")
     assert at.button(key="train").label == at.button(key="train-missing").label == "Go on"
     curve = next(p for p in plot_frame_figures(at, "negation-race") if p["title"] == "RNN")["plot"]["data"][2]
     assert curve["x"][-1] == 2.5
@@ -411,26 +407,26 @@ def test_a_stopped_run_shows_where_it_stopped_and_goes_on_to_the_same_end() -> N
 
 
 def assert_same_end(config: RunConfig) -> None:
-    """Gone on with, a run ends as if nobody had stopped it."""
+    """Check that a resumed run ends like one without interruption."""
     run = store.find(key(config))
     assert run.card.state == "finished"
     np.testing.assert_array_equal(run.curves.losses, record_run(config).curves.losses)
 
 
-def long_job(starter: str) -> RunConfig:
-    """A training under way that no test waits for."""
+def start_long_training(starter: str) -> RunConfig:
+    """Start a long training and return its configuration once it has curves."""
     config = short_config("rnn", replicas=2, epochs=2_000, train_size=197, batch_size=8)
     job = service.submit(config, starter)
-    until = time.monotonic() + 60
+    deadline = time.monotonic() + 60
     while job.view().curves is None:
-        assert time.monotonic() < until and not job.view().done
+        assert time.monotonic() < deadline and not job.view().done
         time.sleep(0.01)
     return config
 
 
 @pytest.mark.slow
-def test_whoever_watches_a_training_of_somebody_else_cannot_stop_it() -> None:
-    run = key(long_job("bob"))
+def test_another_visitor_cannot_stop_a_training() -> None:
+    run = key(start_long_training("bob"))
     at = negation_page({"run": run, "models": "rnn"}, visitor="ada")
     assert url_params(at)["run"] == run
     for name in ("stop", "stop-missing"):
@@ -443,7 +439,7 @@ def test_whoever_watches_a_training_of_somebody_else_cannot_stop_it() -> None:
     assert at.button(key="train").label == "Go on"
 
 
-def test_another_seed_asks_the_next_seeds() -> None:
+def test_another_seed_trains_the_next_seeds() -> None:
     for model in ("bag_of_words", "rnn"):
         config = read(NegationLab, SMALL)[0].config(model)
         store.save_run(record_run(config), store.run_folder(config), "ada")
@@ -454,15 +450,15 @@ def test_another_seed_asks_the_next_seeds() -> None:
     assert warnings_of(at) == []
 
 
-def test_the_verdict_of_the_seeds_is_computed_from_them() -> None:
-    runs = runs_of("default")
+def test_the_seed_noise_finding_is_that_of_the_runs() -> None:
+    runs = included_runs("default")
     ends = [(run.config.title, run.curves.last("exact_accuracy")) for run in runs.values()]
     sentence = findings.seed_noise_finding(ends)
     assert sentence and sentence in page_text(negation_page())
     assert "Bag of words by 0.117 (0.117 to 0.117)" in sentence
 
 
-def test_more_steps_than_this_server_allows_are_refused_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_steps_than_the_server_allows_are_rejected_with_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     at = negation_page(SMALL)
     monkeypatch.setenv("LINEAGE_MOST_STEPS", "2")
     at = assert_no_errors(at.button(key="train-missing").click().run())
@@ -494,15 +490,15 @@ HOSTILE: list[dict[str, str]] = [
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("file", ["home.py", "negation.py", "runs.py", "compare.py"])
-def test_no_address_breaks_a_page(file: str) -> None:
-    for given in HOSTILE:
-        at = page(file, given)
+def test_no_url_breaks_a_page(file: str) -> None:
+    for params in HOSTILE:
+        at = page(file, params)
         assert at.title
-        assert len(warnings_of(at)) <= 2 * len(given) + 1
+        assert len(warnings_of(at)) <= 2 * len(params) + 1
         assert all("<script>" not in warning.value for warning in at.warning)
 
 
-def test_the_run_of_one_page_is_open_on_the_others() -> None:
+def test_the_run_of_one_page_is_opened_on_the_others() -> None:
     run = store.find("negation-half-gru").key
     at = negation_page({"run": run})
     at.query_params.clear()

@@ -64,12 +64,12 @@ def test_untrained_settings_are_offered_for_training() -> None:
 
 
 def test_requested_runs_are_trained() -> None:
-    asked = {"who": "rotary", "longest": "2", "steps": "20", "seeds": "1"}
-    at = open_page(asked)
+    params = {"who": "rotary", "longest": "2", "steps": "20", "seeds": "1"}
+    at = open_page(params)
     at = assert_no_errors(at.button(key="missing.run").click().run())
     wait_for_runs(list(PositionsState(who=("rotary",), longest=2, steps=20, seeds=1).configs.values()))
     at = wait_until_ready(assert_no_errors(at.run()))
-    assert len(plot_frame_figures(at, "positions-lengths")) == 1 and url_params(at) == asked
+    assert len(plot_frame_figures(at, "positions-lengths")) == 1 and url_params(at) == params
 
 
 def test_a_run_with_other_settings_is_added_to_the_comparison() -> None:

@@ -20,8 +20,8 @@ from tests.pages.screen import assert_no_errors, component_data, page, page_text
 TINY: dict[str, object] = {"epochs": 1, "train_size": 8, "test_size": 8}
 
 
-def runs_page(given: Mapping[str, str] | None = None, me: str = "ada") -> AppTest:
-    return page("runs.py", given, me)
+def runs_page(params: Mapping[str, str] | None = None, me: str = "ada") -> AppTest:
+    return page("runs.py", params, me)
 
 
 def save_small_run(owner: str = "ada", model: str = "bag_of_words", **changes: object) -> str:
@@ -49,8 +49,8 @@ def test_every_shipped_and_stored_run_has_a_row_with_the_facts_of_its_card() -> 
         assert shown[run]["owner"]["text"] == whose
         assert shown[run]["accuracy"]["text"] == f"{mean:.3f}"
         assert shown[run]["accuracy"]["values"] == pytest.approx(card.metrics["exact_accuracy"].values, abs=1e-4)
-        called = "negation-half-gru" if whose == "ships" else run
-        assert shown[run]["title"]["detail"].endswith(called)
+        displayed = "negation-half-gru" if whose == "ships" else run
+        assert shown[run]["title"]["detail"].endswith(displayed)
     assert shown[store.find("negation-half-gru").key]["settings"]["text"] == "p_not = 0.5"
 
 
@@ -73,11 +73,11 @@ FILTERS: dict[str, tuple[dict[str, str], int]] = {
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", FILTERS)
 def test_a_filter_in_the_url_narrows_the_rows_and_stays(case: str) -> None:
-    given, count = FILTERS[case]
+    params, count = FILTERS[case]
     run = save_small_run("ada", "rnn")
     operations.edit_card(run, "ada", False, name="my first", tags=["wide"])
-    at = runs_page(given)
-    assert (len(rows(at)), url_params(at), len(at.warning)) == (count, given, 0)
+    at = runs_page(params)
+    assert (len(rows(at)), url_params(at), len(at.warning)) == (count, params, 0)
     if not count:
         assert "No run is like that." in page_text(at).replace("\\", "")
 
