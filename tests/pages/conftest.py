@@ -1,4 +1,4 @@
-"""Pages are read with AppTest, whose browsers bring no cookies: each is a visitor of its own."""
+"""AppTest opens pages without cookies, so each page belongs to a new visitor."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from explorer.web import background
 
 @pytest.fixture(autouse=True)
 def cookies(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What the browser of a test sends; AppTest itself answers with a mock."""
+    """Return the cookies that the browser of a test sends; AppTest itself would return a mock."""
     sent: dict[str, str] = {}
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: sent))
     return sent
 
 
 @pytest.fixture(autouse=True)
-def no_jobs_of_others(home: object, patient: None) -> Iterator[None]:
-    """A training ends with its test, and is forgotten."""
+def reset_jobs(home: object, patient: None) -> Iterator[None]:
+    """Stop and remove all jobs at the end of a test."""
     yield
     service.reset()
 
 
 @pytest.fixture
-def no_text_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No text of another test is here, and no Tiny Shakespeare."""
+def no_loaded_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the texts of other tests and Tiny Shakespeare."""
     monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
     for module in (corpora, background, token_arrays, rows):
         module.reset()

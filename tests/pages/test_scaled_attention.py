@@ -28,9 +28,11 @@ def test_page_shows_results_without_interaction() -> None:
     (tables,) = component_data(at, "dot_product")
     assert tables["tokens"] == ["the", "cat", "sat", "down"] and tables["model"] is None
     assert len(plot_frame_figures(at, "scaled-width")) == 6
-    said = [heading.replace("\\", "") for heading in headings(at)]
-    assert any("first rises" in heading and "Divided, it stays at" in heading for heading in said)
-    assert any(heading.startswith("At d_k = 64, divided, ") for heading in said), "the trainings that ship are told"
+    finding_texts = [heading.replace("\\", "") for heading in headings(at)]
+    assert any("first rises" in heading and "Divided, it stays at" in heading for heading in finding_texts)
+    assert any(heading.startswith("At d_k = 64, divided, ") for heading in finding_texts), (
+        "the included runs are described"
+    )
     assert [panel["title"] for panel in plot_frame_figures(at, "scaled-race")] == [
         "Loss on fresh rows, nats",
         "Rows reversed without a mistake",

@@ -19,10 +19,11 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
 )
+from tests.words import assert_mentions, assert_states
 
 
-def open_page(given: Mapping[str, str] | None = None) -> AppTest:
-    return wait_until_ready(page("sentence_encoder.py", given))
+def open_page(params: Mapping[str, str] | None = None) -> AppTest:
+    return wait_until_ready(page("sentence_encoder.py", params))
 
 
 def test_page_shows_results_without_interaction() -> None:
@@ -61,9 +62,8 @@ def test_sentences_can_be_typed_and_unreadable_ones_are_reported() -> None:
     at = open_page()
     typed = "the bank is near the puppy\nthe bnak\nwe saw the boat"
     at = wait_until_ready(assert_no_errors(at.text_area(key="sentences.say").set_value(typed).run()))
-    assert warnings_of(at) == [
-        "Sentence 2 is left out: the language does not have all its words. Nearest: for “bnak” bank, bark, bat."
-    ]
+    (warning,) = warnings_of(at)
+    assert_states(warning, "Sentence 2 … left out … not … “bnak” bank, bark, bat")
     assert at.text_area(key="sentences.say").value == typed
     (map_,) = component_data(at, "sense_map")
     assert [row["readable"] for row in map_["sentences"]] == [True, False, True]
@@ -85,11 +85,9 @@ def test_arbitrary_sentences_raise_no_exception(line: str) -> None:
 
 
 def test_untrained_settings_are_offered_and_trained() -> None:
-    given = {"seeds": "1", "steps": "2", "seed": "11", "layers": "1"}
-    at = open_page(given)
-    assert "No finished run of the encoder of one layer and the one without attention" in page_text(at).replace(
-        "\\", ""
-    )
+    params = {"seeds": "1", "steps": "2", "seed": "11", "layers": "1"}
+    at = open_page(params)
+    assert_mentions(page_text(at).replace("\\", ""), "No finished run … one layer … without attention")
     assert "Train it, and the map appears here" in page_text(at).replace("\\", "")
     at = assert_no_errors(at.button(key="missing.run").click().run())
     wait_for_runs(SentenceEncoderState(seeds=1, steps=2, seed=11, layers=1).configs.values())

@@ -1,4 +1,4 @@
-"""A run as code, wherever it is offered."""
+"""Downloads of a run as code."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from explorer.ui.page_sections import _notebook_text
 from tests.pages.screen import page
 
 
-def offered(file: str, address: dict[str, str]) -> list[str]:
+def download_labels(file: str, address: dict[str, str]) -> list[str]:
     return [element.proto.label for element in page(file, address).get("download_button")]
 
 
 def test_a_lab_and_an_open_run_offer_the_file_and_the_notebook() -> None:
-    assert offered("negation.py", {})[-2:] == ["Bag of words: this run as one file", "As a notebook"]
-    assert offered("runs.py", {"run": "negation-half-gru"})[-2:] == ["As one file", "As a notebook"]
+    assert download_labels("negation.py", {})[-2:] == ["Bag of words: this run as one file", "As a notebook"]
+    assert download_labels("runs.py", {"run": "negation-half-gru"})[-2:] == ["As one file", "As a notebook"]
 
 
-def test_a_notebook_says_what_came_of_the_run_that_is_kept() -> None:
+def test_the_notebook_contains_the_final_loss_of_the_stored_run() -> None:
     stored = store.find("negation-half-gru")
     head = json.loads(_notebook_text(stored.config, "ada"))["cells"][0]["source"]
     assert f"{stored.curves.losses[-1][0]:.6g} (seed {stored.config.seed})" in head

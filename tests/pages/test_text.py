@@ -30,6 +30,7 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
 )
+from tests.words import assert_mentions
 
 ME = "a visitor with a text"
 MINE = "she sells sea shells by the sea shore, and sea shells she sells are sea shore shells\n" * 30
@@ -47,15 +48,15 @@ SMALL = {
 }
 
 
-pytestmark = pytest.mark.usefixtures("no_text_yet")
+pytestmark = pytest.mark.usefixtures("no_loaded_text")
 
 
-def text_page(where: Mapping[str, str] | None = None, me: str = "") -> AppTest:
-    return page("text.py", where, me)
+def text_page(params: Mapping[str, str] | None = None, me: str = "") -> AppTest:
+    return page("text.py", params, me)
 
 
-def trained(where: Mapping[str, str], me: str = "") -> AppTest:
-    at = text_page(where, me)
+def trained(params: Mapping[str, str], me: str = "") -> AppTest:
+    at = text_page(params, me)
     at.button("train").click().run()
     return wait_until_ready(wait_for_training(at, TextLab, me))
 
@@ -71,10 +72,10 @@ def samples(at: AppTest) -> list[dict[str, Any]]:
     return models
 
 
-def test_the_page_opens_with_the_runs_that_ship() -> None:
+def test_the_page_shows_the_included_runs() -> None:
     at = text_page()
     assert [title.value for title in at.title] == ["Can a network predict a text better than a table of counts?"]
-    assert "The text itself is not on this machine yet. What is shown was trained elsewhere." in page_text(at)
+    assert_mentions(page_text(at), "text … not on this machine … trained elsewhere")
     rows = table(at, "text-results")
     assert [row["name"]["text"] for row in rows] == [MODELS[model].title for model in models_of("text")]
     for row, model in zip(rows, models_of("text"), strict=True):
@@ -84,27 +85,27 @@ def test_the_page_opens_with_the_runs_that_ship() -> None:
         assert row["bits"]["text"] == f"{card.metrics['bits_per_char'].mean:.3f}"
         assert row["parameters"]["text"] == f"{card.parameters:,}"
     losses = {model: store.find(f"text-{model}").card.metrics["val_loss"].mean or 9 for model in models_of("text")}
-    counts = losses.pop("ngram")
+    ngram_loss = losses.pop("ngram")
     best = min(losses, key=losses.__getitem__)
     heading = at.subheader[0].value.replace("\\", "")
-    assert heading.startswith(f"The {MODELS[best].title} predicts best of the networks, with {losses[best]:.3f} nats")
-    assert ("no network here beats it" in heading) == (losses[best] > counts)
+    assert_mentions(heading, f"{MODELS[best].title} … best … with {losses[best]:.3f} nats")
+    assert ("no network here beats it" in heading) == (losses[best] > ngram_loss)
     for row, model in zip(samples(at), models_of("text"), strict=True):
         assert row["texts"] == [texts[0] for texts in store.find(f"text-{model}").curves.samples]
 
 
-def test_every_curve_is_the_run_s_own_in_every_unit_along_every_axis() -> None:
+def test_curves_are_those_of_the_run_in_every_unit_and_on_every_axis() -> None:
     curves = store.find("text-gru").curves
-    for unit, made in (("loss", lambda v: v), ("perplexity", np.exp), ("bits", lambda v: v / np.log(2))):
+    for unit, convert in (("loss", lambda v: v), ("perplexity", np.exp), ("bits", lambda v: v / np.log(2))):
         at = text_page({"unit": unit, "models": "gru", "along": "tokens"})
         (figure,) = plot_frame_figures(at, "text-race")
         mean = next(trace for trace in figure["plot"]["data"] if trace["name"].endswith("mean"))
-        wanted = made(curves.metrics["val_loss_part"]).mean(axis=1)
-        assert mean["y"] == pytest.approx(wanted.tolist(), rel=1e-4)
+        expected = convert(curves.metrics["val_loss_part"]).mean(axis=1)
+        assert mean["y"] == pytest.approx(expected.tolist(), rel=1e-4)
         assert mean["x"] == pytest.approx(curves.tokens[curves.evaluated].tolist(), rel=1e-4)
 
 
-def test_the_counts_are_a_line_to_beat_at_their_own_height() -> None:
+def test_the_ngram_loss_is_a_horizontal_line() -> None:
     at = text_page()
     (figure,) = plot_frame_figures(at, "text-race")
     value = float(store.find("text-ngram").curves.last("val_loss_part")[0])
@@ -113,7 +114,7 @@ def test_the_counts_are_a_line_to_beat_at_their_own_height() -> None:
     assert any(f"6-gram counts {value:.3f}" in note["text"] for note in figure["plot"]["layout"]["annotations"])
 
 
-def test_a_race_on_another_text_is_trained_shown_and_kept() -> None:
+def test_a_comparison_on_another_corpus_is_trained_shown_and_stored() -> None:
     at = trained(SMALL)
     lab = lab_of(at)
     run = store.find_by_config(lab.config("gru"))
@@ -129,19 +130,17 @@ def test_a_race_on_another_text_is_trained_shown_and_kept() -> None:
     assert table(again, "text-results")[1]["loss"]["text"] == rows["GRU"]["loss"]["text"]
 
 
-def test_tokens_that_a_small_vocabulary_does_not_know_are_said_beside_the_bits_a_character() -> None:
+def test_unknown_tokens_are_reported_with_the_bits_per_character() -> None:
     at = trained({**SMALL, "models": "ngram", "tokenizer": "word", "vocabulary": "4"})
     share = text_data(lab_of(at).task).unknown_rate
     assert share > 0.5
-    assert f"{percentage(share)} of the held-out tokens are unknown to this tokenizer" in page_text(at).replace(
-        "\\", ""
-    )
+    assert_mentions(page_text(at).replace("\\", ""), f"{percentage(share)} … held-out tokens … unknown")
     captions = [data["caption"] for data in component_data(at, "table") if "compared" in str(data.get("caption"))]
     assert len(captions) == 1 and "leaves out spaces and line ends" in captions[0]
 
 
 @pytest.mark.slow
-def test_an_own_text_is_learned_in_memory_and_kept_only_when_that_is_wished() -> None:
+def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     at = text_page({name: value for name, value in SMALL.items() if name not in ("corpus", "size")}, ME)
     at.segmented_control("text.corpus").set_value("own").run()
     at.text_area("text.pasted").set_value(MINE)
@@ -161,13 +160,13 @@ def test_an_own_text_is_learned_in_memory_and_kept_only_when_that_is_wished() ->
     assert not [button for button in at.button if button.key == "text.save"]
 
 
-def test_an_address_with_somebody_s_text_asks_for_it() -> None:
+def test_a_url_with_a_private_text_asks_for_the_text() -> None:
     at = text_page({"corpus": "own", "text": "b" * 64, "models": "ngram"})
     assert any("This needs your text" in sentence for sentence in warnings_of(at))
     assert at.text_area("text.pasted")
 
 
-def test_a_text_that_is_none_is_refused_and_nothing_is_lost() -> None:
+def test_a_text_that_is_too_short_is_rejected() -> None:
     at = text_page({"models": "ngram"}, ME)
     at.segmented_control("text.corpus").set_value("own").run()
     at.text_area("text.pasted").set_value("too short")
@@ -176,7 +175,7 @@ def test_a_text_that_is_none_is_refused_and_nothing_is_lost() -> None:
     assert table(at, "text-results")
 
 
-def test_the_same_size_is_set_for_every_model() -> None:
+def test_parameter_counts_can_be_matched() -> None:
     from explorer.training.model_factory import count_parameters
 
     at = text_page({**SMALL, "models": "gru,rnn,transformer"})
@@ -187,7 +186,7 @@ def test_the_same_size_is_set_for_every_model() -> None:
         assert count_parameters(lab.config(model)) == pytest.approx(20_000, rel=0.1)
 
 
-def test_the_same_time_gives_each_model_its_own_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_steps_are_fitted_to_the_same_time_for_each_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def within(config: RunConfig, seconds: float, min_evaluations: int = 0) -> RunConfig:
         return with_settings(config, {"iterations": int(seconds) * {"gru": 30, "rnn": 70}[config.model_name]})
 
@@ -199,7 +198,7 @@ def test_the_same_time_gives_each_model_its_own_steps(monkeypatch: pytest.Monkey
     assert {model: lab.config(model).iterations for model in ("gru", "rnn")} == {"gru": 60, "rnn": 140}
 
 
-def test_a_preset_is_taken_over_and_says_what_it_is() -> None:
+def test_a_preset_sets_its_settings_and_is_described() -> None:
     at = text_page({"models": "lstm"})
     at.selectbox("text.preset").set_value("paper-lstm").run()
     lab = lab_of(assert_no_errors(at))
@@ -207,26 +206,26 @@ def test_a_preset_is_taken_over_and_says_what_it_is() -> None:
     assert "Theirs had up to seven layers" in page_text(at)
 
 
-def test_nothing_trained_says_what_it_takes_and_offers_a_brief_look() -> None:
+def test_without_runs_the_page_offers_to_train_and_a_quick_run() -> None:
     at = wait_until_ready(text_page({"corpus": "repeats", "replicas": "3", "models": "transformer"}))
-    assert "No finished run of any model with these settings yet." in page_text(at)
+    assert_mentions(page_text(at), "No finished")
     at.button("brief").click().run()
     lab = lab_of(assert_no_errors(at))
     assert (lab.value("replicas"), lab.config("transformer").iterations) == (1, 300)
 
 
-def test_a_vocabulary_larger_than_the_text_can_give_is_named() -> None:
+def test_a_vocabulary_larger_than_possible_is_reported() -> None:
     at = trained({**SMALL, "models": "ngram", "tokenizer": "bpe", "vocabulary": "5000"})
     assert "5,000 tokens were wished for; this text gives " in page_text(at)
 
 
-def test_presets_that_this_server_would_not_train_do_not_disturb_the_page() -> None:
-    """A batch that is possible, but not on the rows of the preset."""
+def test_presets_beyond_the_limits_of_the_server_do_not_break_the_page() -> None:
+    """A batch size that is valid, but not with the rows of the preset."""
     at = text_page({"models": "transformer", "transformer.batch_size": "600"})
     assert lab_of(assert_no_errors(at)).config("transformer").batch_size == 600
 
 
-def test_the_preset_of_a_shipped_run_shows_that_run() -> None:
+def test_the_preset_of_an_included_run_shows_that_run() -> None:
     at = text_page({"models": "transformer"})
     at.selectbox("text.preset").set_value("assignment").run()
     assert_no_errors(at)
@@ -234,7 +233,7 @@ def test_the_preset_of_a_shipped_run_shows_that_run() -> None:
 
 
 @pytest.mark.slow
-def test_brackets_are_chosen_as_they_can_be_asked_about() -> None:
+def test_selecting_brackets_sets_what_bracket_accuracy_needs() -> None:
     at = wait_until_ready(
         text_page({"models": "ngram", "corpus": "brackets", "tokenizer": "bpe", "rows": "sentences", "split": "pairs"})
     )
@@ -244,8 +243,8 @@ def test_brackets_are_chosen_as_they_can_be_asked_about() -> None:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("where", [{"run": "nothere00000"}, {"gru.hidden": "-1"}, {"unit": "ells"}, {"lock": "1"}])
-def test_a_bad_address_is_named_and_the_page_stands(where: dict[str, str]) -> None:
-    at = text_page(where)
+@pytest.mark.parametrize("params", [{"run": "nothere00000"}, {"gru.hidden": "-1"}, {"unit": "ells"}, {"lock": "1"}])
+def test_an_invalid_url_parameter_is_reported_and_the_page_is_shown(params: dict[str, str]) -> None:
+    at = text_page(params)
     assert len(warnings_of(at)) == 1
     assert table(at, "text-results")

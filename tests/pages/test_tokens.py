@@ -29,12 +29,13 @@ from tests.pages.screen import (
     wait_until_ready,
     warnings_of,
 )
+from tests.words import assert_mentions
 
 MINE = "The quick brown fox jumps over the lazy dog, again and again.\n" * 40
 REPEATS = TextConfig(corpus="repeats")
 
 
-pytestmark = pytest.mark.usefixtures("no_text_yet")
+pytestmark = pytest.mark.usefixtures("no_loaded_text")
 
 
 def tokens_page(address: Mapping[str, str] | None = None) -> AppTest:
@@ -45,16 +46,16 @@ def plain(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
 
 
-def slider(at: AppTest) -> dict[str, Any]:
+def tokenizer_data(at: AppTest) -> dict[str, Any]:
     return component_data(at, "tokenizer")[0]
 
 
-def test_every_word_of_the_page_follows_from_the_text() -> None:
+def test_all_numbers_of_the_page_follow_from_the_text() -> None:
     at = tokens_page({"vocabulary": "80", "say": "bofi leka!"})
     assert warnings_of(at) == []
     assert url_params(at) == {"corpus": "repeats", "vocabulary": "80", "say": "bofi leka!"}
     every = train_tokenizers(REPEATS)
-    data = slider(at)
+    data = tokenizer_data(at)
     assert (data["least"], data["most"], data["vocabulary"]) == (
         every["bpe"].min_vocabulary,
         every["bpe"].max_vocabulary,
@@ -91,39 +92,39 @@ def test_every_word_of_the_page_follows_from_the_text() -> None:
     assert f"“{every['bpe'].tokenizer.merges[0][0]}” stood before" in plain(page_text(at))
 
 
-def test_the_chosen_tokenizer_is_drawn_and_in_the_address() -> None:
+def test_the_selected_tokenizer_is_drawn_and_in_the_url() -> None:
     at = tokens_page()
     for kind in ("char", "word", "bytes"):
         at = wait_until_ready(at.segmented_control(key="tokens.kind").set_value(kind).run())
-        assert slider(at)["kind"] == kind and url_params(at)["tokenizer"] == kind
-    assert slider(at)["least"] == 256
+        assert tokenizer_data(at)["kind"] == kind and url_params(at)["tokenizer"] == kind
+    assert tokenizer_data(at)["least"] == 256
 
 
-def test_where_the_slider_was_let_go_stands_in_the_address_and_in_the_table() -> None:
+def test_the_vocabulary_of_the_slider_is_in_the_url_and_in_the_table() -> None:
     at = tokens_page()
     at.session_state["tokens: vocabulary"] = 60
     at = wait_until_ready(at.run())
-    assert url_params(at)["vocabulary"] == "60" and slider(at)["vocabulary"] == 60
+    assert url_params(at)["vocabulary"] == "60" and tokenizer_data(at)["vocabulary"] == 60
     assert table(at, "tokens-four")[2]["size"]["text"] == "60"
-    at.session_state["tokens: vocabulary"] = 10**9  # no slider of ours says that
+    at.session_state["tokens: vocabulary"] = 10**9  # the slider of the page cannot send this
     assert url_params(wait_until_ready(at.run()))["vocabulary"] == "60"
 
 
 def test_rows_are_blocks_lines_or_prefixes() -> None:
     at = tokens_page({"context": "5"})
-    asked = {}
+    targets = {}
     for rows in ("blocks", "sentences", "prefixes"):
         at = wait_until_ready(at.segmented_control(key="tokens.rows").set_value(rows).run())
         cells = [row["cells"] for row in component_data(at, "batch_rows")[0]["rows"]]
         assert [len(row) for row in cells] == [5] * 4
-        asked[rows] = sum(cell["asked"] for row in cells for cell in row)
+        targets[rows] = sum(cell["asked"] for row in cells for cell in row)
         panels = [panel["name"] for panel in plot_frame_figures(at, "tokens-origins")]
         assert panels == (["Random batches", "Contiguous batches"] if rows == "blocks" else ["Random batches"])
-    assert (asked["blocks"], asked["prefixes"]) == (20, 4)
+    assert (targets["blocks"], targets["prefixes"]) == (20, 4)
     assert "batches" not in url_params(at)
 
 
-def test_contiguous_batches_go_on() -> None:
+def test_contiguous_batches_continue_the_text() -> None:
     at = tokens_page({"batches": "contiguous"})
     assert "goes on where it ended" in plot_frame_figures(at, "tokens-origins")[1]["caption"]
     first = int(
@@ -135,15 +136,15 @@ def test_contiguous_batches_go_on() -> None:
 # Without Tiny Shakespeare
 
 
-def test_where_tiny_shakespeare_is_not_here_the_page_says_so_and_shows_another_text() -> None:
+def test_without_tiny_shakespeare_the_page_shows_another_text() -> None:
     at = wait_until_ready(page("tokens.py"))
-    assert "Tiny Shakespeare is not on this machine yet; meanwhile you see Repeats." in page_text(at)
-    assert slider(at)["corpus"] == "Repeats"
+    assert_mentions(page_text(at), "Tiny Shakespeare … not on this machine … Repeats")
+    assert tokenizer_data(at)["corpus"] == "Repeats"
     assert url_params(at) == {}
 
 
 @pytest.mark.parametrize("trouble", ["refused", "another checksum"])
-def test_a_download_that_fails_is_a_sentence(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
+def test_a_failed_download_is_reported(monkeypatch: pytest.MonkeyPatch, trouble: str) -> None:
     def fail(_: object) -> bytes:
         raise CorpusMissing(f"Tiny Shakespeare could not be downloaded: {trouble}.")
 
@@ -151,55 +152,55 @@ def test_a_download_that_fails_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tr
     at = wait_until_ready(page("tokens.py"))
     at = assert_no_errors(next(button for button in at.button if "Download" in button.label).click().run())
     assert warnings_of(at) == [f"Tiny Shakespeare could not be downloaded: {trouble}."]
-    assert slider(at)["corpus"] == "Repeats"
+    assert tokenizer_data(at)["corpus"] == "Repeats"
 
 
-def test_a_damaged_tiny_shakespeare_is_a_sentence(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_tiny_shakespeare_is_reported(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tinyshakespeare.txt").write_text("First Citizen: no.")
     monkeypatch.setenv("LINEAGE_DATA_DIR", str(tmp_path))
     at = wait_until_ready(page("tokens.py"))
     assert len(warnings_of(at)) == 1 and "checksum" in warnings_of(at)[0]
-    assert slider(at)["corpus"] == "Repeats"
+    assert tokenizer_data(at)["corpus"] == "Repeats"
 
 
-# A visitor's own text
+# A private text
 
 
-def pasted(at: AppTest, text: str) -> AppTest:
+def paste_text(at: AppTest, text: str) -> AppTest:
     at.text_area(key="tokens.pasted").input(text)
     return wait_until_ready(next(button for button in at.button if button.label == "Read it").click().run())
 
 
-def uploaded(at: AppTest, name: str, content: bytes) -> AppTest:
+def upload_file(at: AppTest, name: str, content: bytes) -> AppTest:
     return wait_until_ready(at.file_uploader(key="tokens.file").upload(name, content, "text/plain").run())
 
 
-def own_page() -> AppTest:
+def private_text_page() -> AppTest:
     return tokens_page({"corpus": "own"})
 
 
-def test_a_pasted_text_is_read_and_the_address_names_it_by_its_fingerprint_only() -> None:
-    at = pasted(own_page(), MINE)
+def test_a_pasted_text_is_read_and_only_its_hash_is_in_the_url() -> None:
+    at = paste_text(private_text_page(), MINE)
     assert warnings_of(at) == []
     assert set(url_params(at)) == {"corpus", "text"} and re.fullmatch("[0-9a-f]{64}", url_params(at)["text"])
-    assert slider(at)["corpus"] == "your text"
-    assert slider(at)["text"] == "\n".join(MINE.split("\n")[:2])[:120].rsplit(" ", 1)[0]
+    assert tokenizer_data(at)["corpus"] == "your text"
+    assert tokenizer_data(at)["text"] == "\n".join(MINE.split("\n")[:2])[:120].rsplit(" ", 1)[0]
     assert "Until there is a text of yours" not in page_text(at)
 
 
-def test_an_address_with_somebody_elses_text_says_what_it_needs() -> None:
+def test_a_url_with_a_private_text_asks_for_the_text() -> None:
     at = tokens_page({"corpus": "own", "text": "0" * 64})
     assert len(warnings_of(at)) == 1 and "This needs your text" in warnings_of(at)[0]
-    assert slider(at)["corpus"] == "Repeats"
+    assert tokenizer_data(at)["corpus"] == "Repeats"
 
 
-def test_a_text_is_found_again_when_one_comes_back_to_it() -> None:
-    at = pasted(own_page(), MINE)
+def test_a_private_text_is_restored_after_another_corpus() -> None:
+    at = paste_text(private_text_page(), MINE)
     sha = url_params(at)["text"]
     at = wait_until_ready(at.segmented_control(key="tokens.corpus").set_value("toy").run())
     assert url_params(at) == {"corpus": "toy"}
     at = wait_until_ready(at.segmented_control(key="tokens.corpus").set_value("own").run())
-    assert url_params(at)["text"] == sha and slider(at)["corpus"] == "your text"
+    assert url_params(at)["text"] == sha and tokenizer_data(at)["corpus"] == "your text"
 
 
 BAD: dict[str, tuple[bytes, str]] = {
@@ -214,11 +215,11 @@ BAD: dict[str, tuple[bytes, str]] = {
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", BAD)
-def test_a_file_that_cannot_be_read_is_one_sentence_and_nothing_else_breaks(case: str) -> None:
+def test_an_unreadable_file_is_reported_in_one_sentence(case: str) -> None:
     content, sentence = BAD[case]
-    at = uploaded(own_page(), "notes.txt", content)
+    at = upload_file(private_text_page(), "notes.txt", content)
     assert len(warnings_of(at)) == 1 and sentence in warnings_of(at)[0]
-    assert slider(at)["corpus"] == "Repeats"
+    assert tokenizer_data(at)["corpus"] == "Repeats"
     assert url_params(at) == {"corpus": "own"}
 
 
@@ -227,23 +228,23 @@ def test_a_file_that_cannot_be_read_is_one_sentence_and_nothing_else_breaks(case
     ("most", "label", "megabytes"),
     [("5000000", "up to 5 MB", 5), ("1250000", "up to 1.2 MB", 2), ("900", "up to 900 bytes", 1)],
 )
-def test_the_file_may_be_as_large_as_this_server_reads(
+def test_the_upload_limit_is_that_of_the_server(
     most: str, label: str, megabytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LINEAGE_MOST_CORPUS", most)
-    box = own_page().file_uploader(key="tokens.file")
+    box = private_text_page().file_uploader(key="tokens.file")
     assert box.label.endswith(label)
     assert box.proto.max_upload_size_mb == megabytes
 
 
-def test_the_first_mark_counts_letters_and_no_special_tokens() -> None:
-    assert slider(pasted(own_page(), "a" * 200))["marks"][0] == [3, "1 character"]
-    assert slider(pasted(own_page(), "ab " * 200))["marks"][0] == [4, "2 characters"]
+def test_the_first_mark_counts_characters_without_special_tokens() -> None:
+    assert tokenizer_data(paste_text(private_text_page(), "a" * 200))["marks"][0] == [3, "1 character"]
+    assert tokenizer_data(paste_text(private_text_page(), "ab " * 200))["marks"][0] == [4, "2 characters"]
 
 
-def test_the_leak_gives_no_advice_that_cannot_be_followed_there() -> None:
-    at = pasted(own_page(), "only one line, but of more than twenty letters" + "x" * 400)
-    assert "So this leak cannot be measured here; another text may show it." in page_text(at).replace("\\", "")
+def test_a_leak_that_cannot_be_measured_is_reported_without_inapplicable_advice() -> None:
+    at = paste_text(private_text_page(), "only one line, but of more than twenty letters" + "x" * 400)
+    assert_mentions(page_text(at).replace("\\", ""), "leak cannot be measured")
     assert "rows = blocks" not in page_text(at)
 
 
@@ -261,14 +262,14 @@ ODD = {
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
 @pytest.mark.parametrize("case", ODD)
-def test_an_odd_text_is_shown_or_says_what_is_missing(case: str, kind: str) -> None:
-    at = pasted(tokens_page({"corpus": "own", "tokenizer": kind}), ODD[case])
+def test_an_unusual_text_is_shown_or_its_problem_is_reported(case: str, kind: str) -> None:
+    at = paste_text(tokens_page({"corpus": "own", "tokenizer": kind}), ODD[case])
     sentences = warnings_of(at)
     assert all(len(sentence) < 300 and sentence.endswith(".") for sentence in sentences)
     if case == "only spaces":
         assert all("no word" in sentence for sentence in sentences[:1])
     else:
-        assert slider(at)["kind"] == kind and slider(at)["corpus"] == "your text"
+        assert tokenizer_data(at)["kind"] == kind and tokenizer_data(at)["corpus"] == "your text"
     assert "The leak" in headings(at)
 
 
@@ -288,10 +289,10 @@ TYPED = [
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("kind", ["char", "word", "bpe", "bytes"])
 @pytest.mark.parametrize("text", TYPED, ids=lambda text: repr(text)[:20])
-def test_whatever_is_typed_is_shown_in_tokens(text: str, kind: str) -> None:
+def test_any_typed_text_is_shown_as_tokens(text: str, kind: str) -> None:
     at = tokens_page({"tokenizer": kind})
     at = wait_until_ready(at.text_area(key="tokens.say").input(text).run())
-    assert slider(at)["text"] == text[:2_000]
+    assert tokenizer_data(at)["text"] == text[:2_000]
     assert len(warnings_of(at)) == (len(text) > 2_000)
     if len(text) <= 600:
         assert url_params(at)["say"] == text
@@ -311,32 +312,32 @@ NONSENSE: dict[str, dict[str, str]] = {
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("case", NONSENSE)
-def test_a_nonsense_address_gives_one_sentence_and_a_page_that_works(case: str) -> None:
+def test_an_invalid_url_gives_one_warning_and_a_working_page(case: str) -> None:
     at = page("tokens.py", NONSENSE[case])
     assert len(warnings_of(at)) == 1
     at = wait_until_ready(at)
-    assert slider(at)["tokens"] and not (set(url_params(at)) - {"corpus", "rows"})
+    assert tokenizer_data(at)["tokens"] and not (set(url_params(at)) - {"corpus", "rows"})
 
 
-def test_a_vocabulary_larger_than_the_text_can_give_is_as_large_as_it_can() -> None:
+def test_a_vocabulary_larger_than_possible_is_reduced_to_the_maximum() -> None:
     at = tokens_page({"corpus": "toy", "vocabulary": "2000"})
-    assert slider(at)["vocabulary"] == slider(at)["most"] == 8
-    assert "No line of this text has" in plain(page_text(at)), "the toy has no sentences to be split"
+    assert tokenizer_data(at)["vocabulary"] == tokenizer_data(at)["most"] == 8
+    assert "No line of this text has" in plain(page_text(at)), "the toy corpus has no sentences to be split"
 
 
-def test_a_row_longer_than_the_text_is_a_sentence() -> None:
-    at = pasted(
+def test_a_context_longer_than_the_text_is_reported() -> None:
+    at = paste_text(
         tokens_page({"corpus": "own", "tokenizer": "word", "context": "16"}), "one two three, and four five six"
     )
     assert any("Give a shorter context, or more text." in sentence for sentence in warnings_of(at))
-    assert slider(at)["corpus"] == "your text"
+    assert tokenizer_data(at)["corpus"] == "your text"
 
 
-def test_the_end_of_a_visit_forgets_its_text() -> None:
-    at = pasted(own_page(), MINE)
+def test_results_of_a_private_text_are_deleted_when_the_visit_ends() -> None:
+    at = paste_text(private_text_page(), MINE)
     sha = url_params(at)["text"]
     assert any(sha in key for key in background.results())
     visitor_text._release_text(sha)
     assert not any(sha in key for key in background.results())
-    at = wait_until_ready(at.run())  # but the window is still open, and so is the text
-    assert warnings_of(at) == [] and slider(at)["corpus"] == "your text"
+    at = wait_until_ready(at.run())  # the browser tab is still open, and so is the text
+    assert warnings_of(at) == [] and tokenizer_data(at)["corpus"] == "your text"

@@ -49,8 +49,8 @@ def test_the_figure_has_the_results_of_the_runs() -> None:
     means = {trace["name"]: trace["y"] for trace in lines if trace["name"].endswith("mean")}
     assert len(means) == len(VARIANTS)
     run = store.find("reverse-additive")
-    wanted = run.curves.answers["by_length"][-1].mean(axis=0)
-    assert next(y for name, y in means.items() if name.startswith("attention")) == pytest.approx(wanted, abs=1e-3)
+    expected = run.curves.answers["by_length"][-1].mean(axis=0)
+    assert next(y for name, y in means.items() if name.startswith("attention")) == pytest.approx(expected, abs=1e-3)
     tiles = plot_frame_figures(translation({"task": "dates"}), "translation-exact")[0]["plot"]["data"][0]
     assert len(tiles["z"]) == len(DATE_FORMATS)
 
