@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_repeatedly_is_bit_equal_to_an_undisturbed_one() -> None:
     command = [sys.executable, "-m", "benchmarks.load.crash_recovery", "--kills", "6", "--seed", "4", "--json"]
     told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)

@@ -231,6 +231,7 @@ def test_training_again_reports_a_different_stored_curve(service: JobService) ->
     assert_equals_uninterrupted(short_config())
 
 
+@pytest.mark.slow
 def test_alternating_jobs_are_bit_equal_to_each_alone(service: JobService) -> None:
     models = (("transformer", 3, 1), ("gru", 2, 2), ("rnn", 1, 1))
     configs = [short_config(model, replicas=replicas, threads=threads) for model, replicas, threads in models]

@@ -62,6 +62,7 @@ def test_every_tile_of_the_sweep_is_a_run() -> None:
     assert len(rates["z"]) == 8 and all(share is not None for row in rates["z"] for share in row)
 
 
+@pytest.mark.slow
 def test_missing_runs_are_offered_with_their_cost_and_then_trained() -> None:
     at = memory({**SMALL, "seed": "7"})
     assert_mentions(page_text(at).replace("\\", ""), "No finished run … RNN … GRU … gates")
@@ -75,6 +76,7 @@ def test_missing_runs_are_offered_with_their_cost_and_then_trained() -> None:
     assert url_params(at) == {**SMALL, "seed": "7"}
 
 
+@pytest.mark.slow
 def test_another_length_is_in_the_url() -> None:
     at = memory()
     at = wait_until_ready(assert_no_errors(at.number_input(key="memory.length").set_value(10).run()))

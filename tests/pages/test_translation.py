@@ -31,7 +31,7 @@ def translation(address: Mapping[str, str] | None = None) -> AppTest:
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize("task", ["reverse", "copy", "dates"])
+@pytest.mark.parametrize("task", ["dates", "reverse", "copy"])
 def test_every_task_shows_results_by_default(task: str) -> None:
     at = translation({} if task == "reverse" else {"task": task})
     assert warnings_of(at) == [] and not any("No finished run" in part.value for part in at.markdown)
@@ -44,6 +44,7 @@ def test_every_task_shows_results_by_default(task: str) -> None:
     assert "The papers" in headings(at)
 
 
+@pytest.mark.slow
 def test_the_figure_has_the_results_of_the_runs() -> None:
     lines = plot_frame_figures(translation(), "translation-exact")[0]["plot"]["data"]
     means = {trace["name"]: trace["y"] for trace in lines if trace["name"].endswith("mean")}
@@ -62,6 +63,7 @@ def test_ablations_lower_the_accuracy_and_impossible_ones_have_no_tile() -> None
     assert intact[2] > 0.95 and uniform[2] < 0.5 and cut[2] < 0.1 and shuffled[2] < 0.5
 
 
+@pytest.mark.slow
 def test_another_task_is_in_the_url_and_has_its_own_source() -> None:
     at = translation({"say": "2718"})
     at = wait_until_ready(assert_no_errors(at.segmented_control(key="translation.task").set_value("dates").run()))
