@@ -120,14 +120,14 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
             if message.type == "error" and not probe and not any(part in message.text for part in bearing):
                 troubles.append(f"console: {message.text} {where}")
 
-        def requested(asked: Any) -> None:
+        def check_address(asked: Any) -> None:
             if not asked.url.startswith((at, at.replace("http", "ws"), "data:", f"blob:{at}")):
                 troubles.append(f"request to {asked.url}")
 
         page.on("console", console)
         page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
-        page.on("request", requested)
-        page.on("websocket", requested)
+        page.on("request", check_address)
+        page.on("websocket", check_address)
         page.goto(at + path)
         sync_api.expect(page.get_by_role("heading", level=1)).to_be_visible()
         wait_until_idle(page)
