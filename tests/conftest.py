@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import HealthCheck, settings
@@ -18,6 +19,8 @@ torch.set_num_threads(1)
 # A busy machine is slow: no property may fail by the time that its examples take.
 settings.register_profile("lineage", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("lineage")
+# These tests use the same functions at full length, where a check at each call takes as long as the training itself.
+WITHOUT_SHAPE_CHECKS = ("browser", "cli", "experiments", "export", "jobs", "pages", "run_store", "ui", "web")
 FOLDERS_AT_THE_END = ("training", "pages", "browser")  # units first; each browser is a process beside the worker
 
 
@@ -97,6 +100,13 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True)
+def shape_checks(request: pytest.FixtureRequest) -> None:
+    """Check the shapes of arrays at each call, or not, by the folder of the test."""
+    folder = request.path.relative_to(Path(__file__).parent).parts[0]
+    jaxtyping.config.update("jaxtyping_disable", folder in WITHOUT_SHAPE_CHECKS)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 
 from explorer.jobs.scheduler import service
 from explorer.tasks.text import corpora, rows, token_arrays
 from explorer.web import background
+
+# Each page that is opened looks for components in all installed packages, which takes a third of its time.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 @pytest.fixture(autouse=True)

@@ -291,7 +291,7 @@ TYPED = [
 @pytest.mark.parametrize("text", TYPED, ids=lambda text: repr(text)[:20])
 def test_any_typed_text_is_shown_as_tokens(text: str, kind: str) -> None:
     at = tokens_page({"tokenizer": kind})
-    at = wait_until_ready(at.text_area(key="tokens.say").input(text).run())
+    at = wait_until_ready(at.text_area(key="tokens.say.repeats").input(text).run())
     assert tokenizer_data(at)["text"] == text[:2_000]
     assert len(warnings_of(at)) == (len(text) > 2_000)
     if len(text) <= 600:

@@ -46,9 +46,9 @@ def tokenizer_section(
     """Draw the typed text in tokens, with a slider for the size of the vocabulary."""
     state, text = session.state, corpora.load_text(config)
     with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bind_widget(
-            session, "tokens.say", state.typed_text(text), lambda d, say: replace(d, say=say), redraw=_REDRAW
-        )
+        # One text box for each corpus: what a slow browser still sends belongs to the box of the earlier one.
+        key = f"tokens.say.{config.corpus}{config.text}"
+        ties = bind_widget(session, key, state.typed_text(text), lambda d, say: replace(d, say=say), redraw=_REDRAW)
         st.text_area("Type a text", height=76, width=620, **ties)
         ties = bind_widget(
             session, "tokens.kind", state.tokenizer, lambda d, kind: replace(d, tokenizer=kind or d.tokenizer)

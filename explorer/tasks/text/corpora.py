@@ -36,9 +36,12 @@ def load_text(config: TextConfig) -> str:
     if config.corpus == "tinyshakespeare":
         settings = environment()
         return _load_tinyshakespeare(settings.data_dir, settings.cache)
-    return {"toy": toy_text, "repeats": repeats_text, "brackets": brackets_text}[config.corpus](
-        config.size, config.corpus_seed
-    )
+    return _generate_text(config.corpus, config.size, config.corpus_seed)
+
+
+@lru_cache(maxsize=8)  # a page reads its text several times in each run
+def _generate_text(corpus: str, size: int, seed: int) -> str:
+    return {"toy": toy_text, "repeats": repeats_text, "brackets": brackets_text}[corpus](size, seed)
 
 
 # Tiny Shakespeare
