@@ -23,6 +23,8 @@ settings.load_profile("lineage")
 WITHOUT_SHAPE_CHECKS = ("browser", "cli", "experiments", "export", "jobs", "pages", "run_store", "ui", "web")
 FOLDERS_AT_THE_END = ("training", "pages", "browser")  # units first; each browser is a process beside the worker
 
+LONGEST_IN_BROWSER = ("test_lessons", "test_classroom", "test_attention", "test_generation", "test_tokens")
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="Run also the tests that are marked as slow.")
@@ -46,8 +48,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests and cases out unless they are asked for, put the browser last, and keep files in one process.
 
-    The tests of the browser may run in any process, one by one: they share a server and a browser per process. As
-    they come last, no other test meets the event loop that Playwright leaves running.
+    The tests of the browser share a server and a browser per process. As they come last, no other test meets the event
+    loop that Playwright leaves running; the longest files come first, so that both processes end at the same time.
     """
     if not (config.getoption("all") or _names_files(config)):
         cases: Counter[str] = Counter()
@@ -60,12 +62,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=slow)
         items[:] = quick
 
-    def folder(item: pytest.Item) -> str:
-        return item.path.parent.name
+    def place(item: pytest.Item) -> tuple[int, int]:
+        folder, file = item.path.parent.name, item.path.stem
+        late = FOLDERS_AT_THE_END.index(folder) if folder in FOLDERS_AT_THE_END else -1
+        return late, LONGEST_IN_BROWSER.index(file) if file in LONGEST_IN_BROWSER else len(LONGEST_IN_BROWSER)
 
-    items.sort(key=lambda item: FOLDERS_AT_THE_END.index(folder(item)) if folder(item) in FOLDERS_AT_THE_END else -1)
+    items.sort(key=place)
     for item in items:
-        if folder(item) != "browser":
+        if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
 
 
