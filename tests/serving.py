@@ -36,7 +36,7 @@ class Server:
         """Start the process and wait until it answers. Raises RuntimeError if it does not within 60 seconds."""
         command = [sys.executable, "-m", "streamlit", "run", str(self.app), "--server.port", str(self.port)]
         command += ["--server.address", "127.0.0.1", "--server.headless", "true"]
-        environment = os.environ | {"LINEAGE_HOME": str(self.home), "PYTHONDONTWRITEBYTECODE": "1"} | self.settings
+        environment = os.environ | {"LINEAGE_HOME": str(self.home)} | self.settings
         file = self.home / "server.log"
         with file.open("a") as log:
             self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)

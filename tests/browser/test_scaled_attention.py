@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit
-from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_until_idle
+from tests.browser.steps import WebSocketRecorder, wait_for_url_params, wait_until, wait_until_idle
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +60,7 @@ def test_the_readout_below_the_curves_follows_the_slider(visit: Visit) -> None:
     spread = panels.locator("figure").filter(has_text="Spread of the scores").locator(".frame-readout-value").first
     expect(caption).to_contain_text("At d_k = 64 the scores are divided by 8.00", timeout=20_000)
     wait_until_idle(page)
-    before, height, wire = spread.inner_text(), panels.bounding_box()["height"], WebSocketRecorder(page)
+    height, wire = panels.bounding_box()["height"], WebSocketRecorder(page)
     messages_before = wire.wait_until_quiet()
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
@@ -68,8 +68,7 @@ def test_the_readout_below_the_curves_follows_the_slider(visit: Visit) -> None:
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2, steps=5)
     expect(caption).to_contain_text("At d_k = 1,024 the scores are divided by 32.00")
-    expect(spread).not_to_have_text(before)
-    assert 25 < float(spread.inner_text()) < 40, "about the root of 1,024"
+    wait_until(lambda: 25 < float(spread.inner_text()) < 40)  # about the root of 1,024
     assert len(wire.frames) == messages_before, "dragging sends no messages to the server"
     assert panels.bounding_box()["height"] == height, "nothing below moves"
     page.mouse.up()

@@ -167,15 +167,13 @@ def exact_match_by_intervention(
 
     `count` is the number of sources per length or format. NaN where the model has no attention to change.
     """
+    trained = None if isinstance(config, DatesConfig) else range(1, config.longest + 1)
     rows = []
     for intervention in names:
         try:
-            parts = exact_match_under(model, config, intervention, count)
+            rows.append(exact_match_under(model, config, intervention, count, lengths=trained).mean(axis=-1))
         except InvalidSetting:
             rows.append(np.full(model.replicas, np.nan, np.float32))
-            continue
-        trained = parts.shape[-1] if isinstance(config, DatesConfig) else config.longest
-        rows.append(parts[..., :trained].mean(axis=-1))
     return np.stack(rows).reshape(len(names), -1).astype(float)
 
 
