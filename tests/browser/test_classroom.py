@@ -133,7 +133,7 @@ def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Pat
     try:
         server.start()
         page = visit(
-            "/negation?models=rnn&rnn.epochs=300&replicas=2&seed=120",
+            "/negation?models=rnn&rnn.epochs=200&replicas=2&seed=120",
             at=server.url,
             bearing=(
                 "ERR_CONNECTION_REFUSED",
@@ -159,7 +159,7 @@ def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Pat
         wait_until(lambda: seen.append(jobs_of_seed(page, 120)[0]) or seen[-1]["state"] == "finished", 120)
         assert next(job["step"] for job in seen if job["step"]) > 13, "it began anew"
         expect(page.locator(".frame-say")).to_have_text(re.compile("^trained"))
-        expect(page.locator(".frame-position")).to_have_text("epoch 300 of 300")
+        expect(page.locator(".frame-position")).to_have_text("epoch 200 of 200")
         expect(page.locator(".lineage-verdicts .row")).to_have_count(1)
     finally:
         server.stop()
