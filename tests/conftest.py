@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -71,6 +72,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the modules and tests: what is collected here stays until the end."""
+    gc.freeze()
+    gc.set_threshold(10_000, 50, 50)
 
 
 @pytest.hookimpl(wrapper=True)
