@@ -1,4 +1,4 @@
-"""A real Chromium on a real server. Every visit is watched: what goes wrong unseen fails its test."""
+"""Chromium and a server for the browser tests. Errors that no test looks at fail the test in which they happen."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ FLAGS = [
     "--disable-sync",
     "--process-per-site",  # one process draws all pages: it has compiled the scripts already
 ]
-# Streamlit looks for its server under the page's own path first; on a cold deep link that is not there.
+# Streamlit first looks for its server under the page's own path, where it is not.
 PROBES = tuple(
-    f"/{page}/_stcore/{what}"
+    f"/{page}/_stcore/{name}"
     for page in [row.address for row in PAGES if row.address]
-    for what in ("health", "host-config")
+    for name in ("health", "host-config")
 )
 Visit = Callable[..., Any]
 
@@ -53,8 +53,11 @@ def browser(chromium: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def profile(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The first visitor of every test. It keeps what it has loaded of the app's scripts, which halves the time that
-    a page takes to open; cookies and local storage are removed after each test."""
+    """The browser context of the first visitor of every test.
+
+    It keeps the app's compiled scripts, which halves the time to open a page. Cookies and local storage are removed
+    after each test.
+    """
     context = chromium.launch_persistent_context(
         tmp_path_factory.mktemp("profile"), executable_path=needs.CHROMIUM, args=FLAGS, accept_downloads=True
     )
@@ -64,7 +67,7 @@ def profile(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.fixture(scope="session")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the common server keeps its things, its log among them."""
+    """The home directory of the common server, with its log."""
     return tmp_path_factory.mktemp("visited")
 
 
@@ -75,8 +78,8 @@ def server(home: Path) -> Iterator[str]:
 
 
 def _clear(profile: Any, server: str) -> None:
-    """Close its pages, and make the next one that of another visitor."""
-    for page in profile.pages[1:]:  # the first is an empty one, without which the browser would end
+    """Close all pages and remove the visitor's cookies and local storage."""
+    for page in profile.pages[1:]:  # the first one is empty; without it the browser would end
         page.close()
     profile.clear_cookies()
     cleaner = profile.new_cdp_session(profile.pages[0])
@@ -86,12 +89,15 @@ def _clear(profile: Any, server: str) -> None:
 
 @pytest.fixture
 def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path) -> Iterator[Visit]:
-    """Opens an address as a visitor of its own; at the end says whatever went wrong meanwhile.
+    """Return a function that opens an address for a new visitor; at the end, fail on errors of browser and server.
 
-    `beside` is a page of the visitor who opens one more, `at` a server of the test's own, `bearing` what is
-    no trouble there. What visitors train on the common server ends with their test.
+    same_visitor: a page of the visitor who opens another one.
+    server_url: the test's own server.
+    ignored_errors: parts of console messages that are expected.
+
+    Trainings that visitors began on the common server are stopped at the end.
     """
-    contexts, troubles = [], []
+    contexts, errors = [], []
     log = home / "server.log"
     before = len(log.read_text())
 
@@ -100,12 +106,12 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
         width: int = 1440,
         height: int = 900,
         scheme: str = "light",
-        beside: Any = None,
-        at: str = server,
-        bearing: tuple[str, ...] = (),
+        same_visitor: Any = None,
+        server_url: str = server,
+        ignored_errors: tuple[str, ...] = (),
     ) -> Any:
-        if beside:
-            context = beside.context
+        if same_visitor:
+            context = same_visitor.context
         else:
             context = request.getfixturevalue("browser").new_context(accept_downloads=True) if contexts else profile
             contexts.append(context)
@@ -115,20 +121,21 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
         page.emulate_media(color_scheme=scheme)
 
         def console(message: Any) -> None:
-            where = message.location["url"]
-            probe = where.endswith(PROBES) and "404" in message.text
-            if message.type == "error" and not probe and not any(part in message.text for part in bearing):
-                troubles.append(f"console: {message.text} {where}")
+            url = message.location["url"]
+            probe = url.endswith(PROBES) and "404" in message.text
+            if message.type == "error" and not probe and not any(part in message.text for part in ignored_errors):
+                errors.append(f"console: {message.text} {url}")
 
-        def check_address(asked: Any) -> None:
-            if not asked.url.startswith((at, at.replace("http", "ws"), "data:", f"blob:{at}")):
-                troubles.append(f"request to {asked.url}")
+        def check_address(request: Any) -> None:
+            own = (server_url, server_url.replace("http", "ws"), "data:", f"blob:{server_url}")
+            if not request.url.startswith(own):
+                errors.append(f"request to {request.url}")
 
         page.on("console", console)
-        page.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
+        page.on("pageerror", lambda error: errors.append(f"page error: {error}"))
         page.on("request", check_address)
         page.on("websocket", check_address)
-        page.goto(at + path)
+        page.goto(server_url + path)
         sync_api.expect(page.get_by_role("heading", level=1)).to_be_visible()
         wait_until_idle(page)
         return page
@@ -142,6 +149,6 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
             _clear(profile, server)
         else:
             context.close()
-    if "Traceback" in (said := log.read_text()[before:]):  # the page shows visitors no more than that there is one
-        troubles.append(f"the server: {said}")
-    assert troubles == []
+    if "Traceback" in (new_lines := log.read_text()[before:]):  # a page shows its visitor no traceback
+        errors.append(f"the server: {new_lines}")
+    assert errors == []

@@ -1,4 +1,4 @@
-"""Several visitors on one server: who sees which training, who may stop it, and what outlives what."""
+"""Several visitors on one server: who sees a training, who may stop it, and when it goes on without them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ QUESTIONS = {
     "/": "From counting words",
     "/negation": "only counts",
 }
-# What lies under the panel's pill and can be pressed, once the page is scrolled to its end.
+# The controls under the panel's button, when the page is scrolled to its end.
 COVERED = """() => {
     const main = document.querySelector("[data-testid=stMain]");
     main.scrollTo(0, main.scrollHeight);
@@ -47,7 +47,7 @@ COVERED = """() => {
         .filter((node) => !node.closest(".lineage-jobs-panel") && meets(node.getBoundingClientRect()))
         .map((node) => node.outerHTML.slice(0, 120));
 }"""
-# How far the race's section was from its first place on the page, in each frame.
+# The largest distance of the comparison's section from its first position, over all frames.
 WATCH_RACE = """() => {
     const main = document.querySelector("[data-testid=stMain]");
     const top = () => {
@@ -115,7 +115,7 @@ def test_a_training_goes_on_without_its_visitor_and_only_they_can_stop_it(visit:
     expect(one.locator(".frame-say")).to_have_text(PROGRESS)
 
 
-def test_the_same_training_asked_for_by_two_and_twice_is_one(visit: Any) -> None:
+def test_two_visitors_who_request_the_same_training_share_one_job(visit: Any) -> None:
     one, two = visit(LONG_TRAINING_URL + "110"), visit(LONG_TRAINING_URL + "110")
     button(one, "Train").dblclick()
     expect(button(two, "Train")).to_be_visible()
@@ -128,14 +128,14 @@ def test_the_same_training_asked_for_by_two_and_twice_is_one(visit: Any) -> None
     expect(two.get_by_text(STOPPED)).to_be_visible()
 
 
-def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Path) -> None:
+def test_a_training_goes_on_after_the_server_was_killed(browser: Any, visit: Any, tmp_path: Path) -> None:
     server = Server(tmp_path / "cut", LINEAGE_CHECKPOINT_SECONDS="0.3")
     try:
         server.start()
         page = visit(
             "/negation?models=rnn&rnn.epochs=200&replicas=2&seed=120",
-            at=server.url,
-            bearing=(
+            server_url=server.url,
+            ignored_errors=(
                 "ERR_CONNECTION_REFUSED",
                 "ERR_CONNECTION_RESET",
                 "ERR_EMPTY_RESPONSE",
@@ -147,17 +147,17 @@ def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Pat
             ),
         )
         press_train(page)
-        kept = server.home / "jobs" / jobs_of_seed(page, 120)[0]["key"]
-        wait_until(lambda: (kept / "card.json").exists())
-        said = wait_until(lambda: page.locator(".frame-say").inner_text())
+        stored = server.home / "jobs" / jobs_of_seed(page, 120)[0]["key"]
+        wait_until(lambda: (stored / "card.json").exists())
+        progress = wait_until(lambda: page.locator(".frame-say").inner_text())
         server.kill()
         server.start()
         first = wait_until(lambda: jobs_of_seed(page, 120))[0]
         assert first["mine"] and first["can_stop"], "the visitor is no longer the same"
-        expect(page.locator(".frame-say")).not_to_have_text(said, timeout=60_000)  # it has found the server again
-        seen = [first]
-        wait_until(lambda: seen.append(jobs_of_seed(page, 120)[0]) or seen[-1]["state"] == "finished", 120)
-        assert next(job["step"] for job in seen if job["step"]) > 13, "it began anew"
+        expect(page.locator(".frame-say")).not_to_have_text(progress, timeout=60_000)  # it has found the server again
+        answers = [first]
+        wait_until(lambda: answers.append(jobs_of_seed(page, 120)[0]) or answers[-1]["state"] == "finished", 120)
+        assert next(job["step"] for job in answers if job["step"]) > 13, "it began anew"
         expect(page.locator(".frame-say")).to_have_text(re.compile("^trained"))
         expect(page.locator(".frame-position")).to_have_text("epoch 200 of 200")
         expect(page.locator(".lineage-verdicts .row")).to_have_count(1)
@@ -165,7 +165,7 @@ def test_a_training_outlives_a_power_cut(browser: Any, visit: Any, tmp_path: Pat
         server.stop()
 
 
-def test_the_panel_is_there_while_something_trains(visit: Any, tmp_path: Path) -> None:
+def test_the_jobs_panel_is_shown_while_something_trains(visit: Any, tmp_path: Path) -> None:
     folder = Path(os.environ.get("LINEAGE_SCREENSHOTS") or tmp_path)
     idle, narrow = visit("/"), visit(LONG_TRAINING_URL + "130", 390, 844)
     expect(jobs_panel(idle)).to_be_hidden()
@@ -203,7 +203,7 @@ def test_the_panel_is_there_while_something_trains(visit: Any, tmp_path: Path) -
     expect(jobs_panel(idle)).to_be_hidden()
 
 
-def test_the_race_stays_where_it_is_while_a_training_runs(visit: Any) -> None:
+def test_the_curves_do_not_move_on_the_page_while_a_training_runs(visit: Any) -> None:
     page = visit(LONG_TRAINING_URL + "140")
     press_train(page)
     wait_until_idle(page)

@@ -147,7 +147,7 @@ def test_the_curve_of_a_training_run_grows_and_stays_when_it_stops(visit: Any) -
     page = visit("/negation?models=rnn&rnn.epochs=2000&seed=220")
     press_train(page)
     job = jobs_of_seed(page, 220)[0]
-    curve = wait_for_figure(visit(f"/compare?runs={job['key']}", beside=page), 1)
+    curve = wait_for_figure(visit(f"/compare?runs={job['key']}", same_visitor=page), 1)
     node = curve.locator(".js-plotly-plot").first
     node.evaluate("node => { node.mark = 'the same'; }")
     last = "Math.max(...document.querySelector('.js-plotly-plot').data.flatMap(trace => trace.x))"

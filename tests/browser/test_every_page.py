@@ -36,18 +36,18 @@ OF_THE_SCREEN = [  # what another width or another scheme may change
 ]
 RUN = """([exclude, values, type]) =>
     axe.run({ exclude }, { runOnly: { type, values }, resultTypes: ["violations"] })"""
-# What does not let go of the Tab key: nobody gets past it without a mouse.
+# Elements that keep the Tab key: without a mouse nobody gets past them.
 TRAPS = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex]")]
     .filter((each) => each.getClientRects().length)
     .map((each) => [each, new KeyboardEvent("keydown", { key: "Tab", bubbles: true, cancelable: true })])
     .filter(([each, tab]) => !each.dispatchEvent(tab))
     .map(([each]) => each.outerHTML.slice(0, 200))"""
-# What moves by itself though the system asks for less motion.
+# Elements with transitions although the system asks for reduced motion.
 MOVES = """() => [...document.querySelectorAll(".lineage, .lineage *")]
     .filter((each) => !each.matches(".frame-probe") && /[1-9]/.test(getComputedStyle(each).transitionDuration))
     .map((each) => each.outerHTML.slice(0, 200))"""
-# Our components are there, none waits for data or fades in, and so is the button that every page has; its style sheet
-# is that of captions, too.
+# All components have their data, none fades in, and all style sheets are loaded, also that of the button that every
+# page has.
 DRAWN = """() => document.querySelector(".lineage-presentation-button")
     && !document.querySelector(".lineage.waiting")
     && [...document.querySelectorAll(".lineage")].every((place) => place.childElementCount)
@@ -76,10 +76,10 @@ def take_picture(page: Page, name: str) -> None:
 
 
 @pytest.fixture
-def troubles() -> Any:
-    """Return a function that lists the serious violations on a page, each with its rule and its place."""
+def violations() -> Any:
+    """Return a function that lists the serious violations of a page, each with its rule and its element."""
 
-    def found(page: Page, name: str, again: bool = False) -> list[str]:
+    def list_violations(page: Page, name: str, again: bool = False) -> list[str]:
         wait_until_idle(page)
         page.wait_for_function(DRAWN)
         if not page.evaluate("'axe' in window"):
@@ -92,7 +92,7 @@ def troubles() -> Any:
             for node in rule["nodes"]
         ]
 
-    return found
+    return list_violations
 
 
 # In the process that has the page's own tests: its server has the page's first results already.
@@ -103,10 +103,10 @@ def troubles() -> Any:
         for row in PAGES
     ],
 )
-def test_a_page_fits_and_is_accessible_wide_and_narrow_light_and_dark(troubles: Any, visit: Any, address: str) -> None:
+def test_a_page_fits_and_is_accessible_in_every_width_and_scheme(violations: Any, visit: Any, address: str) -> None:
     page = visit(f"/{address}")
     expect(placeholders(page)).to_have_count(0)
-    found = troubles(page, "light, 1440")
+    found = violations(page, "light, 1440")
     assert_fits(page)
     take_picture(page, f"{address or 'home'}-wide-light")
     page.evaluate(COUNT_RERUNS)
@@ -121,7 +121,7 @@ def test_a_page_fits_and_is_accessible_wide_and_narrow_light_and_dark(troubles: 
     page.wait_for_timeout(200)
     assert page.evaluate("window.reruns") == 0, "the colour scheme of the browser does not concern the server"
     page.set_viewport_size({"width": 390, "height": 844})
-    assert found + troubles(page, "dark, 390", again=True) == []
+    assert found + violations(page, "dark, 390", again=True) == []
     assert_fits(page)
     take_picture(page, f"{address or 'home'}-narrow-dark")
     assert page.evaluate(TRAPS) == []
@@ -129,8 +129,8 @@ def test_a_page_fits_and_is_accessible_wide_and_narrow_light_and_dark(troubles: 
     assert page.evaluate(MOVES) == []
 
 
-def test_a_page_in_presentation_mode_is_accessible(troubles: Any, visit: Any) -> None:
+def test_a_page_in_presentation_mode_is_accessible(violations: Any, visit: Any) -> None:
     page = visit("/negation?screen=projector", 1280, 720)
     expect(page.get_by_role("navigation", name="Projector")).to_be_visible()
     page.keyboard.press("ArrowRight")
-    assert troubles(page, "projector") == []
+    assert violations(page, "projector") == []

@@ -308,7 +308,7 @@ def test_invalid_url_parameters_are_reported_and_markup_is_shown_as_text(visit: 
 
 def test_two_tabs_of_a_visitor_are_independent(visit: Any) -> None:
     one = visit(f"{SMALL}&length=100")
-    two = visit(f"{SMALL}&length=100&prompt=ROMEO:&t=1.2", beside=one)
+    two = visit(f"{SMALL}&length=100&prompt=ROMEO:&t=1.2", same_visitor=one)
     one.get_by_role("button", name="Temperature 0, ").click()
     wait_for_url_params(one, t="0")
     two.get_by_role("button", name="Temperature 2, ").click()

@@ -82,7 +82,7 @@ def test_late_fragment_reruns_of_a_left_page_do_not_clear_the_next_page(visit: A
 
     try:
         server.start()
-        page = visit("/", at=server.url)
+        page = visit("/", server_url=server.url)
         page.on("websocket", listen)
         page.add_init_script(RESEND_LATE)
         page.reload()
