@@ -26,7 +26,7 @@ from explorer.web.streamlit_patch import ignore_reruns_of_left_pages
 
 @asynccontextmanager
 async def lifespan(_):
-    {cure}
+    {setup}
     yield {{}}
 
 
@@ -59,16 +59,16 @@ RESEND_LATE = """
   WebSocket.prototype.send = function (message) {
     send.call(this, message);
     if (!window.late) return;
-    const asked = new Uint8Array(window.late);
+    const request = new Uint8Array(window.late);
     window.late = null;
-    for (let after = 0; after < 1000; after += 10) setTimeout(() => send.call(this, asked), after);
+    for (let after = 0; after < 1000; after += 10) setTimeout(() => send.call(this, request), after);
   };
 """
 
 
 @pytest.mark.parametrize("setup", ["ignore_reruns_of_left_pages()", "pass"])
 def test_late_fragment_reruns_of_a_left_page_do_not_clear_the_next_page(visit: Any, tmp_path: Path, setup: str) -> None:
-    (tmp_path / "app.py").write_text(APP.format(cure=setup))
+    (tmp_path / "app.py").write_text(APP.format(setup=setup))
     (tmp_path / "navigation.py").write_text(NAVIGATION)
     server = Server(tmp_path / "home", tmp_path / "app.py")
     fragment_ids: list[str] = []
@@ -91,7 +91,7 @@ def test_late_fragment_reruns_of_a_left_page_do_not_clear_the_next_page(visit: A
         late_request = requests[-1]
         late_request.rerun_script.fragment_id = [fragment_id for fragment_id in fragment_ids if fragment_id][-1]
         late_request.rerun_script.is_auto_rerun = True
-        page.evaluate("asked => { window.late = asked }", list(late_request.SerializeToString()))
+        page.evaluate("request => { window.late = request }", list(late_request.SerializeToString()))
         page.get_by_role("button", name="Go on").click()
         expect(page).to_have_url(re.compile("/two$"))
         page.wait_for_timeout(3_000)

@@ -92,7 +92,7 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
 
     board.get_by_role("button", name="Show the answer to all").click()
     bob.wait_for_function("document.querySelector('.answer .verdict')")
-    bob.reload()  # also then it stands beside the answer what was said
+    bob.reload()  # the prediction is still shown beside the answer
     for page, words in (
         (ada, "So you said"),
         (bob, "You said “A billionth to a thousandth” instead"),
@@ -110,11 +110,11 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
     ada.get_by_role("spinbutton").fill("3")
     ada.get_by_role("button", name="Send my prediction").click()
     expect(board.locator(".say").first).to_have_text("1 of 2 have answered")
-    bob.route("**/answer", lambda asked: asked.fulfill(json={"problem": "This answer came too late."}))
+    bob.route("**/answer", lambda route: route.fulfill(json={"problem": "This answer came too late."}))
     bob.get_by_role("spinbutton").fill("4")
     bob.get_by_role("button", name="Send my prediction").click()
     expect(bob.locator(".say").first).to_have_text("This answer came too late.")
-    bob.wait_for_timeout(2_500)  # it asks each second how things stand
+    bob.wait_for_timeout(2_500)  # the page polls each second
     expect(bob.locator(".say").first).to_have_text("This answer came too late.")
 
     wait_until_idle(teacher)
