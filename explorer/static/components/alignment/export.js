@@ -11,9 +11,9 @@ const MONO = '"Source Code", monospace';
 const VALUES = 12; // values beside the names of a drawing of lines
 
 const svgText = (words, attributes) => {
-  const made = svgNode("text", { "dominant-baseline": "central", ...attributes });
-  made.textContent = words;
-  return made;
+  const label = svgNode("text", { "dominant-baseline": "central", ...attributes });
+  label.textContent = words;
+  return label;
 };
 const colourStops = (look, name) =>
   Array.from({ length: 7 }, (_, i) =>
@@ -36,11 +36,11 @@ function rowName(look, view, row, x, y) {
     fill: look.colour("--ink"),
   });
   if (right !== false) return [name];
-  const after = x + 8.4 * [...tokenLabel(view.asks[row])].length + 3;
+  const textEnd = x + 8.4 * [...tokenLabel(view.asks[row])].length + 3;
   return [
     name,
     svgText(`≠${wanted === null ? "" : tokenLabel(wanted === "<EOS>" ? "∎" : wanted)}`, {
-      x: after,
+      x: textEnd,
       y,
       "font-size": 13,
       "font-weight": 600,
@@ -106,7 +106,7 @@ export function drawHeatMap(view, box, look) {
 }
 
 /** What follows the pointer on the heat map. */
-export function heatMark(view, box, look, { row, column }, kept) {
+export function heatMark(view, box, look, { row, column }, isSelected) {
   const frame = { fill: "none", stroke: look.colour("--ink") };
   const wide = box.cell * view.reach(row) - box.gap + 3;
   const shapes = [
@@ -117,7 +117,7 @@ export function heatMark(view, box, look, { row, column }, kept) {
       width: wide,
       height: box.high - box.gap + 3,
       rx: 2,
-      "stroke-width": kept ? 2.5 : 1.5,
+      "stroke-width": isSelected ? 2.5 : 1.5,
     }),
   ];
   if (column !== null)
@@ -178,10 +178,10 @@ export function drawLines(view, box, look) {
 /** The lines of one row, with their values where they end. */
 export function lineMark(view, box, look, { row }) {
   const tint = look.colour(look.tint),
-    seen = strongestColumns(view, row, view.columns, VISIBLE_WEIGHT),
+    visibleWeights = strongestColumns(view, row, view.columns, VISIBLE_WEIGHT),
     shapes = [],
-    told = [];
-  for (const { column, weight } of seen) {
+    valueLabels = [];
+  for (const { column, weight } of visibleWeights) {
     shapes.push(
       svgNode("path", {
         d: curvePath(box, row, column),
@@ -191,9 +191,9 @@ export function lineMark(view, box, look, { row }) {
         "stroke-width": lineWidth(weight, box.high) + 0.6,
       }),
     );
-    if (told.length < VALUES && weight >= 0.045) told.push({ column, weight });
+    if (valueLabels.length < VALUES && weight >= 0.045) valueLabels.push({ column, weight });
   }
-  for (const { column, weight } of told) {
+  for (const { column, weight } of valueLabels) {
     shapes.push(
       svgText(formatNumber(weight), {
         x: box.width - 2,
@@ -231,12 +231,12 @@ export function drawBars(tokens, moved, wide, high, look, pointed) {
     every = Math.ceil(11 / cell),
     below = 26,
     above = 22;
-  const told = cell >= 34,
+  const showsEveryValue = cell >= 34,
     best = moved.indexOf(most);
   return tokens.flatMap((token, i) => {
     const tall = most > 0 ? ((high - below - above) * moved[i]) / most : 0,
       x = (i + 0.5) * cell,
-      here = i === pointed;
+      isPointed = i === pointed;
     return [
       svgNode("rect", {
         x: x - Math.min(20, 0.35 * cell),
@@ -244,9 +244,9 @@ export function drawBars(tokens, moved, wide, high, look, pointed) {
         width: Math.min(40, 0.7 * cell),
         height: Math.max(1, tall),
         fill: look.colour(look.tint),
-        "fill-opacity": pointed === null || here ? 1 : 0.55,
+        "fill-opacity": pointed === null || isPointed ? 1 : 0.55,
       }),
-      told || here || (pointed === null && i === best)
+      showsEveryValue || isPointed || (pointed === null && i === best)
         ? svgText(moved[i].toFixed(2), {
             x,
             y: high - below - tall - 11,
@@ -255,7 +255,7 @@ export function drawBars(tokens, moved, wide, high, look, pointed) {
             fill: look.colour("--ink"),
           })
         : null,
-      i % every && !here
+      i % every && !isPointed
         ? null
         : svgText(tokenLabel(token), {
             x,
@@ -263,7 +263,7 @@ export function drawBars(tokens, moved, wide, high, look, pointed) {
             "text-anchor": "middle",
             "font-size": 14,
             "font-family": MONO,
-            "font-weight": here ? 600 : 400,
+            "font-weight": isPointed ? 600 : 400,
             fill: look.colour("--ink"),
           }),
     ].filter(Boolean);

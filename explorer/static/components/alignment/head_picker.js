@@ -7,7 +7,7 @@ import { node } from "../../shared/runtime/dom.js";
 export function headPicker(open) {
   const root = node("div", { class: "heads", role: "group", "aria-label": "All heads" });
   let tiles = [],
-    drawn = "",
+    drawnShape = "",
     heads = 0;
 
   function makeTiles(layers) {
@@ -49,8 +49,8 @@ export function headPicker(open) {
       if (root.hidden) return;
       const [layers, count, rows, columns] = weights.shape;
       heads = count;
-      if (drawn !== `${layers} ${heads}`) makeTiles(layers);
-      drawn = `${layers} ${heads}`;
+      if (drawnShape !== `${layers} ${heads}`) makeTiles(layers);
+      drawnShape = `${layers} ${heads}`;
       const stops = Array.from({ length: 7 }, (_, i) =>
         colour(`--amount-${i}`)
           .match(/[\d.]+/g)
@@ -58,7 +58,7 @@ export function headPicker(open) {
           .map(Number),
       );
       tiles.forEach((tile, i) => {
-        const chosen = tile.layer === layer && tile.head === head,
+        const isSelected = tile.layer === layer && tile.head === head,
           image = new ImageData(columns, rows);
         Object.assign(tile.canvas, { width: columns, height: rows });
         for (let r = 0; r < rows; r++) {
@@ -70,8 +70,8 @@ export function headPicker(open) {
             );
         }
         tile.canvas.getContext("2d").putImageData(image, 0, 0);
-        tile.button.setAttribute("aria-pressed", chosen);
-        tile.button.tabIndex = chosen ? 0 : -1;
+        tile.button.setAttribute("aria-pressed", isSelected);
+        tile.button.tabIndex = isSelected ? 0 : -1;
       });
     },
   };

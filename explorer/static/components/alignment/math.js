@@ -101,16 +101,16 @@ export function heightAt(box, from, to, x) {
 /** The row whose line is nearest to a point; only lines of at least 0.1 count. */
 export function nearestRow(box, view, x, y) {
   let best = Infinity,
-    found = Math.max(0, Math.min(view.rows - 1, Math.floor((y - box.top) / box.high)));
-  if (x <= box.left) return found;
+    nearest = Math.max(0, Math.min(view.rows - 1, Math.floor((y - box.top) / box.high)));
+  if (x <= box.left) return nearest;
   for (let row = 0; row < view.rows; row++) {
     for (let column = 0; column < view.reach(row); column++) {
       if (view.weights[row * view.columns + column] < 0.1) continue;
       const away = Math.abs(heightAt(box, row, column, x) - y);
-      if (away < best) [best, found] = [away, row];
+      if (away < best) [best, nearest] = [away, row];
     }
   }
-  return found;
+  return nearest;
 }
 
 /** The columns of a row by weight, the strongest first, none below `least`. */
@@ -145,14 +145,14 @@ const quoteToken = (token) => `“${tokenLabel(token)}”`;
 /** A row: what it is, whether it is right, where it looks. */
 export function rowWords(view, look, place, given) {
   const { row } = place,
-    seen = strongestColumns(view, row, 4).map(
+    keysRead = strongestColumns(view, row, 4).map(
       ({ column, weight }) => `${quoteToken(view.answers[column])} (place ${column + 1}) ${weight.toFixed(2)}`,
     );
-  const what =
+  const subject =
     look === "encoder"
       ? `${quoteToken(view.asks[row])}, token ${row + 1} of the source,`
       : `While it writes ${stepWords(given, row)}, it`;
-  return `${what} looks at ${seen.join(", ")}.`;
+  return `${subject} looks at ${keysRead.join(", ")}.`;
 }
 
 /** A written token in a sentence. */

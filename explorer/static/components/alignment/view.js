@@ -68,7 +68,7 @@ export default defineComponent((place) => {
     paintAll();
   });
   const bar = node("div", { class: "bar" }, tabs.root, raws.root);
-  const written = node("div", { class: "written", "aria-hidden": "true" });
+  const outputRow = node("div", { class: "written", "aria-hidden": "true" });
   const makeFigure = () => {
     const base = svgNode("g"),
       mark = svgNode("g");
@@ -85,25 +85,25 @@ export default defineComponent((place) => {
     changeTitle = node("h4", {}, "How far the vector moves if this token were another");
   const strips = node("div", { class: "strips" }, stripTitle, own.root, changeTitle, change.root);
   const legend = node("div", { class: "legend" });
-  const group = node("div", { class: "parts", tabindex: 0, role: "group" }, written, both, strips);
+  const group = node("div", { class: "parts", tabindex: 0, role: "group" }, outputRow, both, strips);
   const below = node("div", { class: "below" }, node("div", {}, words, legend), likely);
   place.replaceChildren(bar, heads.root, group, below);
   const theme = new Theme(place, () => paintAll());
   const watch = new ResizeObserver(() => {
-    if (place.clientWidth !== seen) paintAll();
+    if (place.clientWidth !== paintedWidth) paintAll();
   });
   watch.observe(place);
 
   const syncedValues = { look: new SyncedValue(), open: new SyncedValue(), at: new SyncedValue() };
   /** @type {AlignmentData | null} */
   let data = null,
-    found = null,
-    given = [],
+    arrays = null,
+    outputTokens = [],
     raw = false,
     /** @type {(...args: any[]) => void} */
     trigger = () => {},
     timer = 0,
-    seen = 0;
+    paintedWidth = 0;
   let hover = null,
     column = null,
     view = null,
@@ -114,7 +114,7 @@ export default defineComponent((place) => {
   const currentView = () => {
     const looks = attentionKinds(data.kind),
       kind = looks.includes(syncedValues.look.value) ? syncedValues.look.value : (looks[0] ?? null);
-    const [layers, count] = kind ? found[kind].shape : [1, 1],
+    const [layers, count] = kind ? arrays[kind].shape : [1, 1],
       [layer, head] = syncedValues.open.value ?? [0, 0];
     return { look: kind, layer: Math.min(layer, layers - 1), head: Math.min(head, count - 1) };
   };
@@ -211,9 +211,9 @@ export default defineComponent((place) => {
     hover = null;
     show();
   };
-  written.onpointerover = written.onclick = (event) => {
+  outputRow.onpointerover = outputRow.onclick = (event) => {
     const chip = event.target.closest(".chip"),
-      row = chip ? [...written.children].indexOf(chip) : -1;
+      row = chip ? [...outputRow.children].indexOf(chip) : -1;
     if (row < 0 || currentView().look === "encoder") return;
     hover = event.type === "click" ? null : { row, column: hasAttention() ? null : column };
     if (event.type === "click") keepRow(row === keptRow() ? -1 : row, hasAttention() ? null : column);
@@ -226,7 +226,7 @@ export default defineComponent((place) => {
     if (event.key === "Escape") keepRow(-1);
     else if (event.key === "Enter" || event.key === " ") keepRow(keptRow() === null ? at.row : -1, at.column);
     else {
-      const next = found && shifted({ row: at.row, time: at.column ?? 0 }, event.key, rowCount(), columnCount());
+      const next = arrays && shifted({ row: at.row, time: at.column ?? 0 }, event.key, rowCount(), columnCount());
       if (!next) return;
       const across =
         next.time !== (at.column ?? 0) || at.column !== null || ["ArrowLeft", "ArrowRight"].includes(event.key);
@@ -238,10 +238,10 @@ export default defineComponent((place) => {
   /* ---- drawing ---- */
 
   const activeNumbers = () => {
-    if (!hasAttention()) return found.vector.data;
-    const width = found.contexts.shape[1],
+    if (!hasAttention()) return arrays.vector.data;
+    const width = arrays.contexts.shape[1],
       row = currentCell().row;
-    return found.contexts.data.subarray(row * width, (row + 1) * width);
+    return arrays.contexts.data.subarray(row * width, (row + 1) * width);
   };
   const setSize = ({ root }, width, height) => {
     for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
@@ -250,16 +250,16 @@ export default defineComponent((place) => {
 
   /** Draw everything that does not depend on the pointer. */
   function paintAll() {
-    if (!found || !place.clientWidth) return;
-    seen = place.clientWidth;
+    if (!arrays || !place.clientWidth) return;
+    paintedWidth = place.clientWidth;
     const at = currentView();
-    view = at.look ? headMatrix(data, found, at) : null;
+    view = at.look ? headMatrix(data, arrays, at) : null;
     look = {
       colour: theme.colour,
       tint: data.colour,
       signed: raw && hasAttention(),
       span: view ? scoreLimit(view) : 1,
-      given,
+      given: outputTokens,
       written: at.look !== "encoder",
     };
     tabs.fillOptions(
@@ -275,13 +275,13 @@ export default defineComponent((place) => {
         : [],
       raw ? "scores" : "weights",
     );
-    heads.show(at.look ? found[at.look] : null, at, theme.colour, at.look === "decoder");
+    heads.show(at.look ? arrays[at.look] : null, at, theme.colour, at.look === "decoder");
     both.hidden = !view;
-    strips.hidden = !(found.contexts || found.vector);
+    strips.hidden = !(arrays.contexts || arrays.vector);
     changeTitle.hidden = hasAttention();
     change.root.toggleAttribute("hidden", hasAttention());
-    written.replaceChildren(
-      ...given.map(({ token, right, wanted }) =>
+    outputRow.replaceChildren(
+      ...outputTokens.map(({ token, right, wanted }) =>
         node(
           "span",
           { class: `chip${right === false ? " wrong" : ""}` },
@@ -294,7 +294,7 @@ export default defineComponent((place) => {
     if (view) {
       const twice = place.clientWidth >= 760,
         room = twice ? (place.clientWidth - 32) / 2 : place.clientWidth - 8;
-      const box = heatMapSizes(room, view, look.written && given.some(({ right }) => right === false));
+      const box = heatMapSizes(room, view, look.written && outputTokens.some(({ right }) => right === false));
       boxes = { map: box, web: gapBetween(Math.min(room, 620), view, box) };
       setSize(map, box.left + box.cell * view.columns + 2, box.bottom + 4);
       setSize(web, boxes.web.width, boxes.web.bottom + 4);
@@ -315,17 +315,17 @@ export default defineComponent((place) => {
 
   /** All that follows the pointer. */
   function show() {
-    if (!found || !look) return;
+    if (!arrays || !look) return;
     const at = currentCell(),
       { look: kind, layer, head } = currentView(),
       i = decodingStep(),
-      held = keptRow() !== null && !hover;
+      isSelected = keptRow() !== null && !hover;
     if (view) {
-      map.mark.replaceChildren(...heatMark(view, boxes.map, look, at, held));
+      map.mark.replaceChildren(...heatMark(view, boxes.map, look, at, isSelected));
       web.mark.replaceChildren(...lineMark(view, boxes.web, look, at));
       web.base.setAttribute("opacity", 0.75);
     }
-    [...written.children].forEach((chip, row) => chip.classList.toggle("here", row === i));
+    [...outputRow.children].forEach((chip, row) => chip.classList.toggle("here", row === i));
     if (!strips.hidden) {
       const wide = group.clientWidth - 8;
       setSize(own, wide, STRIP);
@@ -336,7 +336,7 @@ export default defineComponent((place) => {
       );
       if (!view) {
         setSize(change, wide, BARS);
-        change.base.replaceChildren(...drawBars(data.source, found.moved.data, wide, BARS, look, at.column));
+        change.base.replaceChildren(...drawBars(data.source, arrays.moved.data, wide, BARS, look, at.column));
       }
     }
     if (i === null)
@@ -347,24 +347,24 @@ export default defineComponent((place) => {
     const rest =
       keptRow() === null && !hover
         ? " Point at it, or use the arrow keys; a click keeps it."
-        : held
+        : isSelected
           ? " Esc or a second click lets go."
           : "";
     const text = view
-      ? rowWords(view, kind, at, given) + cellWords(view, at, SCORES[data.kind])
-      : `${stepWords(given, at.row)}.${movedWords(at.column)}`;
+      ? rowWords(view, kind, at, outputTokens) + cellWords(view, at, SCORES[data.kind])
+      : `${stepWords(outputTokens, at.row)}.${movedWords(at.column)}`;
     setTextIfChanged(words, text + rest);
     group.ariaLabel = `${data.title}${kind && data.kind === "transformer" ? `, ${TITLES[kind].toLowerCase()}, layer ${layer + 1}, head ${head + 1}` : ""}: ${text} Arrow keys move, Escape lets go.`;
   }
   const movedWords = (at) =>
     at === null
       ? ""
-      : ` Another symbol instead of “${tokenLabel(data.source[at])}” at place ${at + 1} moves the vector by ${found.moved.data[at].toFixed(2)} on average.`;
+      : ` Another symbol instead of “${tokenLabel(data.source[at])}” at place ${at + 1} moves the vector by ${arrays.moved.data[at].toFixed(2)} on average.`;
 
   function candidatesOf(i) {
     const title = node("h4", {}, `What could stand at step ${i + 1}`),
-      best = likeliestTokens(found.probabilities, data.vocabulary, i),
-      { wanted } = given[i];
+      best = likeliestTokens(arrays.probabilities, data.vocabulary, i),
+      { wanted } = outputTokens[i];
     likely.replaceChildren(
       title,
       ...best.map(({ token, p }) => {
@@ -389,9 +389,9 @@ export default defineComponent((place) => {
       { look: kind, layer, head } = currentView(),
       groups = [];
     const svgHeading = (words, y) => {
-      const made = svgNode("text", { x: 0, y, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") });
-      made.textContent = words;
-      return made;
+      const label = svgNode("text", { x: 0, y, "font-size": 15, "font-weight": 600, fill: theme.colour("--ink") });
+      label.textContent = words;
+      return label;
     };
     const copyFigure = (figure, x, y) =>
       svgNode("g", { transform: `translate(${x} ${y})` }, figure.base.cloneNode(true), figure.mark.cloneNode(true));
@@ -445,7 +445,7 @@ export default defineComponent((place) => {
         }),
       );
     }
-    given.forEach(({ token }, i) =>
+    outputTokens.forEach(({ token }, i) =>
       data.vocabulary.forEach((name, id) =>
         out.push([
           "probability",
@@ -453,22 +453,22 @@ export default defineComponent((place) => {
           token,
           id + 1,
           name,
-          roundNumber(found.probabilities.data[i * data.vocabulary.length + id]),
+          roundNumber(arrays.probabilities.data[i * data.vocabulary.length + id]),
           null,
         ]),
       ),
     );
-    if (found.contexts)
-      given.forEach(({ token }, i) => {
+    if (arrays.contexts)
+      outputTokens.forEach(({ token }, i) => {
         const {
           shape: [, size],
           data: all,
-        } = found.contexts;
+        } = arrays.contexts;
         for (let k = 0; k < size; k++)
           out.push(["context", i + 1, token, k + 1, "", roundNumber(all[i * size + k]), null]);
       });
-    found.vector?.data.forEach((value, k) => out.push(["vector", null, "", k + 1, "", roundNumber(value), null]));
-    found.moved?.data.forEach((value, i) =>
+    arrays.vector?.data.forEach((value, k) => out.push(["vector", null, "", k + 1, "", roundNumber(value), null]));
+    arrays.moved?.data.forEach((value, i) =>
       out.push(["moved", null, "", i + 1, data.source[i], roundNumber(value), null]),
     );
     return toCsv(["part", "row", "row token", "column", "column token", "value", "before softmax"], out);
@@ -482,13 +482,13 @@ export default defineComponent((place) => {
       for (const name of Object.keys(syncedValues)) syncedValues[name].receive(data[name]);
       tint(place, data.colour);
       if (!same) [hover, column] = [null, null];
-      given = markTokens(data.target, data.right);
+      outputTokens = markTokens(data.target, data.right);
       saveMenu(place, { svg: drawPicture, csv: alignmentCsv, file: data.file });
-      if (same && found) return paintAll();
+      if (same && arrays) return paintAll();
       loadArrays(data.address).then(
         (all) => {
           if (data.address !== arrived.address) return;
-          found = all;
+          arrays = all;
           paintAll();
         },
         () => setTextIfChanged(words, "The numbers of this source did not arrive. Reload the page to try again."),

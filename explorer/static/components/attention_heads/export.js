@@ -340,11 +340,11 @@ export function scoresCsv({ view, ids, worth, worthError }) {
   return toCsv(
     ["layer", "head", ...names, "loss_without", "its_error"],
     sortHeads(view.layers, view.heads).map(([layer, head]) => {
-      const found = headScores(view, layer, head, ids);
+      const scores = headScores(view, layer, head, ids);
       return [
         layer + 1,
         head + 1,
-        ...names.map((name) => (Number.isNaN(found[name]) ? "" : found[name].toFixed(5))),
+        ...names.map((name) => (Number.isNaN(scores[name]) ? "" : scores[name].toFixed(5))),
         worth?.[layer][head],
         worthError?.[layer][head],
       ];

@@ -25,7 +25,7 @@ export function headGrid(does) {
     heads = 0,
     standing = "",
     side = 0,
-    drawn = "",
+    drawnState = "",
     wide = 0,
     gap = 14;
 
@@ -90,25 +90,25 @@ export function headGrid(does) {
   /** Update order, selected head and interventions: what changes by a click. */
   function arrangeTiles({ view, sort, value, digits, open, touch }) {
     const places = sortHeads(view.layers, view.heads, sort === "place" ? null : value);
-    const now = sort === "place" ? "" : sort;
-    const state = JSON.stringify([view.layers, view.heads, now, now && places]);
-    if (state !== drawn) {
+    const order = sort === "place" ? "" : sort;
+    const state = JSON.stringify([view.layers, view.heads, order, order && places]);
+    if (state !== drawnState) {
       const focus = tiles.find(({ button }) => button === root.getRootNode().activeElement);
-      [layers, heads, standing, drawn] = [view.layers, view.heads, now, state];
-      root.classList.toggle("sorted", Boolean(now));
+      [layers, heads, standing, drawnState] = [view.layers, view.heads, order, state];
+      root.classList.toggle("sorted", Boolean(order));
       root.style.setProperty("--heads", heads);
       makeTiles(places);
       side = 0;
       if (focus) tiles.find(({ layer, head }) => layer === focus.layer && head === focus.head)?.button.focus();
     }
     for (const { layer, head, canvas, button, flip, box } of tiles) {
-      const here = open[0] === layer && open[1] === head,
+      const isOpen = open[0] === layer && open[1] === head,
         off = includesHead(touch.off, layer, head),
         flat = includesHead(touch.flat, layer, head);
-      button.tabIndex = here ? 0 : -1;
-      button.setAttribute("aria-pressed", here);
+      button.tabIndex = isOpen ? 0 : -1;
+      button.setAttribute("aria-pressed", isOpen);
       flip.setAttribute("aria-checked", !off);
-      box.className = `box${here ? " open" : ""}${off ? " off" : ""}${flat ? " flat" : ""}`;
+      box.className = `box${isOpen ? " open" : ""}${off ? " off" : ""}${flat ? " flat" : ""}`;
       canvas.ariaLabel = `${headName(layer, head)}${off ? ", switched off" : ""}${flat ? ", made uniform" : ""}`;
     }
     root.querySelectorAll(".layer").forEach((name, layer) => {
@@ -164,15 +164,15 @@ export function headGrid(does) {
       const rows = Math.ceil((layers * heads) / Math.max(1, Math.floor((width + gap) / (wide + gap))));
       const sorted = rows * (wide + (small ? SMALL_WORDS : WORDS) + sortedBelow) - sortedBelow;
       const spare = Math.floor((sorted - TITLE) / layers - high); // what the list takes, the layers may have between them
-      const below = Math.max(small ? gap : BELOW, Math.min(MOST_BELOW, spare)),
-        placed = TITLE + layers * (high + below);
+      const captionHeight = Math.max(small ? gap : BELOW, Math.min(MOST_BELOW, spare)),
+        placed = TITLE + layers * (high + captionHeight);
       root.classList.toggle("small", small);
       root.classList.toggle("square", !view.causal || view.queries < 4); // no corner is left free for a switch
       const sizes = {
         side: wide,
         gap,
         names,
-        below,
+        below: captionHeight,
         "sorted-below": sortedBelow,
         tallest: Math.max(placed, sorted) + (small ? 0 : HANGS),
       };

@@ -58,12 +58,12 @@ export function headScoresPanel(does) {
   const near = node("span"),
     middle = node("span"),
     far = node("span");
-  const said = node("p", { class: "said" }),
-    worth = node("p", { class: "worth" });
+  const description = node("p", { class: "said" }),
+    importance = node("p", { class: "worth" });
   const makeButton = (press) => {
-    const made = node("button", { type: "button", class: "lineage-button" });
-    made.onclick = press;
-    return made;
+    const button = node("button", { type: "button", class: "lineage-button" });
+    button.onclick = press;
+    return button;
   };
   const off = makeButton(does.flip),
     flat = makeButton(does.flatten);
@@ -78,7 +78,14 @@ export function headScoresPanel(does) {
     node("div", { class: "profile-ends" }, near, middle, far),
     beyond,
   );
-  const root = node("div", { class: "habits" }, figure, said, node("div", { class: "buttons" }, off, flat), worth);
+  const root = node(
+    "div",
+    { class: "habits" },
+    figure,
+    description,
+    node("div", { class: "buttons" }, off, flat),
+    importance,
+  );
   return {
     root,
     figure,
@@ -112,7 +119,7 @@ export function headScoresPanel(does) {
         farther === null ? "" : `Farther off: ${farther < 0.01 ? "below 0.01" : `at most ${farther.toFixed(2)}`}.`,
       );
       bars.ariaLabel = `How far ${label} looks: ${shown.map(({ share, back }) => `${formatDistance(back)} ${share.toFixed(2)}`).join(", ")}.`;
-      setTextIfChanged(said, describeHead(found, unit));
+      setTextIfChanged(description, describeHead(found, unit));
     },
     showIntervention({ touch, open: [layer, head], rise, error, unit, where, ended }) {
       const isOff = includesHead(touch.off, layer, head),
@@ -122,10 +129,10 @@ export function headScoresPanel(does) {
       };
       setButton(off, isOff ? "toggle_on" : "toggle_off", isOff ? "Switch on" : "Switch off");
       setButton(flat, "drag_handle", isFlat ? "As it was" : "Make uniform");
-      worth.hidden = rise == null;
+      importance.hidden = rise == null;
       if (rise != null)
         setTextIfChanged(
-          worth,
+          importance,
           `${describeImportance(rise, error, unit, where)}${ended ? "" : " Measured at the end of training."}${describeInterventions(touch) ? " Measured with nothing touched." : ""}`,
         );
     },

@@ -46,9 +46,9 @@ export function drawCurve(pen, x0, y0, x1, y1) {
 export function headView(does) {
   const below = node("canvas", { class: "below", role: "img" }),
     above = node("canvas", { class: "above", "aria-hidden": "true" });
-  const asks = node("div", { class: "asks", role: "group", "aria-label": "Tokens that ask" }),
+  const queries = node("div", { class: "asks", role: "group", "aria-label": "Tokens that ask" }),
     answers = node("div", { class: "answers", "aria-hidden": "true" });
-  const stage = node("div", { class: "stage" }, below, above, asks, answers);
+  const stage = node("div", { class: "stage" }, below, above, queries, answers);
   const cellsOf = document.createElement("canvas"); // the matrix alone
   const veil = node("i", { class: "veil" });
   const reading = node("p", { class: "reading" });
@@ -129,7 +129,7 @@ export function headView(does) {
       kind === "matrix"
         ? []
         : keys.map((text, i) => placeToken(node("span", {}, node("span", {}, tokenLabel(text))), i, view.hidden[i]));
-    asks.replaceChildren(...lefts);
+    queries.replaceChildren(...lefts);
     answers.replaceChildren(...rights, veil);
     if (focus >= 0) lefts[Math.min(focus, lefts.length - 1)]?.focus();
   }
@@ -315,20 +315,21 @@ export function headView(does) {
 
   /** Highlight tokens and write their weights; only nodes that change are updated. */
   function highlightTokens(left, right) {
-    const now = [...left.map(([i, text]) => [lefts[i], text]), ...right.map(([i, text]) => [rights[i], text])].filter(
-      ([one]) => one,
-    );
+    const labels = [
+      ...left.map(([i, text]) => [lefts[i], text]),
+      ...right.map(([i, text]) => [rights[i], text]),
+    ].filter(([one]) => one);
     for (const [one] of lit)
-      if (!now.some(([other]) => other === one)) {
+      if (!labels.some(([other]) => other === one)) {
         one.classList.remove("lit", "pivot");
         one.dataset.value = "";
       }
-    for (const [one, text] of now) {
+    for (const [one, text] of labels) {
       one.classList.add("lit");
       one.classList.toggle("pivot", !text);
       if (one.dataset.value !== text) one.dataset.value = text;
     }
-    lit = now;
+    lit = labels;
   }
 
   function describeSelection(asking) {
@@ -389,7 +390,7 @@ export function headView(does) {
     const at = pressed >= 0 ? pressed : hover?.side === "left" ? hover.at : -1;
     if (at >= 0) does.keep(at);
   });
-  asks.addEventListener("focusin", (event) => {
+  queries.addEventListener("focusin", (event) => {
     const at = lefts.findIndex((one) => one.contains(event.target));
     if (at < 0 || !event.target.matches(":focus-visible")) return;
     hover = { side: "left", at };
@@ -397,11 +398,11 @@ export function headView(does) {
       `Token ${at + 1}: ${describeQuery(state.view, state.layer, state.head, at, tokenQuoter(state.keys), tokenQuoter(state.tokens))}`;
     requestFrame();
   });
-  asks.addEventListener("focusout", () => {
+  queries.addEventListener("focusout", () => {
     hover = null;
     requestFrame();
   });
-  asks.addEventListener("keydown", (event) => {
+  queries.addEventListener("keydown", (event) => {
     const at = lefts.indexOf(event.target);
     const to = {
       ArrowUp: at - 1,

@@ -60,12 +60,12 @@ export function readWeights(array, { layers, heads, causal, can, tokens, keys = 
 
 /** The keys a query attends to, the strongest first: [key, weight]. */
 export function strongestKeys(view, layer, head, query, most, least = 0) {
-  const found = [];
+  const strongest = [];
   for (let key = 0; key < view.reach(query); key++) {
     const weight = view.at(layer, head, query, key);
-    if (weight >= least) found.push([key, weight]);
+    if (weight >= least) strongest.push([key, weight]);
   }
-  return found.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, most);
+  return strongest.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, most);
 }
 
 /**
@@ -91,11 +91,11 @@ export function headScores(view, layer, head, ids) {
     const addWeight = (name, weight) => {
       own[name] = (own[name] || 0) + weight;
     };
-    let seen = 0;
+    let visibleKeys = 0;
     for (let key = 0; key < reach; key++) {
       if (hidden[key]) continue;
       const weight = data[row + key] / FULL;
-      seen++;
+      visibleKeys++;
       if (weight > 0) entropy -= weight * Math.log(weight);
       total[ahead + query - key] += weight;
       reached[ahead + query - key]++;
@@ -106,16 +106,16 @@ export function headScores(view, layer, head, ids) {
       if (key < query && ids[key] === ids[query]) addWeight("same", weight);
       if (key > 0 && key <= query && ids[key - 1] === ids[query]) addWeight("after_same", weight);
     }
-    if (!seen) continue;
+    if (!visibleKeys) continue;
     asking++;
-    room += Math.log(seen);
+    room += Math.log(visibleKeys);
     for (const name of SCORES) {
       if (Number.isNaN(own[name])) continue;
       sum[name] += own[name];
       could[name]++;
     }
   }
-  const safeMean = (whole, count) => (count ? whole / count : NaN);
+  const safeMean = (sum, count) => (count ? sum / count : NaN);
   const from = looksAhead ? 0 : ahead;
   return {
     ...Object.fromEntries(SCORES.map((name) => [name, safeMean(sum[name], could[name])])),
@@ -123,7 +123,7 @@ export function headScores(view, layer, head, ids) {
     spread: Math.exp(safeMean(entropy, asking)),
     room: Math.exp(safeMean(room, asking)),
     distances: Array.from(total.subarray(from), (_, i) => i + from - ahead),
-    distance: Array.from(total.subarray(from), (whole, i) => safeMean(whole, reached[from + i])),
+    distance: Array.from(total.subarray(from), (sum, i) => safeMean(sum, reached[from + i])),
   };
 }
 
@@ -153,30 +153,30 @@ const WORDS = {
 };
 
 /** The head in words that its numbers bear out. `unit` is "letter", "token" or "word". */
-export function describeHead(found, unit) {
-  if (found.room < 1.001) return `One ${unit}: there is nowhere else to look.`;
+export function describeHead(scores, unit) {
+  if (scores.room < 1.001) return `One ${unit}: there is nowhere else to look.`;
   const formatDistance = (number) => `${number.toFixed(1)} ${unit}s`,
     formatShare = (share) => share.toFixed(2);
-  if (found.spread >= 0.95 * found.room)
-    return `It looks everywhere alike: over ${formatDistance(found.spread)} on average, of ${found.room.toFixed(1)} that it could.`;
-  const shares = SCORES.filter((name) => found[name] >= 0.3).sort((a, b) => found[b] - found[a]),
+  if (scores.spread >= 0.95 * scores.room)
+    return `It looks everywhere alike: over ${formatDistance(scores.spread)} on average, of ${scores.room.toFixed(1)} that it could.`;
+  const shares = SCORES.filter((name) => scores[name] >= 0.3).sort((a, b) => scores[b] - scores[a]),
     [name, second] = shares;
-  if (!name) return `No single habit: it spreads over ${formatDistance(found.spread)} on average.`;
+  if (!name) return `No single habit: it spreads over ${formatDistance(scores.spread)} on average.`;
   const pair = [name, second].every((one) => one === "previous" || one === "itself"),
-    where = name.endsWith("same") ? ", where there was one" : "";
+    condition = name.endsWith("same") ? ", where there was one" : "";
   if (pair)
-    return `It divides its attention between ${PLACES[name](unit)}, ${formatShare(found[name])}, and ${PLACES[second](unit)}, ${formatShare(found[second])}.`;
-  const start = found[name] >= 0.5 ? WORDS[name](unit) : `It leans to ${PLACES[name](unit)}`;
-  return `${start}: ${formatShare(found[name])} of its attention goes there${where}.`;
+    return `It divides its attention between ${PLACES[name](unit)}, ${formatShare(scores[name])}, and ${PLACES[second](unit)}, ${formatShare(scores[second])}.`;
+  const start = scores[name] >= 0.5 ? WORDS[name](unit) : `It leans to ${PLACES[name](unit)}`;
+  return `${start}: ${formatShare(scores[name])} of its attention goes there${condition}.`;
 }
 
 /** What one token attends to, in words. */
 export function describeQuery(view, layer, head, query, named, asking = named) {
-  const seen = strongestKeys(view, layer, head, query, 3, 0.05);
+  const strongest = strongestKeys(view, layer, head, query, 3, 0.05);
   const [first] = strongestKeys(view, layer, head, query, 1);
   if (!first) return `${asking(query)} may look at nothing.`;
-  const told = (seen.length ? seen : [first]).map(([key, weight]) => `${named(key)} ${weight.toFixed(2)}`);
-  return `${asking(query)} looks at ${told.length > 1 ? `${told.slice(0, -1).join(", ")} and ${told.at(-1)}` : told[0]}.`;
+  const weights = (strongest.length ? strongest : [first]).map(([key, weight]) => `${named(key)} ${weight.toFixed(2)}`);
+  return `${asking(query)} looks at ${weights.length > 1 ? `${weights.slice(0, -1).join(", ")} and ${weights.at(-1)}` : weights[0]}.`;
 }
 
 export const CHANCE = 2.5; // standard errors that chance hardly ever makes, as attention_findings.py has it
@@ -186,12 +186,12 @@ const TRIFLE = 1e-4; // of a loss: three digits do not show it
 export const formatSigned = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 
 /** What a head is worth, in words: the loss with it off less the loss with it on. */
-export function describeImportance(rise, error, unit, where = "held-out text") {
+export function describeImportance(rise, error, unit, textName = "held-out text") {
   const amount = `${Math.abs(rise).toFixed(3)}\u00a0${unit}`.trim(),
     about = error ? ` (±\u00a0${error.toFixed(3)})` : "";
   if (Math.abs(rise) <= Math.max(CHANCE * (error || 0), TRIFLE))
-    return `Without it the loss on ${where} hardly changes: ${formatSigned(rise, 3)} ${unit}${about}.`;
-  return `Without it the loss on ${where} ${rise < 0 ? "falls" : "rises"} by ${amount}${about}.`;
+    return `Without it the loss on ${textName} hardly changes: ${formatSigned(rise, 3)} ${unit}${about}.`;
+  return `Without it the loss on ${textName} ${rise < 0 ? "falls" : "rises"} by ${amount}${about}.`;
 }
 
 /** The weights of one head as rows of a table; layers, heads and tokens are counted from 1, a masked cell is empty. */
@@ -215,8 +215,8 @@ export function weightRows(view, tokens, keys, layer, head) {
 export function sortHeads(layers, heads, value) {
   const all = Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
   if (!value) return all;
-  const worth = new Map(all.map((place) => [place, value(...place)]));
-  const scoreOf = (place) => (Number.isNaN(worth.get(place)) ? -Infinity : worth.get(place));
+  const valueOfHead = new Map(all.map((place) => [place, value(...place)]));
+  const scoreOf = (place) => (Number.isNaN(valueOfHead.get(place)) ? -Infinity : valueOfHead.get(place));
   return all.sort((a, b) => scoreOf(b) - scoreOf(a) || 0);
 }
 

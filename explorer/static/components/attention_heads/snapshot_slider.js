@@ -14,9 +14,9 @@ export function lossCurve({ steps, losses }, stops, width, tall) {
   const points = [...new Set([...steps, ...stops])]
     .filter((step) => step >= stops[0] && step <= stops.at(-1))
     .sort((a, b) => a - b);
-  const seen = points.map((step) => lossAt({ steps, losses }, step)),
-    low = Math.min(...seen),
-    high = Math.max(...seen);
+  const lossesAtPoints = points.map((step) => lossAt({ steps, losses }, step)),
+    low = Math.min(...lossesAtPoints),
+    high = Math.max(...lossesAtPoints);
   const x = (step) => EDGE + snapshotPosition(stops, step) * (width - 2 * EDGE),
     y = (loss) => 6 + ((high - loss) / (high - low || 1)) * (tall - 12);
   return {
@@ -24,17 +24,17 @@ export function lossCurve({ steps, losses }, stops, width, tall) {
     y,
     low,
     high,
-    path: `M${points.map((step, i) => `${x(step).toFixed(1)} ${y(seen[i]).toFixed(1)}`).join("L")}`,
+    path: `M${points.map((step, i) => `${x(step).toFixed(1)} ${y(lossesAtPoints[i]).toFixed(1)}`).join("L")}`,
   };
 }
 
 /** Return the steps that get a label: the first, the last, and as many others as fit. */
 export function labelledSteps(steps, x, least) {
   const last = steps.length - 1,
-    kept = [0];
+    ticks = [0];
   for (let i = 1; i < last; i++)
-    if (x(steps[i]) - x(steps[kept.at(-1)]) >= least && x(steps[last]) - x(steps[i]) >= least * 1.15) kept.push(i);
-  return last ? [...kept, last] : kept;
+    if (x(steps[i]) - x(steps[ticks.at(-1)]) >= least && x(steps[last]) - x(steps[i]) >= least * 1.15) ticks.push(i);
+  return last ? [...ticks, last] : ticks;
 }
 
 /** `does` = { move(index), settle(index), reach() }. */
@@ -46,21 +46,21 @@ export function trainingSlider(does) {
   const picture = svgNode("svg", { class: "curve", height: TALL, role: "img" }, line);
   const marks = node("div", { class: "ticks", "aria-hidden": "true" });
   const play = node("button", { type: "button", class: "lineage-button play" });
-  const where = node("output", { class: "where" });
+  const stepLabel = node("output", { class: "where" });
   const root = node(
     "div",
     { class: "training" },
-    node("div", { class: "training-head" }, play, where),
+    node("div", { class: "training-head" }, play, stepLabel),
     node("div", { class: "track" }, picture, cursor, dot, slider, marks),
   );
   const listening = new AbortController();
-  let given = null,
+  let data = null,
     at = 0,
     timer = null,
-    made = null,
-    drawn = "",
+    madeFor = null,
+    drawnState = "",
     waiting = false,
-    held = false;
+    isHeld = false;
 
   function pause(settle = true) {
     if (!timer) return;
@@ -71,7 +71,7 @@ export function trainingSlider(does) {
   }
   function start() {
     does.reach();
-    const last = given.steps.length - 1;
+    const last = data.steps.length - 1;
     if (at >= last) does.move(0);
     timer = setInterval(() => {
       if (waiting) return;
@@ -85,13 +85,13 @@ export function trainingSlider(does) {
   }
   play.onclick = () => (timer ? pause() : start());
   function releaseSlider() {
-    if (!held) return;
-    held = false;
+    if (!isHeld) return;
+    isHeld = false;
     does.settle(Number(slider.value));
   }
   slider.oninput = () => {
     pause(false);
-    held = true;
+    isHeld = true;
     does.move(Number(slider.value));
   };
   slider.onchange = releaseSlider;
@@ -104,17 +104,17 @@ export function trainingSlider(does) {
   return {
     root,
     show(training, width) {
-      given = training;
+      data = training;
       const state = JSON.stringify([training.steps, training.curve, width]);
-      if (state === drawn || !width) return;
-      drawn = state;
+      if (state === drawnState || !width) return;
+      drawnState = state;
       slider.max = Math.max(0, training.steps.length - 1);
       slider.disabled = play.disabled = training.steps.length < 2;
       picture.setAttribute("width", width);
       picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
-      made = training.curve?.steps.length ? lossCurve(training.curve, training.steps, width, TALL) : null;
-      picture.style.display = cursor.style.display = dot.style.display = made ? "" : "none";
-      if (made) line.setAttribute("d", made.path);
+      madeFor = training.curve?.steps.length ? lossCurve(training.curve, training.steps, width, TALL) : null;
+      picture.style.display = cursor.style.display = dot.style.display = madeFor ? "" : "none";
+      if (madeFor) line.setAttribute("d", madeFor.path);
       const x = (step) => EDGE + snapshotPosition(training.steps, step) * (width - 2 * EDGE);
       marks.replaceChildren(
         ...labelledSteps(training.steps, x, 46).map((i) => {
@@ -128,33 +128,33 @@ export function trainingSlider(does) {
     setStep(index, loading) {
       at = index;
       waiting = loading;
-      const step = given.steps[index],
-        share = given.steps.length < 2 ? 0 : index / (given.steps.length - 1);
+      const step = data.steps[index],
+        share = data.steps.length < 2 ? 0 : index / (data.steps.length - 1);
       if (Number(slider.value) !== index) slider.value = index;
       slider.style.setProperty("--at", share);
-      const loss = given.curve?.steps.length ? lossAt(given.curve, step) : NaN;
-      const words = `step ${formatStep(step)} of ${formatStep(given.steps.at(-1))}`;
+      const loss = data.curve?.steps.length ? lossAt(data.curve, step) : NaN;
+      const words = `step ${formatStep(step)} of ${formatStep(data.steps.at(-1))}`;
       const text = loading
         ? `${words}, on its way…`
         : Number.isNaN(loss)
           ? words
-          : `${words}, loss ${loss.toFixed(2)} ${given.unit ?? ""}`.trim();
-      setTextIfChanged(where, text);
+          : `${words}, loss ${loss.toFixed(2)} ${data.unit ?? ""}`.trim();
+      setTextIfChanged(stepLabel, text);
       slider.setAttribute("aria-valuetext", text);
-      if (!made) return;
-      const x = made.x(step).toFixed(1),
-        y = made.y(loss).toFixed(1);
+      if (!madeFor) return;
+      const x = madeFor.x(step).toFixed(1),
+        y = madeFor.y(loss).toFixed(1);
       cursor.style.transform = `translateX(${x}px)`;
       dot.style.transform = `translate(${x}px, ${y}px)`;
       picture.setAttribute(
         "aria-label",
-        `The loss of the training falls from ${made.high.toFixed(2)} to ${made.low.toFixed(2)} at its lowest; here ${text}.`,
+        `The loss of the training falls from ${madeFor.high.toFixed(2)} to ${madeFor.low.toFixed(2)} at its lowest; here ${text}.`,
       );
     },
     /** There is no training to show any more. */
     stop() {
       pause(false);
-      held = false;
+      isHeld = false;
     },
     close() {
       clearInterval(timer);

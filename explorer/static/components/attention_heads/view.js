@@ -65,9 +65,9 @@ const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch"];
 /** Make a row of buttons, one of which is selected. */
 function makeChoice(label, options, press) {
   const buttons = options.map(([value, words]) => {
-    const made = node("button", { type: "button", value }, words);
-    made.onclick = () => press(value);
-    return made;
+    const button = node("button", { type: "button", value }, words);
+    button.onclick = () => press(value);
+    return button;
   });
   const root = node("div", { class: "choice", role: "group", "aria-label": label }, ...buttons);
   return {
@@ -80,7 +80,7 @@ export default defineComponent((place) => {
   const syncedValues = Object.fromEntries(KEPT.map((name) => [name, new SyncedValue()]));
   /** @type {AttentionHeadsData | null} */
   let data = null,
-    wanted = null,
+    requestedData = null,
     /** @type {(...args: any[]) => void} */
     trigger = () => {};
   let loaded = null,
@@ -148,9 +148,9 @@ export default defineComponent((place) => {
     empty,
   );
   const makeButton = (label, press) => {
-    const made = node("button", { type: "button", class: "lineage-button" }, label);
-    made.onclick = press;
-    return made;
+    const button = node("button", { type: "button", class: "lineage-button" }, label);
+    button.onclick = press;
+    return button;
   };
   const maskButton = makeButton("", () => setInterventions({ unmasked: !currentState().touch.unmasked })),
     positionsButton = makeButton("", () => setInterventions({ unplaced: !currentState().touch.unplaced }));
@@ -221,10 +221,10 @@ export default defineComponent((place) => {
       touch: { ...NOTHING, ...syncedValues.touch.value },
     };
   }
-  function sendEvent(name, value, what) {
+  function sendEvent(name, value, part) {
     syncedValues[name].set(value);
     trigger(name, value);
-    requestPaint(what);
+    requestPaint(part);
   }
   function setInterventions(change) {
     if (!old) sendEvent("touch", { ...currentState().touch, ...change }, "touch");
@@ -259,7 +259,7 @@ export default defineComponent((place) => {
       to = snapshotSteps()[index];
     if (settling && to !== undefined && to !== from) sendEvent("step", to, "step");
     settling = false;
-    for (const what of ["step", "grid"]) requestPaint(what);
+    for (const part of ["step", "grid"]) requestPaint(part);
   }
   function requestSnapshots() {
     if (!data?.snapshots || old) return;
@@ -277,10 +277,10 @@ export default defineComponent((place) => {
       step = packed && (withoutInterventions() || !showsServerStep()) ? stepIndex() : null,
       array = step === null ? loaded : packed;
     if (view?.data === array.data && view.step === step && view.of === data) return false;
-    const before = view;
+    const previousView = view;
     view = Object.assign(readWeights(array, data, step), { step, of: data });
     measured = new Map();
-    return before?.causal !== view.causal;
+    return previousView?.causal !== view.causal;
   }
   function scoresOf(layer, head) {
     const key = layer * data.heads + head;
@@ -288,12 +288,12 @@ export default defineComponent((place) => {
     return measured.get(key);
   }
   const countVisibleKeys = () => view.hidden.reduce((count, one) => count - one, view.keys);
-  const scoreBy = (by) => (layer, head) =>
-    by === "worth" ? (data.worth?.[layer][head] ?? NaN) : scoresOf(layer, head)[by];
+  const scoreBy = (scoreName) => (layer, head) =>
+    scoreName === "worth" ? (data.worth?.[layer][head] ?? NaN) : scoresOf(layer, head)[scoreName];
 
   /* Drawing: at most once a frame, and only what changed. */
-  function requestPaint(what) {
-    dirty.add(what);
+  function requestPaint(part) {
+    dirty.add(part);
     frame ||= requestAnimationFrame(paint);
   }
   function paint() {
@@ -474,15 +474,15 @@ export default defineComponent((place) => {
     saveMenu(scoresPanel.figure, {
       svg: () => {
         const { layer, head } = exportState(),
-          seen = scoresOf(layer, head),
+          scores = scoresOf(layer, head),
           { unit } = data;
         return scoresSvg(place, {
-          found: seen,
+          found: scores,
           unit,
           keys: countVisibleKeys(),
           name: headName(layer, head),
           colour: look.colour,
-          said: describeHead(seen, unit),
+          said: describeHead(scores, unit),
         });
       },
       csv: () => scoresCsv({ view, ids: data.ids, worth: data.worth, worthError: data.worth_error }),
@@ -498,48 +498,48 @@ export default defineComponent((place) => {
   }
 
   /** Set whether the shown numbers belong to the previous text. */
-  function setStale(now) {
-    old = now;
-    place.classList.toggle("old", now);
-    parts.ariaBusy = String(now);
+  function setStale(isStale) {
+    old = isStale;
+    place.classList.toggle("old", isStale);
+    parts.ariaBusy = String(isStale);
   }
 
   /** Show new numbers only together with their own tokens. */
   function fetchAll() {
-    const given = wanted;
-    loadArrays(given.address).then(
+    const drawnData = requestedData;
+    loadArrays(drawnData.address).then(
       ({ weights }) => {
-        if (given !== wanted) return;
-        [data, loaded] = [given, weights];
+        if (drawnData !== requestedData) return;
+        [data, loaded] = [drawnData, weights];
         showData();
-        reportWhenDrawn(given);
+        reportWhenDrawn(drawnData);
       },
       () => {
-        if (given !== wanted) return;
-        reportWhenDrawn(given);
+        if (drawnData !== requestedData) return;
+        reportWhenDrawn(drawnData);
         trouble.hidden = false;
         parts.hidden = !data;
       },
     );
-    fetchSteps(given);
+    fetchSteps(drawnData);
   }
   /** Let the page compute its other sections after this picture is drawn; earlier, they would delay it. */
-  function reportWhenDrawn(given) {
-    if (given.follow)
+  function reportWhenDrawn(drawnData) {
+    if (drawnData.follow)
       requestAnimationFrame(() =>
         setTimeout(() => {
-          if (given === wanted) trigger("stands", true);
+          if (drawnData === requestedData) trigger("stands", true);
         }),
       );
   }
-  function fetchSteps(given) {
-    const address = given.snapshots?.address;
+  function fetchSteps(requested) {
+    const address = requested.snapshots?.address;
     if (!address || later?.address === address || fetching === address) return;
     fetching = address;
     loadArrays(address)
       .then(
         ({ weights }) => {
-          if (wanted.snapshots?.address !== address) return;
+          if (requestedData.snapshots?.address !== address) return;
           later = { address, array: weights };
           requestPaint("all");
         },
@@ -551,13 +551,13 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {AttentionHeadsData} */ given, component) {
-      wanted = given;
+    show(/** @type {AttentionHeadsData} */ newData, component) {
+      requestedData = newData;
       trigger = component.setTriggerValue;
       const step = syncedValues.step.value;
-      for (const name of KEPT) syncedValues[name].receive(given[name]);
+      for (const name of KEPT) syncedValues[name].receive(newData[name]);
       if (syncedValues.step.value !== step) begun = syncedValues.step.value; // the page changed the step; the slider continues from it
-      if (given.old) setStale(true); // until new numbers arrive
+      if (newData.old) setStale(true); // until new numbers arrive
       fetchAll();
     },
     close() {

@@ -157,20 +157,20 @@ export class KeyList {
     this.best.replaceChildren(
       node("span", { class: "label" }, "Strongest"),
       ...strongestKeys(walk, step, NAMED).map((i) => {
-        const made = node(
+        const row = node(
           "button",
           { type: "button", class: "strong" },
           node("span", { class: "code" }, shortenToWidth(tokenLabel(tokens[i]), 110, 15)),
           node("span", {}, digits(values[i])),
         );
-        made.ariaLabel = `${quoteToken(tokens[i])}, ${unit} ${i + 1}: ${digits(values[i])}`;
-        made.onclick = () => {
+        row.ariaLabel = `${quoteToken(tokens[i])}, ${unit} ${i + 1}: ${digits(values[i])}`;
+        row.onclick = () => {
           this.does.keep(i);
           this.scrollToKey(i);
         };
-        made.onpointerenter = () => this.does.point(i);
-        made.onpointerleave = () => this.does.point(null);
-        return made;
+        row.onpointerenter = () => this.does.point(i);
+        row.onpointerleave = () => this.does.point(null);
+        return row;
       }),
     );
   }
@@ -210,11 +210,11 @@ export class KeyList {
   }
 
   /** Mark the hovered key (-1: none) and the one that Tab reaches. Only rows that change are updated. */
-  markRows(looked, chosen) {
-    const [now, pressed] = [this.rows[looked]?.root, this.rows[chosen].root];
-    if (now !== this.now) {
+  markRows(hovered, selected) {
+    const [hoveredRow, pressed] = [this.rows[hovered]?.root, this.rows[selected].root];
+    if (hoveredRow !== this.now) {
       this.now?.classList.remove("looked");
-      now?.classList.add("looked");
+      hoveredRow?.classList.add("looked");
     }
     if (pressed !== this.pressed) {
       for (const [one, yes] of [
@@ -225,16 +225,16 @@ export class KeyList {
         if (one) one.tabIndex = yes ? 0 : -1;
       }
     }
-    this.now = now;
+    this.now = hoveredRow;
     this.pressed = pressed;
   }
 
   /** Scroll until a key is in sight. */
   scrollToKey(i) {
     const top = i * this.high,
-      seen = this.scroller.scrollTop,
+      scrollTop = this.scroller.scrollTop,
       room = this.scroller.clientHeight;
-    if (top < seen || top + this.high > seen + room)
+    if (top < scrollTop || top + this.high > scrollTop + room)
       this.scroller.scrollTop = top - this.high * Math.floor(room / this.high / 2);
   }
 }

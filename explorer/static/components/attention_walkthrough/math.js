@@ -74,25 +74,25 @@ export const colourScales = ({ queries, keys, values }) => ({
 });
 
 /** The walk of the token `asked` through the arrays of one head, see explorer/inspection/attention/logit_lens.py. */
-export function walkOf(arrays, asked) {
+export function walkOf(arrays, query) {
   const { queries, keys, values, raw, scaled, weights, mixed } = arrays,
     [count, width] = keys.shape;
-  const at = Math.max(0, Math.min(asked, queries.shape[0] - 1));
+  const at = Math.max(0, Math.min(query, queries.shape[0] - 1));
   const rowOf = ({ data, shape }, i) => data.subarray(i * shape[1], (i + 1) * shape[1]);
   const shares = rowOf(weights, at),
     scores = rowOf(scaled, at),
     sum = rowOf(mixed, at);
-  const seen = Array.from(shares.keys()).filter((key) => !Number.isNaN(shares[key]));
+  const visibleKeys = Array.from(shares.keys()).filter((key) => !Number.isNaN(shares[key]));
   const hidden = Array.from(shares.keys()).filter((key) => Number.isNaN(shares[key]));
-  const most = seen.reduce((top, key) => Math.max(top, scores[key]), -Infinity);
-  const total = seen.reduce((all, key) => all + Math.exp(scores[key] - most), 0);
-  const uniform = seen.some((key) => Math.abs(Math.exp(scores[key] - most) / total - shares[key]) > UNIFORM);
-  const off = seen.length > 0 && mixed.data.every((value) => value === 0) && largestMagnitude(values.data) > 0;
+  const most = visibleKeys.reduce((top, key) => Math.max(top, scores[key]), -Infinity);
+  const total = visibleKeys.reduce((all, key) => all + Math.exp(scores[key] - most), 0);
+  const uniform = visibleKeys.some((key) => Math.abs(Math.exp(scores[key] - most) / total - shares[key]) > UNIFORM);
+  const off = visibleKeys.length > 0 && mixed.data.every((value) => value === 0) && largestMagnitude(values.data) > 0;
   return {
     asked: at,
     count,
     width,
-    seen,
+    seen: visibleKeys,
     hidden,
     uniform,
     off,
@@ -110,9 +110,9 @@ export function walkOf(arrays, asked) {
 
 /** Keys, the strongest first: by their score, from the mask on by their share. */
 export function strongestKeys(walk, step, most = walk.count) {
-  const by = step >= SOFTMAX ? walk.weights : walk.scaled;
-  const keys = step >= MASK ? walk.seen : Array.from(by.keys());
-  return [...keys].sort((a, b) => by[b] - by[a] || a - b).slice(0, most);
+  const values = step >= SOFTMAX ? walk.weights : walk.scaled;
+  const keys = step >= MASK ? walk.seen : Array.from(values.keys());
+  return [...keys].sort((a, b) => values[b] - values[a] || a - b).slice(0, most);
 }
 
 /** Return the key with the largest weight; the query's own key if all are masked. */
@@ -165,14 +165,14 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
   if (step === SCORES)
     return `Query times key, number by number, all added up: ${other} scores ${formatFixed(walk.raw[key])}.`;
   if (step === SCALE) {
-    const by = `divided by √${width} = ${formatRoot(width)}`;
+    const division = `divided by √${width} = ${formatRoot(width)}`;
     if (count === 1)
-      return `The score is ${by}: ${formatFixed(walk.raw[key])} becomes ${formatFixed(walk.scaled[key])}.`;
+      return `The score is ${division}: ${formatFixed(walk.raw[key])} becomes ${formatFixed(walk.scaled[key])}.`;
     const formatRange = (values) => {
       const [low, high] = minAndMax(Array.from(values));
       return formatFixed(high - low, 1);
     };
-    return `Every score is ${by}: they lay ${formatRange(walk.raw)} apart, now ${formatRange(walk.scaled)}.`;
+    return `Every score is ${division}: they lay ${formatRange(walk.raw)} apart, now ${formatRange(walk.scaled)}.`;
   }
   if (!seen.length) return `${name} may look at nothing: here its walk ends. Choose another ${unit} above.`;
   if (step === MASK) {
@@ -224,8 +224,11 @@ const formatRoot = (width) =>
 
 /** The first terms, dots, and what they come to. */
 function sumOfTerms(terms, all) {
-  const shown = terms.length > FEW + 1 ? terms.slice(0, FEW) : terms;
-  return [...shown.flatMap((term, i) => [...(i ? [" + "] : []), ...term]), ...(shown.length < all ? [" + …"] : [])];
+  const shownTerms = terms.length > FEW + 1 ? terms.slice(0, FEW) : terms;
+  return [
+    ...shownTerms.flatMap((term, i) => [...(i ? [" + "] : []), ...term]),
+    ...(shownTerms.length < all ? [" + …"] : []),
+  ];
 }
 
 const formatVector = (values, digits) => {
@@ -236,15 +239,15 @@ const formatVector = (values, digits) => {
 /** The step as it is written in general. `turned`: whether places turn queries and keys (rotary); undefined: not known. */
 export function generalFormula(walk, step, { turned = undefined } = {}) {
   const { width } = walk,
-    made = (letter, place) =>
+    makeSymbol = (letter, place) =>
       turned === undefined
         ? [" ∈ ℝ", { sup: [String(width)] }]
         : [" = ", ...(turned ? [{ v: "R" }, { sub: place }, " "] : []), { v: "W" }, { sub: [letter] }, " ", { v: "x" }];
   const productTerm = (place) => [q, { sub: [String(place)] }, { v: "k" }, { sub: [{ v: "j" }, String(place)] }];
   const [j, s, w] = [{ sub: [{ v: "j" }] }, { v: "s" }, { v: "w" }];
   return [
-    [q, ...made("Q", [String(walk.asked + 1)])],
-    [{ v: "k" }, j, ...made("K", [{ v: "j" }]), ...(turned === undefined ? [] : [{ sub: [{ v: "j" }] }])],
+    [q, ...makeSymbol("Q", [String(walk.asked + 1)])],
+    [{ v: "k" }, j, ...makeSymbol("K", [{ v: "j" }]), ...(turned === undefined ? [] : [{ sub: [{ v: "j" }] }])],
     [q, " · ", { v: "k" }, j, " = ", ...productTerm(1), ...(width > 1 ? [" + … + ", ...productTerm(width)] : [])],
     [s, j, " = ", q, " · ", { v: "k" }, j, " / ", { root: [{ v: "d" }] }],
     [s, j, " + ", { v: "m" }, j, ",  ", { v: "m" }, j, ` = 0 or ${MINUS}${INFINITE}`],
@@ -357,8 +360,8 @@ export function formulaText(parts) {
 export const COLUMNS = ["what", "place", "token", "raw score", "scaled score", "share"];
 export function walkCsv(walk, tokens) {
   const all = Array.from({ length: walk.count }, (_, i) => i);
-  const tableRow = (what, i, vector, ...scores) => [
-    what,
+  const tableRow = (title, i, vector, ...scores) => [
+    title,
     i + 1,
     tokens[i],
     ...scores,

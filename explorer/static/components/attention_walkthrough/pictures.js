@@ -89,11 +89,11 @@ export function placeAt({ columns, cell, line, blocks }, count, x, y) {
 
 /** The lines of tiles of a step: [letter, numbers, end of their scale of colour]. */
 function linesOf(walk, step, key, scale) {
-  const asks = ["q", walk.query, scale.asking],
+  const queryRow = ["q", walk.query, scale.asking],
     answers = ["k", walk.key(key), scale.asking];
-  if (step === QUERY) return [asks];
-  if (step === KEYS) return [asks, answers];
-  if (step === SCORES) return [asks, answers, ["q × k", products(walk, key), productScale(walk)]];
+  if (step === QUERY) return [queryRow];
+  if (step === KEYS) return [queryRow, answers];
+  if (step === SCORES) return [queryRow, answers, ["q × k", products(walk, key), productScale(walk)]];
   return [
     ["v", walk.value(key), scale.telling],
     ["w × v", weightedValue(walk, key), weightedScale(walk)],
@@ -102,11 +102,11 @@ function linesOf(walk, step, key, scale) {
 }
 
 /** Return `of(walk)`, computed once per walk. */
-function memoize(of) {
-  const known = new WeakMap();
+function memoize(compute) {
+  const values = new WeakMap();
   return (walk) => {
-    if (!known.has(walk)) known.set(walk, of(walk) || 1);
-    return known.get(walk);
+    if (!values.has(walk)) values.set(walk, compute(walk) || 1);
+    return values.get(walk);
   };
 }
 const largestValue = (vectors) =>
@@ -303,8 +303,8 @@ function drawMatrix(walk, key, tokens, arrays, wide, high) {
     if (i < tiles.rows && hasLabel(i, asks) && !isCrowded(asks, walk.asked))
       shapes.push({ ...labelShape(asks), at: [names - 8, head + (i + 0.5) * cell], align: "right" });
     if (!hasLabel(i, answers) || isCrowded(answers, key)) return;
-    const where = upright ? { at: [across, 12], align: "center" } : { at: [across, head - 6], turned: true };
-    shapes.push({ ...labelShape(answers), ...where, faint: isMasked(walk, MASK, i) ? MASKED : 1 });
+    const placement = upright ? { at: [across, 12], align: "center" } : { at: [across, head - 6], turned: true };
+    shapes.push({ ...labelShape(answers), ...placement, faint: isMasked(walk, MASK, i) ? MASKED : 1 });
   });
   if (cell >= 44) {
     for (let row = 0; row < tiles.rows; row++) {
@@ -334,12 +334,12 @@ function drawMatrix(walk, key, tokens, arrays, wide, high) {
 }
 
 function drawCurve(walk, key, wide, high) {
-  const { seen, scaled, weights, uniform } = walk,
-    at = seen.map((i) => scaled[i]);
+  const { seen: visibleKeys, scaled, weights, uniform } = walk,
+    at = visibleKeys.map((i) => scaled[i]);
   const low = Math.min(...at),
     top = Math.max(...at),
     pad = top > low ? (top - low) * 0.04 : 1,
-    most = Math.max(...seen.map((i) => weights[i]));
+    most = Math.max(...visibleKeys.map((i) => weights[i]));
   const [left, bottom] = [58, high - 52],
     x = linearScale(low - pad, top + pad, left, wide - 16),
     y = linearScale(0, most * 1.12, bottom, 10);
@@ -369,7 +369,7 @@ function drawCurve(walk, key, wide, high) {
     .filter((score) => shareOf(score) <= most * 1.06)
     .map((score) => [x(score), y(shareOf(score))]);
   shapes.push({ way, stroke: "--rule", thick: 2.5 });
-  for (const i of seen)
+  for (const i of visibleKeys)
     if (i !== key) shapes.push({ dot: [x(scaled[i]), y(weights[i]), 5.5], fill: "--colour", faint: 0.65 });
   if (!isMasked(walk, SOFTMAX, key)) {
     const [px, py] = [x(scaled[key]), y(weights[key])],
@@ -463,13 +463,13 @@ const SANS = '"Source Sans", "Source Sans 3", "Source Sans Pro", sans-serif',
 const fontFamily = ({ serif, mono }) => (serif ? SERIF : mono ? MONO : SANS);
 const shapeFont = (shape) =>
   `${shape.serif ? "italic " : ""}${shape.strong ? 600 : 400} ${shape.size}px ${fontFamily(shape)}`;
-const drawn = new WeakMap(); // matrices as pictures
+const pictureCache = new WeakMap(); // matrices as pictures
 
 function tilesAsPicture(tiles, cell, look, ratio) {
-  const before = drawn.get(tiles),
+  const cached = pictureCache.get(tiles),
     side = cell * ratio,
     gap = side >= 16 ? 2 * ratio : side >= 7 ? 1 : 0;
-  if (before?.side === side && before.look === look) return before.canvas;
+  if (cached?.side === side && cached.look === look) return cached.canvas;
   const canvas = new OffscreenCanvas(
       Math.max(1, Math.round(side * tiles.columns)),
       Math.max(1, Math.round(side * tiles.rows)),
@@ -486,7 +486,7 @@ function tilesAsPicture(tiles, cell, look, ratio) {
       context.fillRect(left, top, Math.max(1, Math.round((column + 1) * side) - left - gap), high);
     }
   }
-  drawn.set(tiles, { side, look, canvas });
+  pictureCache.set(tiles, { side, look, canvas });
   return canvas;
 }
 
@@ -504,7 +504,7 @@ export function paintShapes(canvas, shapes, look, wide, high) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.textBaseline = "middle";
   context.lineCap = "butt";
-  let set = "";
+  let currentFont = "";
   for (const shape of shapes) {
     context.globalAlpha = shape.faint ?? 1;
     if (shape.fill !== undefined) context.fillStyle = look.of(shape.fill);
@@ -519,8 +519,8 @@ export function paintShapes(canvas, shapes, look, wide, high) {
       context.drawImage(tilesAsPicture(shape.tiles, cell, look, ratio), x, y, cell * columns, cell * rows);
     } else if (shape.text !== undefined) {
       if (shape.on !== undefined) context.fillStyle = look.on(shape.on);
-      const now = shapeFont(shape);
-      if (now !== set) context.font = set = now; // a font takes long to read
+      const font = shapeFont(shape);
+      if (font !== currentFont) context.font = currentFont = font; // a font takes long to read
       context.textAlign = shape.align ?? "left";
       if (shape.turned) {
         context.save();
@@ -647,9 +647,9 @@ export function layOutFormula(parts, size, state = {}) {
 export function formulaLine(parts, x, y, size, more) {
   let height = 0;
   const pieces = layOutFormula(parts, size).map(({ text, at, ...look }) => {
-    const made = svgNode("tspan", { dy: (at - height).toFixed(2), ...look }, text);
+    const tspan = svgNode("tspan", { dy: (at - height).toFixed(2), ...look }, text);
     height = at;
-    return made;
+    return tspan;
   });
   return svgNode(
     "text",

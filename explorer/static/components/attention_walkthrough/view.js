@@ -95,26 +95,26 @@ export default defineComponent((place) => {
   const chips = node("div", { class: "chips", role: "group", "aria-label": "Who asks" });
   const askers = node("div", { class: "askers" }, node("span", { class: "label" }, "Who asks"), chips);
   const steps = STEPS.map((name, i) => {
-    const made = node(
+    const button = node(
       "button",
       { type: "button", class: "step" },
       node("span", { class: "number" }, String(i + 1)),
       node("span", { class: "name" }, name),
     );
-    made.onclick = () => goToStep(i);
-    return made;
+    button.onclick = () => goToStep(i);
+    return button;
   });
   const [back, next] = [
     { label: "Back", name: "arrow_back", by: -1 },
     { label: "Next", name: "arrow_forward", by: 1 },
   ].map(({ label, name, by }) => {
-    const made = node(
+    const button = node(
       "button",
       { type: "button", class: "lineage-button" },
       ...(by < 0 ? [icon(name), label] : [label, icon(name)]),
     );
-    made.onclick = () => goToStep(currentStep() + by);
-    return made;
+    button.onclick = () => goToStep(currentStep() + by);
+    return button;
   });
   const rail = node(
     "div",
@@ -145,16 +145,16 @@ export default defineComponent((place) => {
     trouble,
   );
 
-  const asked = new SyncedValue(),
+  const queryIndex = new SyncedValue(),
     walked = new SyncedValue();
   const theme = new Theme(place, () => {
     look = null;
-    drawn = "";
+    drawnState = "";
     requestFrame();
   });
   /** @type {WalkthroughData | null} */
   let data = null,
-    found = null,
+    loaded = null,
     trigger,
     walk = null,
     scale = null,
@@ -163,23 +163,23 @@ export default defineComponent((place) => {
   let buttons = [],
     built = "",
     fitted = "",
-    drawn = "",
+    drawnState = "",
     turned = -1,
     waiting = 0,
     turn = 0; // what was made for which text, room, step; frames and requests
-  let kept = null,
+  let keptKey = null,
     hovered = null,
     keptPlace = null,
     hoveredPlace = null; // keys, and numbers of their vectors
 
   const currentStep = () => Math.max(0, Math.min(STEPS.length - 1, walked.value ?? 0));
-  const currentQuery = () => Math.max(0, Math.min(data.tokens.length - 1, asked.value ?? 0));
-  const selectedKey = () => kept ?? walk.favourite;
+  const currentQuery = () => Math.max(0, Math.min(data.tokens.length - 1, queryIndex.value ?? 0));
+  const selectedKey = () => keptKey ?? walk.favourite;
   const requestFrame = () => {
     waiting ||= requestAnimationFrame(show);
   };
   const clearSelection = () => {
-    [kept, hovered, keptPlace, hoveredPlace] = [null, null, null, null];
+    [keptKey, hovered, keptPlace, hoveredPlace] = [null, null, null, null];
   };
 
   function goToStep(to) {
@@ -191,7 +191,7 @@ export default defineComponent((place) => {
 
   function setQuery(at) {
     if (at === currentQuery()) return;
-    asked.set(at);
+    queryIndex.set(at);
     trigger("asked", at);
     clearSelection();
     requestFrame();
@@ -199,7 +199,7 @@ export default defineComponent((place) => {
 
   function keepKey(at) {
     if (currentStep() === QUERY) return setQuery(at);
-    kept = at;
+    keptKey = at;
     requestFrame();
   }
 
@@ -212,14 +212,14 @@ export default defineComponent((place) => {
   /** Create the buttons of the tokens, once per text. */
   function buildTokens() {
     const { tokens, unit } = data,
-      now = JSON.stringify([tokens, unit]);
-    if (now === built) return;
-    built = now;
-    drawn = "";
+      state = JSON.stringify([tokens, unit]);
+    if (state === built) return;
+    built = state;
+    drawnState = "";
     buttons = tokens.map((token, i) => {
-      const made = node("button", { type: "button", class: "chip", tabindex: -1 }, tokenLabel(token));
-      made.ariaLabel = `${quoteToken(token)}, ${unit} ${i + 1}, asks`;
-      return made;
+      const chip = node("button", { type: "button", class: "chip", tabindex: -1 }, tokenLabel(token));
+      chip.ariaLabel = `${quoteToken(token)}, ${unit} ${i + 1}, asks`;
+      return chip;
     });
     chips.replaceChildren(...buttons);
     keys.buildRows(tokens);
@@ -229,10 +229,10 @@ export default defineComponent((place) => {
   function fitIn() {
     const wide = place.clientWidth,
       { tokens, width } = data,
-      now = JSON.stringify([wide, built, width]);
-    if (now === fitted || !wide) return;
-    fitted = now;
-    drawn = "";
+      state = JSON.stringify([wide, built, width]);
+    if (state === fitted || !wide) return;
+    fitted = state;
+    drawnState = "";
     const stacked = wide < NARROW,
       count = tokens.length,
       row = rowHigh(count),
@@ -262,17 +262,17 @@ export default defineComponent((place) => {
     buildTokens();
     fitIn();
     if (at !== turned) turnTo(at);
-    if (!found || !size) return;
-    if (walk?.arrays !== found.arrays || walk.wanted !== currentQuery()) {
-      walk = Object.assign(walkOf(found.arrays, currentQuery()), { arrays: found.arrays, wanted: currentQuery() });
+    if (!loaded || !size) return;
+    if (walk?.arrays !== loaded.arrays || walk.wanted !== currentQuery()) {
+      walk = Object.assign(walkOf(loaded.arrays, currentQuery()), { arrays: loaded.arrays, wanted: currentQuery() });
       walk.favourite = largestKey(walk);
-      scale = colourScales(found.arrays);
-      drawn = "";
+      scale = colourScales(loaded.arrays);
+      drawnState = "";
     }
     look ??= makePalette(theme.colour, data.colour);
     const state = `${at} ${walk.asked}`,
-      other = state !== drawn;
-    drawn = state;
+      other = state !== drawnState;
+    drawnState = state;
     if (other) showTokens(at);
     showSelection(at);
     if (other) keys.scrollToKey(at === QUERY ? walk.asked : selectedKey());
@@ -289,7 +289,7 @@ export default defineComponent((place) => {
     next.setAttribute("aria-disabled", at === STEPS.length - 1);
   }
 
-  const sceneAt = (at) => ({ given: data, arrays: found.arrays, walk, step: at, scale, look, size });
+  const sceneAt = (at) => ({ given: data, arrays: loaded.arrays, walk, step: at, scale, look, size });
 
   /** What the step and the one who asks decide. */
   function showTokens(at) {
@@ -328,16 +328,16 @@ export default defineComponent((place) => {
     const on = hovered ?? selectedKey(),
       spot = hoveredPlace ?? keptPlace,
       framed = spot ?? (at === VALUES ? largestComponent(walk) : -1);
-    const seen = { ...sceneAt(at), key: on, place: framed };
+    const framedScene = { ...sceneAt(at), key: on, place: framed };
     setText(heading, describeStep(walk, at, on, data));
     rule.setFormula(generalFormula(walk, at, data));
     const text = sum.setFormula(filledFormula(walk, at, on, Math.max(0, framed)));
     setText(note, stepNote(walk, at, data));
     setText(title, at >= SOFTMAX && !walk.seen.length ? "" : describePicture(walk, at, on, data));
-    paintShapes(canvas, drawPicture(seen, size.lens, size.high), look, size.lens, pictureHeight(at));
+    paintShapes(canvas, drawPicture(framedScene, size.lens, size.high), look, size.lens, pictureHeight(at));
     const label = `${title.textContent}: ${text}`;
     if (canvas.ariaLabel !== label) canvas.ariaLabel = label;
-    setText(words, pictureCaption({ ...seen, place: spot ?? -1 }));
+    setText(words, pictureCaption({ ...framedScene, place: spot ?? -1 }));
     keys.markRows(at === QUERY ? -1 : on, at === QUERY ? walk.asked : selectedKey());
   }
 
@@ -393,46 +393,46 @@ export default defineComponent((place) => {
   const sized = new ResizeObserver(requestFrame);
   sized.observe(place);
   const redrawAll = () => {
-    drawn = "";
+    drawnState = "";
     requestFrame();
   }; // with the fonts that were not there yet
   document.fonts?.addEventListener("loadingdone", redrawAll);
 
-  function receiveData(given) {
-    asked.receive(given.asked);
-    walked.receive(given.step);
+  function receiveData(newData) {
+    queryIndex.receive(newData.asked);
+    walked.receive(newData.step);
   }
 
   /** What was there stays until the numbers of the new are here. */
-  async function loadData(given) {
+  async function loadData(newData) {
     const mine = ++turn;
     try {
-      const numbers = await loadArrays(given.address);
+      const numbers = await loadArrays(newData.address);
       if (mine !== turn) return;
-      if (found) receiveData(given);
-      if (numbers !== found?.arrays) clearSelection();
-      if (given.colour !== data.colour) look = null;
-      data = given;
-      found = { arrays: numbers };
-      drawn = "";
+      if (loaded) receiveData(newData);
+      if (numbers !== loaded?.arrays) clearSelection();
+      if (newData.colour !== data.colour) look = null;
+      data = newData;
+      loaded = { arrays: numbers };
+      drawnState = "";
       setText(trouble, "");
     } catch {
       if (mine === turn) setText(trouble, TROUBLE);
     }
-    place.classList.toggle("waiting", !found);
+    place.classList.toggle("waiting", !loaded);
     requestFrame();
   }
 
   return {
-    show(/** @type {WalkthroughData} */ given, { setTriggerValue }) {
+    show(/** @type {WalkthroughData} */ newData, { setTriggerValue }) {
       trigger = setTriggerValue;
-      if (!found) {
-        receiveData(given);
-        data = given; // its room is kept before its numbers are here
+      if (!loaded) {
+        receiveData(newData);
+        data = newData; // its room is kept before its numbers are here
       }
-      tint(place, given.colour);
-      place.classList.toggle("waiting", !found);
-      loadData(given);
+      tint(place, newData.colour);
+      place.classList.toggle("waiting", !loaded);
+      loadData(newData);
       requestFrame();
     },
     close() {

@@ -14,16 +14,16 @@ export function readNodes({ nodes, logs }, [from, to]) {
 
 /** For each step its nodes, the likeliest sequence first: sequences are sorted by score. */
 export function nodesByStep(nodes) {
-  const found = [];
-  nodes.forEach(({ step }, at) => (found[step - 1] ??= []).push(at));
-  return found.map((places) => [...places].sort((a, b) => nodes[b].score - nodes[a].score || a - b));
+  const steps = [];
+  nodes.forEach(({ step }, at) => (steps[step - 1] ??= []).push(at));
+  return steps.map((places) => [...places].sort((a, b) => nodes[b].score - nodes[a].score || a - b));
 }
 
 /** The places from the first token to this one. */
 export function pathToNode(nodes, at) {
-  const found = [];
-  for (let place = at; place >= 0; place = nodes[place].parent) found.unshift(place);
-  return found;
+  const path = [];
+  for (let place = at; place >= 0; place = nodes[place].parent) path.unshift(place);
+  return path;
 }
 
 /** What is written up to a node, without its end. */
@@ -67,31 +67,32 @@ export function formatLog(value) {
 const verdictOf = (text, right) => (right === null ? "" : text === right ? "right" : "wrong");
 
 /** What this width brings. `found` = {text, score} of the best; `greedy` that of width 1; `right` a text or null. */
-export function headingText(width, found, greedy, right) {
-  const said = [...found.text].length > WHOLE ? "" : ` ${found.text || "nothing"}`,
-    verdict = verdictOf(found.text, right),
-    at = formatLog(found.score);
+export function headingText(width, best, greedy, right) {
+  const sequence = [...best.text].length > WHOLE ? "" : ` ${best.text || "nothing"}`,
+    verdict = verdictOf(best.text, right),
+    at = formatLog(best.score);
   const verdictClause = (word) => (word ? `, which is ${word}` : "");
   if (width === 1)
-    return `Greedy decoding${said ? ` writes${said}` : ""} ${said ? "at" : "ends at"} log-probability ${at}${verdictClause(verdict)}.`;
-  if (found.text === greedy.text)
-    return `With width ${width} beam search ends with what greedy decoding writes${said && `:${said}`}, at log-probability ${at}${verdictClause(verdict)}.`;
-  const less = found.score < greedy.score,
-    before = verdictOf(greedy.text, right);
+    return `Greedy decoding${sequence ? ` writes${sequence}` : ""} ${sequence ? "at" : "ends at"} log-probability ${at}${verdictClause(verdict)}.`;
+  if (best.text === greedy.text)
+    return `With width ${width} beam search ends with what greedy decoding writes${sequence && `:${sequence}`}, at log-probability ${at}${verdictClause(verdict)}.`;
+  const less = best.score < greedy.score,
+    greedyVerdict = verdictOf(greedy.text, right);
   const both =
-    verdict && (verdict === before ? ` Both are ${verdict}.` : ` It is ${verdict}; the greedy one is ${before}.`);
-  return `With width ${width} beam search ends with a ${less ? "less likely" : "likelier"} sequence than greedy decoding${said && `,${said}`}: log-probability ${at} against ${formatLog(greedy.score)}.${both}`;
+    verdict &&
+    (verdict === greedyVerdict ? ` Both are ${verdict}.` : ` It is ${verdict}; the greedy one is ${greedyVerdict}.`);
+  return `With width ${width} beam search ends with a ${less ? "less likely" : "likelier"} sequence than greedy decoding${sequence && `,${sequence}`}: log-probability ${at} against ${formatLog(greedy.score)}.${both}`;
 }
 
 /** Everything about one node, in words. */
 export function describeNode(nodes, at, tokens, column) {
   const { step, parent, token, kept, ended, log, score } = nodes[at],
-    before = parent < 0 ? "" : sequenceText(nodes, parent, tokens);
+    prefix = parent < 0 ? "" : sequenceText(nodes, parent, tokens);
   const what = ended ? "the end" : `“${tokens[token]}”`,
-    after = before ? ` after “${before}”` : "";
+    afterPrefix = prefix ? ` after “${prefix}”` : "";
   const share = Math.exp(log),
     p = share < 0.005 ? "<0.01" : share >= 0.995 ? ">0.99" : share.toFixed(2);
   const rank = column.indexOf(at) + 1,
     fate = kept ? "kept" : "dropped";
-  return `Step ${step}, rank ${rank}: ${what}${after} has probability ${p}. Log-probability ${formatLog(log)}, of the whole sequence ${formatLog(score)}; ${fate}.`;
+  return `Step ${step}, rank ${rank}: ${what}${afterPrefix} has probability ${p}. Log-probability ${formatLog(log)}, of the whole sequence ${formatLog(score)}; ${fate}.`;
 }

@@ -53,7 +53,7 @@ export default defineComponent((place) => {
   });
   const meter = node("output", { class: "meter" });
   const control = node("label", { class: "control" }, node("span", {}, "Width of the beam"), slider, meter);
-  const said = node("h3", { class: "finding", "aria-live": "polite" });
+  const heading = node("h3", { class: "finding", "aria-live": "polite" });
   const tree = svgNode("svg", { class: "tree" });
   const scroller = node("div", { class: "scroller", role: "application", tabindex: 0 }, tree);
   const words = node("p", { class: "words", role: "status" });
@@ -65,7 +65,15 @@ export default defineComponent((place) => {
     { class: "lineage-caption" },
     "From above: the likeliest sequences of each step, of those that had not ended before. Box: a token and the log-probability of the sequence that ends there, at width 1 the token’s probability; bar: the token’s probability. Dashed: dropped, the best of them only. Round: ended. Bold: the way to the best.",
   );
-  place.replaceChildren(head, control, said, scroller, words, node("div", { class: "lists" }, ends, widths), caption);
+  place.replaceChildren(
+    head,
+    control,
+    heading,
+    scroller,
+    words,
+    node("div", { class: "lists" }, ends, widths),
+    caption,
+  );
 
   const width = new SyncedValue();
   /** @type {BeamSearchData | null} */
@@ -76,7 +84,7 @@ export default defineComponent((place) => {
     steps = [],
     best = [],
     at = null,
-    kept = false;
+    isKept = false;
 
   slider.oninput = () => {
     width.set(Number(slider.value));
@@ -84,35 +92,35 @@ export default defineComponent((place) => {
   };
   slider.onchange = () => trigger("width", Number(slider.value));
   const nodeAt = (event) => {
-    const found = event.target.closest?.("[data-at]");
-    return found ? Number(found.dataset.at) : null;
+    const target = event.target.closest?.("[data-at]");
+    return target ? Number(target.dataset.at) : null;
   };
   for (const area of [scroller, ends]) {
     area.addEventListener("pointerover", (event) => {
-      if (!kept) highlightNode(nodeAt(event));
+      if (!isKept) highlightNode(nodeAt(event));
     });
     area.addEventListener("pointerleave", () => {
-      if (!kept) highlightNode(null);
+      if (!isKept) highlightNode(null);
     });
     area.addEventListener("click", (event) => {
-      const here = nodeAt(event);
-      kept = here !== null && !(kept && here === at);
-      highlightNode(kept || area === scroller ? here : null);
-      if (kept && area === ends) scrollTo(here);
+      const pointed = nodeAt(event);
+      isKept = pointed !== null && !(isKept && pointed === at);
+      highlightNode(isKept || area === scroller ? pointed : null);
+      if (isKept && area === ends) scrollTo(pointed);
     });
   }
   place.addEventListener("keydown", (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape") {
-      kept = false;
+      isKept = false;
       return highlightNode(null);
     }
     if (event.target !== scroller || !nodes.length || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === "Enter" || event.key === " ") kept = at !== null && !kept;
+    if (event.key === "Enter" || event.key === " ") isKept = at !== null && !isKept;
     else {
       const next = moveNode(at, event.key, nodes, steps);
       if (next === null) return;
-      kept = true;
+      isKept = true;
       highlightNode(next);
       scrollTo(next);
     }
@@ -136,20 +144,20 @@ export default defineComponent((place) => {
   }
 
   function showWidth() {
-    const here = width.value,
+    const beamWidth = width.value,
       greedy = bestOf(1);
-    slider.value = here;
-    slider.style.setProperty("--at", (here - 1) / 7);
-    setTextIfChanged(meter, here === 1 ? "1, greedy" : String(here));
-    nodes = readNodes(all, [data.starts[here - 1], data.starts[here]]);
+    slider.value = beamWidth;
+    slider.style.setProperty("--at", (beamWidth - 1) / 7);
+    setTextIfChanged(meter, beamWidth === 1 ? "1, greedy" : String(beamWidth));
+    nodes = readNodes(all, [data.starts[beamWidth - 1], data.starts[beamWidth]]);
     steps = nodesByStep(nodes);
-    best = data.best[here - 1];
-    setTextIfChanged(said, headingText(here, bestOf(here), greedy, data.right));
+    best = data.best[beamWidth - 1];
+    setTextIfChanged(heading, headingText(beamWidth, bestOf(beamWidth), greedy, data.right));
     drawTree();
     listSequences();
-    [at, kept] = [null, false];
+    [at, isKept] = [null, false];
     highlightNode(null);
-    saveMenu(place, { svg: () => svgOf(tree), csv: searchCsv, file: `${data.file}-width-${here}` });
+    saveMenu(place, { svg: () => svgOf(tree), csv: searchCsv, file: `${data.file}-width-${beamWidth}` });
   }
 
   function drawTree() {
@@ -225,7 +233,7 @@ export default defineComponent((place) => {
       element.classList.toggle("lit", way.has(Number(element.dataset.to)));
     for (const element of ends.querySelectorAll("[data-at]"))
       element.classList.toggle("lit", Number(element.dataset.at) === one);
-    const hint = kept ? " Esc or a click lets go." : " A click keeps it.";
+    const hint = isKept ? " Esc or a click lets go." : " A click keeps it.";
     setTextIfChanged(
       words,
       one === null
@@ -234,7 +242,7 @@ export default defineComponent((place) => {
     );
   }
 
-  const verdictText = (written) => (data.right === null ? "" : written === data.right ? "✓ right" : "✗ wrong");
+  const verdictText = (text) => (data.right === null ? "" : text === data.right ? "✓ right" : "✗ wrong");
 
   function listSequences() {
     const makeRow = (cells, attributes = {}) =>
@@ -252,14 +260,14 @@ export default defineComponent((place) => {
           "tbody",
           {},
           ...finalNodes(nodes, best).map(({ at: one, pushed }, i) => {
-            const written = sequenceText(nodes, one, data.tokens),
+            const text = sequenceText(nodes, one, data.tokens),
               open = nodes[one].ended ? "" : " …";
             return makeRow(
               [
                 i ? String(i + 1) : "best",
-                `${written || "nothing"}${open}`,
+                `${text || "nothing"}${open}`,
                 formatLog(nodes[one].score),
-                `${verdictText(written)}${pushed ? ", pushed out" : ""}`.replace(/^, /, ""),
+                `${verdictText(text)}${pushed ? ", pushed out" : ""}`.replace(/^, /, ""),
               ],
               { "data-at": one, class: i ? null : "best" },
             );
@@ -276,9 +284,9 @@ export default defineComponent((place) => {
           "tbody",
           {},
           ...data.best.map((_, i) => {
-            const found = bestOf(i + 1);
+            const best = bestOf(i + 1);
             return makeRow(
-              [i ? String(i + 1) : "greedy", found.text || "nothing", formatLog(found.score), verdictText(found.text)],
+              [i ? String(i + 1) : "greedy", best.text || "nothing", formatLog(best.score), verdictText(best.text)],
               { class: i + 1 === width.value ? "best" : null },
             );
           }),
@@ -291,17 +299,17 @@ export default defineComponent((place) => {
     const rows = data.best.flatMap((_, i) => {
       const own = readNodes(all, [data.starts[i], data.starts[i + 1]]),
         way = new Set(pathToNode(own, data.best[i][0]));
-      return own.map((one, here) => [
+      return own.map((one, place) => [
         i + 1,
         one.step,
-        sequenceText(own, here, data.tokens),
+        sequenceText(own, place, data.tokens),
         data.tokens[one.token],
         Number(Math.exp(one.log).toPrecision(5)),
         Number(one.log.toPrecision(6)),
         Number(one.score.toPrecision(6)),
         Number(one.kept),
         Number(one.ended),
-        Number(way.has(here)),
+        Number(way.has(place)),
       ]);
     });
     return toCsv(
@@ -322,19 +330,19 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {BeamSearchData} */ given, { setTriggerValue }) {
+    show(/** @type {BeamSearchData} */ newData, { setTriggerValue }) {
       trigger = setTriggerValue;
-      const same = data?.address === given.address && data?.title === given.title,
-        before = width.value;
-      width.receive(given.width);
-      data = given;
+      const same = data?.address === newData.address && data?.title === newData.title,
+        previousWidth = width.value;
+      width.receive(newData.width);
+      data = newData;
       tint(place, data.colour);
       setTextIfChanged(title, data.title);
       setTextIfChanged(source, `reads ${data.source}`);
-      if (same && all) return width.value === before ? undefined : showWidth();
+      if (same && all) return width.value === previousWidth ? undefined : showWidth();
       loadArrays(data.address).then(
         (arrived) => {
-          if (data !== given) return;
+          if (data !== newData) return;
           all = arrived;
           showWidth();
           scroller.scrollLeft = 0;

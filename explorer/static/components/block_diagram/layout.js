@@ -18,11 +18,11 @@ export function layOut(boxes, arrows, width) {
     gap = columns > 1 ? side : 0,
     w = each - 2 * EDGE - side - gap;
   const height = FOOT + TOP + (rows - 1) * PITCH + BOX,
-    found = {};
+    positions = {};
   for (const { name, column, row, kind } of boxes) {
     const x = column === 0 ? EDGE + side + w / 2 : width - EDGE - side - w / 2;
     const round = kind === "sum";
-    found[name] = {
+    positions[name] = {
       x,
       y: height - FOOT - BOX / 2 - (row - 1) * PITCH,
       w: round ? ROUND : w,
@@ -30,8 +30,8 @@ export function layOut(boxes, arrows, width) {
       column,
     };
   }
-  const ways = arrows.map(({ start, end, way }) => arrowPath(found[start], found[end], way, side, w, width));
-  return { width, height, boxes: found, arrows: ways };
+  const ways = arrows.map(({ start, end, way }) => arrowPath(positions[start], positions[end], way, side, w, width));
+  return { width, height, boxes: positions, arrows: ways };
 }
 
 function arrowPath(from, to, way, side, w, width) {

@@ -51,8 +51,8 @@ export function largestTerms(terms) {
     .sort((a, b) => Math.abs(b.value) - Math.abs(a.value) || a.i - b.i);
   const first = order.slice(0, SHOWN),
     rest = order.slice(SHOWN);
-  const told = first.map(({ words, value }) => `${words} = ${formatValue(value)}`);
-  return rest.length ? [...told, `${rest.length} more: ${formatValue(sumOf(rest.map(({ value }) => value)))}`] : told;
+  const parts = first.map(({ words, value }) => `${words} = ${formatValue(value)}`);
+  return rest.length ? [...parts, `${rest.length} more: ${formatValue(sumOf(rest.map(({ value }) => value)))}`] : parts;
 }
 
 function explainProduct(left, right, names = null) {
@@ -144,8 +144,8 @@ const LAWS = {
   },
   project(get, [h, r, c], flow) {
     const line = flow.offset + h * flow.shape[2] + c,
-      found = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), line));
-    return { formula: "Σ x · W", ...found, steps: [`row ${line} of W, times the token’s vector:`, ...found.steps] };
+      product = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), line));
+    return { formula: "Σ x · W", ...product, steps: [`row ${line} of W, times the token’s vector:`, ...product.steps] };
   },
   turn(get, [h, r, c], flow) {
     const first = c - (c % 2),
@@ -163,12 +163,12 @@ const LAWS = {
   },
   scores(get, [h, r, c]) {
     const q = headRow(get.in(0), h, r),
-      found = explainProduct(q, headRow(get.in(1), h, c)),
+      product = explainProduct(q, headRow(get.in(1), h, c)),
       root = Math.sqrt(q.length);
     return {
       formula: "q · k / √d",
-      steps: [...found.steps, `q · k = ${formatValue(found.value)}`, `/ √${q.length} = ${formatValue(root)}`],
-      value: found.value / root,
+      steps: [...product.steps, `q · k = ${formatValue(product.value)}`, `/ √${q.length} = ${formatValue(root)}`],
+      value: product.value / root,
     };
   },
   mask(get, [r, c], flow) {
@@ -201,15 +201,15 @@ const LAWS = {
     };
   },
   linear(get, [r, c]) {
-    const found = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), c)),
+    const product = explainProduct(rowOf(get.in(0), r), weightRow(get.parameter(0), c)),
       b = get.parameter(1)?.data[c];
     return {
       formula: b === undefined ? "Σ x · W" : "Σ x · W + b",
       steps:
         b === undefined
-          ? found.steps
-          : [...found.steps, `+ ${b < 0 ? `(${formatValue(b)})` : formatValue(b)}, the bias`],
-      value: found.value + (b ?? 0),
+          ? product.steps
+          : [...product.steps, `+ ${b < 0 ? `(${formatValue(b)})` : formatValue(b)}, the bias`],
+      value: product.value + (b ?? 0),
     };
   },
   relu: (get, [r, c]) => explainFunction(numberAt(get.in(0), r, c), "max(0, x)", (x) => Math.max(0, x)),

@@ -56,12 +56,12 @@ export class TensorPanel {
   }
 
   /** `model` as in math.js, with names, boxes and total; `now` is {open, token, unit, head}. */
-  show(model, now) {
+  show(model, choice) {
     this.model = model;
-    this.now = now;
-    this.flow = model.flows[now.open];
+    this.now = choice;
+    this.flow = model.flows[choice.open];
     const { flow } = this,
-      box = model.boxes.find(({ flows }) => flows.includes(now.open)) ?? null;
+      box = model.boxes.find(({ flows }) => flows.includes(choice.open)) ?? null;
     const alias = box ?? model.boxes.find(({ flows }) => flows.includes(flow.same));
     this.title.textContent = flow.title;
     this.from.replaceChildren(
@@ -77,7 +77,7 @@ export class TensorPanel {
     this.#showChoices(
       this.pills,
       (alias?.flows.length ?? 0) > 1 ? alias.flows.map((name) => [name, model.flows[name].title]) : [],
-      now.open,
+      choice.open,
       (name) => this.onset({ open: name }),
     );
     const count = flow.shape.length === 3 ? flow.shape[0] : 0;
@@ -92,7 +92,7 @@ export class TensorPanel {
     this.#paintMap();
     this.#showTokens();
     this.#showWeights(alias);
-    this.#explainNumber(now);
+    this.#explainNumber(choice);
   }
 
   #headIndex() {
@@ -182,9 +182,9 @@ export class TensorPanel {
       unit: clampIndex((event.clientX - box.left) / box.width, columns),
     };
   }
-  #selectPosition(event, kept) {
+  #selectPosition(event, keep) {
     const to = this.#positionOfEvent(event);
-    if (kept) this.onset(to);
+    if (keep) this.onset(to);
     else this.#explainNumber(to);
   }
   #onKeyDown(event) {
@@ -198,26 +198,26 @@ export class TensorPanel {
   }
 
   /** One number, and how it was made. */
-  #explainNumber(asked) {
+  #explainNumber(choice) {
     const { flow, model, now } = this,
-      { r, c, place } = this.#clampPosition(asked),
+      { r, c, place } = this.#clampPosition(choice),
       [rows, columns] = flow.shape.slice(-2);
     this.reading = { token: r, unit: c };
     this.mark.style.cssText = `left:${(100 * c) / columns}%;top:${(100 * r) / rows}%;width:${100 / columns}%;height:${100 / rows}%`;
     const value = numberAt(flow, ...place),
-      found = explain(model, now.open, place),
-      where = this.columns ? `“${this.columns[c]}”` : `number ${c}`;
+      explanation = explain(model, now.open, place),
+      column = this.columns ? `“${this.columns[c]}”` : `number ${c}`;
     const head = node(
       "p",
       { class: "value" },
-      `“${this.names[r]}”, ${where}: `,
+      `“${this.names[r]}”, ${column}: `,
       node("b", {}, flow.made === "ids" ? String(value) : formatValue(value)),
     );
-    const parts = found
+    const parts = explanation
       ? [
-          node("p", { class: "formula" }, found.formula),
-          node("ul", {}, ...found.steps.map((step) => node("li", {}, step))),
-          node("p", { class: "result" }, `= ${formatValue(found.value)}`),
+          node("p", { class: "formula" }, explanation.formula),
+          node("ul", {}, ...explanation.steps.map((step) => node("li", {}, step))),
+          node("p", { class: "result" }, `= ${formatValue(explanation.value)}`),
         ]
       : [
           node(

@@ -57,10 +57,10 @@ export default defineComponent((place) => {
     open: model.flows[shared.value.open] ? shared.value.open : data.usual,
   });
   function setChoice(part) {
-    const now = { ...currentChoice(), ...part };
-    shared.set(now);
+    const choice = { ...currentChoice(), ...part };
+    shared.set(choice);
     show();
-    tell?.("set", now);
+    tell?.("set", choice);
   }
   const boxOf = (flow) =>
     model.boxes.find(({ flows }) => flows.includes(flow) || flows.includes(model.flows[flow]?.same));
@@ -95,12 +95,12 @@ export default defineComponent((place) => {
       { id: head, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
       svgNode("path", { d: "M0 0L8 4L0 8Z", class: "head" }),
     );
-    const made = focusOrder(layout, data.boxes, data.arrows).map(({ kind, i }) =>
+    const shapes = focusOrder(layout, data.boxes, data.arrows).map(({ kind, i }) =>
       kind === "box" ? drawBox(data.boxes[i], layout) : drawArrow(data.arrows[i], layout.arrows[i], head),
     );
-    handles = made;
-    const arrows = made.filter(({ arrow }) => arrow),
-      boxes = made.filter(({ box }) => box);
+    handles = shapes;
+    const arrows = shapes.filter(({ arrow }) => arrow),
+      boxes = shapes.filter(({ box }) => box);
     figure.replaceChildren(
       svgNode("defs", {}, marker),
       ...arrows.map(({ shape }) => shape),
@@ -194,8 +194,8 @@ export default defineComponent((place) => {
     setChoice({ open: one.opens });
   }
   function moveFocus(event, one) {
-    const by = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
-    if (by) focusBox(handles[Math.max(0, Math.min(handles.length - 1, handles.indexOf(one) + by))]);
+    const offset = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1 }[event.key];
+    if (offset) focusBox(handles[Math.max(0, Math.min(handles.length - 1, handles.indexOf(one) + offset))]);
     else if (event.key === "Home" || event.key === "End") focusBox(handles.at(event.key === "Home" ? 0 : -1));
     else if (event.key === "Enter" || event.key === " ") {
       stop = one.key;
@@ -209,37 +209,37 @@ export default defineComponent((place) => {
     one.shape.focus();
   }
   function updateTabStops() {
-    const here =
+    const focusable =
       handles.find(({ key }) => key === stop) ??
       handles.find((one) => one.opens === currentChoice().open) ??
       handles[0];
-    for (const one of handles) one.shape.setAttribute("tabindex", one === here ? "0" : "-1");
+    for (const one of handles) one.shape.setAttribute("tabindex", one === focusable ? "0" : "-1");
   }
 
   function show() {
     if (!model || !handles.length) return;
-    const now = currentChoice(),
-      mine = boxOf(now.open);
+    const choice = currentChoice(),
+      mine = boxOf(choice.open);
     for (const { box, arrow, shape } of handles) {
-      const own = box ? box === mine : arrow.flow === now.open;
+      const own = box ? box === mine : arrow.flow === choice.open;
       shape.classList.toggle("chosen", own);
       shape.setAttribute("aria-pressed", String(own));
     }
     updateTabStops();
-    panel.show(model, now);
+    panel.show(model, choice);
   }
 
   return {
-    show(/** @type {BlockDiagramData} */ given, component) {
-      const same = data?.address === given.address && JSON.stringify(data.boxes) === JSON.stringify(given.boxes);
-      data = given;
+    show(/** @type {BlockDiagramData} */ newData, component) {
+      const same = data?.address === newData.address && JSON.stringify(data.boxes) === JSON.stringify(newData.boxes);
+      data = newData;
       place.style.setProperty("--tower", data.boxes.some(({ column }) => column) ? "480px" : "310px");
       tell = component.setTriggerValue;
-      shared.receive(given.chosen);
+      shared.receive(newData.chosen);
       if (same && model) return show();
-      loadArrays(given.address).then(
+      loadArrays(newData.address).then(
         (arrived) => {
-          if (data !== given && data.address !== given.address) return;
+          if (data !== newData && data.address !== newData.address) return;
           trouble.textContent = "";
           showArrays(arrived);
         },

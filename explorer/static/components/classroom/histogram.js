@@ -26,8 +26,8 @@ export function makeHistogram({ choices, scale }) {
   return {
     root: node("div", { class: "histogram" }, root, ends),
     /** What everybody gave; the own one is marked, and so is what was measured. */
-    show(given, own = null, answer = null) {
-      const counts = scale ? countBins(given, scale) : Object.values(countChoices(names, given));
+    show(predictions, own = null, answer = null) {
+      const counts = scale ? countBins(predictions, scale) : Object.values(countChoices(names, predictions));
       const most = Math.max(1, ...counts),
         mine = own === null ? -1 : columnOfPrediction(own);
       const right = !answer ? [] : scale ? [columnOfPrediction(answer.value)] : answer.right.map(columnOfPrediction);
@@ -38,7 +38,7 @@ export function makeHistogram({ choices, scale }) {
         row.classList.toggle("right", right.includes(i));
       });
       root.ariaLabel = scale
-        ? `${given.length} predictions: ${[...given]
+        ? `${predictions.length} predictions: ${[...predictions]
             .sort((a, b) => a - b)
             .map(formatNumber)
             .join(", ")}`

@@ -23,9 +23,9 @@ export function predictionForm({ question, code }, send) {
   form.append(fields, button);
   form.onsubmit = (event) => {
     event.preventDefault();
-    const given = input.read();
-    if (given === null) input.focus();
-    else send(given);
+    const prediction = input.read();
+    if (prediction === null) input.focus();
+    else send(prediction);
   };
   const root = node("div", {}, form, heading, chart.root, node("p", { class: "lineage-caption" }, `Class ${code}`));
   chart.root.hidden = true;
@@ -49,9 +49,9 @@ function makeChoiceInput(fields, offered, name) {
   offered.forEach((choice, i) => fields.append(node("label", {}, inputs[i], node("span", {}, choice.text))));
   return {
     read: () => inputs.find((input) => input.checked)?.value ?? null,
-    write: (given) =>
+    write: (prediction) =>
       inputs.forEach((input) => {
-        input.checked = input.value === given;
+        input.checked = input.value === prediction;
       }),
     focus: () => inputs[0].focus(),
   };
@@ -72,8 +72,8 @@ function makeNumberInput(fields, { low, high, step, unit }, name) {
   fields.append(node("div", { class: "number" }, label, field, slider));
   return {
     read: () => (field.value === "" || !field.checkValidity() ? null : Number(field.value)),
-    write: (given) => {
-      field.value = slider.value = given;
+    write: (prediction) => {
+      field.value = slider.value = prediction;
     },
     focus: () => field.reportValidity(),
   };

@@ -3,9 +3,9 @@ import { makeHistogram } from "./histogram.js";
 import { icon, svgNode, node } from "../../shared/runtime/dom.js";
 
 const makeButton = (name, text, press) => {
-  const made = node("button", { class: "lineage-button", type: "button" }, icon(name), node("span", {}, text));
-  made.onclick = press;
-  return made;
+  const button = node("button", { class: "lineage-button", type: "button" }, icon(name), node("span", {}, text));
+  button.onclick = press;
+  return button;
 };
 
 /** The code of a class, letter by letter. */
@@ -52,7 +52,7 @@ export function teacherBoard(data, acts) {
   const chart = data.question ? makeHistogram(data.question) : null;
   const reveal = makeButton("visibility", data.lesson ? "Show the answer to all" : "Show all predictions", acts.reveal),
     { lesson } = data;
-  const before = lesson?.step > 1 ? makeButton("arrow_back", "Step before", () => acts.moveBy(-1)) : null;
+  const previous = lesson?.step > 1 ? makeButton("arrow_back", "Step before", () => acts.moveBy(-1)) : null;
   const next = lesson?.step < lesson?.steps ? makeButton("arrow_forward", "Next step", () => acts.moveBy(1)) : null;
   let sure = false;
   const end = makeButton("stop_circle", "End the class", () => {
@@ -64,7 +64,7 @@ export function teacherBoard(data, acts) {
     sure = false;
     end.lastChild.textContent = "End the class";
   };
-  const acting = node("div", { class: "acts" }, data.question ? reveal : null, before, next, end);
+  const acting = node("div", { class: "acts" }, data.question ? reveal : null, previous, next, end);
   const left = node(
     "div",
     { class: "told" },

@@ -35,12 +35,12 @@ export default defineComponent((place) => {
   let data = null,
     component = null,
     session = {},
-    drawn = "",
-    shown = "",
+    builtState = "",
+    questionState = "",
     part = null,
     timer = 0,
     failures = 0,
-    over = false,
+    isEnded = false,
     sending = null,
     refused = "";
 
@@ -52,14 +52,14 @@ export default defineComponent((place) => {
     });
 
   /** Send a prediction until the server confirms it; the server counts repeated predictions once. */
-  async function sendPrediction(given) {
-    const mine = (sending = { given });
+  async function sendPrediction(prediction) {
+    const mine = (sending = { given: prediction });
     refused = "";
     for (let tries = 1; sending === mine; tries += 1) {
       message.textContent =
         tries > 1 ? "The server does not answer. Your prediction is sent again until it does …" : "Sending …";
       try {
-        const answer = await postToClass("answer", { given });
+        const answer = await postToClass("answer", { given: prediction });
         if (answer.status < 500) {
           const state = await answer.json();
           if (sending === mine) [sending, refused] = [null, state.problem ?? ""]; // stays until the next attempt or question
@@ -92,7 +92,7 @@ export default defineComponent((place) => {
     try {
       if (state) receiveState(state);
     } finally {
-      if (!over && place.isConnected)
+      if (!isEnded && place.isConnected)
         timer = setTimeout(pollClass, failures ? retryDelay(failures) : document.hidden ? 5 * EVERY : EVERY);
     }
   }
@@ -100,7 +100,7 @@ export default defineComponent((place) => {
   function receiveState(state) {
     if (state.problem) message.textContent = state.problem;
     if (state.over) {
-      over = true;
+      isEnded = true;
       component.setTriggerValue("moved", Date.now()); // the page leaves the class
     }
     if (state.number === undefined) return;
@@ -126,9 +126,9 @@ export default defineComponent((place) => {
   function drawState() {
     if (!sending && !session.problem) message.textContent = refused || statusText();
     part?.show(session);
-    const now = JSON.stringify([session.number, session.revealed, session.answer ?? null]);
-    if (now === shown) return;
-    shown = now;
+    const state = JSON.stringify([session.number, session.revealed, session.answer ?? null]);
+    if (state === questionState) return;
+    questionState = state;
     const wait = session.revealed && data.lesson && node("p", { class: "say" }, "It is being measured …");
     const answer =
       session.answer &&
@@ -140,10 +140,10 @@ export default defineComponent((place) => {
   return {
     show(/** @type {ClassroomData} */ arrived, from) {
       [data, component] = [arrived, from];
-      const now = JSON.stringify([data.code, data.number, data.teaches]);
-      if (now !== drawn) {
-        [drawn, shown, session, over, sending, refused] = [
-          now,
+      const state = JSON.stringify([data.code, data.number, data.teaches]);
+      if (state !== builtState) {
+        [builtState, questionState, session, isEnded, sending, refused] = [
+          state,
           "",
           { answered: 0, present: 0, mine: null, given: [], revealed: false },
           false,
@@ -155,7 +155,7 @@ export default defineComponent((place) => {
           ? teacherBoard(data, {
               reveal: () => sendCommand("reveal"),
               end: () => sendCommand("end"),
-              moveBy: (by) => component.setTriggerValue("next", by),
+              moveBy: (steps) => component.setTriggerValue("next", steps),
             })
           : data.question
             ? predictionForm(data, sendPrediction)
@@ -166,7 +166,7 @@ export default defineComponent((place) => {
     },
     close: () => {
       clearTimeout(timer);
-      [over, sending] = [true, null];
+      [isEnded, sending] = [true, null];
     },
   };
 });
