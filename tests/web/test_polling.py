@@ -1,4 +1,4 @@
-"""Pictures that a browser asks for by itself."""
+"""Figures that the browser polls while a training runs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from explorer.errors import DamagedRun
 from explorer.web import polling
 from explorer.web.polling import register_poll
 
-with warnings.catch_warnings(action="ignore"):  # it would rather have another HTTP library
+with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
 
 
 @pytest.fixture
-def window(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
-    """What one window remembers."""
+def tab_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
+    """Yield the session state of one browser tab."""
     state: dict[str, object] = {}
     monkeypatch.setattr(st, "session_state", state)
     polling.reset()
@@ -31,19 +31,19 @@ def browser() -> TestClient:
     return TestClient(Starlette(routes=polling.ROUTES))
 
 
-def test_the_picture_is_drawn_anew_each_time_until_nothing_trains(
-    window: dict[str, object], browser: TestClient
+def test_every_poll_draws_the_figures_again_until_no_training_runs(
+    tab_state: dict[str, object], browser: TestClient
 ) -> None:
-    pictures: list[dict[str, object] | None] = [{"figures": [1]}, {"figures": [2]}, None]
-    there = register_poll("race", lambda: pictures.pop(0), 0.5)
-    assert there["seconds"] == 0.5
-    answers = [browser.get(str(there["address"])) for _ in range(3)]
-    assert [answer.json() for answer in answers] == [{"figures": [1]}, {"figures": [2]}, None]
-    assert {answer.headers["cache-control"] for answer in answers} == {"no-store"}
+    figures: list[dict[str, object] | None] = [{"figures": [1]}, {"figures": [2]}, None]
+    poll = register_poll("race", lambda: figures.pop(0), 0.5)
+    assert poll["seconds"] == 0.5
+    responses = [browser.get(str(poll["address"])) for _ in range(3)]
+    assert [response.json() for response in responses] == [{"figures": [1]}, {"figures": [2]}, None]
+    assert {response.headers["cache-control"] for response in responses} == {"no-store"}
 
 
-def test_a_window_keeps_its_address_and_another_has_its_own(
-    window: dict[str, object], browser: TestClient, monkeypatch: pytest.MonkeyPatch
+def test_a_tab_keeps_the_address_of_its_poll_and_another_tab_has_its_own(
+    tab_state: dict[str, object], browser: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = register_poll("race", lambda: {"figures": [1]}, 0.5)["address"]
     assert register_poll("race", lambda: {"figures": [2]}, 0.5)["address"] == first
@@ -53,8 +53,8 @@ def test_a_window_keeps_its_address_and_another_has_its_own(
     assert browser.get(str(first)).json() == {"figures": [2]}
 
 
-def test_what_nobody_knows_of_is_over_and_the_oldest_are_forgotten(
-    window: dict[str, object], browser: TestClient, monkeypatch: pytest.MonkeyPatch
+def test_the_oldest_poll_is_dropped_and_unknown_addresses_answer_null(
+    tab_state: dict[str, object], browser: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(polling, "_MAX_POLLS", 2)
     addresses = [str(register_poll(name, lambda: {"figures": []}, 0.5)["address"]) for name in "abc"]
@@ -62,9 +62,7 @@ def test_what_nobody_knows_of_is_over_and_the_oldest_are_forgotten(
     assert browser.get("/live/nonsense").json() is None
 
 
-def test_a_picture_of_a_damaged_run_is_over_so_that_the_page_says_so(
-    window: dict[str, object], browser: TestClient
-) -> None:
+def test_a_poll_of_a_damaged_run_answers_null(tab_state: dict[str, object], browser: TestClient) -> None:
     def draw() -> dict[str, object]:
         raise DamagedRun("Its curves are damaged.")
 

@@ -1,4 +1,4 @@
-"""Texts that a browser reads while they are written."""
+"""Generated text that is streamed to the browser as server-sent events."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from explorer.web import token_streams
 from explorer.web.token_streams import FairThreadPool, register_stream, sse_event
 from explorer.web.visitors import COOKIE, VisitorMiddleware
 
-with warnings.catch_warnings(action="ignore"):  # it would rather have another HTTP library
+with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
     from starlette.testclient import TestClient
 
 Event = tuple[str, Any]
-LONG = 20  # seconds after which a test fails that waits for what will not come
+TIMEOUT = 20  # seconds after which a waiting test fails
 app = Starlette(
     routes=token_streams.ROUTES,
     middleware=[
         Middleware(VisitorMiddleware),
         Middleware(GZipMiddleware, minimum_size=1),
-    ],  # as in app.py, but for the size
+    ],  # as in app.py, except for the minimum size
 )
 
 
 @pytest.fixture(autouse=True)
-def window(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """What one window remembers."""
+def tab_state(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
+    """Return the session state of one browser tab."""
     state: dict[str, object] = {}
     monkeypatch.setattr(st, "session_state", state)
     token_streams.reset()
@@ -50,28 +50,29 @@ def chunk(id: int) -> Chunk:
     return Chunk((id, id + 1), (chr(97 + id), "\n"), (0.5, 1.23456))
 
 
-def parsed(text: str) -> list[Event]:
-    """The events of an answer."""
-    found = []
+def parse_events(text: str) -> list[Event]:
+    """Return the events in the body of a response."""
+    events = []
     for part in text.split("\n\n")[:-1]:
         fields = dict(line.split(": ", 1) for line in part.split("\n"))
-        found.append((fields.get("event", "message"), json.loads(fields["data"])))
-    return found
+        events.append((fields.get("event", "message"), json.loads(fields["data"])))
+    return events
 
 
-def asked(address: str, **headers: str) -> list[Event]:
+def request_events(address: str, **headers: str) -> list[Event]:
+    """Request a stream and return all of its events."""
     answer = TestClient(app).get(address, headers=headers)
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert answer.headers["cache-control"] == "no-store"
     assert "content-encoding" not in answer.headers
-    return parsed(answer.text)
+    return parse_events(answer.text)
 
 
 class Browser:
-    """One request to the server, whose events are read one by one, and that may be given up."""
+    """A request whose events are read one by one and which can be closed early."""
 
     def __init__(self, address: str, visitor: str = "") -> None:
-        self.left = asyncio.Event()
+        self.disconnected = asyncio.Event()
         self.events: asyncio.Queue[Event | None] = asyncio.Queue()
         headers = [(b"accept", b"text/event-stream"), (b"accept-encoding", b"gzip")]
         if visitor:
@@ -80,32 +81,32 @@ class Browser:
         self.task = asyncio.create_task(app(scope, self._receive, self._send))  # type: ignore[arg-type]
 
     async def _receive(self) -> dict[str, object]:
-        await self.left.wait()
+        await self.disconnected.wait()
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Any) -> None:
-        for found in parsed(message.get("body", b"").decode()):
-            await self.events.put(found)
+        for event in parse_events(message.get("body", b"").decode()):
+            await self.events.put(event)
         if message["type"] == "http.response.body" and not message.get("more_body"):
             await self.events.put(None)
 
     async def next(self) -> Event | None:
-        return await asyncio.wait_for(self.events.get(), LONG)
+        return await asyncio.wait_for(self.events.get(), TIMEOUT)
 
     async def rest(self) -> list[Event]:
-        found = []
-        while (one := await self.next()) is not None:
-            found.append(one)
-        return found
+        events = []
+        while (event := await self.next()) is not None:
+            events.append(event)
+        return events
 
-    async def leave(self) -> None:
-        self.left.set()
-        await asyncio.wait_for(self.task, LONG)
+    async def close(self) -> None:
+        self.disconnected.set()
+        await asyncio.wait_for(self.task, TIMEOUT)
 
 
-def test_a_text_arrives_in_events_and_then_its_end() -> None:
-    *said, (kind, end) = asked(register_stream("text", lambda: map(chunk, (0, 3))))
-    assert said == [
+def test_a_text_is_sent_in_message_events_and_one_end_event() -> None:
+    *events, (kind, end) = request_events(register_stream("text", lambda: map(chunk, (0, 3))))
+    assert events == [
         ("message", {"ids": [0, 1], "pieces": ["a", "\n"], "surprise": [0.5, 1.2346]}),
         ("message", {"ids": [3, 4], "pieces": ["d", "\n"], "surprise": [0.5, 1.2346]}),
     ]
@@ -114,121 +115,120 @@ def test_a_text_arrives_in_events_and_then_its_end() -> None:
     assert end["seconds"] > 0
 
 
-def test_each_time_it_is_asked_for_it_is_written_anew() -> None:
+def test_every_request_generates_the_text_again() -> None:
     address = register_stream("text", lambda: map(chunk, (0,)))
-    assert [len(asked(address)) for _ in range(2)] == [2, 2]
+    assert [len(request_events(address)) for _ in range(2)] == [2, 2]
     assert token_streams.running() == {}
 
 
-def test_whatever_is_in_a_text_stays_in_its_event() -> None:
+def test_special_characters_do_not_break_an_event() -> None:
     pieces = ("\r\n\n", "data: x\n\nevent: end", "é😀\u2028", '"\\', "\0")
-    ((_, said), _) = asked(register_stream("text", lambda: iter([Chunk((1,) * 5, pieces, (0.0,) * 5)])))
-    assert tuple(said["pieces"]) == pieces
+    ((_, data), _) = request_events(register_stream("text", lambda: iter([Chunk((1,) * 5, pieces, (0.0,) * 5)])))
+    assert tuple(data["pieces"]) == pieces
 
 
-def _damaged_at_once() -> Iterator[Chunk]:
+def _fail_at_once() -> Iterator[Chunk]:
     raise DamagedRun("The run is gone. Choose another.")
 
 
-def _damaged_later() -> Iterator[Chunk]:
+def _fail_after_one_chunk() -> Iterator[Chunk]:
     yield chunk(0)
     raise DamagedRun("The run is gone. Choose another.")
 
 
-@pytest.mark.parametrize(("make", "before"), [(_damaged_at_once, 0), (_damaged_later, 1)])
-def test_why_there_is_no_text_is_one_sentence(make: Callable[[], Iterator[Chunk]], before: int) -> None:
-    said = asked(register_stream("text", make))
-    assert said[before:] == [("problem", {"sentence": "The run is gone. Choose another."})]
+@pytest.mark.parametrize(("make", "chunks_before"), [(_fail_at_once, 0), (_fail_after_one_chunk, 1)])
+def test_a_damaged_run_is_reported_in_one_sentence(make: Callable[[], Iterator[Chunk]], chunks_before: int) -> None:
+    events = request_events(register_stream("text", make))
+    assert events[chunks_before:] == [("problem", {"sentence": "The run is gone. Choose another."})]
 
 
-def test_of_a_bug_the_log_has_the_trace_and_the_visitor_a_sentence(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_is_logged_and_reported_in_one_sentence(caplog: pytest.LogCaptureFixture) -> None:
     def make() -> Iterator[Chunk]:
         yield chunk(0)
         raise ZeroDivisionError("secret")
 
     with caplog.at_level(logging.ERROR, "lineage"):
-        _, (kind, said) = asked(register_stream("text", make))
+        _, (kind, data) = request_events(register_stream("text", make))
     assert kind == "problem"
-    assert "Press Write to begin again." in said["sentence"]
-    assert "secret" not in said["sentence"]
+    assert "Press Write to begin again." in data["sentence"]
+    assert "secret" not in data["sentence"]
     assert "secret" in caplog.text
 
 
-def test_what_nobody_knows_of_any_more_is_said_and_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_stream_is_dropped_and_its_address_reports_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_streams, "_MAX_STREAMS", 2)
     addresses = [register_stream(name, lambda: map(chunk, (0,))) for name in "abc"]
-    ((kind, said),) = asked(addresses[0])
+    ((kind, data),) = request_events(addresses[0])
     assert kind == "problem"
-    assert said["sentence"].endswith("or reload the page.")
-    assert [len(asked(address)) for address in addresses[1:]] == [2, 2]
+    assert data["sentence"].endswith("or reload the page.")
+    assert [len(request_events(address)) for address in addresses[1:]] == [2, 2]
 
 
-def test_a_window_keeps_its_address_and_another_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tab_keeps_the_address_of_its_stream_and_another_tab_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     first = register_stream("text", lambda: map(chunk, (0,)))
     assert register_stream("text", lambda: map(chunk, (5,))) == first
     assert register_stream("other", lambda: map(chunk, (0,))) != first
     monkeypatch.setattr(st, "session_state", {})
     assert register_stream("text", lambda: map(chunk, (0,))) != first
-    assert asked(first)[0][1]["ids"] == [5, 6]
+    assert request_events(first)[0][1]["ids"] == [5, 6]
 
 
-def test_a_browser_that_lost_the_connection_does_not_begin_anew_by_itself() -> None:
-    made: list[int] = []
-    address = register_stream("text", lambda: iter(made))  # type: ignore[arg-type]
+def test_a_browser_that_reconnects_gets_no_second_text() -> None:
+    address = register_stream("text", lambda: iter(()))
     browser = TestClient(app)
-    assert browser.get(address, headers={"Last-Event-ID": "4"}).status_code == 204  # EventSource gives up then
+    assert browser.get(address, headers={"Last-Event-ID": "4"}).status_code == 204  # EventSource stops reconnecting
     assert browser.head(address).status_code == 204
     assert b"id: 4\n" in sse_event({}, event_id=4)
 
 
-def test_an_event_is_sent_before_the_next_one_is_written_and_the_server_answers_meanwhile() -> None:
-    """Nothing on the way waits for more, and the loop is free while a thread writes."""
-    read = threading.Event()
+def test_an_event_is_sent_before_the_next_chunk_is_generated() -> None:
+    """No middleware buffers events, and the event loop is free while a thread generates."""
+    first_was_read = threading.Event()
     waited: list[bool] = []
 
     def make() -> Iterator[Chunk]:
         yield chunk(0)
-        waited.append(read.wait(LONG))
+        waited.append(first_was_read.wait(TIMEOUT))
         yield chunk(2)
 
     async def visit() -> None:
         browser = Browser(register_stream("text", make))
         first = await browser.next()
         assert first and first[1]["ids"] == [0, 1]
-        await asyncio.sleep(0.01)  # the thread is at the second one
-        read.set()
+        await asyncio.sleep(0.01)  # the thread waits before the second chunk
+        first_was_read.set()
         assert [kind for kind, _ in await browser.rest()] == ["message", "end"]
 
     asyncio.run(visit())
     assert waited == [True]
 
 
-def test_who_goes_away_has_at_most_one_slice_written_in_vain() -> None:
-    written: list[int] = []
-    gone = threading.Event()
+def test_generation_stops_at_most_one_slice_after_the_browser_disconnects() -> None:
+    generated: list[int] = []
+    disconnected = threading.Event()
 
     def make() -> Iterator[Chunk]:
         for id in range(1_000_000):
             if id == 3:
-                gone.wait(LONG)  # in the middle of a slice
-            written.append(id)
+                disconnected.wait(TIMEOUT)  # in the middle of a slice
+            generated.append(id)
             yield chunk(id % 20)
 
     async def visit() -> None:
         browser = Browser(register_stream("text", make))
         for _ in range(3):
             await browser.next()
-        await browser.leave()
-        gone.set()
+        await browser.close()
+        disconnected.set()
         for _ in range(20):
             await asyncio.sleep(0.005)
         assert token_streams.running() == {}
 
     asyncio.run(visit())
-    assert len(written) <= 4
+    assert len(generated) <= 4
 
 
-def test_whoever_asks_again_ends_the_first_and_says_so() -> None:
+def test_a_second_request_stops_the_first_which_reports_it() -> None:
     def make() -> Iterator[Chunk]:
         yield chunk(0)
         while not done.is_set():
@@ -252,9 +252,9 @@ def test_whoever_asks_again_ends_the_first_and_says_so() -> None:
     asyncio.run(visit())
 
 
-def test_visitors_are_served_in_turns() -> None:
-    """With one thread, and five slices of one visitor waiting, the only one of another is the second to be served."""
-    turns, begin = FairThreadPool(1), threading.Event()
+def test_the_pool_serves_visitors_in_turn() -> None:
+    """With one thread and five waiting slices of one visitor, another visitor's only slice is served second."""
+    pool, start = FairThreadPool(1), threading.Event()
     served: list[str] = []
 
     def work(name: str) -> Callable[[], bytes]:
@@ -264,39 +264,39 @@ def test_visitors_are_served_in_turns() -> None:
 
         return slice
 
-    blocked = turns.submit("nobody", lambda: b"" if begin.wait(LONG) else b"late")
-    waiting = [turns.submit("one", work("one")) for _ in range(5)]
-    waiting += [turns.submit(name, work(name)) for name in ("two", "three", "two")]
-    begin.set()
-    assert blocked.result(LONG) == b""
+    blocked = pool.submit("nobody", lambda: b"" if start.wait(TIMEOUT) else b"late")
+    waiting = [pool.submit("one", work("one")) for _ in range(5)]
+    waiting += [pool.submit(name, work(name)) for name in ("two", "three", "two")]
+    start.set()
+    assert blocked.result(TIMEOUT) == b""
     for future in waiting:
-        future.result(LONG)
+        future.result(TIMEOUT)
     assert served == ["one", "two", "three", "one", "two", "one", "one", "one"]
 
 
-def test_what_is_cancelled_is_not_done_and_a_failure_reaches_who_waits() -> None:
-    turns, begin = FairThreadPool(1), threading.Event()
-    turns.submit("nobody", lambda: b"" if begin.wait(LONG) else b"late")
-    cancelled = turns.submit("one", lambda: pytest.fail("it was cancelled"))
-    failing = turns.submit("two", lambda: bytes(-1))
+def test_cancelled_work_is_not_done_and_a_failure_is_raised_from_the_future() -> None:
+    pool, start = FairThreadPool(1), threading.Event()
+    pool.submit("nobody", lambda: b"" if start.wait(TIMEOUT) else b"late")
+    cancelled = pool.submit("one", lambda: pytest.fail("it was cancelled"))
+    failing = pool.submit("two", lambda: bytes(-1))
     assert cancelled.cancel()
-    begin.set()
+    start.set()
     with pytest.raises(ValueError, match="negative count"):
-        failing.result(LONG)
+        failing.result(TIMEOUT)
 
 
-def test_many_texts_of_one_visitor_do_not_hold_back_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The cookie says who it is: one with four texts has as many turns as one with a single text."""
+def test_many_texts_of_one_visitor_do_not_delay_another_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns are shared per visitor (cookie): four texts of one get as many as the single text of another."""
     monkeypatch.setattr(token_streams, "_pool", FairThreadPool(1))
     order: list[str] = []
     start = threading.Event()
 
     def make(name: str) -> Callable[[], Iterator[Chunk]]:
         def text() -> Iterator[Chunk]:
-            start.wait(LONG)
+            start.wait(TIMEOUT)
             for _ in range(12):
                 order.append(name)
-                time.sleep(0.003)  # longer than it takes to ask for the next slice
+                time.sleep(0.003)  # longer than the request for the next slice takes
                 yield chunk(0)
 
         return text
@@ -311,16 +311,16 @@ def test_many_texts_of_one_visitor_do_not_hold_back_another(monkeypatch: pytest.
             await browser.rest()
 
     asyncio.run(visit())
-    last = max(place for place, name in enumerate(order) if name == "single")
-    assert order[: last + 1].count("many") < 36  # one for one it is 12; if every text had its turn, 44
+    last = max(position for position, name in enumerate(order) if name == "single")
+    assert order[: last + 1].count("many") < 36  # 12 if visitors alternate, 44 if texts did
 
 
-def test_what_is_forgotten_is_offered_no_more() -> None:
-    kept, gone = (
+def test_a_dropped_stream_is_no_longer_served() -> None:
+    remaining, dropped = (
         register_stream("kept", lambda: iter([chunk(1)]), ("run",)),
         register_stream("gone", lambda: iter([chunk(1)]), ("sha", "x")),
     )
     token_streams.drop_streams("sha")
-    assert [kind for kind, _ in asked(kept)] == ["message", "end"]
-    [(kind, problem)] = asked(gone)
+    assert [kind for kind, _ in request_events(remaining)] == ["message", "end"]
+    [(kind, problem)] = request_events(dropped)
     assert kind == "problem" and "no longer knows" in problem["sentence"]
