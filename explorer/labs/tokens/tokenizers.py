@@ -14,6 +14,7 @@ from explorer.figures.tokens import TokenizerLine
 from explorer.inspection.language.tokenizers import (
     EXCERPT_LENGTH,
     Kind,
+    Tokenization,
     TrainedTokenizer,
     initial_symbols,
     merge_ids,
@@ -212,29 +213,35 @@ def _comparison_table(
         caption=f"Left: all of {corpus}; whether it comes back is asked of its first {EXCERPT_LENGTH:,} characters. "
         "Right: the text in the box above.",
     )
-    changed = {kind: each.round_trip for kind, each in tokenized.items() if not each.round_trip.exact}
-    if changed:
-        draw_table(
-            [
-                {"key": "name", "label": "", "kind": "text"},
-                {"key": "text", "label": "your text, as it comes back", "kind": "mono"},
-                {"key": "lost", "label": "what changed", "kind": "text"},
-            ],
-            [
-                {
-                    "cells": {
-                        "name": {"text": TITLES[kind]},
-                        "text": {"text": shorten(back.text.replace("\n", "↵"), 72)},
-                        "lost": {"text": back.differences},
-                    }
-                }
-                for kind, back in changed.items()
-            ],
-            key="tokens-lost",
-            label="What the tokenizers make of the typed text, and what they lose",
-        )
+    _round_trip_table(tokenized)
     return findings.tokenizers_finding(
         corpus, per_token, unknown, [kind for kind in trained if excerpt[kind].round_trip.exact]
+    )
+
+
+def _round_trip_table(tokenized: Mapping[Kind, Tokenization]) -> None:
+    """Draw the typed text as each tokenizer gives it back, for those that change it."""
+    changed = {kind: each.round_trip for kind, each in tokenized.items() if not each.round_trip.exact}
+    if not changed:
+        return
+    draw_table(
+        [
+            {"key": "name", "label": "", "kind": "text"},
+            {"key": "text", "label": "your text, as it comes back", "kind": "mono"},
+            {"key": "lost", "label": "what changed", "kind": "text"},
+        ],
+        [
+            {
+                "cells": {
+                    "name": {"text": TITLES[kind]},
+                    "text": {"text": shorten(back.text.replace("\n", "↵"), 72)},
+                    "lost": {"text": back.differences},
+                }
+            }
+            for kind, back in changed.items()
+        ],
+        key="tokens-lost",
+        label="What the tokenizers make of the typed text, and what they lose",
     )
 
 
