@@ -45,12 +45,12 @@ export function randomTables(seed, table, row, column) {
 }
 
 /** A table of that many rows and columns: what was typed, else what the seed draws, else (seed 0) the story. */
-export function makeTable(name, given, rows, width, seed) {
+export function makeTable(name, numbers, rows, width, seed) {
   const story = seed === 0 ? STORY[name] : [];
   return Array.from({ length: rows }, (_, r) =>
     Array.from(
       { length: width },
-      (_, c) => given[r * width + c] ?? story[r]?.[c] ?? randomTables(seed || 1, name, r, c),
+      (_, c) => numbers[r * width + c] ?? story[r]?.[c] ?? randomTables(seed || 1, name, r, c),
     ),
   );
 }
@@ -59,9 +59,9 @@ export const dot = (a, b) => a.reduce((sum, value, c) => sum + value * b[c], 0);
 
 /** softmax of the scores that are not hidden (null); where all are, there is none. */
 export function softmax(row) {
-  const seen = row.filter((score) => score !== null),
-    top = Math.max(...seen),
-    total = seen.reduce((sum, score) => sum + Math.exp(score - top), 0);
+  const visibleScores = row.filter((score) => score !== null),
+    top = Math.max(...visibleScores),
+    total = visibleScores.reduce((sum, score) => sum + Math.exp(score - top), 0);
   return row.map((score) => (score === null ? null : Math.exp(score - top) / total));
 }
 
@@ -91,11 +91,11 @@ export function largestDifference(one, other) {
   let most = 0;
   one.forEach((row, i) =>
     row.forEach((value, j) => {
-      const there = other[i][j] ?? null;
-      if (value !== null || there !== null)
+      const otherValue = other[i][j] ?? null;
+      if (value !== null || otherValue !== null)
         most = Math.max(
           most,
-          value === null || there === null ? Math.max(value ?? 0, there ?? 0) : Math.abs(value - there),
+          value === null || otherValue === null ? Math.max(value ?? 0, otherValue ?? 0) : Math.abs(value - otherValue),
         );
     }),
   );
@@ -109,12 +109,12 @@ export function formatProducts(a, b, digits = 2) {
   const few = a.length > TERMS ? TERMS - 1 : a.length;
   const formatFactor = (value) =>
     digits === 2 && Number.isInteger(value) ? formatNumber(value, 0) : formatNumber(value, digits);
-  const said = a.slice(0, few).map((value, c) => {
+  const products = a.slice(0, few).map((value, c) => {
     const one = formatFactor(value),
       other = formatFactor(b[c]);
     return joinSigned(`${one}·${other.startsWith("−") ? `(${other})` : other}`, c === 0);
   });
-  return said.join("") + (few < a.length ? ` + … (${a.length - few} more)` : "");
+  return products.join("") + (few < a.length ? ` + … (${a.length - few} more)` : "");
 }
 
 const quoteWord = (word) => `“${word}”`;
@@ -139,22 +139,22 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
     if (masked[i].every((score) => score === null))
       return `${from} sees nobody: softmax of nothing is 0 / 0. Unhide a token.`;
     if (weights[i][j] === null) return `${to} is hidden from ${from}: its weight is 0.`;
-    const seen = masked[i].filter((score) => score !== null),
-      top = Math.max(...seen);
+    const visibleScores = masked[i].filter((score) => score !== null),
+      top = Math.max(...visibleScores);
     if (Math.abs(top) > 20)
       return `e^(${formatNumber(masked[i][j])}) over the sum of e to the scores of the row = ${formatNumber(weights[i][j])}`;
     const total =
-      seen
+      visibleScores
         .slice(0, TERMS)
         .map((score, c) => joinSigned(formatNumber(Math.exp(score)), c === 0))
-        .join("") + (seen.length > TERMS ? ` + … (${seen.length - TERMS} more)` : "");
+        .join("") + (visibleScores.length > TERMS ? ` + … (${visibleScores.length - TERMS} more)` : "");
     return `e^${formatNumber(masked[i][j])} / sum of the row = ${formatNumber(Math.exp(masked[i][j]))} / (${total}) = ${formatNumber(weights[i][j])}`;
   }
   if (out[i][j] === null) return `${from} sees nobody and takes nothing.`;
-  const seen = weights[i].map((weight, at) => [weight, at]).filter(([weight]) => weight !== null);
+  const visibleWeights = weights[i].map((weight, at) => [weight, at]).filter(([weight]) => weight !== null);
   return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${formatProducts(
-    seen.map(([weight]) => weight),
-    seen.map(([, at]) => v[at][j]),
+    visibleWeights.map(([weight]) => weight),
+    visibleWeights.map(([, at]) => v[at][j]),
   )} = ${formatNumber(out[i][j])}`;
 }
 
@@ -171,16 +171,16 @@ export function strongestPair(weights) {
 }
 
 /** The finding: who looks hardest at whom, and what the division has to do with it. `other` is the same without it, or with. */
-export function formatFinding(tokens, width, divide, found, other) {
-  const pair = strongestPair(found.weights);
+export function formatFinding(tokens, width, divide, result, other) {
+  const pair = strongestPair(result.weights);
   if (!pair) return "Nobody sees more than one token: there is nothing to share out.";
   const [i, j] = pair,
-    here = formatNumber(found.weights[i][j]),
-    there = formatNumber(other.weights[i][j]);
+    weight = formatNumber(result.weights[i][j]),
+    otherWeight = formatNumber(other.weights[i][j]);
   const whom = i === j ? "itself" : quoteWord(tokens[j]),
     root = `√${width} = ${formatNumber(Math.sqrt(width))}`;
   const otherwise = divide ? `Not divided by ${root} it would give` : `Divided by ${root} it would give`;
-  return `${quoteWord(tokens[i])} gives ${here} of its weight to ${whom}. ${otherwise} ${here === there ? "as much, to two digits" : there}.`;
+  return `${quoteWord(tokens[i])} gives ${weight} of its weight to ${whom}. ${otherwise} ${weight === otherWeight ? "as much, to two digits" : otherWeight}.`;
 }
 
 /** Which cells made this one: [table, row, column] of each, with the cell itself in every step it goes through. */

@@ -50,17 +50,17 @@ export default defineComponent((place) => {
   let data = null,
     state = null,
     numbers = null,
-    found = null,
+    attention = null,
     at = null,
-    kept = false,
+    isKept = false,
     /** @type {(...args: any[]) => void} */
     sendEvent = () => {},
     sentStates = [],
     copied = false;
   const makeButton = (words, sign, press) => {
-    const made = node("button", { type: "button", class: "lineage-button" }, sign ? icon(sign) : null, words);
-    made.onclick = press;
-    return made;
+    const button = node("button", { type: "button", class: "lineage-button" }, sign ? icon(sign) : null, words);
+    button.onclick = press;
+    return button;
   };
   const makeStepper = (word, change) => {
     const less = makeButton("", "remove", () => change(-1)),
@@ -75,7 +75,7 @@ export default defineComponent((place) => {
   const divided = node("label", {}, divide, "divide by √d_k"),
     masking = node("label", {}, "mask", mask);
   const padding = node("span", { class: "padding", role: "group", "aria-label": "Which tokens are padding" });
-  const tokens = makeStepper("token", (by) => sendEvent("size", data.tokens.length + by)),
+  const tokens = makeStepper("token", (steps) => sendEvent("size", data.tokens.length + steps)),
     width = makeStepper("dimension", resizeTables);
   const random = makeButton("Draw random numbers", "casino", () =>
     setState({ draw: state.draw + 1, q: [], k: [], v: [] }),
@@ -116,7 +116,7 @@ export default defineComponent((place) => {
     matrix.onedit = (r, c, value) => editNumber(one.name, r, c, value, true);
     return { ...one, matrix, root, small, title };
   });
-  const shown = Object.fromEntries(all.map((one) => [one.name, one]));
+  const tablesByName = Object.fromEntries(all.map((one) => [one.name, one]));
 
   /* ---- what is set */
 
@@ -128,18 +128,18 @@ export default defineComponent((place) => {
     sentStates.push(text);
     sendEvent("set", text);
   }
-  function editNumber(name, r, c, value, over) {
+  function editNumber(name, r, c, value, isDone) {
     numbers = {
       ...numbers,
       [name]: numbers[name].map((row, i) => (i === r ? row.map((old, j) => (j === c ? value : old)) : row)),
     };
     if (data.model) copied = true;
-    if (over && !data.model) setState(flattenTables());
+    if (isDone && !data.model) setState(flattenTables());
     else computeAll();
   }
   const flattenTables = () => Object.fromEntries(TABLES.map(({ name }) => [name, numbers[name].flat()]));
-  function resizeTables(by) {
-    const wide = state.width + by,
+  function resizeTables(steps) {
+    const wide = state.width + steps,
       fitted = Object.fromEntries(
         TABLES.map(({ name }) => [
           name,
@@ -171,7 +171,7 @@ export default defineComponent((place) => {
       model = data.model,
       count = data.tokens.length,
       wide = q[0].length;
-    found = attend(q, k, v, state.divide, maskedCells());
+    attention = attend(q, k, v, state.divide, maskedCells());
     divide.checked = state.divide;
     mask.replaceChildren(
       ...(model ? ["the model’s own"] : ["none", "causal", "padding"]).map((word) =>
@@ -190,17 +190,17 @@ export default defineComponent((place) => {
     place.classList.toggle("large", wide > MOST || count > MOST);
     setTextIfChanged(
       heading,
-      formatFinding(data.tokens, wide, state.divide, found, attend(q, k, v, !state.divide, maskedCells())),
+      formatFinding(data.tokens, wide, state.divide, attention, attend(q, k, v, !state.divide, maskedCells())),
     );
     setTextIfChanged(same, model ? describeDifference(model) : "");
     same.hidden = !model;
-    setTextIfChanged(shown.scaled.title, state.divide ? `2. divided by √${wide}` : "2. not divided");
+    setTextIfChanged(tablesByName.scaled.title, state.divide ? `2. divided by √${wide}` : "2. not divided");
     setTextIfChanged(
-      shown.scaled.small,
+      tablesByName.scaled.small,
       state.divide ? `so by ${Math.sqrt(wide).toFixed(2)}` : `√${wide} = ${Math.sqrt(wide).toFixed(2)} is left out`,
     );
     setTextIfChanged(
-      shown.masked.small,
+      tablesByName.masked.small,
       model
         ? "the model’s own mask"
         : state.mask === "none"
@@ -212,7 +212,7 @@ export default defineComponent((place) => {
     show();
   }
   function describeDifference(model) {
-    const most = largestDifference(found.weights, model.weights);
+    const most = largestDifference(attention.weights, model.weights);
     if (copied) return `You changed a copy: its weights are up to ${formatScientific(most)} away from the model’s own.`;
     const alike =
       most < ROUNDING
@@ -222,11 +222,11 @@ export default defineComponent((place) => {
           : "Without the division the weights are not those of the model";
     return `These are the numbers of ${model.title}. ${alike}: the largest difference is ${formatScientific(most)}.`;
   }
-  function drawPadding(there) {
-    padding.hidden = !there;
+  function drawPadding(isPossible) {
+    padding.hidden = !isPossible;
     const mine = [...padding.children].indexOf(document.activeElement);
     padding.replaceChildren(
-      ...(there ? data.tokens : []).map((token, i) => {
+      ...(isPossible ? data.tokens : []).map((token, i) => {
         const one = makeButton(token, null, () =>
           setState({
             padding: state.padding.includes(i)
@@ -245,40 +245,40 @@ export default defineComponent((place) => {
   /* ---- what follows the pointer */
 
   function pickCell(step, r, c, keep) {
-    if (r < 0 ? kept : kept && !keep) return;
-    const again = keep && kept && at?.join() === [step, r, c].join();
-    kept = keep && !again;
+    if (r < 0 ? isKept : isKept && !keep) return;
+    const again = keep && isKept && at?.join() === [step, r, c].join();
+    isKept = keep && !again;
     at = r < 0 ? null : [step, r, c];
     show();
-    if (keep) setState({ at: kept ? at.join(".") : "" });
+    if (keep) setState({ at: isKept ? at.join(".") : "" });
   }
   function defaultCell() {
-    const pair = strongestPair(found.weights);
+    const pair = strongestPair(attention.weights);
     return pair ? ["scores", ...pair] : null;
   }
   function show() {
-    const now = at ?? defaultCell(),
+    const cell = at ?? defaultCell(),
       count = data.tokens.length,
       wide = numbers.q[0].length;
-    const marked = now ? sourceCells(...now, count, wide, NAMES) : [],
+    const marked = cell ? sourceCells(...cell, count, wide, NAMES) : [],
       columns = Array.from({ length: wide }, (_, c) => String(c + 1));
-    const values = { ...numbers, ...found },
-      most = Math.max(0.01, ...found.scores.flat().map(Math.abs));
+    const values = { ...numbers, ...attention },
+      most = Math.max(0.01, ...attention.scores.flat().map(Math.abs));
     for (const { name, matrix } of all) {
       const across = ["scores", "scaled", "masked", "weights"].includes(name) ? data.tokens : columns;
-      const held = now && now[0] === name ? [now[1], now[2]] : null;
+      const selected = cell && cell[0] === name ? [cell[1], cell[2]] : null;
       const end = ["scores", "scaled", "masked"].includes(name) ? { most } : {};
       matrix.show({
         rows: data.tokens,
         columns: across,
         values: values[name],
-        held,
+        held: selected,
         marked: marked.filter(([one, r, c]) => one === name && values[name][r][c] !== null).map(([, r, c]) => [r, c]),
         ...end,
       });
     }
-    setTextIfChanged(description, now ? describeCell(...now) : "");
-    setTextIfChanged(hint, kept ? "A click on it, or Enter, lets go." : "Point at any cell; a click keeps it.");
+    setTextIfChanged(description, cell ? describeCell(...cell) : "");
+    setTextIfChanged(hint, isKept ? "A click on it, or Enter, lets go." : "Point at any cell; a click keeps it.");
   }
   function describeCell(step, r, c) {
     const token = `“${data.tokens[r]}”`;
@@ -286,7 +286,7 @@ export default defineComponent((place) => {
     if (step === "k") return `Number ${c + 1} of the key of ${token}: it takes part in each score of its column.`;
     if (step === "v")
       return `Number ${c + 1} of the value of ${token}: everybody who looks at ${token} takes their share of it into output ${c + 1}.`;
-    return explainCell(step, r, c, { tokens: data.tokens, ...numbers, divide: state.divide, found });
+    return explainCell(step, r, c, { tokens: data.tokens, ...numbers, divide: state.divide, found: attention });
   }
   const parseCell = (text) => {
     const [step, ...cell] = text.split("."),
@@ -304,8 +304,8 @@ export default defineComponent((place) => {
       page = theme.get("--page"),
       gap = 28;
     theme.done();
-    const drawn = all.map(({ matrix }) => matrix.drawShape()),
-      lines = [drawn.slice(0, 3), drawn.slice(3)],
+    const tables = all.map(({ matrix }) => matrix.drawShape()),
+      lines = [tables.slice(0, 3), tables.slice(3)],
       shapes = [];
     let y = 16,
       most = 0;
@@ -321,7 +321,7 @@ export default defineComponent((place) => {
     return svgFile(most, y, page, ...shapes);
   }
   function figureCsv() {
-    const values = { ...numbers, ...found };
+    const values = { ...numbers, ...attention };
     return toCsv(
       ["table", "row", "column", "value"],
       all.flatMap(({ name }) =>
@@ -351,12 +351,12 @@ export default defineComponent((place) => {
       else {
         state = { ...data.state };
         sentStates = [text];
-        [at, kept] = [parseCell(state.at), Boolean(parseCell(state.at))];
+        [at, isKept] = [parseCell(state.at), Boolean(parseCell(state.at))];
       }
       if (first || other) copied = false;
       if (first || other || sized || echo < 0) {
         if (!copied) numbers = ownTables();
-        if (at && (sized || other) && !parseCell(at.join("."))) [at, kept] = [null, false];
+        if (at && (sized || other) && !parseCell(at.join("."))) [at, isKept] = [null, false];
       }
       computeAll();
       saveMenu(place, { svg: figureSvg, csv: figureCsv, file: data.file });

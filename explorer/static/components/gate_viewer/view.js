@@ -51,12 +51,12 @@ export default defineComponent((place) => {
   watch.observe(place);
   /** @type {GateViewerData | null} */
   let data = null,
-    found = null,
+    halfLives = null,
     presented = null, // the arrays that present() drew last
     order = [],
     figures = [],
     at = null,
-    kept = false;
+    isKept = false;
 
   /** One small multiple: a heat map with its symbols, and the line of one of its rows. */
   function makeFigure(part) {
@@ -77,12 +77,12 @@ export default defineComponent((place) => {
       letters,
       strip,
     );
-    map.onpointermove = (event) => kept || selectCell(part, canvas, event);
+    map.onpointermove = (event) => isKept || selectCell(part, canvas, event);
     map.onpointerdown = (event) => {
-      if (!kept) selectCell(part, canvas, event);
+      if (!isKept) selectCell(part, canvas, event);
     };
     map.onclick = (event) => {
-      kept = !kept;
+      isKept = !isKept;
       selectCell(part, canvas, event);
     };
     return { ...part, root, canvas, mark, column, path, zero, strip, letters, value };
@@ -96,7 +96,7 @@ export default defineComponent((place) => {
     show();
   }
   grid.onpointerleave = () => {
-    if (!kept) {
+    if (!isKept) {
       at = null;
       show();
     }
@@ -104,13 +104,13 @@ export default defineComponent((place) => {
   grid.onkeydown = (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape") {
-      kept = false;
+      isKept = false;
       at = null;
-    } else if (event.key === "Enter" || event.key === " ") kept = !kept;
+    } else if (event.key === "Enter" || event.key === " ") isKept = !isKept;
     else {
-      const next = found && moveCell(at ?? { row: 0, time: 0 }, event.key, order.length, data.symbols.length);
+      const next = halfLives && moveCell(at ?? { row: 0, time: 0 }, event.key, order.length, data.symbols.length);
       if (!next) return;
-      [at, kept] = [next, true];
+      [at, isKept] = [next, true];
     }
     event.preventDefault();
     show();
@@ -126,8 +126,8 @@ export default defineComponent((place) => {
         lives,
       } = arrived,
       count = data.letters.length;
-    found = { lives: lives?.data ?? null };
-    order = orderByHalfLife(found.lives, units);
+    halfLives = { lives: lives?.data ?? null };
+    order = orderByHalfLife(halfLives.lives, units);
     const parts = data.parts.map((part, p) => {
       const own = numbers.subarray(p * units * times, (p + 1) * units * times),
         span = part.signed ? spanOf(own) : null;
@@ -196,30 +196,30 @@ export default defineComponent((place) => {
 
   /** Everything that follows the pointer. */
   function show() {
-    if (!found) return;
+    if (!halfLives) return;
     const first = data.letters.indexOf(data.symbols[0]),
       times = data.symbols.length,
       row = at?.row ?? 0,
       time = at?.time ?? times - 1;
     for (const one of figures) {
-      const here = one.answer ? first : row,
-        values = one.row(here);
+      const shownRow = one.answer ? first : row,
+        values = one.row(shownRow);
       one.path.setAttribute("d", linePath(values, one.width, STRIP, one.span));
       one.mark.hidden = !at && !one.answer;
-      one.mark.style.cssText = `top:${(100 * here) / one.rows}%;height:${100 / one.rows}%`;
+      one.mark.style.cssText = `top:${(100 * shownRow) / one.rows}%;height:${100 / one.rows}%`;
       one.column.hidden = !at;
       one.column.style.cssText = `left:${(100 * time) / times}%;width:${100 / times}%`;
       setTextIfChanged(one.value, formatNumber(values[time]));
     }
     const unit = order[row],
-      life = describeHalfLife(found.lives?.[unit]),
+      life = describeHalfLife(halfLives.lives?.[unit]),
       end = figures.at(-1).row(first)[time];
-    const where = `after symbol ${time + 1}, “${data.symbols[time]}”, it gives “${data.symbols[0]}”, the first one, ${formatNumber(end)}`;
+    const position = `after symbol ${time + 1}, “${data.symbols[time]}”, it gives “${data.symbols[0]}”, the first one, ${formatNumber(end)}`;
     setTextIfChanged(
       words,
-      `Unit ${unit + 1}${life ? `, which ${life}` : ""}; ${where}. ${at ? (kept ? "Esc or a click lets go." : "A click keeps it.") : "Point at a unit, or use the arrow keys."}`,
+      `Unit ${unit + 1}${life ? `, which ${life}` : ""}; ${position}. ${at ? (isKept ? "Esc or a click lets go." : "A click keeps it.") : "Point at a unit, or use the arrow keys."}`,
     );
-    grid.classList.toggle("kept", kept);
+    grid.classList.toggle("kept", isKept);
   }
 
   /* ---- saving ---- */
@@ -236,7 +236,7 @@ export default defineComponent((place) => {
     };
     const copyText = (element, weight = 400, size = 14, fill = ink, anchor = "start") => {
       const { x, y, width, height } = boxOf(element);
-      const made = svgNode("text", {
+      const label = svgNode("text", {
         x: anchor === "middle" ? x + width / 2 : x,
         y: y + height / 2,
         fill,
@@ -245,8 +245,8 @@ export default defineComponent((place) => {
         "dominant-baseline": "central",
         "text-anchor": anchor,
       });
-      made.textContent = element.textContent;
-      shapes.push(made);
+      label.textContent = element.textContent;
+      shapes.push(label);
     };
     for (const one of figures) {
       for (const element of one.root.querySelectorAll("figcaption > *"))
@@ -295,14 +295,14 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {GateViewerData} */ given) {
-      const same = data?.address === given.address;
-      data = given;
+    show(/** @type {GateViewerData} */ newData) {
+      const same = data?.address === newData.address;
+      data = newData;
       tint(place, data.colour);
-      if (same && found) return presented && showArrays(presented);
-      loadArrays(given.address).then(
+      if (same && halfLives) return presented && showArrays(presented);
+      loadArrays(newData.address).then(
         (arrived) => {
-          if (data !== given) return;
+          if (data !== newData) return;
           presented = arrived;
           showArrays(arrived);
         },

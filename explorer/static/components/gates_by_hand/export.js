@@ -7,7 +7,7 @@ const EDGE = 16;
 const TEXTS = "h2, h3, .told, .none, .head > :not(input), .key, .axis span";
 
 export function figureSvg(place, cells) {
-  const seen = resolveColours(place),
+  const colours = resolveColours(place),
     sections = Object.values(cells)
       .map(({ root }) => root)
       .filter((root) => root.clientWidth);
@@ -17,8 +17,8 @@ export function figureSvg(place, cells) {
   const width = Math.max(...boxes.map((box) => box.right)) - left,
     height = Math.max(...boxes.map((box) => box.bottom)) - top;
   const shapes = sections.flatMap((root) => [...copyDrawings(root, left, top), ...copyTexts(root, left, top)]);
-  const file = svgFile(width + 2 * EDGE, height + 2 * EDGE, seen.get("--page"), ...shapes);
-  seen.done();
+  const file = svgFile(width + 2 * EDGE, height + 2 * EDGE, colours.get("--page"), ...shapes);
+  colours.done();
   return file;
 }
 
@@ -39,7 +39,7 @@ function* copyTexts(root, left, top) {
     if (words?.nodeType !== 3) continue;
     const style = getComputedStyle(element);
     for (const [line, box] of wrappedLines(words)) {
-      const made = svgNode("text", {
+      const label = svgNode("text", {
         x: box.left - left + EDGE,
         y: box.top - top + EDGE + box.height / 2,
         fill: style.color,
@@ -48,23 +48,23 @@ function* copyTexts(root, left, top) {
         "font-weight": style.fontWeight,
         "font-family": style.fontFamily,
       });
-      made.textContent = line;
-      yield made;
+      label.textContent = line;
+      yield label;
     }
   }
 }
 
 function wrappedLines(words) {
   const range = document.createRange(),
-    found = [];
+    lines = [];
   for (const { 0: word, index } of words.data.matchAll(/\S+\s*/g)) {
     range.setStart(words, index);
     range.setEnd(words, index + word.length);
     const box = range.getClientRects()[0],
-      last = found.at(-1);
+      last = lines.at(-1);
     if (!box) continue;
     if (last && Math.abs(last[1].top - box.top) < 2) last[0] += word;
-    else found.push([word, box]);
+    else lines.push([word, box]);
   }
-  return found;
+  return lines;
 }

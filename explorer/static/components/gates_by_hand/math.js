@@ -47,8 +47,8 @@ export function clampGate(name, value) {
 }
 
 /** The candidate with weight u on the state: tanh(a + u s), where tanh(a) is the value set by the user; ±1 stays ±1. */
-function candidateValue(set, u, state) {
-  return Math.abs(set) === 1 ? set : Math.tanh(Math.atanh(set) + u * state);
+function candidateValue(gate, u, state) {
+  return Math.abs(gate) === 1 ? gate : Math.tanh(Math.atanh(gate) + u * state);
 }
 
 /** c' = f c + i g, h' = o tanh(c'); g = tanh(a + u h). `full` is dc'/dc, also through h and the candidate. */
@@ -61,15 +61,15 @@ export function computeLstm({ f, i, g, o }, u = 0) {
   let cell = 0,
     state = 0;
   for (let t = 0; t < f.length; t++) {
-    const seen = candidateValue(g[t], u, state),
-      shown = t ? o[t - 1] * (1 - Math.tanh(cell) ** 2) : 0; // dh/dc of the step before
+    const candidate = candidateValue(g[t], u, state),
+      outputSlope = t ? o[t - 1] * (1 - Math.tanh(cell) ** 2) : 0; // dh/dc of the step before
     straight.push(f[t]);
-    full.push(f[t] + i[t] * (1 - seen * seen) * u * shown);
-    cell = f[t] * cell + i[t] * seen;
+    full.push(f[t] + i[t] * (1 - candidate * candidate) * u * outputSlope);
+    cell = f[t] * cell + i[t] * candidate;
     state = o[t] * Math.tanh(cell);
     c.push(cell);
     h.push(state);
-    content.push(seen);
+    content.push(candidate);
   }
   return { c, h, content, straight, full };
 }
@@ -82,12 +82,12 @@ export function computeGru({ z, r, n }, u = 0) {
     full = [];
   let state = 0;
   for (let t = 0; t < z.length; t++) {
-    const seen = candidateValue(n[t], r[t] * u, state);
+    const candidate = candidateValue(n[t], r[t] * u, state);
     straight.push(z[t]);
-    full.push(z[t] + (1 - z[t]) * (1 - seen * seen) * r[t] * u);
-    state = (1 - z[t]) * seen + z[t] * state;
+    full.push(z[t] + (1 - z[t]) * (1 - candidate * candidate) * r[t] * u);
+    state = (1 - z[t]) * candidate + z[t] * state;
     h.push(state);
-    content.push(seen);
+    content.push(candidate);
   }
   return { h, content, straight, full };
 }
@@ -97,8 +97,8 @@ export function computeRnn(x, w) {
   const h = [],
     straight = [];
   let state = 0;
-  for (const given of x) {
-    state = Math.tanh(w * state + given);
+  for (const input of x) {
+    state = Math.tanh(w * state + input);
     h.push(state);
     straight.push(w * (1 - state * state));
   }
@@ -107,9 +107,9 @@ export function computeRnn(x, w) {
 
 /** From the factor of each step to what the last step's state owes to each: the product of all factors after it. */
 export function straightPath(factors) {
-  const found = new Array(factors.length).fill(1);
-  for (let t = factors.length - 2; t >= 0; t--) found[t] = found[t + 1] * factors[t + 1];
-  return found;
+  const products = new Array(factors.length).fill(1);
+  for (let t = factors.length - 2; t >= 0; t--) products[t] = products[t + 1] * factors[t + 1];
+  return products;
 }
 
 /** Steps after which half is left, where a share f stays at each: ln 2 / -ln f. */
@@ -119,11 +119,11 @@ export function halfLife(f) {
 }
 
 /** Everything on the screen from what the hands have set. */
-export function computeCells(lanes, u, w) {
-  const long = computeLstm(lanes, u),
-    gated = computeGru(lanes, u);
-  const given = { lstm: lanes.i.map((i, t) => i * lanes.g[t]), gru: lanes.z.map((z, t) => (1 - z) * lanes.n[t]) };
-  const plain = { lstm: computeRnn(given.lstm, w), gru: computeRnn(given.gru, w) };
+export function computeCells(traces, u, w) {
+  const long = computeLstm(traces, u),
+    gated = computeGru(traces, u);
+  const inputs = { lstm: traces.i.map((i, t) => i * traces.g[t]), gru: traces.z.map((z, t) => (1 - z) * traces.n[t]) };
+  const plain = { lstm: computeRnn(inputs.lstm, w), gru: computeRnn(inputs.gru, w) };
   const paths = (one, beside) => ({
     straight: straightPath(one.straight),
     full: straightPath(one.full),
@@ -169,39 +169,39 @@ export const formatGate = (value) =>
 export const KEEPS = { lstm: { name: "LSTM", gate: "f", lanes: LSTM }, gru: { name: "GRU", gate: "z", lanes: GRU } };
 
 /** Return the first step, from 0, at which a cell writes something; the finding follows that value. */
-export function firstWritingStep(which, lanes) {
-  const written = which === "lstm" ? (t) => lanes.i[t] * lanes.g[t] : (t) => (1 - lanes.z[t]) * lanes.n[t];
+export function firstWritingStep(which, traces) {
+  const writtenAt = which === "lstm" ? (t) => traces.i[t] * traces.g[t] : (t) => (1 - traces.z[t]) * traces.n[t];
   return Math.max(
     0,
-    lanes.f.findIndex((_, t) => written(t) !== 0),
+    traces.f.findIndex((_, t) => writtenAt(t) !== 0),
   );
 }
 
 /** Return the heading of a cell: how much of the written value is left at the end along the straight path. */
-export function formatFinding(which, lanes) {
+export function formatFinding(which, traces) {
   const { name, gate: letter } = KEEPS[which],
-    from = firstWritingStep(which, lanes),
-    end = lanes[letter].length;
-  const later = lanes[letter].slice(from + 1),
+    from = firstWritingStep(which, traces),
+    end = traces[letter].length;
+  const later = traces[letter].slice(from + 1),
     closed = later.indexOf(0),
-    kept = later.reduce((product, value) => product * value, 1);
+    remainder = later.reduce((product, value) => product * value, 1);
   const first = `step ${from + 1}`;
   if (!later.length) return `The ${name} first writes at step ${end}, the last: there is nothing to forget yet.`;
   if (closed >= 0)
     return `Of ${first} the ${name} has nothing left at step ${end}: its ${letter} was 0 at step ${from + closed + 2}.`;
-  if (kept === 1) return `With ${letter} = 1 the ${name} keeps all of ${first} until step ${end}.`;
+  if (remainder === 1) return `With ${letter} = 1 the ${name} keeps all of ${first} until step ${end}.`;
   if (!later.every((value) => value === later[0]))
-    return `${later.length} values of ${letter} multiply: the ${name} keeps ${formatShare(kept)} of ${first} at step ${end}.`;
+    return `${later.length} values of ${letter} multiply: the ${name} keeps ${formatShare(remainder)} of ${first} at step ${end}.`;
   const better = 1 - (1 - later[0]) / 10; // a tenth of the leak
-  return `With ${letter} = ${formatGate(later[0])} the ${name} keeps ${formatShare(kept)} of ${first} at step ${end}; with ${formatGate(better)} it would be ${formatShare(better ** later.length)}.`;
+  return `With ${letter} = ${formatGate(later[0])} the ${name} keeps ${formatShare(remainder)} of ${first} at step ${end}; with ${formatGate(better)} it would be ${formatShare(better ** later.length)}.`;
 }
 
 /** How long half is kept, and what the other paths say; below the heading. */
-export function findingText(which, lanes, found, u, w) {
+export function findingText(which, traces, cells, u, w) {
   const { gate: letter } = KEEPS[which],
-    from = firstWritingStep(which, lanes),
-    later = lanes[letter].slice(from + 1),
-    one = found[which];
+    from = firstWritingStep(which, traces),
+    later = traces[letter].slice(from + 1),
+    one = cells[which];
   const first = `step ${from + 1}`,
     other = u ? ` With the way through the candidate ${formatAmount(one.full[from])} of it comes back.` : "";
   return `${describeHolding(letter, later)}${other} In a plain RNN with w = ${formatGate(w)}, given the same, ${formatAmount(one.rnn[from])} of ${first} comes back.`.trim();
@@ -219,15 +219,15 @@ function describeHolding(letter, values) {
 }
 
 /** Describe one step for screen readers. */
-export function describeStep(which, lanes, found, at) {
-  const one = found[which],
+export function describeStep(which, traces, cells, at) {
+  const one = cells[which],
     { name, lanes: letters } = KEEPS[which];
-  const set = letters.map((letter) => `${letter} ${formatGate(lanes[letter][at])}`).join(", ");
+  const gates = letters.map((letter) => `${letter} ${formatGate(traces[letter][at])}`).join(", ");
   const holds =
     which === "lstm"
       ? `c = ${formatAmount(one.c[at])}, h = ${formatAmount(one.h[at])}`
       : `h = ${formatAmount(one.h[at])}`;
-  return `${name}, step ${at + 1}: ${set}; ${holds}; the straight path from here to step ${lanes.f.length} is ${formatAmount(one.straight[at])}.`;
+  return `${name}, step ${at + 1}: ${gates}; ${holds}; the straight path from here to step ${traces.f.length} is ${formatAmount(one.straight[at])}.`;
 }
 
 /** Where a logarithmic axis ends below: the power of ten under everything that is drawn, from 10⁻³ to 10⁻¹⁶. */

@@ -19,9 +19,14 @@ function drawOperator(x, y, sign) {
   return svgNode("g", { class: "node" }, svgNode("circle", { cx: x, cy: y, r: 14 }), word);
 }
 function drawBox(x, y, word) {
-  const said = svgText(x, y + 5);
-  said.textContent = word;
-  return svgNode("g", { class: "node" }, svgNode("rect", { x: x - 24, y: y - 13, width: 48, height: 26, rx: 6 }), said);
+  const label = svgText(x, y + 5);
+  label.textContent = word;
+  return svgNode(
+    "g",
+    { class: "node" },
+    svgNode("rect", { x: x - 24, y: y - 13, width: 48, height: 26, rx: 6 }),
+    label,
+  );
 }
 const diagramSvg = (label, ...parts) =>
   svgNode("svg", { class: "diagram", viewBox: "0 16 400 202", role: "img", "aria-label": label }, ...parts);
@@ -31,10 +36,10 @@ const setStrokeWidth = (path, share) => {
 
 /** The LSTM: a belt that only f touches, what is written onto it, what is shown of it. */
 export function lstmDiagram() {
-  const before = drawWire("M8 52H116"),
-    kept = drawWire("M144 52H221"),
-    after = drawWire("M249 52H392"),
-    written = drawWire("M235 106V66");
+  const wireBefore = drawWire("M8 52H116"),
+    forgetWire = drawWire("M144 52H221"),
+    wireAfter = drawWire("M249 52H392"),
+    inputWire = drawWire("M235 106V66");
   const t = {
     old: svgText(8, 34, "start"),
     now: svgText(392, 34, "end"),
@@ -46,14 +51,14 @@ export function lstmDiagram() {
     u: svgText(118, 176),
   };
   const fed = drawWire("M148 171H200", "fed"),
-    shown = drawWire("M320 164V194");
+    outputWire = drawWire("M320 164V194");
   const o = svgText(350, 132, "start");
-  const drawn = diagramSvg(
+  const diagram = diagramSvg(
     "",
-    before,
-    kept,
-    after,
-    written,
+    wireBefore,
+    forgetWire,
+    wireAfter,
+    inputWire,
     drawWire("M130 90V66"),
     drawWire("M182 120H221"),
     drawWire("M235 160V134"),
@@ -61,7 +66,7 @@ export function lstmDiagram() {
     drawWire("M320 52V83"),
     drawWire("M320 109V136"),
     drawWire("M372 150H334"),
-    shown,
+    outputWire,
     drawOperator(130, 52, "×"),
     drawOperator(235, 52, "+"),
     drawOperator(235, 120, "×"),
@@ -71,32 +76,32 @@ export function lstmDiagram() {
     o,
   );
   return {
-    root: drawn,
-    show(lanes, one, at, u) {
+    root: diagram,
+    show(traces, one, at, u) {
       const old = at ? one.c[at - 1] : 0,
-        f = lanes.f[at],
-        i = lanes.i[at];
+        f = traces.f[at],
+        i = traces.i[at];
       setTextIfChanged(t.old, `c${subscript(at)} = ${formatAmount(old)}`);
       setTextIfChanged(t.now, `c${subscript(at + 1)} = ${formatAmount(one.c[at])}`);
       setTextIfChanged(t.f, `f = ${formatGate(f)}`);
       setTextIfChanged(t.i, `i = ${formatGate(i)}`);
       setTextIfChanged(t.g, `g = ${formatGate(one.content[at])}`);
-      setTextIfChanged(o, `o = ${formatGate(lanes.o[at])}`);
+      setTextIfChanged(o, `o = ${formatGate(traces.o[at])}`);
       setTextIfChanged(t.h, `h${subscript(at + 1)} = ${formatAmount(one.h[at])}`);
       setTextIfChanged(t.u, u ? `u h${subscript(at)} = ${formatAmount(u * (at ? one.h[at - 1] : 0))}` : "");
       fed.style.visibility = u ? "visible" : "hidden";
-      setStrokeWidth(kept, f);
-      setStrokeWidth(written, i);
-      setStrokeWidth(shown, lanes.o[at]);
-      drawn.ariaLabel = `LSTM, step ${at + 1}: c before ${formatAmount(old)}, times f ${formatGate(f)}, plus i ${formatGate(i)} times g ${formatGate(one.content[at])}, is c ${formatAmount(one.c[at])}; o ${formatGate(lanes.o[at])} times its tanh is h ${formatAmount(one.h[at])}.`;
+      setStrokeWidth(forgetWire, f);
+      setStrokeWidth(inputWire, i);
+      setStrokeWidth(outputWire, traces.o[at]);
+      diagram.ariaLabel = `LSTM, step ${at + 1}: c before ${formatAmount(old)}, times f ${formatGate(f)}, plus i ${formatGate(i)} times g ${formatGate(one.content[at])}, is c ${formatAmount(one.c[at])}; o ${formatGate(traces.o[at])} times its tanh is h ${formatAmount(one.h[at])}.`;
     },
   };
 }
 
 /** The GRU: one state, and one gate that both keeps and makes room. */
 export function gruDiagram() {
-  const kept = drawWire("M144 52H246"),
-    written = drawWire("M260 106V66");
+  const keepWire = drawWire("M144 52H246"),
+    inputWire = drawWire("M260 106V66");
   const t = {
     old: svgText(8, 34, "start"),
     now: svgText(392, 34, "end"),
@@ -106,12 +111,12 @@ export function gruDiagram() {
     r: svgText(170, 176, "end"),
   };
   const fed = drawWire("M176 171H222", "fed");
-  const drawn = diagramSvg(
+  const diagram = diagramSvg(
     "",
     drawWire("M8 52H116"),
-    kept,
+    keepWire,
     drawWire("M274 52H392"),
-    written,
+    inputWire,
     drawWire("M130 90V66"),
     drawWire("M204 120H246"),
     drawWire("M260 160V134"),
@@ -122,20 +127,20 @@ export function gruDiagram() {
     ...Object.values(t),
   );
   return {
-    root: drawn,
-    show(lanes, one, at, u) {
+    root: diagram,
+    show(traces, one, at, u) {
       const old = at ? one.h[at - 1] : 0,
-        z = lanes.z[at];
+        z = traces.z[at];
       setTextIfChanged(t.old, `h${subscript(at)} = ${formatAmount(old)}`);
       setTextIfChanged(t.now, `h${subscript(at + 1)} = ${formatAmount(one.h[at])}`);
       setTextIfChanged(t.z, `z = ${formatGate(z)}`);
       setTextIfChanged(t.rest, `1 − z = ${formatGate(1 - z)}`);
       setTextIfChanged(t.n, `n = ${formatGate(one.content[at])}`);
-      setTextIfChanged(t.r, u ? `r u h${subscript(at)} = ${formatAmount(lanes.r[at] * u * old)}` : "");
+      setTextIfChanged(t.r, u ? `r u h${subscript(at)} = ${formatAmount(traces.r[at] * u * old)}` : "");
       fed.style.visibility = u ? "visible" : "hidden";
-      setStrokeWidth(kept, z);
-      setStrokeWidth(written, 1 - z);
-      drawn.ariaLabel = `GRU, step ${at + 1}: h before ${formatAmount(old)}, times z ${formatGate(z)}, plus 1 − z times n ${formatGate(one.content[at])}, is h ${formatAmount(one.h[at])}.`;
+      setStrokeWidth(keepWire, z);
+      setStrokeWidth(inputWire, 1 - z);
+      diagram.ariaLabel = `GRU, step ${at + 1}: h before ${formatAmount(old)}, times z ${formatGate(z)}, plus 1 − z times n ${formatGate(one.content[at])}, is h ${formatAmount(one.h[at])}.`;
     },
   };
 }
@@ -158,8 +163,8 @@ export function gateTraceStrip(name, steps) {
   let width = 0;
   return {
     root,
-    setWidth(given) {
-      width = given;
+    setWidth(newWidth) {
+      width = newWidth;
       root.setAttribute("viewBox", `0 0 ${formatPx(width)} ${LANE}`);
       const cell = width / steps;
       [...tiles, ...bars].forEach((tile, k) => {
@@ -227,9 +232,9 @@ export function gradientStrip(steps) {
       root.setAttribute("viewBox", `0 0 ${formatPx(width)} ${GRADIENT}`);
       grid.replaceChildren(
         ...powerTicks(floor, top).flatMap((power) => {
-          const said = svgText(2, y(power) - 3, "start");
-          said.textContent = power ? `10${superscript(power)}` : "1";
-          return [svgNode("path", { d: `M0 ${formatPx(y(power))}H${formatPx(width)}` }), said];
+          const label = svgText(2, y(power) - 3, "start");
+          label.textContent = power ? `10${superscript(power)}` : "1";
+          return [svgNode("path", { d: `M0 ${formatPx(y(power))}H${formatPx(width)}` }), label];
         }),
       );
       mark.setAttribute("d", `M${formatPx(x(at))} 0V${GRADIENT}`);
@@ -256,8 +261,8 @@ export function drawableRuns(values, floor) {
 
 /** Four or five whole powers of ten between the ends of an axis. */
 export function powerTicks(floor, top) {
-  const by = Math.max(1, Math.ceil((top - floor) / 4)),
-    found = [];
-  for (let power = top; power >= floor; power -= by) found.push(power);
-  return found;
+  const stride = Math.max(1, Math.ceil((top - floor) / 4)),
+    powers = [];
+  for (let power = top; power >= floor; power -= stride) powers.push(power);
+  return powers;
 }

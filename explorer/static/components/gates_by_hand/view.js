@@ -38,7 +38,7 @@ export default defineComponent((place) => {
   const { STEPS } = math;
   let now = null,
     data = null,
-    found = null,
+    computed = null,
     /** @type {(...args: any[]) => void} */
     sendEvent = () => {},
     sentStates = [],
@@ -162,15 +162,15 @@ export default defineComponent((place) => {
     );
     return { which, root, heading, told, diagram, lanes, strips, gradient, keys };
   }
-  function makeStrip(name, title, drawn) {
+  function makeStrip(name, title, chart) {
     const scale = node("span", { class: "scale" }),
       value = node("span", { class: "value" });
     return {
       name,
       scale,
       value,
-      ...drawn,
-      root: node("div", {}, node("div", { class: "head" }, node("b", {}, title), scale, value), drawn.root),
+      ...chart,
+      root: node("div", {}, node("div", { class: "head" }, node("b", {}, title), scale, value), chart.root),
     };
   }
   function makeAxis() {
@@ -231,21 +231,21 @@ export default defineComponent((place) => {
         reportState();
       }
     };
-    function paintSteps(event, before) {
+    function paintSteps(event, previousAt) {
       const area = trace.root.getBoundingClientRect(),
         part = 1 - (event.clientY - area.top) / area.height;
       const at = Math.max(0, Math.min(STEPS - 1, Math.floor(((event.clientX - area.left) / area.width) * STEPS)));
-      const wanted = math.clampGate(name, Math.round((signed ? 2 * part - 1 : part) * 20) / 20); // rounded to twentieths, the precision of dragging
+      const newValue = math.clampGate(name, Math.round((signed ? 2 * part - 1 : part) * 20) / 20); // rounded to twentieths, the precision of dragging
       now.at = trace.last = at;
-      setSteps(name, Math.min(at, before ?? at), Math.max(at, before ?? at) + 1, wanted);
+      setSteps(name, Math.min(at, previousAt ?? at), Math.max(at, previousAt ?? at) + 1, newValue);
     }
     trace.root.onkeydown = (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, Home: -STEPS, End: STEPS }[event.key],
-        by = { ArrowUp: 0.05, ArrowDown: -0.05, PageUp: 0.25, PageDown: -0.25 }[event.key];
+        change = { ArrowUp: 0.05, ArrowDown: -0.05, PageUp: 0.25, PageDown: -0.25 }[event.key];
       if (step) now.at = Math.max(0, Math.min(STEPS - 1, now.at + step));
-      else if (by) {
+      else if (change) {
         beginGesture(name + now.at);
-        setSteps(name, now.at, now.at + 1, now.lanes[name][now.at] + by);
+        setSteps(name, now.at, now.at + 1, now.lanes[name][now.at] + change);
       } else return;
       event.preventDefault();
       drawAll();
@@ -323,11 +323,11 @@ export default defineComponent((place) => {
 
   function drawAll(all = true) {
     if (!now || !play.state || !place.clientWidth) return;
-    if (all) found = math.computeCells(now.lanes, now.u, now.w);
+    if (all) computed = math.computeCells(now.lanes, now.u, now.w);
     const lines = ["lstm", "gru"].flatMap((which) => [
-      found[which].straight,
-      found[which].rnn,
-      ...(now.u ? [found[which].full] : []),
+      computed[which].straight,
+      computed[which].rnn,
+      ...(now.u ? [computed[which].full] : []),
     ]);
     const floor = math.floorOf(lines),
       top = Math.max(0, Math.ceil(Math.log10(Math.max(1, ...lines.flat().map(Math.abs))) - 1e-9));
@@ -351,11 +351,11 @@ export default defineComponent((place) => {
       isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => now[name] === data.usual[name]);
     setTextIfChanged(
       status,
-      ["lstm", "gru"].map((which) => math.describeStep(which, now.lanes, found, now.at)).join(" "),
+      ["lstm", "gru"].map((which) => math.describeStep(which, now.lanes, computed, now.at)).join(" "),
     );
   }
-  const isCurrent = (lanes) =>
-    Object.entries(lanes).every(
+  const isCurrent = (traces) =>
+    Object.entries(traces).every(
       ([name, text]) => math.formatLane(now.lanes[name]) === math.formatLane(math.parseLane(text)),
     );
   function moveTo(cursor) {
@@ -365,9 +365,9 @@ export default defineComponent((place) => {
   }
 
   function drawCell({ which, heading, told, diagram, lanes, strips, gradient, keys, root }, floor, top, all) {
-    const one = found[which],
+    const one = computed[which],
       { at } = now,
-      shown = now.u ? one : { ...one, full: [] };
+      gradients = now.u ? one : { ...one, full: [] };
     const width = lanes[0].trace.root.clientWidth || root.clientWidth;
     if (!width) return; // the other cell is shown
     diagram.show(now.lanes, one, at, now.u);
@@ -384,7 +384,7 @@ export default defineComponent((place) => {
       setTextIfChanged(each.value, math.formatAmount(one[each.name][at]));
     }
     const owes = `The gradient at step ${at + 1}: straight path ${math.formatAmount(one.straight[at])}, plain RNN ${math.formatAmount(one.rnn[at])}.`;
-    gradient.show(shown, at, width, floor, top, owes);
+    gradient.show(gradients, at, width, floor, top, owes);
     const from = math.firstWritingStep(which, now.lanes),
       describeGradient = (line) =>
         `${math.formatAmount(line[from])} from step ${from + 1}, ${math.formatAmount(line[at])} from here`;
@@ -393,12 +393,12 @@ export default defineComponent((place) => {
     setTextIfChanged(keys.rnn, `plain RNN: ${describeGradient(one.rnn)}`);
     if (!all) return;
     setTextIfChanged(heading, math.formatFinding(which, now.lanes));
-    setTextIfChanged(told, math.findingText(which, now.lanes, found, now.u, now.w));
+    setTextIfChanged(told, math.findingText(which, now.lanes, computed, now.u, now.w));
   }
 
   function tracesCsv() {
     const { lanes } = now,
-      { lstm, gru } = found;
+      { lstm, gru } = computed;
     const columns = {
       ...lanes,
       c: lstm.c,
@@ -418,12 +418,12 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {GatesByHandData} */ given, { setTriggerValue }) {
+    show(/** @type {GatesByHandData} */ newData, { setTriggerValue }) {
       sendEvent = setTriggerValue;
-      const state = { lanes: given.lanes, u: given.u, w: given.w, at: given.at, show: given.show };
+      const state = { lanes: newData.lanes, u: newData.u, w: newData.w, at: newData.at, show: newData.show };
       const text = JSON.stringify(formatState(parseState(state))),
         echo = sentStates.indexOf(text);
-      data = { ...given, usual: parseState(given.usual) };
+      data = { ...newData, usual: parseState(newData.usual) };
       if (echo >= 0)
         sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
       else {
@@ -434,7 +434,7 @@ export default defineComponent((place) => {
       }
       if (!presets.children.length) {
         presets.append(
-          ...given.presets.map((preset) =>
+          ...newData.presets.map((preset) =>
             makeButton(preset.name, () =>
               applyEdit(() => {
                 Object.assign(now, {
@@ -457,7 +457,7 @@ export default defineComponent((place) => {
           unit: "step",
           stops: Array.from({ length: STEPS }, (_, t) => `step ${t + 1} of ${STEPS}`),
         });
-        saveMenu(play.root, { svg: () => figureSvg(place, cells), csv: tracesCsv, file: given.file });
+        saveMenu(play.root, { svg: () => figureSvg(place, cells), csv: tracesCsv, file: newData.file });
       }
       drawAll();
     },

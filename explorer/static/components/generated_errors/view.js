@@ -27,32 +27,33 @@ export default defineComponent((place) => {
   const about = node("p", { class: "lineage-caption", "aria-live": "polite" });
   place.replaceChildren(panels, about);
   let note = "",
-    kept = null;
+    keptError = null;
   const describeError = (button) => {
     about.textContent = button?.dataset.why ?? note;
   };
   const keepError = (button) => {
-    kept?.classList.remove("kept");
-    kept = button === kept ? null : button;
-    kept?.classList.add("kept");
-    describeError(kept);
+    keptError?.classList.remove("kept");
+    keptError = button === keptError ? null : button;
+    keptError?.classList.add("kept");
+    describeError(keptError);
   };
   const errorOfEvent = (event) => event.target.closest?.("[data-why]");
-  for (const over of ["pointerover", "focusin"])
-    panels.addEventListener(over, (event) => describeError(errorOfEvent(event) ?? kept));
-  for (const gone of ["pointerleave", "focusout"]) panels.addEventListener(gone, () => describeError(kept));
+  for (const enterEvent of ["pointerover", "focusin"])
+    panels.addEventListener(enterEvent, (event) => describeError(errorOfEvent(event) ?? keptError));
+  for (const leaveEvent of ["pointerleave", "focusout"])
+    panels.addEventListener(leaveEvent, () => describeError(keptError));
   panels.onclick = (event) => errorOfEvent(event) && keepError(errorOfEvent(event));
   place.onkeydown = (event) => {
     // gives nothing back: `false` would take the key away, also Tab
     event.stopPropagation(); // Streamlit reruns the page at an "r"
-    if (event.key === "Escape" && kept) keepError(kept);
+    if (event.key === "Escape" && keptError) keepError(keptError);
   };
-  let before = "";
+  let drawnState = "";
   return {
     show(/** @type {GeneratedErrorsData} */ data) {
-      if (JSON.stringify(data) === before) return;
-      before = JSON.stringify(data);
-      kept = null;
+      if (JSON.stringify(data) === drawnState) return;
+      drawnState = JSON.stringify(data);
+      keptError = null;
       note = data.note;
       describeError(null);
       panels.replaceChildren(...data.texts.map((text) => makePanel(text)));
@@ -62,7 +63,7 @@ export default defineComponent((place) => {
 });
 
 function makePanel({ title, detail, colour, first, runs, label }) {
-  const written = runs.map(({ text, why }) =>
+  const chunks = runs.map(({ text, why }) =>
     why
       ? node("button", { type: "button", class: "slip", "data-why": why, "aria-label": why }, showSpaces(text))
       : text,
@@ -82,7 +83,7 @@ function makePanel({ title, detail, colour, first, runs, label }) {
         "div",
         { class: "sheet", role: "region", tabindex: 0, dir: "auto", "aria-label": label },
         node("span", { class: "given" }, first),
-        ...written,
+        ...chunks,
       ),
     ),
     colour,

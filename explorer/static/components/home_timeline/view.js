@@ -27,9 +27,9 @@ function drawBars({ rows }, width) {
     minus = rows.filter(({ value }) => value < 0);
   const high = Math.max(0, ...plus.map(({ value }) => value)),
     low = Math.max(0, ...minus.map(({ value }) => -value));
-  const before = widestText(plus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
-  const after = widestText(minus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
-  const axis = Math.max(before, Math.min(width - after, (width * low) / (high + low || 1)));
+  const minusWidth = widestText(plus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
+  const plusWidth = widestText(minus.map((row) => row.label).concat(""), width / 2 - 14) + 8;
+  const axis = Math.max(minusWidth, Math.min(width - plusWidth, (width * low) / (high + low || 1)));
   const scale = Math.min(high ? (width - axis) / high : Infinity, low ? axis / low : Infinity);
   const thick = Math.min(16, step - 6);
   return [
@@ -45,8 +45,8 @@ function drawBars({ rows }, width) {
           height: thick,
         }),
         value < 0
-          ? svgLabel(shortenToWidth(word, after - 8, SIZE), axis + 7, y)
-          : svgLabel(shortenToWidth(word, before - 8, SIZE), axis - 7, y, "end"),
+          ? svgLabel(shortenToWidth(word, plusWidth - 8, SIZE), axis + 7, y)
+          : svgLabel(shortenToWidth(word, minusWidth - 8, SIZE), axis - 7, y, "end"),
       ];
     }),
     svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
@@ -63,11 +63,11 @@ function drawShares({ rows }, width) {
         rows.map((row) => row.label),
         width / 2 - 14,
       ) + 8,
-    whole = width - axis - room;
+    longest = width - axis - room;
   return [
     ...rows.flatMap(({ label: word, value }, i) => {
       const y = (i + 0.5) * step,
-        length = Math.max(1, value * whole);
+        length = Math.max(1, value * longest);
       return [
         svgNode("rect", { class: "share", x: axis, y: y - thick / 2, width: length, height: thick }),
         svgLabel(shortenToWidth(word, axis - 8, SIZE), axis - 7, y, "end"),
@@ -106,7 +106,7 @@ function drawAttention({ tokens, from, weights }, width) {
   const words = widestText(tokens, (width - 36) / 2, 600);
   const start = words + 7,
     end = width - words - 7;
-  const seen = weights.indexOf(Math.max(...weights));
+  const strongest = weights.indexOf(Math.max(...weights));
   return [
     ...weights.map((weight, i) =>
       svgNode("path", {
@@ -119,7 +119,7 @@ function drawAttention({ tokens, from, weights }, width) {
     ...tokens.flatMap((word, i) => [
       svgLabel(shortenToWidth(word, words, SIZE, 600), words, y(i), "end", { class: i === from ? "asks" : "end" }),
       svgLabel(shortenToWidth(word, words, SIZE, 600), width - words, y(i), "start", {
-        class: i === seen ? "asks" : null,
+        class: i === strongest ? "asks" : null,
       }),
     ]),
   ];

@@ -110,12 +110,12 @@ function makeRow(controlJob) {
   return parts;
 }
 
-function fillRow(parts, job, here) {
+function fillRow(parts, job, currentKey) {
   parts.job = job;
   tint(parts.element, job.colour).classList.toggle("live", isActive(job));
   setTextIfChanged(parts.title, job.title);
   if (parts.title.getAttribute("href") !== job.href) parts.title.setAttribute("href", job.href);
-  parts.title.ariaCurrent = job.key === here ? "page" : null;
+  parts.title.ariaCurrent = job.key === currentKey ? "page" : null;
   parts.yours.hidden = !job.mine;
   setTextIfChanged(parts.detail, job.detail ?? "");
   parts.bar.firstChild.style.width = formatPercent(progressOf(job)).replace(" ", "");
@@ -159,7 +159,7 @@ export default defineComponent((place) => {
   place.replaceChildren(region);
   const rows = new Map();
   let jobs = [],
-    here = "",
+    currentKey = "",
     version = 0,
     failures = 0,
     timer = 0,
@@ -182,9 +182,9 @@ export default defineComponent((place) => {
 
   /* While only the numbers change, the pill may grow but not shrink. */
   function setHeadline(text) {
-    const now = text.replace(/[\d.]+/g, "");
-    if (now !== shape) pill.style.minWidth = "";
-    shape = now;
+    const newShape = text.replace(/[\d.]+/g, "");
+    if (newShape !== shape) pill.style.minWidth = "";
+    shape = newShape;
     setTextIfChanged(words, text);
     pill.style.minWidth = `${pill.offsetWidth}px`;
   }
@@ -209,7 +209,7 @@ export default defineComponent((place) => {
         .forEach((job, i) => {
           if (!rows.has(job.key)) rows.set(job.key, makeRow(controlJob));
           const row = rows.get(job.key);
-          fillRow(row, job, here);
+          fillRow(row, job, currentKey);
           if (list.children[i] !== row.element) list.insertBefore(row.element, list.children[i] ?? null);
         });
     }
@@ -234,9 +234,9 @@ export default defineComponent((place) => {
     try {
       const answer = await fetch("/jobs", { cache: "no-store", signal: AbortSignal.timeout(10_000) });
       if (!answer.ok) throw new Error(answer.statusText);
-      const now = (await answer.json()).jobs;
+      const newJobs = (await answer.json()).jobs;
       if (closed || turn !== requestNumber) return; // a later request has been sent meanwhile
-      jobs = now;
+      jobs = newJobs;
       failures = 0;
     } catch {
       if (closed || turn !== requestNumber) return;
@@ -254,7 +254,7 @@ export default defineComponent((place) => {
 
   return {
     show(/** @type {JobsPanelData} */ data) {
-      here = data.here;
+      currentKey = data.here;
       if (data.news !== version) pollJobs();
       version = data.news;
       showJobs();

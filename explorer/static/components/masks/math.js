@@ -53,14 +53,14 @@ export function softmax(line) {
 
 /** One layer of attention: scores, scores under the mask, weights, and the vectors that come out. */
 export function attentionLayer(vectors, { query, key, value }, mask, fill) {
-  const before = attentionScores(vectors, query, key),
-    under = maskScores(before, mask, fill),
+  const unmasked = attentionScores(vectors, query, key),
+    under = maskScores(unmasked, mask, fill),
     weights = under.map(softmax);
   const values = vectors.map((vector) => multiplyRow(vector, value));
   const out = weights.map((line) =>
     values[0].map((_, c) => line.reduce((sum, weight, i) => sum + weight * values[i][c], 0)),
   );
-  return { scores: before, under, weights, out };
+  return { scores: unmasked, under, weights, out };
 }
 
 /** How many of these vectors are not numbers any more. */
@@ -87,15 +87,15 @@ export function formatFinding(tokens, mask, first, second) {
 }
 
 /** Describe whether a query attends to a key, and why not, with the numbers of the pair. */
-export function describePair(tokens, { padding, causal, fill }, found, q, k) {
+export function describePair(tokens, { padding, causal, fill }, result, q, k) {
   const quoteToken = (at) => `“${tokens[at]}” (${at + 1})`,
     formatNumber = (value) => (Number.isNaN(value) ? "NaN" : value.toFixed(2).replace("-", "−"));
   const reasons = [];
   if (padding && tokens[k] === PAD) reasons.push("it is padding and says nothing");
   if (causal && k > q) reasons.push("it comes later: in generation it is not there yet");
   const saved = fill === "self" && q === k,
-    score = formatNumber(found.scores[q][k]),
-    weight = found.weights[q][k];
+    score = formatNumber(result.scores[q][k]),
+    weight = result.weights[q][k];
   if (reasons.length && !saved) {
     const power = fill === "finite" ? "−10⁹" : "−∞",
       description = `${quoteToken(q)} may not look at ${quoteToken(k)}: ${reasons.join(", and ")}.`;

@@ -53,12 +53,12 @@ export default defineComponent((place) => {
   /** @type {MasksData | null} */
   let data = null,
     state = null,
-    found = null,
+    attention = null,
     /** @type {(...args: any[]) => void} */
     sendEvent = () => {},
     sentStates = [],
     at = null,
-    kept = false;
+    isKept = false;
   const makeCheckbox = (name, word) => {
     const box = node("input", { type: "checkbox" });
     box.onchange = () => setState({ [name]: box.checked });
@@ -95,9 +95,9 @@ export default defineComponent((place) => {
     steps.append(root);
     const matrix = new Matrix(root, { label: step.title, scale: step.scale, digits: step.digits });
     matrix.onpick = (r, c, keep) => {
-      if (r < 0 ? kept : kept && !keep) return;
-      const same = keep && kept && at?.[0] === r && at?.[1] === c;
-      kept = keep && !same;
+      if (r < 0 ? isKept : isKept && !keep) return;
+      const same = keep && isKept && at?.[0] === r && at?.[1] === c;
+      isKept = keep && !same;
       at = r < 0 ? null : [r, c];
       show();
     };
@@ -106,7 +106,7 @@ export default defineComponent((place) => {
 
   function setState(change) {
     state = { ...state, ...change };
-    [at, kept] = [null, false];
+    [at, isKept] = [null, false];
     computeAll();
     const text = JSON.stringify(state);
     sentStates.push(text);
@@ -128,7 +128,7 @@ export default defineComponent((place) => {
       vectors = tokens.map((token) => data.vectors[token]);
     const first = attentionLayer(vectors, data.layers[0], mask, state.fill),
       second = attentionLayer(first.out, data.layers[1], mask, state.fill);
-    found = { ...first, tokens, mask, pad: paddingMask(tokens), past: causalMask(tokens) };
+    attention = { ...first, tokens, mask, pad: paddingMask(tokens), past: causalMask(tokens) };
     setTextIfChanged(heading, formatFinding(tokens, mask, countNaN(first.out), countNaN(second.out)));
     setTextIfChanged(
       tables[2].text,
@@ -163,12 +163,12 @@ export default defineComponent((place) => {
 
   /** Everything that follows the pointer. */
   function show() {
-    const { tokens, mask, pad, past, scores, weights } = found,
+    const { tokens, mask, pad, past, scores, weights } = attention,
       names = tokens.map((token) => token);
     const toNumbers = (one) => one.map((line) => line.map((may) => (may ? 1 : null))),
       keepAllowed = (values) => values.map((line, q) => line.map((value, k) => (mask[q][k] ? value : null)));
     // A weight under the mask that is not 0 is shown: an even look at everything hidden, or NaN.
-    const shown = weights.map((line, q) => line.map((value, k) => (mask[q][k] || value !== 0 ? value : null)));
+    const visibleWeights = weights.map((line, q) => line.map((value, k) => (mask[q][k] || value !== 0 ? value : null)));
     const most = Math.max(...scores.flat().map(Math.abs));
     const values = {
       padding: toNumbers(pad),
@@ -176,22 +176,22 @@ export default defineComponent((place) => {
       both: toNumbers(mask),
       scores,
       under: keepAllowed(scores),
-      weights: shown,
+      weights: visibleWeights,
     };
     for (const { name, scale, matrix } of tables) {
       matrix.show({
         rows: names,
         columns: names,
         values: values[name],
-        held: kept ? at : null,
-        marked: !kept && at ? [at] : [],
+        held: isKept ? at : null,
+        marked: !isKept && at ? [at] : [],
         most: scale === "sign" ? most : name === "weights" ? 1 : MAY,
       });
     }
     setTextIfChanged(
       words,
       at
-        ? describePair(tokens, state, found, ...at)
+        ? describePair(tokens, state, attention, ...at)
         : "Rows ask, columns answer. Point at a pair; a click keeps it. An empty place has no tile: that pair is hidden.",
     );
   }
@@ -216,19 +216,19 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {MasksData} */ given, { setTriggerValue }) {
+    show(/** @type {MasksData} */ newData, { setTriggerValue }) {
       sendEvent = setTriggerValue;
-      const other = JSON.stringify(data?.batch) !== JSON.stringify(given.batch);
-      data = given;
-      const text = JSON.stringify(given.state),
+      const other = JSON.stringify(data?.batch) !== JSON.stringify(newData.batch);
+      data = newData;
+      const text = JSON.stringify(newData.state),
         echo = sentStates.indexOf(text);
       if (echo >= 0)
         sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
       else {
-        state = { ...given.state };
+        state = { ...newData.state };
         sentStates = [text];
       }
-      if (other || echo < 0) [at, kept] = [null, false];
+      if (other || echo < 0) [at, isKept] = [null, false];
       computeAll();
       saveMenu(place, {
         svg: figureSvg,

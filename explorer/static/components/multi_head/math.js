@@ -31,7 +31,7 @@ export function cellAt({ clientX, clientY }, { left, top, width, height }, lengt
 
 /** A cell after a key, kept inside; null for a key that moves nothing. */
 export function moveCell([row, column], key, length) {
-  const by = {
+  const offset = {
     ArrowUp: [-1, 0],
     ArrowDown: [1, 0],
     ArrowLeft: [0, -1],
@@ -39,9 +39,9 @@ export function moveCell([row, column], key, length) {
     Home: [0, -Infinity],
     End: [0, Infinity],
   }[key];
-  if (!by) return null;
+  if (!offset) return null;
   const clampIndex = (value) => Math.max(0, Math.min(length - 1, value));
-  return [clampIndex(row + by[0]), clampIndex(column + by[1])];
+  return [clampIndex(row + offset[0]), clampIndex(column + offset[1])];
 }
 
 /** Who asks whom. */

@@ -33,11 +33,11 @@ export default defineComponent((place) => {
     shared = new SyncedValue();
   /** @type {MultiHeadData | null} */
   let data = null,
-    found = null,
+    cuts = null,
     sendEvent = null,
     tiles = [],
     at = null,
-    kept = false;
+    isKept = false;
   const slider = node("input", { type: "range", min: 0, step: 1, id: `cut-${own}` }),
     heads = node("output", { for: slider.id });
   const views = Object.entries(VIEWS).map(([value, words]) => {
@@ -83,17 +83,17 @@ export default defineComponent((place) => {
   stage.onkeydown = (event) => {
     event.stopPropagation();
     const length = data.tokens.length;
-    if (event.key === "Escape") [at, kept] = [null, false];
+    if (event.key === "Escape") [at, isKept] = [null, false];
     else {
       const next = moveCell(at ?? [length - 1, 0], event.key, length);
       if (!next) return;
-      [at, kept] = [next, true];
+      [at, isKept] = [next, true];
     }
     event.preventDefault();
     showPointedPair();
   };
   stage.onpointerleave = () => {
-    if (!kept) {
+    if (!isKept) {
       at = null;
       showPointedPair();
     }
@@ -119,7 +119,7 @@ export default defineComponent((place) => {
           ]),
     );
     stage.ariaLabel = `${cut} ${cut === 1 ? "head" : "heads"} of ${data.who} over ${data.tokens.length} tokens: rows ask, columns answer. Arrow keys move, Escape lets go.`;
-    if (found) buildTiles();
+    if (cuts) buildTiles();
   }
 
   function buildTiles() {
@@ -132,13 +132,13 @@ export default defineComponent((place) => {
         map = node("div", { class: "map" }, canvas, letters, mark);
       const cellUnder = (event) => cellAt(event, canvas.getBoundingClientRect(), data.tokens.length);
       map.onpointermove = (event) => {
-        if (!kept) {
+        if (!isKept) {
           at = cellUnder(event);
           showPointedPair();
         }
       };
       map.onclick = (event) => {
-        kept = !kept;
+        isKept = !isKept;
         at = cellUnder(event);
         showPointedPair();
       };
@@ -156,7 +156,7 @@ export default defineComponent((place) => {
   }
 
   function paintTiles() {
-    if (!tiles.length || !found || !place.clientWidth) return;
+    if (!tiles.length || !cuts || !place.clientWidth) return;
     const { cut, view } = shared.value,
       length = data.tokens.length,
       { side, columns } = tileSizes(stage.clientWidth - 4, cut);
@@ -196,13 +196,13 @@ export default defineComponent((place) => {
     const {
       data: values,
       shape: [, length],
-    } = found[shared.value.cut];
+    } = cuts[shared.value.cut];
     return values[(head * length + row) * length + column];
   };
 
   /** What follows the pointer: the same pair of tokens in every head. */
   function showPointedPair() {
-    if (!tiles.length || !found) return;
+    if (!tiles.length || !cuts) return;
     const length = data.tokens.length,
       masked = at && at[1] > at[0];
     tiles.forEach(({ mark, value }, head) => {
@@ -211,7 +211,7 @@ export default defineComponent((place) => {
         mark.style.cssText = `top:${(100 * at[0]) / length}%;left:${(100 * at[1]) / length}%;width:${100 / length}%;height:${100 / length}%`;
       value.textContent = at && !masked ? weightAt(head, ...at).toFixed(2) : "";
     });
-    stage.classList.toggle("kept", kept);
+    stage.classList.toggle("kept", isKept);
     words.textContent = at
       ? `${describeCell(data.tokens, at)} ${masked ? "comes later: nobody may look there." : `An even look would be ${evenShare(at[0]).toFixed(2)}.`}`
       : "Rows ask, columns answer. Point at a pair of letters to read it in every head; a click keeps it.";
@@ -273,18 +273,18 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {MultiHeadData} */ given, { setTriggerValue }) {
-      const same = data?.address === given.address;
+    show(/** @type {MultiHeadData} */ newData, { setTriggerValue }) {
+      const same = data?.address === newData.address;
       sendEvent = setTriggerValue;
-      data = given;
-      shared.receive({ cut: given.cut, view: given.view });
-      if (!same) [found, at, kept] = [same ? found : null, null, false];
+      data = newData;
+      shared.receive({ cut: newData.cut, view: newData.view });
+      if (!same) [cuts, at, isKept] = [same ? cuts : null, null, false];
       show();
-      if (same && found) return;
-      loadArrays(given.address).then(
+      if (same && cuts) return;
+      loadArrays(newData.address).then(
         (arrived) => {
-          if (data.address !== given.address) return;
-          found = arrived;
+          if (data.address !== newData.address) return;
+          cuts = arrived;
           show();
           saveMenu(place, { svg: figureSvg, csv: weightsCsv, file: data.file });
         },

@@ -18,11 +18,13 @@ export function firstReach({ x, y }, value, rising) {
 
 /* Return the lines with the position `x` at which each reaches `value`, in that order; lines that never do come last. */
 export function sortByReach(lines, traces, value, rising, limit = Infinity) {
-  const found = lines.map((line) => {
+  const crossings = lines.map((line) => {
     const x = traces[line.trace] ? firstReach(traces[line.trace], value, rising) : null;
     return { ...line, x: x !== null && x <= limit ? x : null };
   });
-  return found.sort((a, b) => (a.x === null || b.x === null ? Number(a.x === null) - Number(b.x === null) : a.x - b.x));
+  return crossings.sort((a, b) =>
+    a.x === null || b.x === null ? Number(a.x === null) - Number(b.x === null) : a.x - b.x,
+  );
 }
 
 /* The value `share` of the range higher: on a logarithmic axis every step is as long as it looks. */
@@ -40,7 +42,7 @@ export function roundValue(value, { low, high }, log = false) {
 }
 
 /** A number with its unit: "12 steps", but "1 step". */
-export const withUnit = (shown, unit) => `${shown} ${shown === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
+export const withUnit = (number, unit) => `${number} ${number === "1" ? unit.replace(/(\w)s$/, "$1") : unit}`.trim();
 
 /* ---- what is seen ---- */
 

@@ -132,12 +132,12 @@ export class Panel {
     if (!this.width) return; // in a closed tab or expander
     // Where there are frames the cursor says which of them is drawn, and nothing of it is cut off.
     if (this.figure.frames) [this.page, cursor] = [frameIndexAt(this.figure.frames, cursor), null];
-    const before = this.painted,
+    const previous = this.painted,
       { data, layout } = this.resolveFigure();
     this.fluid = data.every(isContinuous);
     this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
     const state = `${this.width} ${this.px} ${this.shown}`;
-    if (before !== this.painted || this.state !== state) {
+    if (previous !== this.painted || this.state !== state) {
       // Zooming writes into the layout it was given: it gets one of its own.
       plotly.react(
         this.plot,
@@ -232,25 +232,25 @@ export class Panel {
   updateTitle() {
     const { track, value } = this.figure,
       data = this.painted?.data;
-    let shown = value ?? "",
+    let text = value ?? "",
       detail = "";
     this.spot = null;
     if (track && data) {
       const line = data[track.trace],
         at = this.at === null ? (this.shown ?? this.cursor) : nearestX(line, this.at, this.cursor ?? Infinity);
-      const now = at === null ? null : valueAt(line, at);
-      if (now !== null) shown = formatNumber(now, track.digits);
-      if (now !== null && this.at !== null) {
+      const current = at === null ? null : valueAt(line, at);
+      if (current !== null) text = formatNumber(current, track.digits);
+      if (current !== null && this.at !== null) {
         const [low, high] = [track.low, track.high].map((i) => (data[i] ? valueAt(data[i], at) : null));
         const range =
           low === null || high === null
             ? []
             : [`${formatNumber(low, track.digits)} to ${formatNumber(high, track.digits)}`];
         detail = [...range, this.formatPosition(at)].join(", ");
-        this.spot = [at, now];
+        this.spot = [at, current];
       }
     }
-    if (this.value.textContent !== shown) this.value.textContent = shown;
+    if (this.value.textContent !== text) this.value.textContent = text;
     if (this.detail.textContent !== detail) this.detail.textContent = detail;
     if (data) this.updateReadout(data);
   }
@@ -271,22 +271,22 @@ export class Panel {
     if (tracks && (this.at !== null || !target) && !this.target?.held) {
       const { rest } = this.figure,
         at = this.at ?? (Array.isArray(rest) ? rest[this.page ?? rest.length - 1] : rest) ?? null,
-        here =
+        position =
           at === null
             ? null
             : nearestPosition(
                 tracks.map(({ trace }) => nearestX(data[trace], at, limit)),
                 at,
               );
-      if (here !== null) this.spot = [here, null];
+      if (position !== null) this.spot = [position, null];
       rows = tracks.map((line) =>
-        this.describeTrack(data, line, here ?? lastValue(data[line.trace], limit), here !== null),
+        this.describeTrack(data, line, position ?? lastValue(data[line.trace], limit), position !== null),
       );
-      this.hair.dataset.at = here === null ? "" : this.formatPosition(here);
+      this.hair.dataset.at = position === null ? "" : this.formatPosition(position);
     } else if (target) {
-      const found = sortByReach(target.lines, data, this.target.value, target.rising, limit);
-      this.marks = found.filter(({ x }) => x !== null).map(({ x, colour }) => [x, this.target.value, colour]);
-      rows = found.map(({ title, colour, x }) => ({
+      const crossings = sortByReach(target.lines, data, this.target.value, target.rising, limit);
+      this.marks = crossings.filter(({ x }) => x !== null).map(({ x, colour }) => [x, this.target.value, colour]);
+      rows = crossings.map(({ title, colour, x }) => ({
         title,
         colour,
         value: x === null ? "not reached" : withUnit(formatNumber(x, target.digits ?? 1), target.unit ?? ""),
@@ -296,10 +296,10 @@ export class Panel {
   }
 
   describeTrack(data, { trace, low, high, title, colour, digits }, at, mark) {
-    const [now, from, to] = [trace, low, high].map((i) => (data[i] && at !== null ? valueAt(data[i], at) : null));
-    if (mark && now !== null) this.marks.push([at, now, colour]);
+    const [value, from, to] = [trace, low, high].map((i) => (data[i] && at !== null ? valueAt(data[i], at) : null));
+    if (mark && value !== null) this.marks.push([at, value, colour]);
     const more = from === null || to === null ? "" : `(${formatNumber(from, digits)} to ${formatNumber(to, digits)})`;
-    return { title, colour, value: now === null ? "–" : formatNumber(now, digits), more };
+    return { title, colour, value: value === null ? "–" : formatNumber(value, digits), more };
   }
 
   /* Place everything that lies over the drawing and follows its axes. */
@@ -381,9 +381,9 @@ export class Panel {
   async exportShapes(plotly, from) {
     const box = this.plot.getBoundingClientRect(),
       { data, layout } = this.plot;
-    const seen = this.cursor === null ? data : data.map((trace) => truncateTrace(trace, this.cursor));
+    const visible = this.cursor === null ? data : data.map((trace) => truncateTrace(trace, this.cursor));
     const drawing = await plotly.toImage(
-      { data: seen, layout, config: plotlyConfig(layout) },
+      { data: visible, layout, config: plotlyConfig(layout) },
       { format: "svg", width: this.width, height: this.px, imageDataOnly: true },
     );
     const svg = new DOMParser().parseFromString(
@@ -455,17 +455,17 @@ function wrappedLines(place, from) {
   const source = place.firstChild;
   if (!source || !place.getClientRects().length) return [];
   const style = getComputedStyle(place),
-    found = [],
+    lines = [],
     range = document.createRange();
   for (const { index, 0: word } of source.data.matchAll(/\S+/g)) {
     range.setStart(source, index);
     range.setEnd(source, index + word.length);
     const box = range.getBoundingClientRect(),
-      line = found.at(-1);
+      line = lines.at(-1);
     if (line && Math.abs(line.top - box.top) < 2) line.words.push(word);
-    else found.push({ words: [word], left: box.left, top: box.top, middle: box.top + box.height / 2 });
+    else lines.push({ words: [word], left: box.left, top: box.top, middle: box.top + box.height / 2 });
   }
-  return found.map((line) => {
+  return lines.map((line) => {
     const text = createSvgNode("text", {
       x: line.left - from.left,
       y: line.middle - from.top,
@@ -505,9 +505,9 @@ function svgRule(line, from) {
 }
 
 export function createSvgNode(tag, attributes) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  return made;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
 }
 
 function setBox({ style }, left, top, width, height) {

@@ -145,9 +145,12 @@ class Frame {
       this.playback = null;
     }
     this.playback?.update(playback);
-    const says = playback?.says ?? [];
-    this.sentence.hidden = !says.length;
-    this.sentence.dataset.longest = says.reduce((longest, one) => (one.length > longest.length ? one : longest), ""); // its height is kept
+    const descriptions = playback?.says ?? [];
+    this.sentence.hidden = !descriptions.length;
+    this.sentence.dataset.longest = descriptions.reduce(
+      (longest, one) => (one.length > longest.length ? one : longest),
+      "",
+    ); // its height is kept
     this.show();
     saveMenu(this.place, { svg: () => this.figureSvg(), csv: () => this.figureCsv(), file: data.file });
     this.fitPanels();

@@ -29,7 +29,7 @@ export function rotations(count, width, base) {
 /** Cosine of the angle between the vectors of every two positions. */
 export function cosineMatrix(vectors, count) {
   const width = vectors.length / count,
-    found = new Float64Array(count * count),
+    cosines = new Float64Array(count * count),
     lengths = new Float64Array(count);
   const dot = (a, b) => {
     let sum = 0;
@@ -38,8 +38,8 @@ export function cosineMatrix(vectors, count) {
   };
   for (let place = 0; place < count; place++) lengths[place] = Math.sqrt(dot(place, place));
   for (let a = 0; a < count; a++)
-    for (let b = 0; b < count; b++) found[a * count + b] = dot(a, b) / (lengths[a] * lengths[b]);
-  return found;
+    for (let b = 0; b < count; b++) cosines[a * count + b] = dot(a, b) / (lengths[a] * lengths[b]);
+  return cosines;
 }
 
 /** A number from 0 to 1 at each call, the same for the same seed (mulberry32). */
@@ -73,9 +73,9 @@ export function rotatedCosine({ query, key }, base, at, other) {
   const width = 2 * query.length,
     vectorLength = (vector) => Math.sqrt(vector.reduce((sum, [x, y]) => sum + x * x + y * y, 0));
   const sum = query.reduce((total, one, pair) => {
-    const by = angularSpeed(pair, width, base),
-      [a, b] = rotatePair(one, at * by),
-      [c, d] = rotatePair(key[pair], other * by);
+    const angle = angularSpeed(pair, width, base),
+      [a, b] = rotatePair(one, at * angle),
+      [c, d] = rotatePair(key[pair], other * angle);
     return total + a * c + b * d;
   }, 0);
   return sum / (vectorLength(query) * vectorLength(key));
@@ -83,10 +83,10 @@ export function rotatedCosine({ query, key }, base, at, other) {
 
 /** The score of every two positions, the query's in rows. */
 export function scores(pair, base, count) {
-  const found = new Float64Array(count * count);
+  const cosines = new Float64Array(count * count);
   for (let a = 0; a < count; a++)
-    for (let b = 0; b < count; b++) found[a * count + b] = rotatedCosine(pair, base, a, b);
-  return found;
+    for (let b = 0; b < count; b++) cosines[a * count + b] = rotatedCosine(pair, base, a, b);
+  return cosines;
 }
 
 /** Lowest and highest cosine of two positions that are so far apart, from one position to another. */
@@ -135,6 +135,8 @@ export function formatFinding(sinusoidal, learned, count) {
 
 /** How many learned vectors no training ever touched. */
 export function describeUnmoved(shifts) {
-  const still = shifts.filter((shift) => shift === 0).length;
-  return still ? `${still} of ${shifts.length} never moved: no training row was that long.` : "All of them moved.";
+  const unchanged = shifts.filter((shift) => shift === 0).length;
+  return unchanged
+    ? `${unchanged} of ${shifts.length} never moved: no training row was that long.`
+    : "All of them moved.";
 }

@@ -30,7 +30,7 @@ export default defineComponent((place) => {
     state = null,
     hover = {},
     weights = null,
-    found = {},
+    measures = {},
     /** @type {(...args: any[]) => void} */
     sendEvent = () => {},
     sentStates = [];
@@ -51,8 +51,8 @@ export default defineComponent((place) => {
       name,
       range,
       value,
-      set: (given) => {
-        range.value = to(given);
+      set: (newValue) => {
+        range.value = to(newValue);
       },
       root: node("label", { class: "dial" }, node("span", {}, words), range, value),
     };
@@ -210,7 +210,7 @@ export default defineComponent((place) => {
     for (const name of ["place", "other"]) dials[name].range.max = count - 1;
     const sinusoidal = math.sines(count, width, base),
       pair = math.drawPair(turn_width, seed);
-    found = {
+    measures = {
       sinusoidal: { vectors: sinusoidal, width, span: 1, square: math.cosineMatrix(sinusoidal, count) },
       rotary: {
         vectors: math.rotations(count, turn_width, turn_base),
@@ -228,7 +228,7 @@ export default defineComponent((place) => {
         ),
       );
       const shifts = math.shiftLengths(weights.before.data, weights.after.data, count);
-      found.learned = {
+      measures.learned = {
         vectors,
         width: weights.after.shape[1],
         span,
@@ -238,12 +238,12 @@ export default defineComponent((place) => {
     }
     for (const one of Object.values(dials)) one.set(state[one.name]);
     after.checked = state.after;
-    const learned = found.learned && {
-      square: found.learned.square,
+    const learned = measures.learned && {
+      square: measures.learned.square,
       trained: data.learned.trained,
       after: state.after,
     };
-    setTextIfChanged(heading, math.formatFinding(found.sinusoidal.square, learned, count));
+    setTextIfChanged(heading, math.formatFinding(measures.sinusoidal.square, learned, count));
     paintAll();
   }
 
@@ -264,18 +264,18 @@ export default defineComponent((place) => {
     canvas.getContext("2d").putImageData(image, 0, 0);
   }
   function paintAll() {
-    if (!found.sinusoidal || !place.clientWidth) return;
+    if (!measures.sinusoidal || !place.clientWidth) return;
     const shades = colourStops();
     for (const kind of KINDS) {
       const one = columns[kind],
-        has = found[kind];
+        has = measures[kind];
       one.root.classList.toggle("empty", !has);
       if (!has) continue;
       fillMap(one.vectors.canvas, has.vectors, data.count, has.span, shades);
       fillMap(one.square.canvas, has.square, data.count, 1, shades);
-      const what = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each place`;
-      setTextIfChanged(one.heads.vectors, has.span === 1 ? what : `${what}, −${has.span} to ${has.span}`);
-      one.vectors.canvas.ariaLabel = `${one.root.ariaLabel}: ${what}, ${data.count} places.`;
+      const contents = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each place`;
+      setTextIfChanged(one.heads.vectors, has.span === 1 ? contents : `${contents}, −${has.span} to ${has.span}`);
+      one.vectors.canvas.ariaLabel = `${one.root.ariaLabel}: ${contents}, ${data.count} places.`;
       one.square.canvas.ariaLabel = `${one.root.ariaLabel}: cosine of every two of ${data.count} places; neighbours ${math
         .cosineRange(has.square, data.count, 1)
         .map((value) => number(value))
@@ -287,7 +287,7 @@ export default defineComponent((place) => {
   /* ---- what follows the pointer ---- */
 
   function show() {
-    if (!found.sinusoidal) return;
+    if (!measures.sinusoidal) return;
     const { place: at, pair, other } = currentState(),
       { count } = data;
     setTextIfChanged(dials.place.value, `${at}`);
@@ -300,7 +300,7 @@ export default defineComponent((place) => {
     setTextIfChanged(dials.draw.value, state.draw ? `drawn, ${state.draw}` : "the same");
     for (const kind of KINDS) {
       const one = columns[kind],
-        has = found[kind];
+        has = measures[kind];
       if (!has) continue;
       const placeMark = ({ row, column }, left, cells) => {
         row.style.cssText = `top:${(100 * at) / count}%;height:${100 / count}%`;
@@ -330,16 +330,16 @@ export default defineComponent((place) => {
       last[kind](one, has, currentState(), width);
     }
   }
-  function drawLines(strip, drawn, width, at, other) {
+  function drawLines(strip, curves, width, at, other) {
     const { root, height } = strip,
       cell = width / data.count,
       parts = [svgNode("path", { class: "zero", d: `M0 ${height / 2}H${width}` })];
-    for (const [where, kind] of [
+    for (const [position, kind] of [
       [at, "at"],
       [other, "other"],
     ])
-      if (where !== null) parts.push(svgNode("path", { class: kind, d: `M${(where + 0.5) * cell} 0V${height}` }));
-    for (const { values, span, dashed } of drawn)
+      if (position !== null) parts.push(svgNode("path", { class: kind, d: `M${(position + 0.5) * cell} 0V${height}` }));
+    for (const { values, span, dashed } of curves)
       parts.push(
         svgNode("path", { class: `line${dashed ? " dashed" : ""}`, d: linePath(values, width, height, span) }),
       );
@@ -398,13 +398,13 @@ export default defineComponent((place) => {
     },
     rotary(one, has, { place: at, pair, other }, width) {
       const j = Math.min(pair, has.width / 2 - 1),
-        by = math.angularSpeed(j, state.turn_width, state.turn_base),
+        angle = math.angularSpeed(j, state.turn_width, state.turn_base),
         x = Math.min(width / 2, ROUND),
         y = ROUND / 2,
         radius = ROUND / 2 - 16;
       const size = Math.max(...[has.pair.query[j], has.pair.key[j]].map(([a, b]) => Math.hypot(a, b))) || 1;
       const drawArrow = (vector, place, name, kind) => {
-        const [a, b] = math.rotatePair(vector, place * by).map((value) => (value / size) * radius),
+        const [a, b] = math.rotatePair(vector, place * angle).map((value) => (value / size) * radius),
           reach = Math.hypot(a, b) || 1;
         return [
           svgNode("path", { class: `hand ${kind}`, d: `M${x} ${y}L${x + a} ${y - b}` }),
@@ -424,7 +424,7 @@ export default defineComponent((place) => {
       );
       setTextIfChanged(
         one.rest,
-        `Pair ${j} turns by ${number((by * 180) / Math.PI, by < 0.02 ? 2 : 0)}° a place: between q at ${at} and k at ${other} that makes ${number(((at - other) * by * 180) / Math.PI, 0)}°.`,
+        `Pair ${j} turns by ${number((angle * 180) / Math.PI, angle < 0.02 ? 2 : 0)}° a place: between q at ${at} and k at ${other} that makes ${number(((at - other) * angle * 180) / Math.PI, 0)}°.`,
       );
     },
   };
@@ -500,39 +500,39 @@ export default defineComponent((place) => {
     return svgFile(from.width + 2 * edge, from.height + 2 * edge, theme.colour("--page"), ...shapes);
   }
   function positionsCsv() {
-    const csvRows = (kind, what, values) =>
+    const csvRows = (kind, quantity, values) =>
       Array.from(values, (value, i) => {
         const across = values.length / data.count;
-        return [kind, what, Math.floor(i / across), i % across, Number(value.toPrecision(6))];
+        return [kind, quantity, Math.floor(i / across), i % across, Number(value.toPrecision(6))];
       });
     return toCsv(
       ["positions", "what", "row", "column", "value"],
-      KINDS.filter((kind) => found[kind]).flatMap((kind) => [
-        ...csvRows(kind, "vector", found[kind].vectors),
-        ...csvRows(kind, "cosine", found[kind].square),
+      KINDS.filter((kind) => measures[kind]).flatMap((kind) => [
+        ...csvRows(kind, "vector", measures[kind].vectors),
+        ...csvRows(kind, "cosine", measures[kind].square),
       ]),
     );
   }
 
   return {
-    show(/** @type {PositionsData} */ given, { setTriggerValue }) {
+    show(/** @type {PositionsData} */ newData, { setTriggerValue }) {
       sendEvent = setTriggerValue;
-      const text = JSON.stringify(given.state),
+      const text = JSON.stringify(newData.state),
         echo = sentStates.indexOf(text),
         address = data?.learned?.address;
-      data = given;
+      data = newData;
       if (echo >= 0)
         sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
       else {
-        state = { ...given.state };
+        state = { ...newData.state };
         sentStates = [text];
       }
-      if (given.learned?.address !== address) {
+      if (newData.learned?.address !== address) {
         weights = null;
-        if (given.learned)
-          loadArrays(given.learned.address).then(
+        if (newData.learned)
+          loadArrays(newData.learned.address).then(
             (arrived) => {
-              if (data.learned?.address !== given.learned.address) return;
+              if (data.learned?.address !== newData.learned.address) return;
               weights = arrived;
               computeAll();
             },

@@ -25,12 +25,12 @@ const LOW = { beside: [0.75, 130], alone: [0.3, 80] };
  * Stops: [{ title, shown: [index] }]: one figure each, with its finding and its controls.
  */
 export function stopsOf(units) {
-  const found = [];
+  const stops = [];
   let title = "",
     quiet = false,
-    now = null;
-  const beginStop = (...indices) => found.push((now = { title, units: indices }));
-  const stopHas = (...kinds) => now.units.some((i) => kinds.includes(units[i].kind));
+    current = null;
+  const beginStop = (...indices) => stops.push((current = { title, units: indices }));
+  const stopHas = (...kinds) => current.units.some((i) => kinds.includes(units[i].kind));
   units.forEach(({ kind, title: named, alone }, i) => {
     if (kind === "question" || kind === "section") {
       [title, quiet] = [named, QUIET.has(named)];
@@ -41,25 +41,25 @@ export function stopsOf(units) {
     // What leads to a figure that needs the screen for itself: a finding before it, or else only its control next to it.
     if (
       alone &&
-      now &&
-      (stopHas("finding", "formula", "question", "figure") || isCrowded(now.units.map((at) => units[at].kind)))
+      current &&
+      (stopHas("finding", "formula", "question", "figure") || isCrowded(current.units.map((at) => units[at].kind)))
     ) {
-      now.stays = true;
+      current.stays = true;
       beginStop(i);
-    } else if (alone && now) {
-      now.units = [...now.units.filter((at) => units[at].kind === "control"), i];
+    } else if (alone && current) {
+      current.units = [...current.units.filter((at) => units[at].kind === "control"), i];
     } else if (
-      !now ||
+      !current ||
       breaksStop(
         kind,
         stopHas,
-        now.units.map((at) => units[at].kind),
+        current.units.map((at) => units[at].kind),
       )
     )
       beginStop(i);
-    else now.units.push(i);
+    else current.units.push(i);
   });
-  return mergeStops(found, units).map(({ title: named, units: own }) => ({
+  return mergeStops(stops, units).map(({ title: named, units: own }) => ({
     title: named || "The lesson",
     shown: shownOf(own, units),
   }));
@@ -80,10 +80,10 @@ function breaksStop(kind, has, kinds) {
 
 /* Controls without a following figure are merged into the stop before them. */
 function mergeStops(stops, units) {
-  const kept = [];
+  const merged = [];
   for (const stop of stops) {
     const kinds = stop.units.map((i) => units[i].kind),
-      last = kept.at(-1);
+      last = merged.at(-1);
     const little = kinds.every((kind) => ["control", "text", "caption", "note", "code"].includes(kind));
     if (
       little &&
@@ -94,9 +94,9 @@ function mergeStops(stops, units) {
       !last.units.some((i) => units[i].kind === "question")
     )
       last.units.push(...stop.units);
-    else kept.push(stop);
+    else merged.push(stop);
   }
-  return kept;
+  return merged;
 }
 
 /* Prose is shown only on stops without figures or controls; elsewhere the teacher says it. */
@@ -164,14 +164,14 @@ export const columnsOf = (panels, most = Infinity) => Math.min(most, panels <= 3
  * Where each of a stop's views begins and ends, in its own px, in a room so high. `whole`: [top, bottom] of what
  * should not be cut in two, as a row or a picture; what is higher than the room is, and then views overlap a little.
  */
-export function viewsOf(content, room, whole = []) {
+export function viewsOf(content, room, unbreakable = []) {
   const views = [];
   for (let from = 0; ;) {
     if (from + room >= content - 1) return [...views, { from, to: content }];
-    const cuts = [from + room, ...whole.map(([top]) => top)].filter(
+    const cuts = [from + room, ...unbreakable.map(([top]) => top)].filter(
       (at) => at > from + 0.4 * room && at <= from + room,
     );
-    const clean = cuts.filter((at) => !whole.some(([top, bottom]) => top < at - 1 && at + 1 < bottom));
+    const clean = cuts.filter((at) => !unbreakable.some(([top, bottom]) => top < at - 1 && at + 1 < bottom));
     const to = clean.length ? Math.max(...clean) : from + room;
     views.push({ from, to });
     from = clean.length ? to : to - 0.12 * room;

@@ -97,8 +97,8 @@ const firstColumn = (node) => node.querySelector(testSelector("stColumn"));
 
 /* What is neither heading nor figure. */
 function kindOfPlain(node) {
-  const found = MARKS.find(([, selector]) => node.matches(selector) || node.querySelector(selector));
-  if (node.querySelector("input, button, select, textarea, [role=slider]") && found?.[0] !== "code") return "control";
-  if (found) return found[0];
+  const mark = MARKS.find(([, selector]) => node.matches(selector) || node.querySelector(selector));
+  if (node.querySelector("input, button, select, textarea, [role=slider]") && mark?.[0] !== "code") return "control";
+  if (mark) return mark[0];
   return node.textContent.trim() ? "text" : null;
 }

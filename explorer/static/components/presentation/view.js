@@ -121,9 +121,9 @@ class Projector {
     else if (this.at.stop > 0) {
       // who has not begun stays at the beginning, whatever comes before it
       const { nodes: held = [], only } = this.stops[this.at.stop] ?? {},
-        here = stops.map(({ nodes }) => nodes.some((each) => held.includes(each)));
-      const again = stops.findIndex((stop, i) => here[i] && stop.only === only),
-        next = again < 0 ? here.indexOf(true) : again;
+        overlaps = stops.map(({ nodes }) => nodes.some((each) => held.includes(each)));
+      const again = stops.findIndex((stop, i) => overlaps[i] && stop.only === only),
+        next = again < 0 ? overlaps.indexOf(true) : again;
       this.at = { ...this.at, stop: next < 0 ? Math.max(0, Math.min(this.at.stop, stops.length - 1)) : next };
     }
     this.stops = stops;
@@ -153,14 +153,14 @@ class Projector {
     this.others.textContent = rest.length
       ? `.lineage-projected :is(${rest.join()}):not(${only}) { display: none !important; }`
       : "";
-    const shown = new Set(this.stops[this.at.stop]?.nodes ?? []),
+    const visible = new Set(this.stops[this.at.stop]?.nodes ?? []),
       block = this.block;
     for (const each of block.querySelectorAll("[data-stop]")) each.removeAttribute("data-stop");
-    for (const each of this.all) each.dataset.stop = shown.has(each) ? "shown" : "off";
+    for (const each of this.all) each.dataset.stop = visible.has(each) ? "shown" : "off";
     // What holds nothing but what is off takes no room either.
     for (const each of this.all) {
       for (let up = each.parentElement; up && up !== block; up = up.parentElement) {
-        if (shown.has(each)) up.dataset.stop = "shown";
+        if (visible.has(each)) up.dataset.stop = "shown";
         else up.dataset.stop ??= "off";
       }
     }
@@ -202,8 +202,8 @@ class Projector {
     document.body.style.setProperty("--base", String(base));
     if (smaller && this.scale && this.views.length === 1 && this.tall <= room / this.scale + 1) return;
     const frame = [...block.querySelectorAll(".lineage-plot-frame")].find(isVisible);
-    const alone = this.stops[this.at.stop].nodes.some((each) => this.alone.has(each)),
-      low = frame && minimalHeight(Number(frame.getAttribute("data-usual")), alone);
+    const isAlone = this.stops[this.at.stop].nodes.some((each) => this.alone.has(each)),
+      low = frame && minimalHeight(Number(frame.getAttribute("data-usual")), isAlone);
     if (frame) stretchFrame(frame, low);
     const setRoom = (inner) => {
       main.style.setProperty("--room", `${inner}px`);
@@ -265,9 +265,9 @@ class Projector {
 
   goTo(to) {
     if (to === "leave") return this.turnPresentation(false);
-    const before = this.at.stop;
+    const previousStop = this.at.stop;
     this.at = moveStop(this.at, to, { stops: this.stops.length, views: this.views.length });
-    if (this.at.stop !== before) return this.show();
+    if (this.at.stop !== previousStop) return this.show();
     this.showView();
   }
 
@@ -343,15 +343,15 @@ function stretchFrame(frame, px, stays = false) {
 
 function makeBar(go) {
   const makeButton = (name, word, to) => {
-    const made = node(
+    const button = node(
       "button",
       { type: "button", class: "lineage-button", title: word, "aria-label": word },
       icon(name),
     );
-    made.onclick = () => go(to);
-    return made;
+    button.onclick = () => go(to);
+    return button;
   };
-  const back = makeButton("arrow_back", "Back", "back"),
+  const backButton = makeButton("arrow_back", "Back", "back"),
     next = makeButton("arrow_forward", "Next", "next"),
     leave = makeButton("close", "Leave", "leave");
   const place = node("b"),
@@ -359,15 +359,15 @@ function makeBar(go) {
   const bar = node(
     "nav",
     { class: "lineage lineage-presentation-bar", "aria-label": "Projector", hidden: "" },
-    back,
+    backButton,
     node("span", { class: "place", role: "status" }, place, title),
     next,
     leave,
   );
-  bar.tell = (now) => {
-    if (place.textContent !== now.place) place.textContent = now.place;
-    if (title.textContent !== now.title) title.textContent = now.title;
-    [back.disabled, next.disabled] = [now.first, now.last];
+  bar.tell = (state) => {
+    if (place.textContent !== state.place) place.textContent = state.place;
+    if (title.textContent !== state.title) title.textContent = state.title;
+    [backButton.disabled, next.disabled] = [state.first, state.last];
   };
   document.body.append(bar);
   return bar;

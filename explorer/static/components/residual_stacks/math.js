@@ -39,9 +39,9 @@ export function nameOf({ residual, norm, kind }, { withKind = true } = {}) {
     (layers, seeds), and begins with (combinations, heights) where the numbers depend on the height of the stack. */
 export function courseOf({ data, shape }, combination, height) {
   const [layers, seeds] = shape.slice(-2),
-    before = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
+    position = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
   return Array.from({ length: height + 1 }, (_, layer) => {
-    const from = (before * layers + layer) * seeds;
+    const from = (position * layers + layer) * seeds;
     return overSeeds(data.subarray(from, from + seeds));
   });
 }
@@ -49,8 +49,8 @@ export function courseOf({ data, shape }, combination, height) {
 /** Each seed's height at one layer. */
 export function seedsAt({ data, shape }, combination, height, layer) {
   const [layers, seeds] = shape.slice(-2),
-    before = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
-  return data.subarray((before * layers + layer) * seeds, (before * layers + layer + 1) * seeds);
+    position = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
+  return data.subarray((position * layers + layer) * seeds, (position * layers + layer + 1) * seeds);
 }
 
 /** The lowest, the median and the highest of what the seeds measured. */
@@ -93,9 +93,9 @@ export function ticksOf([low, high], most = 4) {
     return ticks;
   }
   const digits = high - low > 0.7 ? [1, 2, 5] : [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9];
-  for (let whole = Math.floor(low); whole <= high; whole++)
+  for (let exponent = Math.floor(low); exponent <= high; exponent++)
     for (const digit of digits) {
-      const at = whole + Math.log10(digit);
+      const at = exponent + Math.log10(digit);
       if (at >= low && at <= high) ticks.push(at);
     }
   return ticks;
@@ -103,42 +103,42 @@ export function ticksOf([low, high], most = 4) {
 
 /** A line as a path; `x` and `y` place a layer and a height. What is not finite leaves a gap. */
 export function linePath(heights, x, y) {
-  let drawn = "",
+  let path = "",
     inside = false;
   heights.forEach((height, layer) => {
-    if (Number.isFinite(height)) drawn += `${inside ? "L" : "M"}${x(layer).toFixed(1)} ${y(height).toFixed(1)}`;
+    if (Number.isFinite(height)) path += `${inside ? "L" : "M"}${x(layer).toFixed(1)} ${y(height).toFixed(1)}`;
     inside = Number.isFinite(height);
   });
-  return drawn;
+  return path;
 }
 
 /** The band between the lowest and the highest of a course, as a path. */
 export function bandPath(course, x, y) {
-  const known = course
+  const bands = course
     .map((one, layer) => ({ ...one, layer }))
     .filter(({ low, high }) => Number.isFinite(low) && Number.isFinite(high));
-  if (!known.length) return "";
+  if (!bands.length) return "";
   const pointText = (layer, height) => `${x(layer).toFixed(1)} ${y(height).toFixed(1)}`;
-  return `M${[...known.map(({ layer, high }) => pointText(layer, high)), ...known.reverse().map(({ layer, low }) => pointText(layer, low))].join("L")}Z`;
+  return `M${[...bands.map(({ layer, high }) => pointText(layer, high)), ...bands.reverse().map(({ layer, low }) => pointText(layer, low))].join("L")}Z`;
 }
 
 /** Labels at the ends of lines: [{y, text, kin, own}] sorted down the panel, those of one `kin` that lie closer than
     `gap` as one, the rest pushed apart within `bottom`. */
 export function placeLabels(ends, gap, bottom) {
-  const kept = [];
+  const labels = [];
   for (const end of [...ends].sort((a, b) => a.y - b.y)) {
-    const same = kept.find((one) => one.kin === end.kin && Math.abs(one.y - end.y) < gap);
-    if (!same) kept.push({ ...end, shared: false });
+    const same = labels.find((one) => one.kin === end.kin && Math.abs(one.y - end.y) < gap);
+    if (!same) labels.push({ ...end, shared: false });
     else Object.assign(same, { shared: true, own: same.own || end.own });
   }
   let ceiling = -Infinity;
-  for (const one of kept) ceiling = one.at = Math.max(one.y, ceiling + gap);
+  for (const one of labels) ceiling = one.at = Math.max(one.y, ceiling + gap);
   let floor = bottom;
-  for (const one of kept.reverse()) {
+  for (const one of labels.reverse()) {
     one.at = Math.min(one.at, floor);
     floor = one.at - gap;
   }
-  return kept.reverse();
+  return labels.reverse();
 }
 
 /** A power of ten as a number on the screen. */
@@ -157,10 +157,10 @@ export function formatInterval({ low, mid, high }) {
 
 /** What became of the stream; the powers of ten of its mean square at the beginning and at the end, over the seeds. */
 export function describeGrowth(first, last) {
-  const by = last.mid - first.mid;
+  const change = last.mid - first.mid;
   if (last.mid === -Infinity) return "nothing is left of the stream";
-  if (Math.abs(by) < EQUAL) return `the mean square of the stream stays at ${formatPower(last.mid)}`;
-  return `the mean square of the stream ${by > 0 ? "grows" : "shrinks"} from ${formatPower(first.mid)} to ${formatPower(last.mid)}`;
+  if (Math.abs(change) < EQUAL) return `the mean square of the stream stays at ${formatPower(last.mid)}`;
+  return `the mean square of the stream ${change > 0 ? "grows" : "shrinks"} from ${formatPower(first.mid)} to ${formatPower(last.mid)}`;
 }
 
 /** How the gradient at the first block compares to that at the last; their ratio in powers of ten, over the seeds. */
@@ -200,7 +200,7 @@ export function findingText(arrays, combination, place, height, expected) {
   };
   const name = nameOf(combination),
     blocks = height === 1 ? "One block" : `${height} blocks`;
-  const back = height > 1 ? `, and ${compareGradients(formatChange(stream, 1, height))}` : "";
+  const gradientText = height > 1 ? `, and ${compareGradients(formatChange(stream, 1, height))}` : "";
   const bothEnds = (array) => [0, height].map((layer) => courseOf(array, place, height)[layer]);
   const rest = [describeCollapse(...bothEnds(likeness), combination.norm !== "none")];
   if (expected)
@@ -216,5 +216,8 @@ export function findingText(arrays, combination, place, height, expected) {
     );
   rest.push(`Middle of ${NUMBERS[seeds] ?? seeds} random starts, in brackets the lowest and the highest.`);
   const alike = bothEnds(likeness)[1].mid > SAME ? "; all tokens have become the same" : "";
-  return { head: `${blocks}, ${name}: ${describeGrowth(...bothEnds(size))}${back}${alike}.`, rest: rest.join(" ") };
+  return {
+    head: `${blocks}, ${name}: ${describeGrowth(...bothEnds(size))}${gradientText}${alike}.`,
+    rest: rest.join(" "),
+  };
 }

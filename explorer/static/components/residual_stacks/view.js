@@ -76,7 +76,7 @@ export default defineComponent((place) => {
     shared = new SyncedValue();
   /** @type {ResidualStacksData | null} */
   let data = null,
-    found = null,
+    measures = null,
     sendEvent = null,
     at = null;
   const inputs = {},
@@ -100,7 +100,7 @@ export default defineComponent((place) => {
   const head = node("p", { class: "finding", role: "status" }),
     rest = node("p", { class: "rest" });
   const figure = svgNode("svg", { class: "figure", role: "img" });
-  const read = node("p", { class: "read" });
+  const readout = node("p", { class: "read" });
   const controls = node(
     "div",
     { class: "controls" },
@@ -112,16 +112,16 @@ export default defineComponent((place) => {
       node("span", {}, slider, blocks),
     ),
   );
-  place.replaceChildren(controls, head, figure, read, rest);
+  place.replaceChildren(controls, head, figure, readout, rest);
   place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
   const watch = new ResizeObserver(() => paintPanels());
   watch.observe(place);
 
   const currentChoice = () => shared.value;
-  function setChoice(part, over = true) {
+  function setChoice(part, isDone = true) {
     shared.value = { ...currentChoice(), ...part };
     show();
-    if (over) sendChoice();
+    if (isDone) sendChoice();
   }
   function sendChoice() {
     shared.set(currentChoice());
@@ -129,19 +129,19 @@ export default defineComponent((place) => {
   }
 
   function show() {
-    const now = currentChoice();
+    const choice = currentChoice();
     for (const [name, options] of Object.entries(inputs))
       for (const { value, input } of options) {
-        input.checked = now[name] === value;
-        input.disabled = name === "kind" && now.norm === "none";
+        input.checked = choice[name] === value;
+        input.disabled = name === "kind" && choice.norm === "none";
       }
     slider.max = data.heights;
-    slider.value = now.layers;
-    slider.ariaValueText = `${now.layers} blocks`;
-    blocks.textContent = now.layers;
-    if (!found) return;
-    const place_ = placeOf(data.combinations, now),
-      words = findingText(found, data.combinations[place_], place_, now.layers, data.expected[place_]);
+    slider.value = choice.layers;
+    slider.ariaValueText = `${choice.layers} blocks`;
+    blocks.textContent = choice.layers;
+    if (!measures) return;
+    const place_ = placeOf(data.combinations, choice),
+      words = findingText(measures, data.combinations[place_], place_, choice.layers, data.expected[place_]);
     head.textContent = words.head;
     rest.textContent = words.rest;
     figure.setAttribute(
@@ -154,7 +154,7 @@ export default defineComponent((place) => {
   /* ---- the figure ---- */
 
   function paintPanels() {
-    if (!found || !place.clientWidth) return;
+    if (!measures || !place.clientWidth) return;
     const width = place.clientWidth,
       columns = width >= 760 ? 2 : 1;
     const each = (width - (columns - 1) * 28) / columns,
@@ -174,7 +174,7 @@ export default defineComponent((place) => {
       }),
     );
     const layer = Math.min(at ?? currentChoice().layers, currentChoice().layers);
-    read.textContent =
+    readout.textContent =
       at === null
         ? "Point at a layer to read it; click a pale line’s name to choose it."
         : `After block ${layer} of ${currentChoice().layers}: the values are beside the titles.`;
@@ -182,25 +182,25 @@ export default defineComponent((place) => {
 
   const headOf = (width) => (width > NARROW ? HEADS.wide : HEADS.narrow);
   const svgText = (words, attributes) => {
-    const made = svgNode("text", attributes);
-    made.textContent = words;
-    return made;
+    const label = svgNode("text", attributes);
+    label.textContent = words;
+    return label;
   };
 
   /** One panel: title and value, axes, the others pale, the chosen with its band and what was expected of it. */
   function drawPanel({ of, title, linear = false }, width, tall) {
-    const now = currentChoice(),
-      own = placeOf(data.combinations, now),
+    const choice = currentChoice(),
+      own = placeOf(data.combinations, choice),
       wide = width > NARROW,
       HEAD = headOf(width),
       right = wide ? 182 : 112,
       layers = data.heights;
-    const courses = data.combinations.map((_, i) => courseOf(found[of], i, now.layers)),
+    const courses = data.combinations.map((_, i) => courseOf(measures[of], i, choice.layers)),
       mine = courses[own];
     const [low, high] = linear ? cosinesOf(mine) : spanOf(mine, courses);
     const x = (layer) => LEFT + (layer / layers) * (width - LEFT - right),
       y = (height) => HEAD + tall - ((height - low) / (high - low)) * tall;
-    const layer = Math.min(at ?? now.layers, now.layers),
+    const layer = Math.min(at ?? choice.layers, choice.layers),
       value = mine[layer],
       shapes = [];
     const words = linear ? formatCosine(value) : formatInterval(value);
@@ -254,7 +254,7 @@ export default defineComponent((place) => {
     });
     if (of === "size" && data.expected[own])
       for (const line of data.expected[own])
-        inside.append(svgNode("path", { class: "expected", d: linePath(line.slice(0, now.layers + 1), x, y) }));
+        inside.append(svgNode("path", { class: "expected", d: linePath(line.slice(0, choice.layers + 1), x, y) }));
     inside.append(
       svgNode("path", { class: "band", d: bandPath(mine, x, y) }),
       svgNode("path", {
@@ -268,7 +268,7 @@ export default defineComponent((place) => {
     );
     shapes.push(...drawNames(courses, own, y, x(layers), wide, tall));
     if (at !== null) shapes.push(svgNode("path", { class: "hair", d: `M${x(layer)} ${HEAD}V${HEAD + tall}` }));
-    const touch = svgNode("rect", {
+    const pointerArea = svgNode("rect", {
       class: "touch",
       x: LEFT - 6,
       y: HEAD,
@@ -279,21 +279,23 @@ export default defineComponent((place) => {
       Math.max(
         0,
         Math.min(
-          now.layers,
-          Math.round(((event.clientX - touch.getBoundingClientRect().left - 6) / (width - right - LEFT)) * layers),
+          choice.layers,
+          Math.round(
+            ((event.clientX - pointerArea.getBoundingClientRect().left - 6) / (width - right - LEFT)) * layers,
+          ),
         ),
       );
-    touch.onpointermove = (event) => {
+    pointerArea.onpointermove = (event) => {
       if (at !== layerAt(event)) {
         at = layerAt(event);
         paintPanels();
       }
     };
-    touch.onpointerleave = () => {
+    pointerArea.onpointerleave = () => {
       at = null;
       paintPanels();
     };
-    shapes.push(touch);
+    shapes.push(pointerArea);
     return shapes;
   }
 
@@ -337,7 +339,7 @@ export default defineComponent((place) => {
       rows = [];
     for (const { of, title, linear } of PANELS)
       data.combinations.forEach((one, i) =>
-        courseOf(found[of], i, layers).forEach(({ low, mid, high }, layer) => {
+        courseOf(measures[of], i, layers).forEach(({ low, mid, high }, layer) => {
           const roundNumber = (value) =>
             Number.isNaN(value) ? null : linear ? Number(value.toPrecision(6)) : Number((10 ** value).toPrecision(6));
           if (!Number.isNaN(mid))
@@ -348,17 +350,17 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {ResidualStacksData} */ given, { setTriggerValue }) {
-      const same = data?.address === given.address;
+    show(/** @type {ResidualStacksData} */ newData, { setTriggerValue }) {
+      const same = data?.address === newData.address;
       sendEvent = setTriggerValue;
-      data = given;
-      shared.receive(given.chosen);
+      data = newData;
+      shared.receive(newData.chosen);
       show();
-      if (same && found) return;
-      loadArrays(given.address).then(
+      if (same && measures) return;
+      loadArrays(newData.address).then(
         (arrived) => {
-          if (data !== given && data.address !== given.address) return;
-          found = arrived;
+          if (data !== newData && data.address !== newData.address) return;
+          measures = arrived;
           show();
           saveMenu(place, { svg: () => svgOf(figure), csv: stacksCsv, file: data.file });
         },

@@ -39,14 +39,14 @@ const SHAPES = [
 
 export default defineComponent((place) => {
   const slider = node("input", { type: "range", min: 0, step: 1, "aria-label": "Layer" });
-  const where = node("output", {}),
+  const layerName = node("output", {}),
     picture = svgNode("svg", { role: "img", height: TALL });
   const words = node("p", { class: "words", role: "status" }),
     list = node("ol", { class: "list" }),
     head = node("p", { class: "head" });
   const map = node("div", { class: "map" }, picture, words);
   place.replaceChildren(
-    node("label", { class: "layers" }, node("span", {}, "Layer"), slider, where),
+    node("label", { class: "layers" }, node("span", {}, "Layer"), slider, layerName),
     node("div", { class: "both" }, map, node("div", { class: "side" }, head, list)),
   );
   const watch = new ResizeObserver(() => drawMap());
@@ -70,9 +70,9 @@ export default defineComponent((place) => {
     layer = to;
     cancelAnimationFrame(frame);
     showLayerName();
-    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const isReduced = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const drawNextFrame = (time) => {
-      const share = still ? 1 : Math.min(1, (time - start) / MOVES),
+      const share = isReduced ? 1 : Math.min(1, (time - start) / MOVES),
         target = [...places[layer].points, ...places[layer].own];
       now = interpolatePoints(from, target, share * share * (3 - 2 * share));
       placePoints();
@@ -109,9 +109,9 @@ export default defineComponent((place) => {
     placePoints();
   }
   function textNode(text, attributes) {
-    const made = svgNode("text", attributes);
-    made.textContent = text;
-    return made;
+    const label = svgNode("text", attributes);
+    label.textContent = text;
+    return label;
   }
   /** Everything to its place of this moment. */
   function placePoints() {
@@ -129,7 +129,7 @@ export default defineComponent((place) => {
 
   /** What is written of a layer: its name, the shares of its directions, and the likeness of sentences. */
   function showLayerName() {
-    setTextIfChanged(where, data.names[layer]);
+    setTextIfChanged(layerName, data.names[layer]);
     slider.setAttribute("aria-valuetext", data.names[layer]);
     const shares = data.shares[layer].map((share) => `${Math.round(100 * share)} %`).join(" and ");
     picture.setAttribute(
@@ -140,11 +140,11 @@ export default defineComponent((place) => {
       words,
       `The two directions show ${shares} of the variance at this layer. Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences.`,
     );
-    const here = data.at.indexOf(data.chosen),
-      likeness = describeSimilarities(data.cosines[layer] ?? [], data.kin, here);
+    const index = data.at.indexOf(data.chosen),
+      likeness = describeSimilarities(data.cosines[layer] ?? [], data.kin, index);
     setTextIfChanged(
       head,
-      here < 0
+      index < 0
         ? "Choose a sentence to look into it."
         : `Likeness: centred cosine to “${data.sentences[data.chosen].words[data.sentences[data.chosen].place]}” in sentence ${data.chosen + 1}.`,
     );
@@ -212,11 +212,11 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {SenseMapData} */ given, component) {
+    show(/** @type {SenseMapData} */ newData, component) {
       const focus = [...list.querySelectorAll("button")].indexOf(document.activeElement);
-      data = given;
+      data = newData;
       tell = (name, value) => (name === "layer" ? component.setStateValue : component.setTriggerValue)(name, value);
-      if (layer !== given.layer || Number(slider.value) !== given.layer) layer = given.layer;
+      if (layer !== newData.layer || Number(slider.value) !== newData.layer) layer = newData.layer;
       slider.max = data.names.length - 1;
       slider.value = layer;
       list.replaceChildren(...data.sentences.map(makeSentenceRow));

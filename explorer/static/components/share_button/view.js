@@ -11,7 +11,7 @@ const SET = "input, button, textarea, [role=slider], [role=combobox]";
 
 /** Every keyed control on the page, in its order. */
 function keyedControls() {
-  const found = new Map();
+  const settings = new Map();
   for (const element of document.querySelectorAll(".stElementContainer[class*='st-key-']")) {
     const name = [...element.classList].find((each) => each.startsWith("st-key-"))?.slice(7);
     if (
@@ -24,9 +24,9 @@ function keyedControls() {
       /** @type {HTMLElement | null} */ (element.querySelector("[data-testid=stWidgetLabel]"))?.innerText ||
       element.querySelector("button")?.innerText ||
       name;
-    if (!/^(share|jobs|projector|class|lesson)/.test(name)) found.set(name, label.trim().split("\n").pop() || name);
+    if (!/^(share|jobs|projector|class|lesson)/.test(name)) settings.set(name, label.trim().split("\n").pop() || name);
   }
-  return [...found].map(([name, label]) => ({ name, label }));
+  return [...settings].map(([name, label]) => ({ name, label }));
 }
 
 export default defineComponent((place) => {

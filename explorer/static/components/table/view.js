@@ -48,12 +48,15 @@ export function sortRows(rows, sort) {
 
 /** The keys chosen once `changed` are all on or all off: in the order of the rows, then those whose rows are not here. */
 export function chooseKeys(chosen, keys, changed, on, most) {
-  const now = new Set(chosen);
+  const newKeys = new Set(chosen);
   for (const key of changed) {
-    if (!on) now.delete(key);
-    else if (now.size < (most ?? Infinity)) now.add(key);
+    if (!on) newKeys.delete(key);
+    else if (newKeys.size < (most ?? Infinity)) newKeys.add(key);
   }
-  return [...keys.filter((key) => now.has(key)), ...chosen.filter((key) => now.has(key) && !keys.includes(key))];
+  return [
+    ...keys.filter((key) => newKeys.has(key)),
+    ...chosen.filter((key) => newKeys.has(key) && !keys.includes(key)),
+  ];
 }
 
 function percentAlong([low, high], value) {
@@ -291,17 +294,17 @@ export default defineComponent((root) => {
 
   function updateCheckboxes() {
     if (!all) return;
-    const now = new Set(chosen.value),
-      full = now.size >= (data.select.most ?? Infinity);
+    const chosenKeys = new Set(chosen.value),
+      full = chosenKeys.size >= (data.select.most ?? Infinity);
     for (const [key, { tick, element }] of lines) {
-      tick.box.checked = now.has(key);
-      tick.box.disabled = full && !now.has(key);
-      element.classList.toggle("chosen", now.has(key));
+      tick.box.checked = chosenKeys.has(key);
+      tick.box.disabled = full && !chosenKeys.has(key);
+      element.classList.toggle("chosen", chosenKeys.has(key));
     }
-    const here = rowKeys().filter((key) => now.has(key)).length;
-    all.box.checked = here > 0 && (here === lines.size || full);
-    all.box.indeterminate = here > 0 && !all.box.checked;
-    all.box.disabled = !lines.size || (full && !here);
+    const chosenCount = rowKeys().filter((key) => chosenKeys.has(key)).length;
+    all.box.checked = chosenCount > 0 && (chosenCount === lines.size || full);
+    all.box.indeterminate = chosenCount > 0 && !all.box.checked;
+    all.box.disabled = !lines.size || (full && !chosenCount);
   }
 
   return {
@@ -311,12 +314,12 @@ export default defineComponent((root) => {
       scroller.ariaLabel = data.label ?? "table";
       chosen.receive(data.select?.chosen);
       sort.receive(data.sort);
-      const now = JSON.stringify([data.columns, data.label, Boolean(data.select)]);
-      if (now !== shape) buildTable();
-      shape = now;
-      const here = new Set(rowKeys());
+      const newShape = JSON.stringify([data.columns, data.label, Boolean(data.select)]);
+      if (newShape !== shape) buildTable();
+      shape = newShape;
+      const keys = new Set(rowKeys());
       for (const [key, { element }] of lines) {
-        if (here.has(key)) continue;
+        if (keys.has(key)) continue;
         element.remove();
         lines.delete(key);
       }

@@ -45,10 +45,10 @@ class Row {
   }
 
   /** `kind`: "", "cut", "gone" (there is no such row now); `taken`: the sampling noise selects it. */
-  show(word, learned, p, kind, taken) {
+  show(word, learned, p, kind, isSampled) {
     setData(this.word, word);
     setData(this.number, kind === "cut" ? "cut" : formatProbability(p));
-    const state = `row ${kind}${taken ? " taken" : ""}`;
+    const state = `row ${kind}${isSampled ? " taken" : ""}`;
     if (state !== this.state) this.root.className = this.state = state;
     this.learned.style.width = `${(100 * learned).toFixed(2)}%`;
     this.now.style.width = `${(100 * p).toFixed(2)}%`;
@@ -144,26 +144,26 @@ export class Distribution {
     if (this.note.textContent !== note) this.note.textContent = note;
     setData(this.time, view.t.toFixed(2));
     this.cutKey.hidden = !(rules.greedy || rules.top_k || rules.top_p < 1 || rules.min_p > 0);
-    const taken = view.sampled.rank !== null && view.sampled.rank < view.rows.length ? view.sampled.rank : -1;
+    const sampledRow = view.sampled.rank !== null && view.sampled.rank < view.rows.length ? view.sampled.rank : -1;
     this.rows.forEach((row, i) => {
       const one = view.rows[i];
-      if (one) row.show(this.labelOf(one.id), one.learned, one.p, one.kept || !view.t ? "" : "cut", i === taken);
+      if (one) row.show(this.labelOf(one.id), one.learned, one.p, one.kept || !view.t ? "" : "cut", i === sampledRow);
       else row.show("", 0, 0, "gone", false);
     });
     const few = view.vocabulary <= MOST;
     setData(
       this.rest,
-      taken < 0
+      sampledRow < 0
         ? `${describeOthers(view.others, few)}, one of them the dice choose:`
         : describeOthers(view.others, few),
     );
     setData(this.restValue, this.describeRest(view));
     this.beyond.show(
-      taken < 0 ? this.labelOf(view.sampled.id) : "",
+      sampledRow < 0 ? this.labelOf(view.sampled.id) : "",
       0,
-      taken < 0 ? view.sampled.p : 0,
-      taken < 0 ? "" : "gone",
-      taken < 0,
+      sampledRow < 0 ? view.sampled.p : 0,
+      sampledRow < 0 ? "" : "gone",
+      sampledRow < 0,
     );
     setData(this.entropy, twoBits(view.entropy));
     setData(this.perplexity, formatChoices(view.entropy));
@@ -205,14 +205,14 @@ export class Distribution {
     const soft = { fill: get("--soft") },
       atEnd = { "text-anchor": "end" },
       colour = get(this.model.colour);
-    const drawRow = ({ learned, p, kept }, name, y, taken) => {
+    const drawRow = ({ learned, p, kept }, name, y, isSampled) => {
       const stays = kept || !t,
         [x, width] = [left - 8 - labelWidth(name), labelWidth(name)];
       const hollow = { fill: "none", stroke: colour, "stroke-dasharray": "2 2" };
       return [
         svgNode("rect", { x: left, y: y - 11, width: long * learned, height: 20, fill: colour, "fill-opacity": 0.28 }),
         svgNode("rect", { x: left, y: y - 6, width: long * p, height: 10, ...(stays ? { fill: colour } : hollow) }),
-        taken &&
+        isSampled &&
           svgNode("rect", {
             x,
             y: y - 13,
@@ -227,7 +227,7 @@ export class Distribution {
         svgText(right, y + 5, stays ? formatProbability(p) : "cut", 15, { ...atEnd, ...(stays ? {} : soft) }),
       ];
     };
-    const below = top + high * rows.length,
+    const bottom = top + high * rows.length,
       beyond = sampled.rank === null || sampled.rank >= rows.length;
     const parts = [
       svgText(24, 36, `After “${this.contextText}”, what next?`, 20, { "font-weight": 600 }),
@@ -239,15 +239,15 @@ export class Distribution {
         soft,
       ),
       ...rows.flatMap((one, i) => drawRow(one, names[i], top + high * i, i === sampled.rank)),
-      svgNode("line", { x1: left, x2: left, y1: top - 14, y2: below - 14, stroke: get("--soft") }),
-      svgText(24, below + 5, describeOthers(view.others, vocabulary <= MOST), 15, soft),
-      svgText(right, below + 5, this.describeRest(view), 15, { ...atEnd, ...soft }),
+      svgNode("line", { x1: left, x2: left, y1: top - 14, y2: bottom - 14, stroke: get("--soft") }),
+      svgText(24, bottom + 5, describeOthers(view.others, vocabulary <= MOST), 15, soft),
+      svgText(right, bottom + 5, this.describeRest(view), 15, { ...atEnd, ...soft }),
       beyond &&
-        svgText(24, below + 30, `The dice choose “${this.labelOf(sampled.id)}”, ${formatProbability(sampled.p)}.`),
-      svgText(24, below + 58, `entropy ${twoBits(entropy)} bits, perplexity ${formatChoices(entropy)}`),
+        svgText(24, bottom + 30, `The dice choose “${this.labelOf(sampled.id)}”, ${formatProbability(sampled.p)}.`),
+      svgText(24, bottom + 58, `entropy ${twoBits(entropy)} bits, perplexity ${formatChoices(entropy)}`),
     ];
     const page = get("--page");
     done();
-    return svgFile(right + 24, below + 80, page, ...parts.filter(Boolean));
+    return svgFile(right + 24, bottom + 80, page, ...parts.filter(Boolean));
   }
 }

@@ -23,15 +23,15 @@ export class ExactChoice {
 
   viewAt(rules) {
     const { logits, noise, falling, learned } = this;
-    const before = softmax(logits, rules.t),
-      keep = truncate(logits, rules, falling, before),
-      p = renormalise(before, keep);
-    const makeRow = (id) => ({ id, learned: learned[id], p: keep[id] ? p[id] : before[id], kept: keep[id] === 1 });
+    const untruncated = softmax(logits, rules.t),
+      keep = truncate(logits, rules, falling, untruncated),
+      p = renormalise(untruncated, keep);
+    const makeRow = (id) => ({ id, learned: learned[id], p: keep[id] ? p[id] : untruncated[id], kept: keep[id] === 1 });
     const rows = Array.from(falling.subarray(0, MOST), makeRow);
     const id = choose(logits, noise, rules, falling, keep),
       left = keep.reduce((sum, one) => sum + one, 0);
-    const seen = rows.filter(({ kept }) => kept).length;
-    const others = { kept: left - seen, cut: logits.length - left - (rows.length - seen), p: 0 };
+    const keptRows = rows.filter(({ kept }) => kept).length;
+    const others = { kept: left - keptRows, cut: logits.length - left - (rows.length - keptRows), p: 0 };
     for (let rank = rows.length; rank < falling.length; rank++) others.p += p[falling[rank]];
     const sampled = { id, p: p[id], rank: falling.indexOf(id) };
     return {
@@ -55,27 +55,27 @@ export function knownView(arrays, row, at, rules, vocabulary) {
   const storedValue = (name) => arrays[name].data[cell];
   const { t, greedy = false, top_k = 0, top_p = 1, min_p = 0 } = rules;
   const spread = storedValue("spread"),
-    chosen = storedValue("ids");
+    ids = storedValue("ids");
   const probabilityBeforeCut = (surprise) => Math.exp(-surprise / t - spread); // before the cut
   const total = t ? probabilityBeforeCut(storedValue("surprise")) / storedValue("chosen") : 1; // what the cut leaves, for it made of this the probability that was chosen with
   const most = greedy || !t ? 1 : top_k || vocabulary;
   const top = [];
-  let before = 0,
+  let cumulative = 0,
     open = true,
     rank = null;
   for (let i = 0; i < width; i++) {
     const id = arrays.top.data[cell * width + i],
       surprise = arrays.top_surprise.data[cell * width + i] / FIXED;
     const p = t ? probabilityBeforeCut(surprise) : +!i;
-    open &&= i < most && (!i || !((top_p < 1 && before >= top_p) || (min_p > 0 && p < min_p * top[0].before)));
-    if (id === chosen) rank = i;
+    open &&= i < most && (!i || !((top_p < 1 && cumulative >= top_p) || (min_p > 0 && p < min_p * top[0].before)));
+    if (id === ids) rank = i;
     top.push({ id, learned: Math.exp(-surprise), before: p, kept: open });
-    before += p;
+    cumulative += p;
   }
-  const kept = top.filter((one) => one.kept).length,
-    ended = kept < width || width === vocabulary || most <= width;
+  const keptCount = top.filter((one) => one.kept).length,
+    ended = keptCount < width || width === vocabulary || most <= width;
   const none = most === vocabulary && top_p === 1 && min_p === 0 && t > 0;
-  const left = none ? vocabulary : ended ? kept : top_p === 1 && min_p === 0 ? most : null;
+  const left = none ? vocabulary : ended ? keptCount : top_p === 1 && min_p === 0 ? most : null;
   const rows = top
     .slice(0, MOST)
     .map(({ id, learned, before: p, kept: stays }) => ({
@@ -85,17 +85,17 @@ export function knownView(arrays, row, at, rules, vocabulary) {
       kept: stays,
     }));
   const sum = rows.reduce((all, one) => all + (one.kept ? one.p : 0), 0),
-    seen = rows.filter((one) => one.kept).length;
+    keptRows = rows.filter((one) => one.kept).length;
   const others = {
-    kept: left === null ? null : left - seen,
-    cut: left === null ? null : vocabulary - left - (rows.length - seen),
+    kept: left === null ? null : left - keptRows,
+    cut: left === null ? null : vocabulary - left - (rows.length - keptRows),
     p: Math.max(0, 1 - sum),
   };
   if (others.kept === 0) others.p = 0;
   return {
     t,
     rows,
-    sampled: { id: chosen, p: storedValue("chosen"), rank },
+    sampled: { id: ids, p: storedValue("chosen"), rank },
     others,
     entropy: storedValue("entropy"),
     learned: null,
@@ -162,9 +162,9 @@ export function formatFinding(
   if (left === 1) return `${at} one ${unit} is left of ${vocabulary.toLocaleString("en")}: no choice.`;
   if (t === 1 && !trimmed && (left !== null || learned === null))
     return `At 1 ${who} chooses as it learned: as if among ${formatAmong(formatChoices(now))}.`;
-  const before =
+  const comparison =
     learned === null
       ? `; as learned the likeliest has ${formatProbability(rows[0].learned)}`
       : `, as learned among ${formatChoices(learned)}`;
-  return `${at}${trimmed} ${who} chooses as if among ${formatAmong(formatChoices(now))}${before}.`;
+  return `${at}${trimmed} ${who} chooses as if among ${formatAmong(formatChoices(now))}${comparison}.`;
 }

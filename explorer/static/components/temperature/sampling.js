@@ -36,12 +36,12 @@ export function truncate(
 ) {
   const keep = new Uint8Array(logits.length);
   const most = greedy || t === 0 ? 1 : Math.min(top_k || logits.length, logits.length);
-  let before = 0;
+  let cumulative = 0;
   for (let rank = 0; rank < most; rank++) {
     const own = p[falling[rank]];
-    if (rank && ((top_p < 1 && before >= top_p) || (min_p > 0 && own < min_p * p[falling[0]]))) break;
+    if (rank && ((top_p < 1 && cumulative >= top_p) || (min_p > 0 && own < min_p * p[falling[0]]))) break;
     keep[falling[rank]] = 1;
-    before += own;
+    cumulative += own;
   }
   return keep;
 }
@@ -81,9 +81,9 @@ export function entropy(p) {
 /** Different runs of n tokens, as a share of all such runs (distinct-n, Li et al. 2016). NaN where the text is shorter. */
 export function distinctNgrams(ids, n) {
   const all = ids.length - n + 1,
-    seen = new Set();
-  for (let i = 0; i < all; i++) seen.add(ids.slice(i, i + n).join());
-  return all > 0 ? seen.size / all : NaN;
+    distinct = new Set();
+  for (let i = 0; i < all; i++) distinct.add(ids.slice(i, i + n).join());
+  return all > 0 ? distinct.size / all : NaN;
 }
 
 /** The share of runs of n tokens that stood earlier in the text (Welleck et al. 2020, seq-rep-n). */

@@ -37,7 +37,7 @@ function className(state) {
 /** How strong a token's background is: 0 to LEVELS, linear in its surprisal up to `full` nats. */
 export const colourLevel = (surprise, full) => Math.round(LEVELS * Math.min(1, Math.max(0, surprise / full)));
 
-let made = 0; // so that every token in the document has an id of its own
+let rowCount = 0; // so that every token in the document has an id of its own
 
 export class TextRow {
   name = node("span", { class: "name" });
@@ -82,7 +82,7 @@ export class TextRow {
       this.numbers,
       node("p", { class: "surprised" }, this.surprised, this.quoted, this.after),
     );
-    this.prefix = `lineage-temperature-${++made}`;
+    this.prefix = `lineage-temperature-${++rowCount}`;
     const tokenOfEvent = (event) => event.target.at ?? -1;
     this.box.onpointerover = (event) => {
       if (event.pointerType !== "touch") {
@@ -168,13 +168,13 @@ export class TextRow {
     this.box.scrollTop = 0;
   }
 
-  moveCursor(at, seen = false) {
+  moveCursor(at, isFocused = false) {
     if (at === this.cursor) return;
     this.cursor = at;
     if (at >= 0) this.box.setAttribute("aria-activedescendant", `${this.prefix}-${at}`);
     else this.box.removeAttribute("aria-activedescendant");
     if (this.row !== null) this.show(this.row, this.kept, this.parted);
-    if (at < 0 || !seen) return;
+    if (at < 0 || !isFocused) return;
     const { offsetTop, offsetHeight } = this.spans[at],
       { scrollTop, clientHeight } = this.box;
     if (offsetTop < scrollTop) this.box.scrollTop = offsetTop - 4;
@@ -183,29 +183,30 @@ export class TextRow {
   }
 
   /** `kept`: the token whose choice is shown, `parted`: the first that another text does not have; -1: none. */
-  show(row, kept, parted) {
+  show(row, keptToken, parted) {
     const { spans, letters, pieces, states, kinds, names, arrays, model, full, cursor } = this;
     const tokens = spans.length,
       piece = arrays.piece.data,
       surprise = arrays.surprise.data,
       { most } = this.measureRow(row);
     for (let i = 0, cell = row * tokens; i < tokens; i++, cell++) {
-      const what = piece[cell];
-      if (pieces[i] !== what) {
-        if (names[what] || names[pieces[i]]) spans[i].ariaLabel = names[what]; // screen readers skip white space
-        pieces[i] = what;
-        letters[i].data = model.pieces[what];
+      const newPiece = piece[cell];
+      if (pieces[i] !== newPiece) {
+        if (names[newPiece] || names[pieces[i]]) spans[i].ariaLabel = names[newPiece]; // screen readers skip white space
+        pieces[i] = newPiece;
+        letters[i].data = model.pieces[newPiece];
       }
-      const marked = (i === kept && KEPT) | (i === cursor && CURSOR) | (i === parted && PARTED) | (i === most && MOST);
-      const state = colourLevel(surprise[cell], full) | kinds[what] | marked;
+      const marked =
+        (i === keptToken && KEPT) | (i === cursor && CURSOR) | (i === parted && PARTED) | (i === most && MOST);
+      const state = colourLevel(surprise[cell], full) | kinds[newPiece] | marked;
       if (states[i] === state) continue;
-      if ((states[i] ^ state) & KEPT) spans[i].ariaSelected = String(i === kept);
+      if ((states[i] ^ state) & KEPT) spans[i].ariaSelected = String(i === keptToken);
       states[i] = state;
       spans[i].className = className(state);
     }
     if (row !== this.row) this.describeRow(row);
     this.row = row;
-    this.kept = kept;
+    this.kept = keptToken;
     this.parted = parted;
   }
 
@@ -322,11 +323,11 @@ export function textsSvg(place, texts) {
   for (const text of texts) {
     const { mean, varied, repeated } = text.measureRow(text.row);
     const head = `${text.model.title}, temperature ${text.temperatures[text.row].toFixed(2)}`;
-    const said = `${twoBits(mean)} bits of surprise a ${text.unit}, distinct-4 ${varied.toFixed(2)}, repetition-8 ${repeated.toFixed(2)}`;
+    const caption = `${twoBits(mean)} bits of surprise a ${text.unit}, distinct-4 ${varied.toFixed(2)}, repetition-8 ${repeated.toFixed(2)}`;
     parts.push(
       svgNode("circle", { cx: 30, cy: y + 8, r: 6, fill: get(text.model.colour) }),
       svgNode("text", { x: 44, y: y + 14, "font-size": 18, "font-weight": 600, fill: get("--ink") }, head),
-      svgNode("text", { x: 24, y: y + 36, "font-size": 14, fill: get("--soft") }, said),
+      svgNode("text", { x: 24, y: y + 36, "font-size": 14, fill: get("--soft") }, caption),
     );
     const { marks, bottom } = text.marks(get, 24, y + 70, width - 48);
     parts.push(...marks);

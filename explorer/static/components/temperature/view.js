@@ -71,7 +71,7 @@ export default defineComponent((place) => {
   const legend = node("p", { class: "keys" }, scale, when, change);
   const cards = node("div", { class: "cards" });
   const trouble = node("p", { class: "trouble", role: "status" });
-  const written = node(
+  const textPanel = node(
     "section",
     { class: "written" },
     node("h3", { class: "title" }, "The text it makes, with the same dice"),
@@ -79,11 +79,11 @@ export default defineComponent((place) => {
     cards,
     trouble,
   );
-  place.replaceChildren(controls, heading, node("div", { class: "panels" }, distribution.root, written));
+  place.replaceChildren(controls, heading, node("div", { class: "panels" }, distribution.root, textPanel));
 
   const listening = new AbortController();
   const temperature = new SyncedValue(),
-    kept = new SyncedValue();
+    keptPosition = new SyncedValue();
   let from = null; // where the slider was when the user last grasped it: { row, value }
   let exact = null; // the place whose logits are here: { choice, text, of, at, context }
   /** @type {TemperatureData} */
@@ -91,7 +91,7 @@ export default defineComponent((place) => {
     trigger,
     texts = [],
     hovered = null,
-    held = false,
+    isDragged = false,
     timer = 0,
     paint = 0,
     frames = 0,
@@ -100,7 +100,7 @@ export default defineComponent((place) => {
   let fetchNumber = 0,
     shownTexts = "",
     shownPosition = "",
-    drawn = null; // the number of the last fetch, and the model whose choice is drawn
+    drawnModel = null; // the number of the last fetch, and the model whose choice is drawn
 
   const requestFrame = () => {
     paint ||= requestAnimationFrame(show);
@@ -111,15 +111,15 @@ export default defineComponent((place) => {
   function holdSlider() {
     clearTimeout(timer);
     timer = 0;
-    if (!held) from = { row: currentRow(), value: currentTemperature() };
-    held = true;
+    if (!isDragged) from = { row: currentRow(), value: currentTemperature() };
+    isDragged = true;
   }
 
   function releaseSlider() {
     clearTimeout(timer);
     timer = 0;
-    if (!held) return;
-    held = false;
+    if (!isDragged) return;
+    isDragged = false;
     if (currentTemperature() !== from.value) {
       temperature.set(currentTemperature());
       trigger("temperature", currentTemperature());
@@ -142,13 +142,13 @@ export default defineComponent((place) => {
     window.addEventListener(end, releaseSlider, { signal: listening.signal });
   slider.onkeydown = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const by = KEYS[event.key],
+    const direction = KEYS[event.key],
       to = { Home: 0, End: 2 }[event.key];
-    if (by === undefined && to === undefined) return;
+    if (direction === undefined && to === undefined) return;
     event.preventDefault();
     event.stopPropagation();
     holdSlider();
-    setTemperature(to ?? stepTemperature(currentTemperature() + 0.05 * (by - Math.sign(by)), by));
+    setTemperature(to ?? stepTemperature(currentTemperature() + 0.05 * (direction - Math.sign(direction)), direction));
     timer = setTimeout(releaseSlider, CALM);
   };
   slider.onblur = () => {
@@ -157,7 +157,7 @@ export default defineComponent((place) => {
 
   /** Return the position whose choice is shown: { text, of, at }. */
   function currentPosition() {
-    const position = kept.value,
+    const position = keptPosition.value,
       text = texts.find(({ model }) => model.name === position?.model);
     if (text && position.of < data.temperatures.length && position.at < text.spans.length)
       return { text, of: position.of, at: position.at };
@@ -187,7 +187,7 @@ export default defineComponent((place) => {
   }
 
   function show(time) {
-    const late = held && time - last > SLOW && !skippedFrame;
+    const late = isDragged && time - last > SLOW && !skippedFrame;
     [paint, last, skippedFrame] = [0, time, late];
     if (!data) return;
     const t = currentTemperature(),
@@ -199,13 +199,13 @@ export default defineComponent((place) => {
     if (!texts.length) return;
     const { temperatures, cut } = data,
       rules = { ...cut, t };
-    const stands = currentPosition(),
+    const position = currentPosition(),
       hoveredPosition = hovered && texts.includes(hovered.text) ? { ...hovered, of: at } : null;
-    const asking = hoveredPosition ?? stands,
+    const asking = hoveredPosition ?? position,
       { model, unit } = asking.text,
       { view, context, note } = viewOf(asking, rules);
-    if (drawn !== model) distribution.setModel(model, texts.length > 1, data.file);
-    drawn = model;
+    if (drawnModel !== model) distribution.setModel(model, texts.length > 1, data.file);
+    drawnModel = model;
     distribution.show(
       view,
       shortenToEnd(context),
@@ -214,28 +214,29 @@ export default defineComponent((place) => {
     );
     if (!hoveredPosition)
       setTextIfChanged(heading, formatFinding(view, unit, cut, texts.length > 1 ? `the ${model.title}` : "it"));
-    const wanted = texts.map((text) => {
-      const stays = text === stands.text && sharedPrefix(text.arrays.ids, stands.of, at) >= stands.at ? stands.at : -1;
+    const updates = texts.map((text) => {
+      const stays =
+        text === position.text && sharedPrefix(text.arrays.ids, position.of, at) >= position.at ? position.at : -1;
       const same = from ? sharedPrefix(text.arrays.ids, from.row, at) : text.spans.length;
       return { text, stays, parted: same < text.spans.length ? same : -1 };
     });
-    const behind = wanted.filter(
+    const outdated = updates.filter(
       ({ text, stays, parted }) => text.row !== at || text.kept !== stays || text.parted !== parted,
     );
     // While the slider is dragged, update one text per frame and none after a slow frame, so that dragging stays smooth.
-    behind.sort((a, b) => a.text.drawn - b.text.drawn);
-    const turn = held ? behind.slice(0, late ? 0 : 1) : behind;
+    outdated.sort((a, b) => a.text.drawn - b.text.drawn);
+    const turn = isDragged ? outdated.slice(0, late ? 0 : 1) : outdated;
     for (const { text, stays, parted } of turn) {
       text.show(at, stays, parted);
       text.drawn = ++frames;
     }
-    if (turn.length < behind.length) requestFrame();
+    if (turn.length < outdated.length) requestFrame();
     setTextIfChanged(
       when,
       `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${formatTwoDigits(temperatures[at])}`,
     );
     const [was, same] = from
-      ? [formatTwoDigits(temperatures[from.row]), wanted.every(({ parted }) => parted < 0)]
+      ? [formatTwoDigits(temperatures[from.row]), updates.every(({ parted }) => parted < 0)]
       : ["", true];
     setTextIfChanged(
       change,
@@ -260,14 +261,14 @@ export default defineComponent((place) => {
     const sizes = models.map(({ tokens }) => Math.max(2, tokens.length)),
       full = Math.log(Math.max(...sizes));
     if (addresses !== shownTexts) {
-      from = held ? { row: nearestRow(given.temperatures, currentTemperature()), value: from.value } : null;
+      from = isDragged ? { row: nearestRow(given.temperatures, currentTemperature()), value: from.value } : null;
       hovered = exact = null;
       shownPosition = "";
     }
     data = given;
     shownTexts = addresses;
     const { model, of, at } = given.position ?? {};
-    kept.receive(given.position ? { model, of, at } : null);
+    keptPosition.receive(given.position ? { model, of, at } : null);
     texts = models.map(
       (_, i) =>
         texts[i] ?? new TextRow({ hover: (token) => setHovered(i, token), keep: (token) => keepToken(i, token) }),
@@ -284,10 +285,10 @@ export default defineComponent((place) => {
     const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
     setTextIfChanged(legendEnd, `${(full / Math.LN2).toFixed(1)} bits${blind ? ", as a blind guess" : ""}`);
     setTextIfChanged(
-      written.firstChild,
+      textPanel.firstChild,
       texts.length > 1 ? "The texts they make, with the same dice" : "The text it makes, with the same dice",
     );
-    saveMenu(written, {
+    saveMenu(textPanel, {
       svg: () => textsSvg(place, texts),
       txt: () => texts.map((text) => text.describeText()).join("\n\n"),
       csv: () =>
@@ -307,9 +308,9 @@ export default defineComponent((place) => {
     const { model, of, at, address, context } = position;
     if (address !== shownPosition) {
       requestFrame(); // what is known already
-      const found = await loadArrays(address).catch(() => null); // then the stored values stay
-      if (turn !== fetchNumber || !found) return;
-      exact = { choice: new ExactChoice(found.logits.data, found.noise.data) };
+      const arrays = await loadArrays(address).catch(() => null); // then the stored values stay
+      if (turn !== fetchNumber || !arrays) return;
+      exact = { choice: new ExactChoice(arrays.logits.data, arrays.noise.data) };
       shownPosition = address;
     }
     const text = texts.find((one) => one.model.name === model);
@@ -325,20 +326,20 @@ export default defineComponent((place) => {
   function keepToken(i, at) {
     const position = { model: texts[i].model.name, of: currentRow(), at };
     hovered = null;
-    kept.set(position);
+    keptPosition.set(position);
     trigger("position", position);
     requestFrame();
   }
 
   return {
-    show(/** @type {TemperatureData} */ given, { setTriggerValue }) {
+    show(/** @type {TemperatureData} */ newData, { setTriggerValue }) {
       trigger = setTriggerValue;
-      if (!held) temperature.receive(given.temperature);
-      const words = JSON.stringify(given.marks);
+      if (!isDragged) temperature.receive(newData.temperature);
+      const words = JSON.stringify(newData.marks);
       if (marks.dataset.words !== words) {
         marks.dataset.words = words;
         marks.replaceChildren(
-          ...given.marks.map(([value, position]) => {
+          ...newData.marks.map(([value, position]) => {
             const end = { 0: "at-start", 2: "at-end" }[value],
               name = `Temperature ${value}${position && `, ${position}`}`;
             const mark = node(
@@ -358,9 +359,9 @@ export default defineComponent((place) => {
           }),
         );
       }
-      data ??= given;
+      data ??= newData;
       place.classList.add("waiting");
-      fetchTexts(given, ++fetchNumber);
+      fetchTexts(newData, ++fetchNumber);
       requestFrame();
     },
     close() {

@@ -97,23 +97,23 @@ function setTextIfChanged(place, text) {
 
 export default defineComponent((place) => {
   const makeButton = (label, name, press) => {
-    const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
-    made.onclick = press;
-    return made;
+    const button = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
+    button.onclick = press;
+    return button;
   };
   const play = makeButton("Play", "play_arrow", () => (timer ? pausePlaying() : startPlaying()));
-  const back = makeButton("Back", "skip_previous", () => moveBySteps(-1));
+  const backButton = makeButton("Back", "skip_previous", () => moveBySteps(-1));
   const next = makeButton("Next", "skip_next", () => moveBySteps(1));
   const slider = node("input", { type: "range", class: "slider", min: 0, step: 1, "aria-label": "Evaluation" });
-  const where = node("output", { class: "where" });
+  const stepLabel = node("output", { class: "where" });
   const controls = node(
     "div",
     { class: "controls", role: "group", "aria-label": "Evaluations" },
     play,
-    back,
+    backButton,
     next,
     slider,
-    where,
+    stepLabel,
   );
   const list = node("div", { class: "rows" });
   const nothing = element("p", "nothing", NOTHING);
@@ -173,8 +173,8 @@ export default defineComponent((place) => {
       last = all.length - 1,
       at = stepIndex();
     const description = all.length ? `step ${formatCount(state.step)}` : "";
-    setTextIfChanged(where, description);
-    where.style.minWidth = `${`step ${formatCount(all.at(-1) ?? 0)}`.length}ch`; // wide enough for the last one: nothing moves
+    setTextIfChanged(stepLabel, description);
+    stepLabel.style.minWidth = `${`step ${formatCount(all.at(-1) ?? 0)}`.length}ch`; // wide enough for the last one: nothing moves
     slider.max = Math.max(last, 1);
     slider.value = at;
     slider.disabled = play.disabled = last < 1;
@@ -182,7 +182,7 @@ export default defineComponent((place) => {
     slider.style.setProperty("--at", last > 0 ? at / last : 0);
     setTextIfChanged(play.firstChild, timer ? "pause" : "play_arrow");
     setTextIfChanged(play.lastChild, timer ? "Pause" : "Play");
-    back.disabled = at <= 0;
+    backButton.disabled = at <= 0;
     next.disabled = at >= last;
     for (const model of models) rows.get(model.name).show(model, state.step);
   }
@@ -204,9 +204,9 @@ export default defineComponent((place) => {
     else list.replaceChildren(nothing);
   }
 
-  function showData(now) {
-    const began = Boolean(now.live && !data?.live);
-    data = now;
+  function showData(newData) {
+    const began = Boolean(newData.live && !data?.live);
+    data = newData;
     live.follow(data.live);
     all = evaluatedSteps(data.models);
     if (began) {
@@ -225,9 +225,9 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {TextSamplesData} */ now, { setTriggerValue }) {
+    show(/** @type {TextSamplesData} */ newData, { setTriggerValue }) {
       trigger = setTriggerValue;
-      showData(now);
+      showData(newData);
     },
     close() {
       clearTimeout(timer);

@@ -40,10 +40,10 @@ export class TextStream {
 
   startStream() {
     const source = (this.#source = this.open(this.model.address));
-    const handleData = (what) => (event) => {
+    const handleData = (handle) => (event) => {
       if (source !== this.#source) return; // closed already: ignore later events
       try {
-        what(event.data === undefined ? {} : JSON.parse(event.data));
+        handle(event.data === undefined ? {} : JSON.parse(event.data));
       } catch {
         this.#endStream("lost");
       }

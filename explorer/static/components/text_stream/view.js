@@ -82,13 +82,13 @@ class Panel {
   }
 
   /** Show a text that has just started. */
-  takeText(written, asking) {
-    this.written = written;
-    this.unit = unitOf(written, asking);
+  takeText(result, asking) {
+    this.written = result;
+    this.unit = unitOf(result, asking);
     this.follows = true;
     this.at = null;
-    this.prompt = written.model.prompt;
-    this.text.startText(written.model.prompt, asking.full);
+    this.prompt = result.model.prompt;
+    this.text.startText(result.model.prompt, asking.full);
   }
 
   /** Append the tokens that have arrived. It reads no layout and writes the scroll position once. */
@@ -190,11 +190,11 @@ export default defineComponent((place) => {
     frame ||= requestAnimationFrame(paint);
   }
 
-  function paint(now) {
+  function paint(time) {
     frame = 0;
     for (const panel of panels.values()) panel.appendArrived();
-    if (now - lastStatusTime >= EVERY) {
-      lastStatusTime = now;
+    if (time - lastStatusTime >= EVERY) {
+      lastStatusTime = time;
       for (const panel of panels.values()) panel.updateStatus();
     }
     updateButton();
@@ -212,9 +212,11 @@ export default defineComponent((place) => {
    * (`ended`), whatever the page names by now: it may be read, and goes when the page says something new.
    */
   function arrangePanels(ended = false) {
-    const now = writers.busy ? writing : data,
-      names = new Set(now.models.map(({ name }) => name));
-    const models = ended ? [...now.models, ...writing.models.filter(({ name }) => !names.has(name))] : now.models;
+    const current = writers.busy ? writing : data,
+      names = new Set(current.models.map(({ name }) => name));
+    const models = ended
+      ? [...current.models, ...writing.models.filter(({ name }) => !names.has(name))]
+      : current.models;
     for (const [name, panel] of panels) {
       if (models.some((model) => model.name === name)) continue;
       panel.root.remove();
@@ -244,8 +246,8 @@ export default defineComponent((place) => {
 
   const panelsWithText = () => [...panels.values()].filter(({ written }) => written);
   return {
-    show(/** @type {TextStreamData} */ given) {
-      data = given;
+    show(/** @type {TextStreamData} */ newData) {
+      data = newData;
       arrangePanels();
       saveMenu(place, {
         svg: () => textsSvg(place, panelsWithText(), writing),

@@ -103,9 +103,9 @@ class Column {
     this.taken = this.rows.findIndex(({ taken }) => taken);
     while (this.candidates.length > this.rows.length) this.candidates.pop().root.remove();
     while (this.candidates.length < this.rows.length) {
-      const made = new Candidate();
-      this.candidates.push(made);
-      this.list.append(made.root);
+      const candidate = new Candidate();
+      this.candidates.push(candidate);
+      this.list.append(candidate.root);
     }
     this.rows.forEach((row, i) => this.candidates[i].show(row, temperature));
     setTextIfChanged(this.head, step.id === undefined ? `next ${unit}` : String(at + 1));
@@ -134,9 +134,9 @@ class Column {
 
 export default defineComponent((place) => {
   const makeButton = (label, name, press) => {
-    const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
-    made.onclick = press;
-    return made;
+    const button = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
+    button.onclick = press;
+    return button;
   };
   const name = node("span", { class: "name" });
   const key = node("span", { class: "keys" });
@@ -145,7 +145,7 @@ export default defineComponent((place) => {
   const about = node("p", { class: "about" });
   const next = makeButton("", "casino", () => requestAction(["next", 1]));
   const more = makeButton("", "fast_forward", () => requestAction(["next", 10]));
-  const back = makeButton("Back", "undo", () => requestAction(["back", 1]));
+  const backButton = makeButton("Back", "undo", () => requestAction(["back", 1]));
   const fromPrompt = makeButton("From the prompt", "first_page", () => requestAction(["back", data.steps.length]));
   const meter = node("output", { class: "meter" });
   const controls = node(
@@ -153,7 +153,7 @@ export default defineComponent((place) => {
     { class: "controls", role: "group", "aria-label": "Steps" },
     next,
     more,
-    back,
+    backButton,
     fromPrompt,
     meter,
   );
@@ -180,8 +180,8 @@ export default defineComponent((place) => {
     waiting = [],
     busy = 0,
     focus = { at: 0, row: 0 },
-    before = null,
-    written = "";
+    previousPath = null,
+    writtenState = "";
 
   /* ---- requests to the page, one at a time ---- */
   function requestAction(action) {
@@ -230,10 +230,10 @@ export default defineComponent((place) => {
   /** Scroll a column into view, by as little as possible. */
   function scrollToColumn(at) {
     const { offsetLeft, offsetWidth } = columns[at].root,
-      seen = tree.scrollLeft,
+      scrollLeft = tree.scrollLeft,
       wide = tree.clientWidth;
-    if (offsetLeft < seen) tree.scrollLeft = offsetLeft;
-    else if (offsetLeft + offsetWidth > seen + wide) tree.scrollLeft = offsetLeft + offsetWidth - wide;
+    if (offsetLeft < scrollLeft) tree.scrollLeft = offsetLeft;
+    else if (offsetLeft + offsetWidth > scrollLeft + wide) tree.scrollLeft = offsetLeft + offsetWidth - wide;
   }
 
   tree.addEventListener("click", (event) => {
@@ -297,11 +297,11 @@ export default defineComponent((place) => {
         `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${formatCandidate(all[taken], data.temperature)}.`,
       );
     }
-    const whole = totalSurprisal(steps);
+    const total = totalSurprisal(steps);
     setTextIfChanged(
       about,
       steps.length
-        ? `The whole path, ${formatUnits(steps.length, unit)}: ${toBits(whole).toFixed(1)} bits as learned, ${formatOdds(whole)}.`
+        ? `The whole path, ${formatUnits(steps.length, unit)}: ${toBits(total).toFixed(1)} bits as learned, ${formatOdds(total)}.`
         : "",
     );
   }
@@ -332,18 +332,18 @@ export default defineComponent((place) => {
     all.forEach((step, at) => columns[at].show(step, at, at ? columns[at - 1].taken : null, data));
 
     const path = JSON.stringify([prompt, steps.map(({ id }) => id)]);
-    if (path !== before && columns.length) {
+    if (path !== previousPath && columns.length) {
       focusCandidate({ at: columns.length - 1, row: 0 }, inside);
       tree.scrollLeft = tree.scrollWidth; // the newest is in sight
-      before = path;
+      previousPath = path;
     } else if (columns.length) focusCandidate(focus, inside);
 
-    const held = controls.contains(document.activeElement)
+    const focused = controls.contains(document.activeElement)
       ? /** @type {HTMLButtonElement} */ (document.activeElement)
       : null;
     next.disabled = more.disabled = steps.length >= data.most;
-    back.disabled = fromPrompt.disabled = !steps.length;
-    if (held?.disabled) (back.disabled ? next : back).focus({ preventScroll: true }); // keep the keyboard focus
+    backButton.disabled = fromPrompt.disabled = !steps.length;
+    if (focused?.disabled) (backButton.disabled ? next : backButton).focus({ preventScroll: true }); // keep the keyboard focus
     setTextIfChanged(meter, `${steps.length} of ${formatUnits(data.most, unit)}`);
     const bars = "Solid bar: at this temperature, after the cut. Pale bar: as learned.";
     setTextIfChanged(
@@ -354,9 +354,9 @@ export default defineComponent((place) => {
 
   function showText() {
     const { steps, prompt, most_surprising, full } = data,
-      now = JSON.stringify([prompt, full, steps.map(({ piece, surprise }) => [piece, surprise])]);
-    if (now !== written) {
-      written = now;
+      state = JSON.stringify([prompt, full, steps.map(({ piece, surprise }) => [piece, surprise])]);
+    if (state !== writtenState) {
+      writtenState = state;
       text.startText(prompt, full);
       text.appendTokens(
         steps.map(({ piece }) => piece),
@@ -368,8 +368,8 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {TokenTreeData} */ given, { setTriggerValue }) {
-      data = given;
+    show(/** @type {TokenTreeData} */ newData, { setTriggerValue }) {
+      data = newData;
       trigger = setTriggerValue;
       drawTree();
       saveMenu(place, { svg: () => treeSvg(place, data), csv: () => treeCsv(data), file: data.file });

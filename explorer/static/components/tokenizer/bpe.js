@@ -6,12 +6,12 @@ const SHIFT = 2 ** 21; // above every id: a pair of ids is one number
 
 /** The rank of every pair that is ever merged, from a flat list left, right, merged, left, ... */
 export function rankPairs(flat) {
-  const found = new Map();
+  const ranks = new Map();
   for (let rank = 0; 3 * rank < flat.length; rank++) {
     const pair = flat[3 * rank] * SHIFT + flat[3 * rank + 1];
-    if (!found.has(pair)) found.set(pair, rank);
+    if (!ranks.has(pair)) ranks.set(pair, rank);
   }
-  return found;
+  return ranks;
 }
 
 /** Return the number of merges in a vocabulary of this size. */
@@ -35,12 +35,12 @@ export function mergeWord(word, flat, rankOf, limit) {
     const [left, right, both] = [flat[3 * best], flat[3 * best + 1], flat[3 * best + 2]];
     const next = [];
     for (let i = 0; i < symbols.length; i++) {
-      const here = symbols[i],
-        after = symbols[i + 1];
-      if (after && here[0] === left && after[0] === right) {
-        next.push([both, here[1], after[2]]);
+      const symbol = symbols[i],
+        following = symbols[i + 1];
+      if (following && symbol[0] === left && following[0] === right) {
+        next.push([both, symbol[1], following[2]]);
         i += 1;
-      } else next.push(here);
+      } else next.push(symbol);
     }
     symbols = next;
   }

@@ -68,12 +68,12 @@ export default defineComponent((place) => {
   const size = node("output", { class: "size" });
   const marks = node("div", { class: "marks" });
   const makeButton = (label, name, press) => {
-    const made = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
-    made.onclick = press;
-    return made;
+    const button = node("button", { type: "button", class: "lineage-button" }, icon(name), node("span", {}, label));
+    button.onclick = press;
+    return button;
   };
   const play = makeButton("Play", "play_arrow", () => (timer ? pausePlaying() : startPlaying()));
-  const back = makeButton("Back", "skip_previous", () => moveSizeBy(-1));
+  const backButton = makeButton("Back", "skip_previous", () => moveSizeBy(-1));
   const next = makeButton("Next", "skip_next", () => moveSizeBy(1));
   const merge = node("p", { class: "merge", "aria-live": "off" });
   const label = node("label", { class: "label" }, node("span", {}, "Size of the vocabulary"), slider);
@@ -83,7 +83,7 @@ export default defineComponent((place) => {
     label,
     size,
     marks,
-    node("div", { class: "buttons" }, play, back, next, merge),
+    node("div", { class: "buttons" }, play, backButton, next, merge),
   );
   const chips = node("ol", { class: "chips", dir: "auto", "aria-label": "The text in tokens", tabindex: 0 });
   const note = node("p", { class: "note" });
@@ -91,10 +91,10 @@ export default defineComponent((place) => {
     const value = node("span", { class: "value" });
     return { value, root: node("div", { class: "number" }, value, node("span", { class: "words" }, words)) };
   };
-  const here = makeNumberBox("characters per token, this text"),
+  const ratio = makeNumberBox("characters per token, this text"),
     count = makeNumberBox("tokens of this text"),
-    there = makeNumberBox("");
-  const numbers = node("div", { class: "numbers" }, here.root, count.root, there.root);
+    corpusMeasure = makeNumberBox("");
+  const numbers = node("div", { class: "numbers" }, ratio.root, count.root, corpusMeasure.root);
   const picture = node("div", { class: "picture" }, chips, note);
   const listHead = node("div", { class: "list-head" });
   const space = node("div", { class: "list-space", role: "rowgroup" });
@@ -118,7 +118,7 @@ export default defineComponent((place) => {
     timer = null,
     paint = 0,
     tallest = 0,
-    drawn = "";
+    drawnState = "";
 
   /** Return the shown vocabulary size, within the range of the slider. */
   const currentSize = () => Math.min(data.most, Math.max(data.least, vocabulary.value ?? data.least));
@@ -133,9 +133,9 @@ export default defineComponent((place) => {
     paint ||= requestAnimationFrame(drawAll);
   }
 
-  function moveSizeBy(by) {
+  function moveSizeBy(steps) {
     pausePlaying();
-    setSize(currentSize() + by, true);
+    setSize(currentSize() + steps, true);
   }
 
   function startPlaying() {
@@ -164,7 +164,7 @@ export default defineComponent((place) => {
     play.replaceChildren(icon(timer ? "pause" : "play_arrow"), node("span", {}, timer ? "Pause" : "Play"));
     const fixed = data.least === data.most;
     slider.disabled = play.disabled = fixed;
-    back.disabled = currentSize() <= data.least;
+    backButton.disabled = currentSize() <= data.least;
     next.disabled = currentSize() >= data.most;
   }
 
@@ -178,11 +178,12 @@ export default defineComponent((place) => {
     heading.textContent = formatFinding(data, tokens, letters.length, currentSize());
     showMerge();
     showChips();
-    here.value.textContent = tokens.length ? formatTwoDigits(letters.length / tokens.length) : "–";
+    ratio.value.textContent = tokens.length ? formatTwoDigits(letters.length / tokens.length) : "–";
     count.value.textContent = formatNumber(tokens.length);
     const course = data.course[currentSize() - data.least];
-    there.value.textContent = data.measure === "unknown" ? `${(100 * course).toFixed(1)} %` : formatTwoDigits(course);
-    there.root.lastChild.textContent =
+    corpusMeasure.value.textContent =
+      data.measure === "unknown" ? `${(100 * course).toFixed(1)} %` : formatTwoDigits(course);
+    corpusMeasure.root.lastChild.textContent =
       data.measure === "unknown" ? `unknown, ${data.corpus}` : `characters per token, ${data.corpus}`;
     showList(true);
     updateButtons();
@@ -221,12 +222,12 @@ export default defineComponent((place) => {
     const at = lastMerge(),
       newest = at < 0 ? null : data.merges[3 * at + 2];
     const state = JSON.stringify([tokens, newest]);
-    if (state === drawn) return;
-    drawn = state;
-    const made = [];
+    if (state === drawnState) return;
+    drawnState = state;
+    const rows = [];
     for (const piece of splitIntoPieces(tokens, letters, data.tokens)) {
       if (piece.lost)
-        made.push(node("li", { class: "lost", title: "lost: no token stands for it" }, showSpaces(piece.text)));
+        rows.push(node("li", { class: "lost", title: "lost: no token stands for it" }, showSpaces(piece.text)));
       else {
         const unknown = piece.id === data.unknown;
         const kind = unknown ? "chip unknown" : piece.part ? "chip part" : piece.id === newest ? "chip new" : "chip";
@@ -237,11 +238,11 @@ export default defineComponent((place) => {
           node("span", { class: "id" }, String(piece.id)),
         );
         chip.style.setProperty("--amount", `${unknown || piece.part ? 0 : colourPercent(piece.end - piece.start)}%`);
-        made.push(chip);
+        rows.push(chip);
       }
-      if (piece.text.includes("\n")) made.push(node("li", { class: "break", "aria-hidden": "true" }));
+      if (piece.text.includes("\n")) rows.push(node("li", { class: "break", "aria-hidden": "true" }));
     }
-    chips.replaceChildren(...made);
+    chips.replaceChildren(...rows);
     tallest = Math.max(tallest, chips.scrollHeight);
     chips.style.minHeight = `${Math.min(tallest, 300)}px`; // keep the largest height so that the content below does not move
     showNote();
@@ -311,8 +312,8 @@ export default defineComponent((place) => {
     const at = data.merges.length ? lastMerge() : currentSize() - 1;
     if (follow && data.kind !== "char") {
       const top = ROW * Math.max(0, at),
-        seen = list.scrollTop;
-      if (top < seen || top + ROW > seen + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
+        scrollTop = list.scrollTop;
+      if (top < scrollTop || top + ROW > scrollTop + list.clientHeight) list.scrollTop = top - list.clientHeight / 2;
     }
     const first = Math.max(0, Math.floor(list.scrollTop / ROW) - 2);
     const end = Math.min(countLines(), first + Math.ceil((list.clientHeight || 400) / ROW) + 4);
@@ -330,21 +331,21 @@ export default defineComponent((place) => {
     "resize",
     () => {
       tallest = 0;
-      drawn = "";
+      drawnState = "";
       if (data) drawAll();
     },
     { signal: listening.signal },
   );
 
   return {
-    show(/** @type {TokenizerData} */ given, { setTriggerValue }) {
-      const other = !data || data.text !== given.text || data.kind !== given.kind;
-      data = given;
+    show(/** @type {TokenizerData} */ newData, { setTriggerValue }) {
+      const other = !data || data.text !== newData.text || data.kind !== newData.kind;
+      data = newData;
       trigger = setTriggerValue;
       letters = Array.from(data.text);
       rankOf = rankPairs(data.merges);
       vocabulary.receive(data.vocabulary);
-      drawn = "";
+      drawnState = "";
       if (other) tallest = 0;
       slider.min = data.least;
       slider.max = data.most;

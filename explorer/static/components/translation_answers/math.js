@@ -8,9 +8,9 @@ export function moveToken(at, key, lengths) {
   const rows = lengths.map((_, row) => row).filter((row) => lengths[row]);
   if (!rows.length || !["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(key)) return null;
   if (!at) return { row: rows[0], at: 0 };
-  const by = { ArrowUp: -1, ArrowDown: 1 }[key] ?? 0,
+  const offset = { ArrowUp: -1, ArrowDown: 1 }[key] ?? 0,
     step = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[key] ?? 0;
-  const row = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(at.row) + by))];
+  const row = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(at.row) + offset))];
   return { row, at: Math.max(0, Math.min(lengths[row] - 1, at.at + step)) };
 }
 
@@ -19,10 +19,10 @@ export function describeToken(rows, at) {
   const row = at && rows[at.row],
     token = row?.tokens[at.at];
   if (!token) return "";
-  const what = token.text === "end" ? "the end" : `“${token.text}”`,
+  const word = token.text === "end" ? "the end" : `“${token.text}”`,
     right = token.wanted === "end" ? "the end" : token.wanted === "" ? "nothing" : `“${token.wanted}”`;
-  const wanted = token.wanted === null ? "" : `; right would be ${right}`;
-  return `${row.title}, place ${at.at + 1} of ${row.tokens.length}: ${what} with probability ${formatProbability(token.p)}${wanted}.`;
+  const expected = token.wanted === null ? "" : `; right would be ${right}`;
+  return `${row.title}, place ${at.at + 1} of ${row.tokens.length}: ${word} with probability ${formatProbability(token.p)}${expected}.`;
 }
 
 /** A row for each token. */

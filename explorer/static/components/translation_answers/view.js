@@ -27,29 +27,29 @@ export default defineComponent((place) => {
   const theme = new Theme(place, () => {});
   /** @type {TranslationAnswersData | null} */
   let data = null,
-    before = "",
+    drawnState = "",
     at = null,
-    kept = false;
+    isKept = false;
 
   const tokenAt = (event) => {
-    const found = event.target.closest?.("[data-row]");
-    return found ? { row: Number(found.dataset.row), at: Number(found.dataset.at) } : null;
+    const target = event.target.closest?.("[data-row]");
+    return target ? { row: Number(target.dataset.row), at: Number(target.dataset.at) } : null;
   };
   rows.addEventListener("pointerover", (event) => {
-    if (!kept) highlightToken(tokenAt(event));
+    if (!isKept) highlightToken(tokenAt(event));
   });
   rows.addEventListener("pointerleave", () => {
-    if (!kept) highlightToken(null);
+    if (!isKept) highlightToken(null);
   });
   rows.onclick = (event) => {
-    const here = tokenAt(event);
-    kept = here !== null && !(kept && here.row === at?.row && here.at === at?.at);
-    highlightToken(here);
+    const pointed = tokenAt(event);
+    isKept = pointed !== null && !(isKept && pointed.row === at?.row && pointed.at === at?.at);
+    highlightToken(pointed);
   };
   place.onkeydown = (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape") {
-      kept = false;
+      isKept = false;
       return highlightToken(null);
     }
     const next =
@@ -60,13 +60,13 @@ export default defineComponent((place) => {
         data.rows.map(({ tokens }) => tokens.length),
       );
     if (!next) return;
-    kept = true;
+    isKept = true;
     highlightToken(next);
     event.preventDefault();
   };
 
-  function highlightToken(here) {
-    at = here;
+  function highlightToken(position) {
+    at = position;
     for (const token of rows.querySelectorAll("[data-row]"))
       token.classList.toggle("lit", Number(token.dataset.row) === at?.row && Number(token.dataset.at) === at?.at);
     setTextIfChanged(words, describeToken(data.rows, at) || "Point at a token, or use the arrow keys.");
@@ -78,7 +78,7 @@ export default defineComponent((place) => {
       { class: `mark ${right === false ? "wrong" : ""}` },
       ...(right === null ? [] : [icon(right ? "check" : "close")]),
     );
-    const written = tokens.map(({ text, p, wanted }, i) => {
+    const words = tokens.map(({ text, p, wanted }, i) => {
       const token = node(
         "span",
         {
@@ -96,7 +96,7 @@ export default defineComponent((place) => {
         "div",
         { class: "row" },
         node("div", { class: "title" }, node("span", { class: "dot" }), node("span", { class: "name" }, title)),
-        node("div", { class: "written" }, ...(written.length ? written : [node("span", { class: "none" }, detail)])),
+        node("div", { class: "written" }, ...(words.length ? words : [node("span", { class: "none" }, detail)])),
         node(
           "div",
           { class: "verdict" },
@@ -176,11 +176,11 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {TranslationAnswersData} */ given) {
-      data = given;
-      if (JSON.stringify(given) === before) return;
-      before = JSON.stringify(given);
-      kept = false;
+    show(/** @type {TranslationAnswersData} */ newData) {
+      data = newData;
+      if (JSON.stringify(newData) === drawnState) return;
+      drawnState = JSON.stringify(newData);
+      isKept = false;
       rows.replaceChildren(...data.head.map(makeHead), ...data.rows.map(makeRow));
       rows.ariaLabel = data.label;
       setTextIfChanged(caption, data.caption);

@@ -50,7 +50,7 @@ export default defineComponent((place) => {
   let data = null,
     columns = [],
     at = null,
-    kept = false;
+    isKept = false;
 
   /** The matrix that leads along an arrow of this step, by its letter: the same one at every step of its half. */
   function sharedWeight(step, level) {
@@ -91,13 +91,13 @@ export default defineComponent((place) => {
       node("span", { class: step.fed_back ? "in fed" : "in" }, step.input),
     );
     button.onpointerenter = () => {
-      if (!kept) selectStep(i);
+      if (!isKept) selectStep(i);
     };
     button.onfocus = () => {
-      if (!kept) selectStep(i);
+      if (!isKept) selectStep(i);
     };
     button.onclick = () => {
-      kept = !(kept && at === i);
+      isKept = !(isKept && at === i);
       selectStep(i);
     };
     return { step, button, canvas };
@@ -109,10 +109,10 @@ export default defineComponent((place) => {
     if (next.fed_back) lines.push(svgNode("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
     const { letter, index } = sharedWeight(next, "state"),
       name = svgNode("text", { class: "by", x: LINK / 2, y: 90 }),
-      below = svgNode("tspan", { dy: 3 });
+      subscript = svgNode("tspan", { dy: 3 });
     name.textContent = letter;
-    below.textContent = index;
-    name.append(below);
+    subscript.textContent = index;
+    name.append(subscript);
     return svgNode("svg", { class: "link", width: LINK, height: HIGH, "aria-hidden": "true" }, ...lines, name);
   }
 
@@ -136,7 +136,7 @@ export default defineComponent((place) => {
   steps.onkeydown = (event) => {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape") {
-      kept = false;
+      isKept = false;
       selectStep(at);
       return;
     }
@@ -177,10 +177,10 @@ export default defineComponent((place) => {
       high = step.state.reduce((most, value, u) => (Math.abs(value) > Math.abs(step.state[most]) ? u : most), 0);
     columns.forEach(({ button }, c) => {
       button.classList.toggle("looked", c === i);
-      button.ariaPressed = String(kept && c === i);
+      button.ariaPressed = String(isKept && c === i);
       button.tabIndex = c === i ? 0 : -1;
     });
-    words.textContent = `${describeStep(step, i + 1)} ${kept ? "Esc or a click lets go." : "A click keeps it."}`;
+    words.textContent = `${describeStep(step, i + 1)} ${isKept ? "Esc or a click lets go." : "A click keeps it."}`;
     paintTiles(units, step.state, gridOf(step.state.length, 3, 1), colourStops());
     units.ariaLabel = `${step.state.length} units from ${Math.min(...step.state)} to ${Math.max(...step.state)}; unit ${high + 1} is furthest from 0, at ${step.state[high]}.`;
     bars.replaceChildren(
@@ -211,7 +211,7 @@ export default defineComponent((place) => {
       return { x: b.left - from.left + edge + side, y: b.top - from.top + edge, width: b.width, height: b.height };
     };
     const svgText = (words, x, y, fill, size = 14, anchor = "middle") => {
-      const made = svgNode("text", {
+      const label = svgNode("text", {
         x,
         y,
         fill,
@@ -219,8 +219,8 @@ export default defineComponent((place) => {
         "text-anchor": anchor,
         "dominant-baseline": "central",
       });
-      made.textContent = words;
-      shapes.push(made);
+      label.textContent = words;
+      shapes.push(label);
     };
     const ink = theme.colour("--ink"),
       soft = theme.colour("--soft");
@@ -290,11 +290,11 @@ export default defineComponent((place) => {
     );
 
   return {
-    show(/** @type {UnrolledData} */ given) {
-      data = given;
+    show(/** @type {UnrolledData} */ newData) {
+      data = newData;
       tint(place, data.colour);
       columns = data.steps.map(makeColumn);
-      at = kept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
+      at = isKept && at !== null ? Math.min(at, columns.length - 1) : columns.findIndex(({ step }) => step.used);
       steps.replaceChildren(...columns.flatMap(({ step, button }, i) => (i ? [makeLink(step), button] : [button])));
       steps.ariaLabel = `${data.title}, unrolled over ${columns.length} steps. Arrow keys move.`;
       weights.replaceChildren(

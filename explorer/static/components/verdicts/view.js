@@ -31,11 +31,11 @@ function spreadDots(values) {
   const isNear = (a, b) => Math.abs(values[a] - values[b]) < NEAR;
   const offsets = values.map(() => null);
   for (const seed of order) {
-    const taken = new Set(
+    const usedOffsets = new Set(
       order.filter((other) => offsets[other] != null && isNear(seed, other)).map((other) => offsets[other]),
     );
     let offset = 0;
-    while (taken.has(offset)) offset = offset > 0 ? -offset : 1 - offset; // 0, 1, -1, 2, -2 ...
+    while (usedOffsets.has(offset)) offset = offset > 0 ? -offset : 1 - offset; // 0, 1, -1, 2, -2 ...
     offsets[seed] = offset;
   }
   const step = Math.min(7, (2 * REACH) / (Math.max(...offsets) - Math.min(...offsets)));
@@ -43,10 +43,10 @@ function spreadDots(values) {
   for (let start = 0, end = 1; start < order.length; start = end++) {
     // each heap is around the middle
     while (end < order.length && isNear(order[end], order[end - 1])) end += 1;
-    const heap = order.slice(start, end);
+    const cluster = order.slice(start, end);
     const middle =
-      (Math.max(...heap.map((seed) => offsets[seed])) + Math.min(...heap.map((seed) => offsets[seed]))) / 2;
-    for (const seed of heap) aside[seed] = offsets[seed] === middle ? 0 : (offsets[seed] - middle) * step;
+      (Math.max(...cluster.map((seed) => offsets[seed])) + Math.min(...cluster.map((seed) => offsets[seed]))) / 2;
+    for (const seed of cluster) aside[seed] = offsets[seed] === middle ? 0 : (offsets[seed] - middle) * step;
   }
   return aside;
 }
@@ -98,12 +98,12 @@ function fillRow(parts, row, classes) {
 
 function makeChips(place, signal) {
   let buttons = [];
-  let held = null;
+  let selected = null;
   const highlightToken = (index) => window.dispatchEvent(new CustomEvent("lineage:token", { detail: { index } }));
   const holdToken = (index) => {
-    held = index;
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === held)));
-    highlightToken(held);
+    selected = index;
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === selected)));
+    highlightToken(selected);
   };
   window.addEventListener(
     "lineage:token",
@@ -115,7 +115,7 @@ function makeChips(place, signal) {
   window.addEventListener(
     "keydown",
     (event) => {
-      if (event.key === "Escape" && held != null) holdToken(null);
+      if (event.key === "Escape" && selected != null) holdToken(null);
     },
     { signal },
   );
@@ -135,13 +135,13 @@ function makeChips(place, signal) {
         if (event.pointerType === "mouse") highlightToken(i);
       };
       button.onpointerleave = (event) => {
-        if (event.pointerType === "mouse") highlightToken(held);
+        if (event.pointerType === "mouse") highlightToken(selected);
       };
       button.onfocus = () => {
         if (button.matches(":focus-visible")) highlightToken(i);
       };
-      button.onblur = () => highlightToken(held);
-      button.onclick = () => holdToken(held === i ? null : i);
+      button.onblur = () => highlightToken(selected);
+      button.onclick = () => holdToken(selected === i ? null : i);
       return button;
     });
     place.replaceChildren(...buttons);
@@ -244,12 +244,12 @@ export default defineComponent((place) => {
       ends[0].classList.toggle("true", data.truth === data.classes[0]);
       ends[2].classList.toggle("true", data.truth === data.classes[1]);
       grammar.replaceChildren(...(data.truth ? ["the grammar says: ", node("b", {}, data.truth)] : []));
-      const here = data.rows.map((row) => row.name).join();
-      if (here !== names) {
+      const newNames = data.rows.map((row) => row.name).join();
+      if (newNames !== names) {
         // other models: a bar must not glide from one model's value to another's
         parts = data.rows.map(makeRow);
         rows.replaceChildren(...parts.map((part) => part.element));
-        names = here;
+        names = newNames;
       }
       data.rows.forEach((row, i) => fillRow(parts[i], row, data.classes));
       caption.textContent = data.caption;

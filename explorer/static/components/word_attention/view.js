@@ -42,7 +42,7 @@ export default defineComponent((place) => {
   /** @type {WordAttentionData | null} */
   let data = null,
     at = { layer: 0, head: 0, word: 0 },
-    known = "";
+    drawnName = "";
 
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   for (const [name, { field }] of Object.entries({ layer: layers, head: heads, word: chosen })) {
@@ -51,8 +51,8 @@ export default defineComponent((place) => {
       paintAll();
     };
   }
-  weights.onpick = (query, key, kept) => {
-    if (kept && query >= 0) {
+  weights.onpick = (query, key, isKept) => {
+    if (isKept && query >= 0) {
       at.word = query;
       chosen.field.value = query;
       paintAll();
@@ -121,32 +121,32 @@ export default defineComponent((place) => {
   }
 
   return {
-    show(/** @type {WordAttentionData} */ given) {
-      data = given;
-      const name = `${given.file} ${given.words.join(" ")}`;
-      at.layer = Math.min(known ? at.layer : given.weights.length - 1, given.weights.length - 1);
-      at.head = Math.min(at.head, given.weights[0].length - 1);
-      if (name !== known) at.word = given.word;
-      known = name;
+    show(/** @type {WordAttentionData} */ newData) {
+      data = newData;
+      const name = `${newData.file} ${newData.words.join(" ")}`;
+      at.layer = Math.min(drawnName ? at.layer : newData.weights.length - 1, newData.weights.length - 1);
+      at.head = Math.min(at.head, newData.weights[0].length - 1);
+      if (name !== drawnName) at.word = newData.word;
+      drawnName = name;
       setOptions(
         layers,
-        given.weights.map((_, i) => String(i + 1)),
+        newData.weights.map((_, i) => String(i + 1)),
         at.layer,
       );
       setOptions(
         heads,
-        given.weights[0].map((_, i) => String(i + 1)),
+        newData.weights[0].map((_, i) => String(i + 1)),
         at.head,
       );
       setOptions(
         chosen,
-        given.words.map((word, i) => `${i + 1} ${word}`),
+        newData.words.map((word, i) => `${i + 1} ${word}`),
         at.word,
       );
       paintAll();
       const halves = place.querySelectorAll(".half");
-      saveMenu(halves[0], { svg: () => weights.svg(), csv: weightsCsv, file: `${given.file}-attention` });
-      saveMenu(halves[1], { svg: () => vectors.svg(), csv: vectorsCsv, file: `${given.file}-vectors` });
+      saveMenu(halves[0], { svg: () => weights.svg(), csv: weightsCsv, file: `${newData.file}-attention` });
+      saveMenu(halves[1], { svg: () => vectors.svg(), csv: vectorsCsv, file: `${newData.file}-vectors` });
     },
     close() {
       weights.close();

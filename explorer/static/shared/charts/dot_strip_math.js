@@ -4,10 +4,10 @@ const MANY = 1000; // times; a wider span of positive numbers is drawn by its po
 
 /** The ends of an axis that holds all these numbers, and where a number lies on it, 0 to 1. */
 export function makeAxis(numbers, low = null, high = null) {
-  const known = numbers.filter(Number.isFinite),
-    positive = known.length > 0 && known.every((n) => n > 0);
-  const least = Math.min(...known, low ?? Infinity),
-    most = Math.max(...known, high ?? -Infinity);
+  const finite = numbers.filter(Number.isFinite),
+    positive = finite.length > 0 && finite.every((n) => n > 0);
+  const least = Math.min(...finite, low ?? Infinity),
+    most = Math.max(...finite, high ?? -Infinity);
   if (positive && low === null && high === null && most / least >= MANY) {
     const from = Math.floor(Math.log10(least)),
       to = Math.ceil(Math.log10(most));
@@ -57,9 +57,9 @@ export function countBins(numbers, scale) {
 }
 
 /** How many chose each of the choices, by name. */
-export function countChoices(names, given) {
+export function countChoices(names, answers) {
   const counts = Object.fromEntries(names.map((name) => [name, 0]));
-  for (const name of given) if (Object.hasOwn(counts, name)) counts[name] += 1;
+  for (const name of answers) if (Object.hasOwn(counts, name)) counts[name] += 1;
   return counts;
 }
 

@@ -47,7 +47,7 @@ function listChoices(question, answer, prediction) {
 function drawStrips(answer, prediction) {
   const root = node("div", { class: "strips" });
   const labelled = answer.rows.filter((row) => row.labels.length),
-    drawn = answer.rows.filter((row) => row.values.length);
+    measuredRows = answer.rows.filter((row) => row.values.length);
   for (const row of labelled) {
     const counts = new Map();
     for (const label of row.labels) counts.set(label, (counts.get(label) ?? 0) + 1);
@@ -56,11 +56,17 @@ function drawStrips(answer, prediction) {
       .join(", ");
     root.append(node("p", { class: "counted" }, row.title ? `${row.title}: ${words}` : words));
   }
-  if (!drawn.length) return root;
+  if (!measuredRows.length) return root;
   const scale = answer.scale,
     guess = typeof prediction === "number" ? [prediction] : [];
-  const line = makeAxis([...drawn.flatMap((row) => row.values), ...guess], scale?.low ?? null, scale?.high ?? null);
-  drawn.forEach((row, i) => root.append(drawStrip(row, line, i ? null : prediction, answer, drawn.length > 1))); // the question is about the first
+  const line = makeAxis(
+    [...measuredRows.flatMap((row) => row.values), ...guess],
+    scale?.low ?? null,
+    scale?.high ?? null,
+  );
+  measuredRows.forEach((row, i) =>
+    root.append(drawStrip(row, line, i ? null : prediction, answer, measuredRows.length > 1)),
+  ); // the question is about the first
   const unit = scale?.unit ? ` ${scale.unit}` : "";
   root.append(
     node(

@@ -13,23 +13,24 @@ export function advanceCursor(cursor, seconds, pace, { end, available, live }) {
 
 /* Return the playback state for new data. `before` is null for the first data; `calm`: the user prefers reduced motion.
    A cursor that followed the training to its newest epoch goes on doing so. */
-export function startPlayback(playback, before, calm) {
+export function startPlayback(playback, previous, calm) {
   const { run, live, available, autoplay, first } = playback;
-  const started = run !== before?.run && (live || before?.live || autoplay);
+  const started = run !== previous?.run && (live || previous?.live || autoplay);
   if (started)
     return calm
       ? { cursor: available, playing: false, following: live }
       : { cursor: 0, playing: true, following: false };
-  if (run !== before?.run) return { cursor: Math.min(first ?? available, available), playing: false, following: false };
-  if (before.following) return { cursor: available, playing: false, following: live };
-  const { cursor, playing } = before;
+  if (run !== previous?.run)
+    return { cursor: Math.min(first ?? available, available), playing: false, following: false };
+  if (previous.following) return { cursor: available, playing: false, following: live };
+  const { cursor, playing } = previous;
   return { cursor: Math.min(cursor, available), playing, following: false };
 }
 
 /* The next or the last whole step, from wherever the cursor is in between. */
-export function stepCursor(cursor, by, { available, step = 1 }) {
-  const whole = by > 0 ? Math.floor(cursor / step + 1e-6) + 1 : Math.ceil(cursor / step - 1e-6) - 1;
-  return Math.min(available, Math.max(0, whole * step));
+export function stepCursor(cursor, direction, { available, step = 1 }) {
+  const multiple = direction > 0 ? Math.floor(cursor / step + 1e-6) + 1 : Math.ceil(cursor / step - 1e-6) - 1;
+  return Math.min(available, Math.max(0, multiple * step));
 }
 
 /* The trace up to x = cursor, its last piece of line or band cut exactly there. */
@@ -39,18 +40,18 @@ export function truncateTrace(trace, cursor) {
     return trace;
   if (x.every((v) => v <= cursor)) return trace;
   const line = (trace.type ?? "scatter") === "scatter" && trace.mode !== "markers" && trace.mode !== "text";
-  const kept = []; // [x, y, index of the point, or -1 for the end of a cut]
+  const visible = []; // [x, y, index of the point, or -1 for the end of a cut]
   for (let i = 0; i < x.length; i++) {
     const inside = x[i] <= cursor;
-    if (inside) kept.push([x[i], y[i], i]);
+    if (inside) visible.push([x[i], y[i], i]);
     const next = i + 1;
     if (!line || next >= x.length || inside === x[next] <= cursor || y[i] === null || y[next] === null) continue;
     if (x[i] !== cursor && x[next] !== cursor)
-      kept.push([cursor, interpolateY([x[i], y[i]], [x[next], y[next]], cursor), -1]);
+      visible.push([cursor, interpolateY([x[i], y[i]], [x[next], y[next]], cursor), -1]);
   }
-  const result = { ...trace, x: kept.map((point) => point[0]), y: kept.map((point) => point[1]) };
+  const result = { ...trace, x: visible.map((point) => point[0]), y: visible.map((point) => point[1]) };
   for (const key of ["text", "hovertext", "customdata"]) {
-    if (Array.isArray(trace[key])) result[key] = kept.map((point) => trace[key][point[2]] ?? "");
+    if (Array.isArray(trace[key])) result[key] = visible.map((point) => trace[key][point[2]] ?? "");
   }
   return result;
 }
@@ -146,9 +147,9 @@ export class Playback {
   }
 
   update(data) {
-    const before = this.state && { ...this.state, run: this.data.run, live: this.data.live };
+    const previous = this.state && { ...this.state, run: this.data.run, live: this.data.live };
     this.data = data;
-    this.state = startPlayback(data, before, matchMedia("(prefers-reduced-motion: reduce)").matches);
+    this.state = startPlayback(data, previous, matchMedia("(prefers-reduced-motion: reduce)").matches);
     this.scrubber.max = data.end;
     this.scrubber.ariaLabel = `${data.unit} shown`;
     this.render();
@@ -157,12 +158,12 @@ export class Playback {
 
   togglePlaying() {
     const { cursor, playing } = this.state;
-    const over = cursor >= this.data.available && !this.data.live;
-    this.moveTo(!playing && over ? 0 : cursor, !playing);
+    const isAtEnd = cursor >= this.data.available && !this.data.live;
+    this.moveTo(!playing && isAtEnd ? 0 : cursor, !playing);
   }
 
-  moveBySteps(by) {
-    this.moveTo(stepCursor(this.state.cursor, by, this.data));
+  moveBySteps(direction) {
+    this.moveTo(stepCursor(this.state.cursor, direction, this.data));
     this.onRelease(this.state.cursor);
   }
 
@@ -176,27 +177,27 @@ export class Playback {
   #animate() {
     if (!this.state.playing || this.#timer) return;
     let last = performance.now(),
-      drawn = 0,
+      drawnAt = 0,
       cost = 0;
-    const drawNextFrame = (now) => {
+    const drawNextFrame = (time) => {
       this.#timer = 0;
       if (!this.state.playing) return;
       // A hidden tab gets no frames: it goes on where it was, instead of leaping.
       const { cursor, done } = advanceCursor(
         this.state.cursor,
-        Math.min(Math.max(now - last, 0), 100) / 1000,
+        Math.min(Math.max(time - last, 0), 100) / 1000,
         this.#pace,
         this.data,
       );
-      last = now;
+      last = time;
       const same = cursor === this.state.cursor;
       // A playback faster than the training waits at every epoch; the words stay the same so that they do not flicker.
       this.state = { cursor, playing: !done, following: false };
-      if (done || !(same || (cost > SLOW && now - drawn < 30))) {
+      if (done || !(same || (cost > SLOW && time - drawnAt < 30))) {
         const start = performance.now();
         this.onMove(cursor);
         cost = 0.7 * cost + 0.3 * (performance.now() - start);
-        drawn = now;
+        drawnAt = time;
       }
       this.render();
       if (!done) this.#timer = requestAnimationFrame(drawNextFrame);

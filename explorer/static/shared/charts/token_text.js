@@ -97,10 +97,10 @@ export function drawTokenText({ prompt, pieces, surprises, framed = undefined, f
       const letters = [...(part.ends && fill !== null ? `${part.text}↵` : part.text)];
       for (let from = 0; from < letters.length;) {
         if (column >= most) [column, line] = [0, line + 1];
-        const now = letters.slice(from, from + most - column),
+        const part = letters.slice(from, from + most - column),
           left = x + LETTER * column,
           top = y + LINE * line;
-        const box = { x: left, y: top, width: LETTER * now.length, height: LINE - 2, rx: 2 };
+        const box = { x: left, y: top, width: LETTER * part.length, height: LINE - 2, rx: 2 };
         if (fill) marks.push(svgNode("rect", { ...box, fill: get("--amount-3"), "fill-opacity": fill / 100 }));
         if (look.frame) marks.push(svgNode("rect", { ...box, fill: "none", stroke: get("--ink"), "stroke-width": 2 }));
         const words = {
@@ -108,13 +108,13 @@ export function drawTokenText({ prompt, pieces, surprises, framed = undefined, f
           y: top + 16,
           "font-size": 15,
           "font-family": MONO,
-          textLength: LETTER * now.length,
+          textLength: LETTER * part.length,
           fill: get(look.ink),
           "xml:space": "preserve",
         };
-        marks.push(svgNode("text", words, now.join("")));
-        column += now.length;
-        from += now.length;
+        marks.push(svgNode("text", words, part.join("")));
+        column += part.length;
+        from += part.length;
       }
       if (part.ends) [column, line] = [0, line + 1];
     }

@@ -35,14 +35,14 @@ export function linePath(values, width, height, span) {
 export function labelledColumns(count, width, least = 14) {
   if (count < 2) return [0];
   const step = Math.max(1, Math.ceil((least * (count - 1)) / width)),
-    kept = [];
-  for (let i = 0; i < count - 1; i += step) if (count - 1 - i >= step) kept.push(i);
-  return [...kept, count - 1];
+    ticks = [];
+  for (let i = 0; i < count - 1; i += step) if (count - 1 - i >= step) ticks.push(i);
+  return [...ticks, count - 1];
 }
 
 /** Return the cell that an arrow key leads to, inside the grid; null for a key that moves nothing. */
 export function moveCell({ row, time }, key, rows, times) {
-  const by = {
+  const offset = {
     ArrowUp: [-1, 0],
     ArrowDown: [1, 0],
     ArrowLeft: [0, -1],
@@ -50,9 +50,9 @@ export function moveCell({ row, time }, key, rows, times) {
     Home: [0, -Infinity],
     End: [0, Infinity],
   }[key];
-  if (!by) return null;
+  if (!offset) return null;
   const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-  return { row: clamp(row + by[0], rows), time: clamp(time + by[1], times) };
+  return { row: clamp(row + offset[0], rows), time: clamp(time + offset[1], times) };
 }
 
 export const formatNumber = (value) => value.toFixed(2).replace("-", "−");

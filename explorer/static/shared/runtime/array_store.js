@@ -10,7 +10,7 @@ const requests = new Map();
 export function unpackArrays(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  const found = {};
+  const arrays = {};
   delete header.__metadata__;
   for (const [
     name,
@@ -21,22 +21,22 @@ export function unpackArrays(buffer) {
     },
   ] of Object.entries(header)) {
     const Kind = KINDS[dtype];
-    found[name] = { shape, data: new Kind(buffer, 8 + length + start, (end - start) / Kind.BYTES_PER_ELEMENT) };
+    arrays[name] = { shape, data: new Kind(buffer, 8 + length + start, (end - start) / Kind.BYTES_PER_ELEMENT) };
   }
-  return found;
+  return arrays;
 }
 
 /** Return the arrays at an address, fetched once for all components. */
 export function loadArrays(address) {
-  let found = requests.get(address);
+  let request = requests.get(address);
   requests.delete(address); // the most recently used address is dropped last
-  found ??= fetchArrays(address).catch((error) => {
+  request ??= fetchArrays(address).catch((error) => {
     requests.delete(address); // so that the next request tries again
     throw error;
   });
-  requests.set(address, found);
+  requests.set(address, request);
   if (requests.size > KEPT) requests.delete(requests.keys().next().value);
-  return found;
+  return request;
 }
 
 async function fetchArrays(address) {

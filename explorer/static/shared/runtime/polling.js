@@ -18,7 +18,7 @@ export class Poller {
     if (!live) return;
     this.#timer = setTimeout(async () => {
       const answer = await fetch(live.address)
-        .then((found) => (found.ok ? found.json() : undefined))
+        .then((response) => (response.ok ? response.json() : undefined))
         .catch(() => undefined);
       if (this.#current !== live) return;
       if (answer === null) this.onEnd();

@@ -5,14 +5,14 @@ import { FONT } from "./text_metrics.js";
 /** Resolve colour variables to their current values, light or dark: a saved file has no access to them. */
 export function resolveColours(place) {
   const probe = place.appendChild(node("span", { hidden: "" }));
-  const seen = {};
+  const colours = {};
   const style = getComputedStyle(probe);
   const resolveColour = (name) => {
     probe.style.color = `var(${name})`;
     return style.color;
   };
-  for (const name of ["--ink", "--soft", "--rule", "--page", "--panel"]) seen[name] = resolveColour(name);
-  return { get: (name) => (seen[name] ??= resolveColour(name)), done: () => probe.remove() };
+  for (const name of ["--ink", "--soft", "--rule", "--page", "--panel"]) colours[name] = resolveColour(name);
+  return { get: (name) => (colours[name] ??= resolveColour(name)), done: () => probe.remove() };
 }
 
 /** Return a drawing as the text of an SVG file. */

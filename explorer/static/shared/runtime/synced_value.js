@@ -6,13 +6,13 @@ export class SyncedValue {
   #unconfirmed = []; // values that the user set since, as texts, which the page has not echoed yet
 
   /* Take a value from the page. The page repeats values and echoes ours, both late: only a value that is neither is new. */
-  receive(given) {
-    const text = JSON.stringify(given ?? null);
+  receive(received) {
+    const text = JSON.stringify(received ?? null);
     if (text === this.#received) return;
     this.#received = text;
     const echo = this.#unconfirmed.indexOf(text);
     this.#unconfirmed.splice(0, echo < 0 ? this.#unconfirmed.length : echo + 1);
-    if (echo < 0) this.value = given ?? null;
+    if (echo < 0) this.value = received ?? null;
   }
 
   set(value) {

@@ -13,7 +13,7 @@ export function textWidth(text, size, weight = 400) {
 /** Shorten a label until it fits into `width` px. */
 export function shortenToWidth(text, width, size, weight = 400) {
   if (textWidth(text, size, weight) <= width) return text;
-  let kept = text;
-  while (kept.length > 1 && textWidth(`${kept}…`, size, weight) > width) kept = kept.slice(0, -1);
-  return `${kept}…`;
+  let shortened = text;
+  while (shortened.length > 1 && textWidth(`${shortened}…`, size, weight) > width) shortened = shortened.slice(0, -1);
+  return `${shortened}…`;
 }

@@ -19,7 +19,7 @@ export function parseNumber(text) {
 }
 
 /** A number after a step of an arrow key: it stays on the grid of tenths, or of ones. */
-export const stepValue = (value, by) => Number((Math.round((value + by) * 1e4) / 1e4).toFixed(4));
+export const stepValue = (value, change) => Number((Math.round((value + change) * 1e4) / 1e4).toFixed(4));
 
 /** Where the colours of a table end: 1 for amounts, for signed values the largest there is. */
 export function colourLimit(values, scale) {

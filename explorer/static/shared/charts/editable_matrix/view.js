@@ -124,9 +124,13 @@ export class Matrix {
         const value = values[r][c],
           at = colourStop(value, this.scale, most),
           text = value === null ? "" : formatNumber(value, this.digits);
-        const where = `${r},${c}`,
+        const position = `${r},${c}`,
           name = `${rows[r]}, ${columns[c]}`;
-        cell.box.className = [value === null && "masked", where === chosen && "held", ringed.has(where) && "marked"]
+        cell.box.className = [
+          value === null && "masked",
+          position === chosen && "held",
+          ringed.has(position) && "marked",
+        ]
           .filter(Boolean)
           .join(" ");
         paintTile(cell, at, this.scale);
@@ -140,9 +144,9 @@ export class Matrix {
             cell.field.value = document.activeElement === cell.field ? formatPrecise(value) : text;
         } else cell.box.ariaLabel = `${name}: ${value === null ? "masked" : text}`;
         if (cell.field) cell.field.hidden = value === null;
-        const here = r === this.#tabStop[0] && c === this.#tabStop[1] ? "0" : "-1",
+        const tabIndex = r === this.#tabStop[0] && c === this.#tabStop[1] ? "0" : "-1",
           place = cell.field ?? cell.box;
-        if (place.getAttribute("tabindex") !== here) place.setAttribute("tabindex", here);
+        if (place.getAttribute("tabindex") !== tabIndex) place.setAttribute("tabindex", tabIndex);
       }),
     );
     this.#updateNumberVisibility();
@@ -167,11 +171,11 @@ export class Matrix {
     const box = event.target.closest?.("td[data-r]");
     return box ? [Number(box.dataset.r), Number(box.dataset.c)] : null;
   }
-  #pickCell(event, kept) {
+  #pickCell(event, keep) {
     const at = this.#cellOfEvent(event);
     if (!at) return;
-    if (kept) this.#focusCell(at);
-    this.onpick(...at, kept);
+    if (keep) this.#focusCell(at);
+    this.onpick(...at, keep);
   }
   /** @param {number[]} at
    * @param {boolean} pick */
@@ -184,13 +188,13 @@ export class Matrix {
   #onFocusIn(event) {
     const at = this.#cellOfEvent(event);
     if (!at) return;
-    const [before, now] = [this.#tabStop, at].map(([r, c]) => this.#cells[r][c]);
-    (before.field ?? before.box).tabIndex = -1;
-    (now.field ?? now.box).tabIndex = 0;
+    const [oldCell, newCell] = [this.#tabStop, at].map(([r, c]) => this.#cells[r][c]);
+    (oldCell.field ?? oldCell.box).tabIndex = -1;
+    (newCell.field ?? newCell.box).tabIndex = 0;
     this.#tabStop = at;
-    if (now.field) {
-      now.field.value = formatPrecise(this.#data.values[at[0]][at[1]]);
-      now.field.select();
+    if (newCell.field) {
+      newCell.field.value = formatPrecise(this.#data.values[at[0]][at[1]]);
+      newCell.field.select();
     }
     if (!this.quiet) this.onpick(...at, false);
   }
@@ -240,11 +244,11 @@ export class Matrix {
     field.select();
   }
   /** @param {number[]} at
-   * @param {number} by */
-  #stepCell([r, c], by) {
+   * @param {number} change */
+  #stepCell([r, c], change) {
     const cell = this.#cells[r][c],
-      now = (cell.draft ? parseNumber(cell.field.value) : null) ?? this.#data.values[r][c];
-    const value = stepValue(now, by);
+      current = (cell.draft ? parseNumber(cell.field.value) : null) ?? this.#data.values[r][c];
+    const value = stepValue(current, change);
     if (value < this.low || value > this.high) return;
     cell.draft = false;
     this.onedit(r, c, value);
