@@ -13,27 +13,27 @@ from explorer.web.background import drop_results, submit
 
 
 @pytest.fixture(autouse=True)
-def nothing_yet() -> None:
+def no_results() -> None:
     background.reset()
 
 
 @pytest.fixture
 def gate() -> Iterator[threading.Event]:
-    """What waits for it is let through at the end in any case: threads are shared by all tests."""
-    made = threading.Event()
-    yield made
-    made.set()
+    """Yield an event that is set at the end of the test in any case, because all tests share the threads."""
+    event = threading.Event()
+    yield event
+    event.set()
 
 
-def test_what_is_asked_twice_is_made_once() -> None:
-    made: list[int] = []
-    futures = [submit(("a",), lambda: made.append(1)) for _ in range(3)]
+def test_the_same_key_is_computed_once() -> None:
+    calls: list[int] = []
+    futures = [submit(("a",), lambda: calls.append(1)) for _ in range(3)]
     assert len({id(future) for future in futures}) == 1
     futures[0].result()
-    assert made == [1]
+    assert calls == [1]
 
 
-def test_a_page_does_not_wait_for_it() -> None:
+def test_submit_does_not_wait_for_the_result() -> None:
     gate = threading.Event()
     future = submit(("slow",), gate.wait)
     assert not future.done()
@@ -41,64 +41,64 @@ def test_a_page_does_not_wait_for_it() -> None:
     assert future.result()
 
 
-def test_a_failure_is_kept_like_a_result() -> None:
-    made: list[int] = []
+def test_a_failure_is_cached_like_a_result() -> None:
+    calls: list[int] = []
 
     def fail() -> None:
-        made.append(1)
+        calls.append(1)
         raise TextError("too short")
 
     for _ in range(2):
         with pytest.raises(TextError, match="too short"):
             submit(("bad",), fail).result()
-    assert made == [1]
+    assert calls == [1]
 
 
-def test_the_results_of_a_text_are_forgotten_with_it() -> None:
+def test_drop_results_removes_the_results_of_a_text() -> None:
     submit(("cut", "sha", 1), lambda: 1).result()
     submit(("cut", "", 2), lambda: 2).result()
     drop_results("sha")
     assert list(background.results()) == [("cut", "", 2)]
 
 
-def test_only_so_many_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_cached_results_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_MAX_RESULTS", 2)
     for key in "abc":
         submit((key,), lambda: 0).result()
     assert list(background.results()) == [("b",), ("c",)]
 
 
-def test_what_went_wrong_is_tried_again_after_a_while_but_a_sentence_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
+def test_an_unexpected_error_is_retried_later_but_a_lineage_error_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
 
-    def fails() -> None:
-        made.append(1)
+    def raise_bug() -> None:
+        calls.append(1)
         raise RuntimeError("a bug, or a full disk")
 
-    def refuses() -> None:
-        made.append(1)
+    def raise_text_error() -> None:
+        calls.append(1)
         raise TextError("too short")
 
-    for make, times in ((fails, 2), (refuses, 1)):
-        made.clear()
+    for compute, expected_calls in ((raise_bug, 2), (raise_text_error, 1)):
+        calls.clear()
         for _ in range(2):
-            submit((make,), make).exception()
-        assert len(made) == 1
+            submit((compute,), compute).exception()
+        assert len(calls) == 1
         monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
-        submit((make,), make).exception()
-        assert len(made) == times
+        submit((compute,), compute).exception()
+        assert len(calls) == expected_calls
         monkeypatch.undo()
 
 
-def test_what_somebody_else_cancelled_is_begun_again(gate: threading.Event) -> None:
+def test_cancelled_work_can_be_submitted_again(gate: threading.Event) -> None:
     for i in range(2):
-        submit(("held", i), gate.wait)
+        submit(("blocking", i), gate.wait)
     assert submit(("a",), lambda: 1).cancel()
     gate.set()
     assert submit(("a",), lambda: 2).result() == 2
 
 
-def test_what_is_on_its_way_is_never_dropped(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unfinished_work_is_never_dropped(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_MAX_RESULTS", 2)
     futures = [submit((i,), lambda i=i: gate.wait() and i) for i in range(6)]  # type: ignore[misc]
     assert not any(future.cancelled() for future in futures)
@@ -108,18 +108,18 @@ def test_what_is_on_its_way_is_never_dropped(gate: threading.Event, monkeypatch:
     assert list(background.results()) == [(5,), ("one more",)]
 
 
-def test_a_timing_holds_up_nobody_but_other_timings(gate: threading.Event) -> None:
-    held = [submit(("held", i), gate.wait, "timing") for i in range(3)]
+def test_a_timing_delays_only_other_timings(gate: threading.Event) -> None:
+    blocking = [submit(("blocking", i), gate.wait, "timing") for i in range(3)]
     assert submit(("quick",), lambda: 1).result(timeout=10) == 1
-    assert sum(future.running() for future in held) <= 1
+    assert sum(future.running() for future in blocking) <= 1
     gate.set()
-    assert all(future.result() for future in held)
-    names = {submit(("who", i), lambda: threading.current_thread().name, "timing").result() for i in range(4)}
+    assert all(future.result() for future in blocking)
+    names = {submit(("thread name", i), lambda: threading.current_thread().name, "timing").result() for i in range(4)}
     assert len(names) == 1
 
 
 class Page:
-    """Stands for Streamlit: what became of one run of a page."""
+    """A stand-in for Streamlit that records what one run of a page shows."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.shown: list[object] = []
@@ -129,13 +129,13 @@ class Page:
         monkeypatch.setattr(deferred_sections, "show_problems", self.shown.extend)
 
     def fragment(self, key: str, run_every: float | None) -> Callable[[Callable[[], None]], Callable[[], None]]:
-        self.clock = run_every is not None
+        self.polls = run_every is not None
 
-        def kept(draw: Callable[[], None]) -> Callable[[], None]:
-            self.again = draw
+        def decorate(draw: Callable[[], None]) -> Callable[[], None]:
+            self.rerun_fragment = draw
             return draw
 
-        return kept
+        return decorate
 
     def rerun(self) -> None:
         raise Rerun
@@ -145,121 +145,119 @@ class Rerun(Exception):
     pass
 
 
-def ways(page: Page) -> dict[str, Callable[[], object]]:
-    """One and the same result, waited for in every way there is."""
+def section_variants(page: Page) -> dict[str, Callable[[], object]]:
+    """Return, by name, every function that shows a section as soon as one result is there."""
     key = ("cut", "sha")
 
-    def one() -> int:
+    def compute() -> int:
         return 1
 
-    def needed() -> None:
-        found = deferred_sections.result_or_placeholder("part", key, one, "wait", 60)
-        page.shown.extend([] if found is None else [found])
+    def show_result() -> None:
+        result = deferred_sections.result_or_placeholder("part", key, compute, "wait", 60)
+        page.shown.extend([] if result is None else [result])
 
     return {
-        "eventually": lambda: deferred_sections.show_when_ready("part", key, one, page.shown.append, "wait", 60),
-        "each": lambda: deferred_sections.show_all_when_ready(
-            "part", {"gru": (key, one)}, lambda made: page.shown.append(made["gru"]), "wait", 60
+        "when ready": lambda: deferred_sections.show_when_ready("part", key, compute, page.shown.append, "wait", 60),
+        "all when ready": lambda: deferred_sections.show_all_when_ready(
+            "part", {"gru": (key, compute)}, lambda results: page.shown.append(results["gru"]), "wait", 60
         ),
-        "there": needed,
+        "or placeholder": show_result,
     }
 
 
-@pytest.mark.parametrize("way", ["eventually", "each", "there"])
-def test_who_waits_for_what_is_forgotten_waits_on(
-    way: str, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("variant", ["when ready", "all when ready", "or placeholder"])
+def test_a_section_whose_result_is_dropped_while_it_waits_keeps_polling(
+    variant: str, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = Page(monkeypatch)
-    draw = ways(page)[way]
+    draw = section_variants(page)[variant]
     for i in range(2):
         submit(("before", i), gate.wait)
 
-    def forgotten(futures: Iterable[Future[object]], timeout: float) -> None:
-        drop_results("sha")  # another visitor leaves, while this page waits
+    def drop_while_waiting(futures: Iterable[Future[object]], timeout: float) -> None:
+        drop_results("sha")  # another visitor leaves while this page waits
 
     with monkeypatch.context() as patch:
-        patch.setattr(deferred_sections, "wait", forgotten)
+        patch.setattr(deferred_sections, "wait", drop_while_waiting)
         draw()
-    assert (page.shown, page.clock) == (["wait"], True)
+    assert (page.shown, page.polls) == (["wait"], True)
     gate.set()
     submit(("cut", "sha"), lambda: 1).result()
     draw()
     assert page.shown == ["wait", 1]
 
 
-def test_a_part_whose_result_was_dropped_since_gets_its_clock_back(
-    gate: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_section_whose_result_was_dropped_polls_again(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Page(monkeypatch)
-    ways(page)["eventually"]()
+    section_variants(page)["when ready"]()
     submit(("cut", "sha"), lambda: 1).result()
-    ways(page)["eventually"]()
-    assert not page.clock and page.shown[-1] == 1
+    section_variants(page)["when ready"]()
+    assert not page.polls and page.shown[-1] == 1
     for i in range(2):
         submit(("before", i), gate.wait)
     drop_results("sha")
     with pytest.raises(Rerun):
-        page.again()  # somebody pressed a button in it
+        page.rerun_fragment()  # as after a button press inside the fragment
 
 
-def test_what_follows_a_gesture_stays_until_the_next_result_is_there(
+def test_the_previous_result_stays_visible_until_the_next_one_is_ready(
     gate: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = Page(monkeypatch)
     monkeypatch.setattr(deferred_sections, "WAIT_SECONDS", 0.0)
 
-    def ask(text: str, make: Callable[[], object]) -> None:
-        def draw(found: Mapping[str, object], old: frozenset[str]) -> None:
-            page.shown.append((dict(found), set(old)))
+    def show_latest(text: str, compute: Callable[[], object]) -> None:
+        def draw(results: Mapping[str, object], stale: frozenset[str]) -> None:
+            page.shown.append((dict(results), set(stale)))
 
-        deferred_sections.show_latest("part", lambda: {"rnn": (("text", text), make)}, draw, "wait", 60)
+        deferred_sections.show_latest("part", lambda: {"rnn": (("text", text), compute)}, draw, "wait", 60)
 
-    ask("a", gate.wait)
-    assert (page.shown, page.clock) == (["wait"], True)
+    show_latest("a", gate.wait)
+    assert (page.shown, page.polls) == (["wait"], True)
     gate.set()
     submit(("text", "a"), gate.wait).result()
-    ask("a", gate.wait)
-    assert page.shown[-1] == ({"rnn": True}, set()) and not page.clock
+    show_latest("a", gate.wait)
+    assert page.shown[-1] == ({"rnn": True}, set()) and not page.polls
 
     second = threading.Event()
-    ask("b", second.wait)
-    assert page.shown[-1] == ({"rnn": True}, {"rnn"}) and page.clock  # the old one, and the page knows that it is
+    show_latest("b", second.wait)
+    assert page.shown[-1] == ({"rnn": True}, {"rnn"}) and page.polls  # the previous result, marked as stale
     second.set()
     submit(("text", "b"), second.wait).result()
     with pytest.raises(Rerun):
-        page.again()  # the clock's next look: the page is drawn anew, without one
+        page.rerun_fragment()  # the next poll reruns the page, which then stops polling
 
     def fail() -> None:
         raise TextError("too short")
 
     with pytest.raises(TextError):
         submit(("text", "c"), fail).result()
-    ask("c", fail)
+    show_latest("c", fail)
     assert page.shown[-1] == "too short"
 
 
-def test_quick_work_waits_for_no_slow_one(gate: threading.Event) -> None:
-    held = [submit(("held", i), gate.wait) for i in range(4)]
+def test_quick_work_does_not_wait_for_slow_work(gate: threading.Event) -> None:
+    blocking = [submit(("blocking", i), gate.wait) for i in range(4)]
     assert submit(("quick",), lambda: 1, "quick").result(timeout=30) == 1
-    assert not any(future.done() for future in held)
+    assert not any(future.done() for future in blocking)
 
 
-def test_what_a_window_no_longer_wants_is_not_begun(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_outdated_request_of_a_tab_is_not_computed(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
     page = Page(monkeypatch)
     monkeypatch.setattr(deferred_sections, "WAIT_SECONDS", 0.0)
-    held = [submit(("held", i), gate.wait) for i in range(2)]
-    made: list[str] = []
+    blocking = [submit(("blocking", i), gate.wait) for i in range(2)]
+    computed: list[str] = []
     for text in "abc":
         deferred_sections.show_when_ready(
-            "part", ("text", text), lambda text=text: made.append(text), page.shown.append, "wait", 60
+            "part", ("text", text), lambda text=text: computed.append(text), page.shown.append, "wait", 60
         )
     gate.set()
     submit(("text", "c"), lambda: None).result()
-    assert all(future.result() for future in held)
-    assert made == ["c"]
+    assert all(future.result() for future in blocking)
+    assert computed == ["c"]
 
 
-def test_of_one_kind_only_so_many_results_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_cached_results_of_one_kind_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_MAX_RESULTS_OF_A_KIND", 2)
     for kind, i in (("a", 0), ("b", 0), ("a", 1), ("a", 2), ("a", 3)):
         submit((kind, i), lambda: 1).result()

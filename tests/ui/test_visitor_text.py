@@ -14,12 +14,12 @@ from explorer.tasks.text.corpora import TINYSHAKESPEARE
 from explorer.ui import visitor_text
 from explorer.web import background
 
-MINE = "a text of mine, long enough to be read"
+OWN_TEXT = "a text of mine, long enough to be read"
 
 
 @pytest.fixture(autouse=True)
 def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
-    """What one visit remembers; its end is called by the test."""
+    """Yield the session state of one visit, which the test ends by `_release_text`."""
     state: dict[str, object] = {}
     monkeypatch.setattr(st, "session_state", state)
     monkeypatch.setattr(visitor_text, "_visits", Counter())
@@ -27,7 +27,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     yield state
 
 
-def here(sha: str) -> bool:
+def is_stored(sha: str) -> bool:
     try:
         corpora.load_text(TextConfig(corpus="own", text=sha))
     except NeedsText:
@@ -35,38 +35,38 @@ def here(sha: str) -> bool:
     return True
 
 
-def test_a_text_is_here_until_its_last_visit_ends_and_so_is_what_was_made_of_it() -> None:
-    sha = visitor_text.keep_text(MINE)
-    assert visitor_text.own_text() == sha and here(sha)
+def test_a_text_and_its_results_are_stored_until_the_last_visit_with_it_ends() -> None:
+    sha = visitor_text.keep_text(OWN_TEXT)
+    assert visitor_text.own_text() == sha and is_stored(sha)
     background.submit(("cut", sha), lambda: 1).result()
-    visitor_text.keep_text(MINE)  # somebody else has the same
+    visitor_text.keep_text(OWN_TEXT)  # another visitor with the same text
     visitor_text._release_text(sha)
-    assert here(sha)
+    assert is_stored(sha)
     visitor_text._release_text(sha)
-    assert not here(sha)
+    assert not is_stored(sha)
     assert ("cut", sha) not in background.results()
 
 
-def test_a_text_that_others_pushed_out_is_kept_anew() -> None:
-    sha = visitor_text.keep_text(MINE)
+def test_a_text_dropped_for_others_is_stored_again() -> None:
+    sha = visitor_text.keep_text(OWN_TEXT)
     corpora.drop_text(sha)
     visitor_text.remember_text()
-    assert here(sha)
+    assert is_stored(sha)
 
 
-def test_without_a_text_there_is_nothing_to_remember() -> None:
+def test_a_visitor_without_a_text_stores_none() -> None:
     visitor_text.remember_text()
     assert visitor_text.own_text() == ""
 
 
-def test_what_cannot_be_read_leaves_the_last_text() -> None:
-    sha = visitor_text.keep_text(MINE)
+def test_an_unreadable_upload_does_not_replace_the_text() -> None:
+    sha = visitor_text.keep_text(OWN_TEXT)
     with pytest.raises(TextError):
         visitor_text.keep_text(b"\xff\xfeb\0a\0d\0", "notes.txt")
     assert visitor_text.own_text() == sha
 
 
-def test_whether_tiny_shakespeare_is_here_is_known_without_a_download(
+def test_the_availability_of_tiny_shakespeare_is_known_without_a_download(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)

@@ -1,4 +1,4 @@
-"""Helpers of the sentences: small counts, lists and durations in words."""
+"""Small counts, lists and durations are formatted as words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from explorer.jobs.estimate import format_duration
 from explorer.ui.wording import count_seeds, join_words, number_word
 
 
-def test_small_counts_are_words() -> None:
+def test_counts_lists_and_durations_are_formatted_as_words() -> None:
     assert [number_word(n) for n in (0, 1, 8, 12, 13, 10_000)] == ["no", "one", "eight", "twelve", "13", "10,000"]
     assert [count_seeds(1), count_seeds(8)] == ["one seed", "eight seeds"]
     assert [join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"])] == ["a", "a and b", "a, b and c"]

@@ -18,15 +18,15 @@ OWN = "the cat sat on the mat and the dog sat on the log. " * 60
 
 
 @pytest.fixture(autouse=True)
-def ada(home: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whoever asks is called Ada, and no job of hers stays."""
+def visitor_ada(home: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run each test as the visitor “ada” and delete her jobs afterwards."""
     monkeypatch.setattr(type(st.context), "cookies", property(lambda _: {}))
     st.session_state["lineage.visitor"] = "ada"
     yield
     service.reset()
 
 
-def test_a_shipped_run_is_called_by_its_name_however_it_was_asked_for() -> None:
+def test_a_shipped_run_has_its_name_whether_found_by_name_or_key() -> None:
     by_name = stored_models.find_model("text-transformer")
     assert by_name.name == stored_models.find_model(by_name.run.key).name == "text-transformer"
     assert by_name.title == "Transformer"
@@ -35,15 +35,15 @@ def test_a_shipped_run_is_called_by_its_name_however_it_was_asked_for() -> None:
     assert by_name.tokenizer and stored_models.find_model("negation-single-transformer").tokenizer is None
 
 
-def test_a_model_is_opened_once_for_all_and_each_seed_and_step_is_another() -> None:
-    hand = stored_models.find_model("text-through-training")
-    assert hand.model() is stored_models.find_model("text-through-training").model()
-    assert hand.model(step=1) is not hand.model(step=2)
+def test_a_model_is_loaded_once_per_step() -> None:
+    stored_model = stored_models.find_model("text-through-training")
+    assert stored_model.model() is stored_models.find_model("text-through-training").model()
+    assert stored_model.model(step=1) is not stored_model.model(step=2)
     with pytest.raises(DamagedRun, match="no weights of step 7"):
-        hand.model(step=7)
+        stored_model.model(step=7)
 
 
-def test_a_run_of_this_machine_is_offered_until_it_is_deleted() -> None:
+def test_a_stored_run_is_listed_until_it_is_deleted() -> None:
     config = with_settings(
         default_config("text", "rnn"), {"corpus": "toy", "size": 2_000, "iterations": 2, "hidden": 8, "width": 8}
     )
@@ -61,12 +61,12 @@ def test_a_run_of_this_machine_is_offered_until_it_is_deleted() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "../runs", "abcdefghijkl", "x" * 500])
-def test_a_name_of_nothing_is_answered_with_what_to_do(name: str) -> None:
+def test_an_unknown_name_raises_an_error_with_advice(name: str) -> None:
     with pytest.raises(UnknownRun, match=r"Choose another one, or train it here\."):
         stored_models.find_model(name)
 
 
-def test_a_run_on_an_own_text_is_for_its_visitor_alone_and_in_no_cache() -> None:
+def test_a_run_on_a_visitors_text_is_private_and_not_cached() -> None:
     sha = corpora.store_text(OWN)
     config = with_settings(
         default_config("text", "rnn"),
@@ -78,9 +78,9 @@ def test_a_run_on_an_own_text_is_for_its_visitor_alone_and_in_no_cache() -> None
         service.add_watcher(key(config), "ada")
     assert job.view().state == "finished", job.view().problem
     assert stored_models.model_titles(("text",))[key(config)] == "RNN on your text"
-    hand = stored_models.find_model(key(config))
-    assert sha in hand.cache_key
-    assert hand.model() is not hand.model()
+    stored_model = stored_models.find_model(key(config))
+    assert sha in stored_model.cache_key
+    assert stored_model.model() is not stored_model.model()
     st.session_state["lineage.visitor"] = "eve"
     assert key(config) not in stored_models.model_titles(("text",))
     with pytest.raises(UnknownRun, match="There is no model"):
