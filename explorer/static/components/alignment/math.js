@@ -143,7 +143,7 @@ export const formatProbability = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
 const quoteToken = (token) => `“${tokenLabel(token)}”`;
 
 /** A row: what it is, whether it is right, where it looks. */
-export function rowWords(view, look, place, given) {
+export function rowWords(view, look, place, tokens) {
   const { row } = place,
     keysRead = strongestColumns(view, row, 4).map(
       ({ column, weight }) => `${quoteToken(view.answers[column])} (place ${column + 1}) ${weight.toFixed(2)}`,
@@ -151,20 +151,20 @@ export function rowWords(view, look, place, given) {
   const subject =
     look === "encoder"
       ? `${quoteToken(view.asks[row])}, token ${row + 1} of the source,`
-      : `While it writes ${stepWords(given, row)}, it`;
+      : `While it writes ${stepWords(tokens, row)}, it`;
   return `${subject} looks at ${keysRead.join(", ")}.`;
 }
 
 /** A written token in a sentence. */
-export function stepWords(given, step) {
-  const { token, right, wanted } = given[step];
+export function stepWords(tokens, step) {
+  const { token, right, wanted } = tokens[step];
   const truth =
     right === null
       ? ""
       : right
         ? " (right)"
         : ` (wrong: ${wanted === null ? "nothing should stand there" : `${quoteToken(wanted)} is right`})`;
-  return `${quoteToken(token)}, token ${step + 1} of ${given.length}${truth}`;
+  return `${quoteToken(token)}, token ${step + 1} of ${tokens.length}${truth}`;
 }
 
 /** One cell, with both its numbers. */

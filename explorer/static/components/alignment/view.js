@@ -430,15 +430,15 @@ export default defineComponent((place) => {
       { look: kind, layer, head } = currentView(),
       out = [];
     if (view) {
-      view.asks.forEach((asks, r) =>
-        view.answers.slice(0, view.reach(r)).forEach((answers, c) => {
+      view.asks.forEach((query, r) =>
+        view.answers.slice(0, view.reach(r)).forEach((key, c) => {
           const at = r * view.columns + c;
           out.push([
             `${kind}, layer ${layer + 1}, head ${head + 1}`,
             r + 1,
-            asks,
+            query,
             c + 1,
-            answers,
+            key,
             roundNumber(view.weights[at]),
             roundNumber(view.scores[at]),
           ]);

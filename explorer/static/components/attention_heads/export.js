@@ -219,13 +219,13 @@ export function scoresSvg(place, { found, unit, keys, name, colour, said }) {
     const words = scoreTitles(unit),
       wide = 360,
       parts = [svgHeading(20, 36, name, get)];
-    [...SCORES, "spread"].forEach((habit, i) => {
-      const value = found[habit],
-        spread = habit === "spread",
+    [...SCORES, "spread"].forEach((scoreName, i) => {
+      const value = found[scoreName],
+        spread = scoreName === "spread",
         y = 68 + i * 40,
         share = spread ? value / keys : value;
       parts.push(
-        svgText(20, y, spread ? `${words.spread}, of ${keys}` : words[habit], 16, get("--ink")),
+        svgText(20, y, spread ? `${words.spread}, of ${keys}` : words[scoreName], 16, get("--ink")),
         svgText(
           20 + wide,
           y,

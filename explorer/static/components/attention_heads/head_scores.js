@@ -124,8 +124,8 @@ export function headScoresPanel(does) {
     showIntervention({ touch, open: [layer, head], rise, error, unit, where, ended }) {
       const isOff = includesHead(touch.off, layer, head),
         isFlat = includesHead(touch.flat, layer, head);
-      const setButton = (made, symbol, text) => {
-        if (made.textContent !== symbol + text) made.replaceChildren(icon(symbol), node("span", {}, text));
+      const setButton = (button, symbol, text) => {
+        if (button.textContent !== symbol + text) button.replaceChildren(icon(symbol), node("span", {}, text));
       };
       setButton(off, isOff ? "toggle_on" : "toggle_off", isOff ? "Switch on" : "Switch off");
       setButton(flat, "drag_handle", isFlat ? "As it was" : "Make uniform");

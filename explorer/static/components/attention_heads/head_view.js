@@ -69,10 +69,10 @@ export function headView(does) {
   function buildTokens() {
     const { tokens, keys, kind, view } = state,
       { high, font, every } = rowSizes(Math.max(tokens.length, keys.length));
-    const now = JSON.stringify([kind, tokens, keys, size.width, [...view.hidden]]);
-    if (now === built) return;
+    const layout = JSON.stringify([kind, tokens, keys, size.width, [...view.hidden]]);
+    if (layout === built) return;
     const focus = lefts.indexOf(root.getRootNode().activeElement);
-    built = now;
+    built = layout;
     lit = [];
     root.classList.toggle("matrix", kind === "matrix");
     const widestText = (texts) =>
@@ -420,8 +420,8 @@ export function headView(does) {
   return {
     root,
     /** The head and everything about it. */
-    show(given, width) {
-      state = given;
+    show(newState, width) {
+      state = newState;
       if (width) size.width = width;
       if (!size.width) return;
       if (hover && hover.at >= (hover.side === "right" ? state.keys : state.tokens).length) hover = null;

@@ -57,7 +57,7 @@ export function trainingSlider(does) {
   let data = null,
     at = 0,
     timer = null,
-    madeFor = null,
+    curve = null,
     drawnState = "",
     waiting = false,
     isHeld = false;
@@ -112,9 +112,9 @@ export function trainingSlider(does) {
       slider.disabled = play.disabled = training.steps.length < 2;
       picture.setAttribute("width", width);
       picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
-      madeFor = training.curve?.steps.length ? lossCurve(training.curve, training.steps, width, TALL) : null;
-      picture.style.display = cursor.style.display = dot.style.display = madeFor ? "" : "none";
-      if (madeFor) line.setAttribute("d", madeFor.path);
+      curve = training.curve?.steps.length ? lossCurve(training.curve, training.steps, width, TALL) : null;
+      picture.style.display = cursor.style.display = dot.style.display = curve ? "" : "none";
+      if (curve) line.setAttribute("d", curve.path);
       const x = (step) => EDGE + snapshotPosition(training.steps, step) * (width - 2 * EDGE);
       marks.replaceChildren(
         ...labelledSteps(training.steps, x, 46).map((i) => {
@@ -141,14 +141,14 @@ export function trainingSlider(does) {
           : `${words}, loss ${loss.toFixed(2)} ${data.unit ?? ""}`.trim();
       setTextIfChanged(stepLabel, text);
       slider.setAttribute("aria-valuetext", text);
-      if (!madeFor) return;
-      const x = madeFor.x(step).toFixed(1),
-        y = madeFor.y(loss).toFixed(1);
+      if (!curve) return;
+      const x = curve.x(step).toFixed(1),
+        y = curve.y(loss).toFixed(1);
       cursor.style.transform = `translateX(${x}px)`;
       dot.style.transform = `translate(${x}px, ${y}px)`;
       picture.setAttribute(
         "aria-label",
-        `The loss of the training falls from ${madeFor.high.toFixed(2)} to ${madeFor.low.toFixed(2)} at its lowest; here ${text}.`,
+        `The loss of the training falls from ${curve.high.toFixed(2)} to ${curve.low.toFixed(2)} at its lowest; here ${text}.`,
       );
     },
     /** There is no training to show any more. */

@@ -194,9 +194,9 @@ export class KeyList {
       );
     }
     const makeTick = (text, from) => {
-      const made = node("span", { class: `tick ${from < 0.06 ? "start" : from > 0.94 ? "end" : ""}` }, text);
-      made.style.left = `${100 * from}%`;
-      return made;
+      const tick = node("span", { class: `tick ${from < 0.06 ? "start" : from > 0.94 ? "end" : ""}` }, text);
+      tick.style.left = `${100 * from}%`;
+      return tick;
     };
     const ticks = [makeTick("0", zero)];
     if (axis.low < 0 && zero > 0.12) ticks.push(makeTick(formatFixed(axis.low, 1), 0));

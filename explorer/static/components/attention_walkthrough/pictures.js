@@ -90,10 +90,10 @@ export function placeAt({ columns, cell, line, blocks }, count, x, y) {
 /** The lines of tiles of a step: [letter, numbers, end of their scale of colour]. */
 function linesOf(walk, step, key, scale) {
   const queryRow = ["q", walk.query, scale.asking],
-    answers = ["k", walk.key(key), scale.asking];
+    keyRow = ["k", walk.key(key), scale.asking];
   if (step === QUERY) return [queryRow];
-  if (step === KEYS) return [queryRow, answers];
-  if (step === SCORES) return [queryRow, answers, ["q × k", products(walk, key), productScale(walk)]];
+  if (step === KEYS) return [queryRow, keyRow];
+  if (step === SCORES) return [queryRow, keyRow, ["q × k", products(walk, key), productScale(walk)]];
   return [
     ["v", walk.value(key), scale.telling],
     ["w × v", weightedValue(walk, key), weightedScale(walk)],
@@ -584,13 +584,13 @@ export function shapesToSvg(shapes, look, x, y) {
     if (shape.text !== undefined) {
       if (shape.on !== undefined) paint.fill = look.on(shape.on);
       const [x, y] = shape.at,
-        where = shape.turned
+        placement = shape.turned
           ? { transform: `translate(${x + shape.size * 0.35} ${y}) rotate(-90)` }
           : { x, y: y + shape.size * 0.35 };
       return svgNode(
         "text",
         {
-          ...where,
+          ...placement,
           "font-size": shape.size,
           "font-family": fontFamily(shape),
           "font-style": shape.serif ? "italic" : null,

@@ -47,7 +47,7 @@ export default defineComponent((place) => {
   /** @type {BlockDiagramData | null} */
   let data = null,
     model = null,
-    tell = null,
+    sendEvent = null,
     handles = [],
     stop = null;
 
@@ -60,7 +60,7 @@ export default defineComponent((place) => {
     const choice = { ...currentChoice(), ...part };
     shared.set(choice);
     show();
-    tell?.("set", choice);
+    sendEvent?.("set", choice);
   }
   const boxOf = (flow) =>
     model.boxes.find(({ flows }) => flows.includes(flow) || flows.includes(model.flows[flow]?.same));
@@ -234,7 +234,7 @@ export default defineComponent((place) => {
       const same = data?.address === newData.address && JSON.stringify(data.boxes) === JSON.stringify(newData.boxes);
       data = newData;
       place.style.setProperty("--tower", data.boxes.some(({ column }) => column) ? "480px" : "310px");
-      tell = component.setTriggerValue;
+      sendEvent = component.setTriggerValue;
       shared.receive(newData.chosen);
       if (same && model) return show();
       loadArrays(newData.address).then(

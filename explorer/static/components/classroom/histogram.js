@@ -17,12 +17,12 @@ export function makeHistogram({ choices, scale }) {
   const ends = scale
     ? node("div", { class: "ends", "aria-hidden": "true" }, endLabel(scale.low), endLabel(scale.high))
     : null;
-  const columnOfPrediction = (given) =>
+  const columnOfPrediction = (prediction) =>
     scale
-      ? given >= scale.low && given <= scale.high
-        ? histogramColumns(scale).columnOf(given)
+      ? prediction >= scale.low && prediction <= scale.high
+        ? histogramColumns(scale).columnOf(prediction)
         : -1
-      : names.indexOf(given);
+      : names.indexOf(prediction);
   return {
     root: node("div", { class: "histogram" }, root, ends),
     /** What everybody gave; the own one is marked, and so is what was measured. */

@@ -90,13 +90,13 @@ export default defineComponent((place) => {
     description = node("span"),
     hint = node("span", { class: "hint" }),
     words = node("p", { class: "words", role: "status" }, description, hint);
-  const given = node("div", { class: "tables" }),
+  const inputTables = node("div", { class: "tables" }),
     steps = node("div", { class: "steps" });
   place.replaceChildren(
     node("div", { class: "tools" }, divided, masking, padding, tokens.root, width.root, random, back),
     heading,
     same,
-    given,
+    inputTables,
     steps,
     words,
   );
@@ -109,7 +109,7 @@ export default defineComponent((place) => {
       title = node("h4", {}, one.title),
       root = node("section", { class: `${one.name}-step` }, title, small),
       editable = "qkv".includes(one.name);
-    (editable ? given : steps).append(root);
+    (editable ? inputTables : steps).append(root);
     const matrix = new Matrix(root, { label: one.title.replace(/^\d\. /, ""), scale: one.scale ?? "sign", editable });
     matrix.onpick = (r, c, keep) => pickCell(one.name, r, c, keep);
     matrix.ondraft = (r, c, value) => editNumber(one.name, r, c, value, false);

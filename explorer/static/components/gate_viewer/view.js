@@ -51,7 +51,7 @@ export default defineComponent((place) => {
   watch.observe(place);
   /** @type {GateViewerData | null} */
   let data = null,
-    halfLives = null,
+    loaded = null,
     presented = null, // the arrays that present() drew last
     order = [],
     figures = [],
@@ -108,7 +108,7 @@ export default defineComponent((place) => {
       at = null;
     } else if (event.key === "Enter" || event.key === " ") isKept = !isKept;
     else {
-      const next = halfLives && moveCell(at ?? { row: 0, time: 0 }, event.key, order.length, data.symbols.length);
+      const next = loaded && moveCell(at ?? { row: 0, time: 0 }, event.key, order.length, data.symbols.length);
       if (!next) return;
       [at, isKept] = [next, true];
     }
@@ -126,8 +126,8 @@ export default defineComponent((place) => {
         lives,
       } = arrived,
       count = data.letters.length;
-    halfLives = { lives: lives?.data ?? null };
-    order = orderByHalfLife(halfLives.lives, units);
+    loaded = { lives: lives?.data ?? null };
+    order = orderByHalfLife(loaded.lives, units);
     const parts = data.parts.map((part, p) => {
       const own = numbers.subarray(p * units * times, (p + 1) * units * times),
         span = part.signed ? spanOf(own) : null;
@@ -196,7 +196,7 @@ export default defineComponent((place) => {
 
   /** Everything that follows the pointer. */
   function show() {
-    if (!halfLives) return;
+    if (!loaded) return;
     const first = data.letters.indexOf(data.symbols[0]),
       times = data.symbols.length,
       row = at?.row ?? 0,
@@ -212,7 +212,7 @@ export default defineComponent((place) => {
       setTextIfChanged(one.value, formatNumber(values[time]));
     }
     const unit = order[row],
-      life = describeHalfLife(halfLives.lives?.[unit]),
+      life = describeHalfLife(loaded.lives?.[unit]),
       end = figures.at(-1).row(first)[time];
     const position = `after symbol ${time + 1}, “${data.symbols[time]}”, it gives “${data.symbols[0]}”, the first one, ${formatNumber(end)}`;
     setTextIfChanged(
@@ -299,7 +299,7 @@ export default defineComponent((place) => {
       const same = data?.address === newData.address;
       data = newData;
       tint(place, data.colour);
-      if (same && halfLives) return presented && showArrays(presented);
+      if (same && loaded) return presented && showArrays(presented);
       loadArrays(newData.address).then(
         (arrived) => {
           if (data !== newData) return;

@@ -36,7 +36,7 @@ const MOST_UNDONE = 100,
 
 export default defineComponent((place) => {
   const { STEPS } = math;
-  let now = null,
+  let current = null,
     data = null,
     computed = null,
     /** @type {(...args: any[]) => void} */
@@ -53,7 +53,7 @@ export default defineComponent((place) => {
   const presets = node("div", { class: "presets", role: "group", "aria-label": "Settings to begin with" });
   const undo = makeButton("Undo", () => {
     if (undone.length) {
-      now = undone.pop();
+      current = undone.pop();
       releaseRuns();
       drawAll();
       reportState();
@@ -61,13 +61,13 @@ export default defineComponent((place) => {
   });
   const usual = makeButton("Back to the defaults", () =>
     applyEdit(() => {
-      now = { ...data.usual, show: now.show };
+      current = { ...data.usual, show: current.show };
     }),
   );
   const switches = node("div", { class: "switch", role: "group", "aria-label": "Which cell is shown" });
   const play = new Playback(
     (cursor) => {
-      now.at = Math.min(STEPS - 1, Math.floor(cursor + 1e-6));
+      current.at = Math.min(STEPS - 1, Math.floor(cursor + 1e-6));
       releaseRuns();
       drawAll(false);
     },
@@ -88,7 +88,7 @@ export default defineComponent((place) => {
   for (const which of ["lstm", "gru"])
     switches.append(
       makeButton(math.KEEPS[which].name, () => {
-        now.show = which;
+        current.show = which;
         drawAll();
         reportState();
       }),
@@ -102,7 +102,7 @@ export default defineComponent((place) => {
       value = node("output");
     range.oninput = () => {
       beginGesture(name);
-      now[name] = Number(range.value);
+      current[name] = Number(range.value);
       drawAll();
     };
     range.onchange = () => {
@@ -116,8 +116,8 @@ export default defineComponent((place) => {
 
   function makeCell(which, diagram) {
     const heading = node("h3"),
-      told = node("p", { class: "told" });
-    const lanes = math.KEEPS[which].lanes.map((name) => gateTraceRow(name));
+      finding = node("p", { class: "told" });
+    const traceRows = math.KEEPS[which].lanes.map((name) => gateTraceRow(name));
     const strips =
       which === "lstm"
         ? [
@@ -143,9 +143,9 @@ export default defineComponent((place) => {
         { class: which, "aria-label": math.KEEPS[which].name },
         node("h2", {}, math.KEEPS[which].name),
         heading,
-        told,
+        finding,
         diagram.root,
-        ...lanes.map((one) => one.root),
+        ...traceRows.map((one) => one.root),
         none || null,
         ...strips.map((one) => one.root),
         node(
@@ -160,7 +160,7 @@ export default defineComponent((place) => {
       ),
       `--m-${which}`,
     );
-    return { which, root, heading, told, diagram, lanes, strips, gradient, keys };
+    return { which, root, heading, told: finding, diagram, lanes: traceRows, strips, gradient, keys };
   }
   function makeStrip(name, title, chart) {
     const scale = node("span", { class: "scale" }),
@@ -201,7 +201,7 @@ export default defineComponent((place) => {
     let run = null; // the steps that the slider moves, fixed while it is dragged
     range.oninput = () => {
       beginGesture(name);
-      run ??= math.runAround(now.lanes[name], now.at);
+      run ??= math.runAround(current.lanes[name], current.at);
       setSteps(name, run[0], run[1], Number(range.value));
     };
     range.onchange = () => {
@@ -236,16 +236,16 @@ export default defineComponent((place) => {
         part = 1 - (event.clientY - area.top) / area.height;
       const at = Math.max(0, Math.min(STEPS - 1, Math.floor(((event.clientX - area.left) / area.width) * STEPS)));
       const newValue = math.clampGate(name, Math.round((signed ? 2 * part - 1 : part) * 20) / 20); // rounded to twentieths, the precision of dragging
-      now.at = trace.last = at;
+      current.at = trace.last = at;
       setSteps(name, Math.min(at, previousAt ?? at), Math.max(at, previousAt ?? at) + 1, newValue);
     }
     trace.root.onkeydown = (event) => {
       const step = { ArrowLeft: -1, ArrowRight: 1, Home: -STEPS, End: STEPS }[event.key],
         change = { ArrowUp: 0.05, ArrowDown: -0.05, PageUp: 0.25, PageDown: -0.25 }[event.key];
-      if (step) now.at = Math.max(0, Math.min(STEPS - 1, now.at + step));
+      if (step) current.at = Math.max(0, Math.min(STEPS - 1, current.at + step));
       else if (change) {
-        beginGesture(name + now.at);
-        setSteps(name, now.at, now.at + 1, now.lanes[name][now.at] + change);
+        beginGesture(name + current.at);
+        setSteps(name, current.at, current.at + 1, current.lanes[name][current.at] + change);
       } else return;
       event.preventDefault();
       drawAll();
@@ -278,12 +278,12 @@ export default defineComponent((place) => {
   function beginGesture(gesture) {
     if (stroke === gesture) return;
     stroke = gesture;
-    undone = [...undone, structuredClone(now)].slice(-MOST_UNDONE);
+    undone = [...undone, structuredClone(current)].slice(-MOST_UNDONE);
   }
   function applyEdit(make) {
     beginGesture(Symbol("edit"));
     make();
-    now = structuredClone(now);
+    current = structuredClone(current);
     stroke = null;
     releaseRuns();
     drawAll();
@@ -293,7 +293,7 @@ export default defineComponent((place) => {
     for (const { lanes } of Object.values(cells)) for (const one of lanes) one.releaseRun();
   }
   function setSteps(name, from, to, value) {
-    now.lanes[name].fill(math.clampGate(name, value), from, to);
+    current.lanes[name].fill(math.clampGate(name, value), from, to);
     drawAll();
   }
   const formatState = (state) => ({
@@ -312,7 +312,7 @@ export default defineComponent((place) => {
   function reportState() {
     clearTimeout(resting);
     resting = setTimeout(() => {
-      const text = JSON.stringify(formatState(now));
+      const text = JSON.stringify(formatState(current));
       if (sentStates.at(-1) === text) return;
       sentStates.push(text);
       sendEvent("set", text);
@@ -322,25 +322,25 @@ export default defineComponent((place) => {
   /* ---- drawing ---- */
 
   function drawAll(all = true) {
-    if (!now || !play.state || !place.clientWidth) return;
-    if (all) computed = math.computeCells(now.lanes, now.u, now.w);
+    if (!current || !play.state || !place.clientWidth) return;
+    if (all) computed = math.computeCells(current.lanes, current.u, current.w);
     const lines = ["lstm", "gru"].flatMap((which) => [
       computed[which].straight,
       computed[which].rnn,
-      ...(now.u ? [computed[which].full] : []),
+      ...(current.u ? [computed[which].full] : []),
     ]);
     const floor = math.floorOf(lines),
       top = Math.max(0, Math.ceil(Math.log10(Math.max(1, ...lines.flat().map(Math.abs))) - 1e-9));
-    place.dataset.shown = now.show;
+    place.dataset.shown = current.show;
     for (const one of Object.values(cells)) drawCell(one, floor, top, all);
-    if (Math.floor(play.state.cursor + 1e-6) !== now.at) moveTo(now.at);
+    if (Math.floor(play.state.cursor + 1e-6) !== current.at) moveTo(current.at);
     if (!all) return;
     for (const [name, { range, value }] of Object.entries({ u, w })) {
-      range.value = now[name];
-      setTextIfChanged(value, math.formatGate(now[name]));
+      range.value = current[name];
+      setTextIfChanged(value, math.formatGate(current[name]));
     }
     [...switches.children].forEach((one, i) => {
-      one.ariaPressed = String(now.show === ["lstm", "gru"][i]);
+      one.ariaPressed = String(current.show === ["lstm", "gru"][i]);
     });
     for (const one of presets.children)
       one.ariaPressed = String(
@@ -348,15 +348,15 @@ export default defineComponent((place) => {
       );
     undo.disabled = !undone.length;
     usual.disabled =
-      isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => now[name] === data.usual[name]);
+      isCurrent(formatState(data.usual).lanes) && ["u", "w", "at"].every((name) => current[name] === data.usual[name]);
     setTextIfChanged(
       status,
-      ["lstm", "gru"].map((which) => math.describeStep(which, now.lanes, computed, now.at)).join(" "),
+      ["lstm", "gru"].map((which) => math.describeStep(which, current.lanes, computed, current.at)).join(" "),
     );
   }
   const isCurrent = (traces) =>
     Object.entries(traces).every(
-      ([name, text]) => math.formatLane(now.lanes[name]) === math.formatLane(math.parseLane(text)),
+      ([name, text]) => math.formatLane(current.lanes[name]) === math.formatLane(math.parseLane(text)),
     );
   function moveTo(cursor) {
     play.state = { cursor, playing: false, following: false };
@@ -364,18 +364,23 @@ export default defineComponent((place) => {
     releaseRuns();
   }
 
-  function drawCell({ which, heading, told, diagram, lanes, strips, gradient, keys, root }, floor, top, all) {
+  function drawCell(
+    { which, heading, told: finding, diagram, lanes: traceRows, strips, gradient, keys, root },
+    floor,
+    top,
+    all,
+  ) {
     const one = computed[which],
-      { at } = now,
-      gradients = now.u ? one : { ...one, full: [] };
-    const width = lanes[0].trace.root.clientWidth || root.clientWidth;
+      { at } = current,
+      gradients = current.u ? one : { ...one, full: [] };
+    const width = traceRows[0].trace.root.clientWidth || root.clientWidth;
     if (!width) return; // the other cell is shown
-    diagram.show(now.lanes, one, at, now.u);
-    for (const { name, label, trace, range, value } of lanes) {
+    diagram.show(current.lanes, one, at, current.u);
+    for (const { name, label, trace, range, value } of traceRows) {
       if (all && trace.width !== width) trace.setWidth((trace.width = width));
-      trace.show(now.lanes[name], at, label);
-      range.value = now.lanes[name][at];
-      setTextIfChanged(value, math.formatGate(now.lanes[name][at]));
+      trace.show(current.lanes[name], at, label);
+      range.value = current.lanes[name][at];
+      setTextIfChanged(value, math.formatGate(current.lanes[name][at]));
     }
     for (const each of strips) {
       const span = Math.max(1, ...one[each.name].map(Math.abs));
@@ -385,19 +390,19 @@ export default defineComponent((place) => {
     }
     const owes = `The gradient at step ${at + 1}: straight path ${math.formatAmount(one.straight[at])}, plain RNN ${math.formatAmount(one.rnn[at])}.`;
     gradient.show(gradients, at, width, floor, top, owes);
-    const from = math.firstWritingStep(which, now.lanes),
+    const from = math.firstWritingStep(which, current.lanes),
       describeGradient = (line) =>
         `${math.formatAmount(line[from])} from step ${from + 1}, ${math.formatAmount(line[at])} from here`;
     setTextIfChanged(keys.straight, `straight path, Π ${math.KEEPS[which].gate}: ${describeGradient(one.straight)}`);
-    setTextIfChanged(keys.full, now.u ? `with the way through the candidate: ${describeGradient(one.full)}` : "");
+    setTextIfChanged(keys.full, current.u ? `with the way through the candidate: ${describeGradient(one.full)}` : "");
     setTextIfChanged(keys.rnn, `plain RNN: ${describeGradient(one.rnn)}`);
     if (!all) return;
-    setTextIfChanged(heading, math.formatFinding(which, now.lanes));
-    setTextIfChanged(told, math.findingText(which, now.lanes, computed, now.u, now.w));
+    setTextIfChanged(heading, math.formatFinding(which, current.lanes));
+    setTextIfChanged(finding, math.findingText(which, current.lanes, computed, current.u, current.w));
   }
 
   function tracesCsv() {
-    const { lanes } = now,
+    const { lanes } = current,
       { lstm, gru } = computed;
     const columns = {
       ...lanes,
@@ -427,8 +432,8 @@ export default defineComponent((place) => {
       if (echo >= 0)
         sentStates = sentStates.slice(echo); // an echo of our own state: the user may have changed it since
       else {
-        if (now) beginGesture(Symbol("address"));
-        now = parseState(state);
+        if (current) beginGesture(Symbol("address"));
+        current = parseState(state);
         sentStates = [text];
         stroke = null;
       }
@@ -437,7 +442,7 @@ export default defineComponent((place) => {
           ...newData.presets.map((preset) =>
             makeButton(preset.name, () =>
               applyEdit(() => {
-                Object.assign(now, {
+                Object.assign(current, {
                   at: (preset.at ?? STEPS) - 1,
                   lanes: Object.fromEntries(
                     Object.entries(preset.lanes).map(([name, trace]) => [name, math.parseLane(trace)]),
@@ -451,7 +456,7 @@ export default defineComponent((place) => {
           run: "cell",
           end: STEPS - 1,
           available: STEPS - 1,
-          first: now.at,
+          first: current.at,
           live: false,
           say: "",
           unit: "step",

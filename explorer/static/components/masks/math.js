@@ -38,8 +38,8 @@ export function attentionScores(vectors, query, key) {
 }
 
 /** Replace the masked scores. */
-export const maskScores = (given, mask, fill) =>
-  given.map((line, query) =>
+export const maskScores = (scores, mask, fill) =>
+  scores.map((line, query) =>
     line.map((value, key) => (mask[query][key] ? value : fill === "finite" ? FINITE : -Infinity)),
   );
 

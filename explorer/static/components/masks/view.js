@@ -202,10 +202,10 @@ export default defineComponent((place) => {
       gap = 24,
       across = 3;
     theme.done();
-    const drawn = tables.map(({ matrix }) => matrix.drawShape()),
-      wide = Math.max(...drawn.map(({ width }) => width)),
-      high = Math.max(...drawn.map(({ height }) => height));
-    const shapes = drawn.map(({ shape }, i) =>
+    const pictures = tables.map(({ matrix }) => matrix.drawShape()),
+      wide = Math.max(...pictures.map(({ width }) => width)),
+      high = Math.max(...pictures.map(({ height }) => height));
+    const shapes = pictures.map(({ shape }, i) =>
       svgNode(
         "g",
         { transform: `translate(${16 + (i % across) * (wide + gap)} ${16 + Math.floor(i / across) * (high + gap)})` },

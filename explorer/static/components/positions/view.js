@@ -68,9 +68,9 @@ export default defineComponent((place) => {
     other: makeDial("other", "key stands at", 0, 39, 1),
     draw: makeDial("draw", "query and key", 0, 20, 1),
   };
-  const after = node("input", { type: "checkbox" });
-  after.onchange = () => {
-    state.after = after.checked;
+  const trainedBox = node("input", { type: "checkbox" });
+  trainedBox.onchange = () => {
+    state.after = trainedBox.checked;
     computeAll();
     reportState();
   };
@@ -168,7 +168,7 @@ export default defineComponent((place) => {
       "learned",
       "Learned",
       "Added too, but each place has numbers of its own, as training left them.",
-      [node("label", { class: "check" }, after, "after training")],
+      [node("label", { class: "check" }, trainedBox, "after training")],
       "similarity: cosine of two places",
       "how far each place moved in training",
     ),
@@ -237,7 +237,7 @@ export default defineComponent((place) => {
       };
     }
     for (const one of Object.values(dials)) one.set(state[one.name]);
-    after.checked = state.after;
+    trainedBox.checked = state.after;
     const learned = measures.learned && {
       square: measures.learned.square,
       trained: data.learned.trained,

@@ -39,9 +39,9 @@ export function nameOf({ residual, norm, kind }, { withKind = true } = {}) {
     (layers, seeds), and begins with (combinations, heights) where the numbers depend on the height of the stack. */
 export function courseOf({ data, shape }, combination, height) {
   const [layers, seeds] = shape.slice(-2),
-    position = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
+    index = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
   return Array.from({ length: height + 1 }, (_, layer) => {
-    const from = (position * layers + layer) * seeds;
+    const from = (index * layers + layer) * seeds;
     return overSeeds(data.subarray(from, from + seeds));
   });
 }
@@ -49,8 +49,8 @@ export function courseOf({ data, shape }, combination, height) {
 /** Each seed's height at one layer. */
 export function seedsAt({ data, shape }, combination, height, layer) {
   const [layers, seeds] = shape.slice(-2),
-    position = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
-  return data.subarray((position * layers + layer) * seeds, (position * layers + layer + 1) * seeds);
+    index = shape.length === 4 ? combination * shape[1] + height - 1 : combination;
+  return data.subarray((index * layers + layer) * seeds, (index * layers + layer + 1) * seeds);
 }
 
 /** The lowest, the median and the highest of what the seeds measured. */

@@ -53,19 +53,19 @@ export default defineComponent((place) => {
   watch.observe(map);
   /** @type {SenseMapData | null} */
   let data = null,
-    tell = null,
+    sendEvent = null,
     places = [],
-    now = [],
+    shownPoints = [],
     layer = 0,
     frame = 0,
     width = 0;
 
   place.addEventListener("keydown", (event) => event.stopPropagation()); // Streamlit reruns the page at an "r"
   slider.oninput = () => movePoints(Number(slider.value));
-  slider.onchange = () => tell("layer", layer);
+  slider.onchange = () => sendEvent("layer", layer);
 
   function movePoints(to) {
-    const from = now,
+    const from = shownPoints,
       start = performance.now();
     layer = to;
     cancelAnimationFrame(frame);
@@ -74,7 +74,7 @@ export default defineComponent((place) => {
     const drawNextFrame = (time) => {
       const share = isReduced ? 1 : Math.min(1, (time - start) / MOVES),
         target = [...places[layer].points, ...places[layer].own];
-      now = interpolatePoints(from, target, share * share * (3 - 2 * share));
+      shownPoints = interpolatePoints(from, target, share * share * (3 - 2 * share));
       placePoints();
       if (share < 1) frame = requestAnimationFrame(drawNextFrame);
     };
@@ -87,7 +87,7 @@ export default defineComponent((place) => {
     picture.setAttribute("viewBox", `0 0 ${width} ${TALL}`);
     picture.setAttribute("width", width);
     places = fitPoints(data.points, data.own, width, TALL);
-    now = [...places[layer].points, ...places[layer].own];
+    shownPoints = [...places[layer].points, ...places[layer].own];
     const dots = data.senses.map((sense, i) =>
       svgNode("path", {
         d: SHAPES[sense](data.clear[i] ? 5 : 4.5),
@@ -117,9 +117,11 @@ export default defineComponent((place) => {
   function placePoints() {
     const count = data.senses.length,
       parts = [...picture.children],
-      dots = now.slice(0, count);
+      dots = shownPoints.slice(0, count);
     dots.forEach(([x, y], i) => parts[i].setAttribute("transform", `translate(${x} ${y})`));
-    now.slice(count).forEach(([x, y], i) => parts[count + 2 + i].setAttribute("transform", `translate(${x} ${y})`));
+    shownPoints
+      .slice(count)
+      .forEach(([x, y], i) => parts[count + 2 + i].setAttribute("transform", `translate(${x} ${y})`));
     const middles = [0, 1].map((sense) => meanPoint(dots.filter((_, i) => data.senses[i] === sense && !data.clear[i])));
     placeLabels(...middles, 44).forEach(([x, y], sense) => {
       parts[count + sense].setAttribute("x", Math.max(60, Math.min(width - 60, x)));
@@ -141,7 +143,7 @@ export default defineComponent((place) => {
       `The two directions show ${shares} of the variance at this layer. Filled: “${data.word}”; hollow: “${data.synonyms[0]}” and “${data.synonyms[1]}”. Numbers: your sentences.`,
     );
     const index = data.at.indexOf(data.chosen),
-      likeness = describeSimilarities(data.cosines[layer] ?? [], data.kin, index);
+      similarities = describeSimilarities(data.cosines[layer] ?? [], data.kin, index);
     setTextIfChanged(
       head,
       index < 0
@@ -150,7 +152,7 @@ export default defineComponent((place) => {
     );
     [...list.children].forEach((item, i) => {
       const at = data.at.indexOf(i),
-        value = at < 0 ? null : likeness[at],
+        value = at < 0 ? null : similarities[at],
         cell = item.querySelector(".likeness");
       setTextIfChanged(cell, i === data.chosen ? "this one" : value == null ? "" : formatSigned(value));
     });
@@ -168,13 +170,13 @@ export default defineComponent((place) => {
       node("span", { class: "says" }, sentence.says),
       node("span", { class: "likeness" }),
     );
-    button.onclick = () => tell("chosen", i);
+    button.onclick = () => sendEvent("chosen", i);
     return node("li", {}, button);
   }
 
   picture.onpointermove = (event) => {
     const box = picture.getBoundingClientRect(),
-      i = nearestPoint(now, event.clientX - box.left, event.clientY - box.top),
+      i = nearestPoint(shownPoints, event.clientX - box.left, event.clientY - box.top),
       count = data.senses.length;
     if (i < 0) return showLayerName();
     if (i >= count)
@@ -187,8 +189,8 @@ export default defineComponent((place) => {
   picture.onpointerleave = () => showLayerName();
   picture.onclick = (event) => {
     const box = picture.getBoundingClientRect(),
-      i = nearestPoint(now.slice(data.senses.length), event.clientX - box.left, event.clientY - box.top, 22);
-    if (i >= 0) tell("chosen", data.of[i]);
+      i = nearestPoint(shownPoints.slice(data.senses.length), event.clientX - box.left, event.clientY - box.top, 22);
+    if (i >= 0) sendEvent("chosen", data.of[i]);
   };
 
   function senseMapCsv() {
@@ -215,7 +217,8 @@ export default defineComponent((place) => {
     show(/** @type {SenseMapData} */ newData, component) {
       const focus = [...list.querySelectorAll("button")].indexOf(document.activeElement);
       data = newData;
-      tell = (name, value) => (name === "layer" ? component.setStateValue : component.setTriggerValue)(name, value);
+      sendEvent = (name, value) =>
+        (name === "layer" ? component.setStateValue : component.setTriggerValue)(name, value);
       if (layer !== newData.layer || Number(slider.value) !== newData.layer) layer = newData.layer;
       slider.max = data.names.length - 1;
       slider.value = layer;

@@ -159,10 +159,10 @@ class TableRow {
     columns.forEach((column, i) => {
       const cell = row.cells[column.key],
         source = JSON.stringify(column.kind === "strip" ? row.cells : cell);
-      const known = this.cells.get(column.key);
-      if (known && known.source === source) return;
+      const oldCell = this.cells.get(column.key);
+      if (oldCell && oldCell.source === source) return;
       const box =
-        known?.box ??
+        oldCell?.box ??
         this.element.appendChild(node(i ? "td" : "th", { class: cellClass(column), scope: i ? null : "row" }));
       const inner = cellContent(cell, column, row, () => this.open());
       const dotted = column.kind === "model";

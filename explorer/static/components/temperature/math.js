@@ -56,7 +56,7 @@ export function knownView(arrays, row, at, rules, vocabulary) {
   const { t, greedy = false, top_k = 0, top_p = 1, min_p = 0 } = rules;
   const spread = storedValue("spread"),
     ids = storedValue("ids");
-  const probabilityBeforeCut = (surprise) => Math.exp(-surprise / t - spread); // before the cut
+  const probabilityBeforeCut = (surprisal) => Math.exp(-surprisal / t - spread); // before the cut
   const total = t ? probabilityBeforeCut(storedValue("surprise")) / storedValue("chosen") : 1; // what the cut leaves, for it made of this the probability that was chosen with
   const most = greedy || !t ? 1 : top_k || vocabulary;
   const top = [];
@@ -65,11 +65,11 @@ export function knownView(arrays, row, at, rules, vocabulary) {
     rank = null;
   for (let i = 0; i < width; i++) {
     const id = arrays.top.data[cell * width + i],
-      surprise = arrays.top_surprise.data[cell * width + i] / FIXED;
-    const p = t ? probabilityBeforeCut(surprise) : +!i;
+      surprisal = arrays.top_surprise.data[cell * width + i] / FIXED;
+    const p = t ? probabilityBeforeCut(surprisal) : +!i;
     open &&= i < most && (!i || !((top_p < 1 && cumulative >= top_p) || (min_p > 0 && p < min_p * top[0].before)));
     if (id === ids) rank = i;
-    top.push({ id, learned: Math.exp(-surprise), before: p, kept: open });
+    top.push({ id, learned: Math.exp(-surprisal), before: p, kept: open });
     cumulative += p;
   }
   const keptCount = top.filter((one) => one.kept).length,

@@ -35,7 +35,7 @@ function className(state) {
 }
 
 /** How strong a token's background is: 0 to LEVELS, linear in its surprisal up to `full` nats. */
-export const colourLevel = (surprise, full) => Math.round(LEVELS * Math.min(1, Math.max(0, surprise / full)));
+export const colourLevel = (surprisal, full) => Math.round(LEVELS * Math.min(1, Math.max(0, surprisal / full)));
 
 let rowCount = 0; // so that every token in the document has an id of its own
 
@@ -187,7 +187,7 @@ export class TextRow {
     const { spans, letters, pieces, states, kinds, names, arrays, model, full, cursor } = this;
     const tokens = spans.length,
       piece = arrays.piece.data,
-      surprise = arrays.surprise.data,
+      surprisals = arrays.surprise.data,
       { most } = this.measureRow(row);
     for (let i = 0, cell = row * tokens; i < tokens; i++, cell++) {
       const newPiece = piece[cell];
@@ -198,7 +198,7 @@ export class TextRow {
       }
       const marked =
         (i === keptToken && KEPT) | (i === cursor && CURSOR) | (i === parted && PARTED) | (i === most && MOST);
-      const state = colourLevel(surprise[cell], full) | kinds[newPiece] | marked;
+      const state = colourLevel(surprisals[cell], full) | kinds[newPiece] | marked;
       if (states[i] === state) continue;
       if ((states[i] ^ state) & KEPT) spans[i].ariaSelected = String(i === keptToken);
       states[i] = state;
@@ -241,19 +241,19 @@ export class TextRow {
     const tokens = this.spans.length,
       valuesOf = (name) => this.arrays[name].data.subarray(row * tokens, (row + 1) * tokens);
     const ids = valuesOf("ids"),
-      surprise = valuesOf("surprise");
+      surprisals = valuesOf("surprise");
     let most = tokens ? 0 : -1,
       sum = 0;
-    surprise.forEach((own, i) => {
+    surprisals.forEach((own, i) => {
       sum += own;
-      if (own > surprise[most]) most = i;
+      if (own > surprisals[most]) most = i;
     });
     return (this.measured[row] = {
       mean: sum / tokens,
       varied: distinctNgrams(ids, 4),
       repeated: repetition(ids, 8),
       most,
-      worst: surprise[most],
+      worst: surprisals[most],
     });
   }
 
@@ -308,8 +308,8 @@ export class TextRow {
       }
     };
     placeText(this.model.prompt, true, 0);
-    const surprise = this.arrays.surprise.data.subarray(this.row * this.spans.length);
-    this.spans.forEach((_, i) => placeText(this.pieceAt(this.row, i), false, colourLevel(surprise[i], this.full)));
+    const surprisals = this.arrays.surprise.data.subarray(this.row * this.spans.length);
+    this.spans.forEach((_, i) => placeText(this.pieceAt(this.row, i), false, colourLevel(surprisals[i], this.full)));
     return { marks, bottom: y };
   }
 }

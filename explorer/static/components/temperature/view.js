@@ -246,34 +246,34 @@ export default defineComponent((place) => {
   }
 
   /** Replace all texts at once when the last one has arrived; until then the previous ones stay. */
-  async function fetchTexts(given, turn) {
-    const all = await Promise.all(given.models.map(({ address }) => loadArrays(address))).catch(() => null);
+  async function fetchTexts(newData, turn) {
+    const all = await Promise.all(newData.models.map(({ address }) => loadArrays(address))).catch(() => null);
     if (turn !== fetchNumber) return;
     setTextIfChanged(trouble, all ? "" : TROUBLE);
-    if (all) loadTexts(given, all);
-    if (all) await fetchPosition(given, turn);
+    if (all) loadTexts(newData, all);
+    if (all) await fetchPosition(newData, turn);
     if (turn === fetchNumber) requestFrame();
   }
 
-  function loadTexts(given, all) {
-    const { models, file } = given,
+  function loadTexts(newData, all) {
+    const { models, file } = newData,
       addresses = models.map(({ name, address }) => `${name} ${address}`).join();
     const sizes = models.map(({ tokens }) => Math.max(2, tokens.length)),
       full = Math.log(Math.max(...sizes));
     if (addresses !== shownTexts) {
-      from = isDragged ? { row: nearestRow(given.temperatures, currentTemperature()), value: from.value } : null;
+      from = isDragged ? { row: nearestRow(newData.temperatures, currentTemperature()), value: from.value } : null;
       hovered = exact = null;
       shownPosition = "";
     }
-    data = given;
+    data = newData;
     shownTexts = addresses;
-    const { model, of, at } = given.position ?? {};
-    keptPosition.receive(given.position ? { model, of, at } : null);
+    const { model, of, at } = newData.position ?? {};
+    keptPosition.receive(newData.position ? { model, of, at } : null);
     texts = models.map(
       (_, i) =>
         texts[i] ?? new TextRow({ hover: (token) => setHovered(i, token), keep: (token) => keepToken(i, token) }),
     );
-    texts.forEach((text, i) => text.update(models[i], all[i], { ...given, full }));
+    texts.forEach((text, i) => text.update(models[i], all[i], { ...newData, full }));
     if (cards.childElementCount !== texts.length) cards.replaceChildren(...texts.map(({ root }) => root));
     place.style.setProperty("--texts", texts.length);
     place.dataset.texts = texts.length;

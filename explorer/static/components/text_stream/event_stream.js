@@ -173,5 +173,5 @@ export function formatStatus(text, unit) {
 export const problemText = ({ state, sentence }) => (state === "lost" ? LOST : sentence);
 
 /** Return the mean surprisal (nats) of a model's own tokens; null before the first one. */
-export const meanSurprisal = (surprises) =>
-  surprises.length ? surprises.reduce((sum, value) => sum + value, 0) / surprises.length : null;
+export const meanSurprisal = (surprisals) =>
+  surprisals.length ? surprisals.reduce((sum, value) => sum + value, 0) / surprisals.length : null;

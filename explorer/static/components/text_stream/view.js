@@ -118,16 +118,16 @@ class Panel {
     this.at = at;
     this.text.markToken("pointed", at ?? -1);
     if (at !== null && written) {
-      const surprise = written.surprises[at];
+      const surprisal = written.surprises[at];
       return setTextIfChanged(
         this.note,
-        `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprise)}, ${toBits(surprise).toFixed(1)} bits`,
+        `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprisal)}, ${toBits(surprisal).toFixed(1)} bits`,
       );
     }
-    const surprise = written && meanSurprisal(written.surprises);
+    const surprisal = written && meanSurprisal(written.surprises);
     setTextIfChanged(
       this.note,
-      surprise === null ? "" : `${toBits(surprise).toFixed(2)} bits a ${unit}: how surprised it is by its own text`,
+      surprisal === null ? "" : `${toBits(surprisal).toFixed(2)} bits a ${unit}: how surprised it is by its own text`,
     );
   }
 }

@@ -36,9 +36,12 @@ export function formatCandidate({ p, cut }, temperature) {
 }
 
 /** The probability of all that is not in the rows, and whether the sampling noise selects one of those. */
-export function remainder(all, dice) {
+export function remainder(all, sampledId) {
   const p = 1 - all.reduce((sum, row) => sum + row.p, 0);
-  return { p: p < 0.0005 ? 0 : p, dice: dice !== undefined && dice !== null && !all.some(({ id }) => id === dice) };
+  return {
+    p: p < 0.0005 ? 0 : p,
+    dice: sampledId !== undefined && sampledId !== null && !all.some(({ id }) => id === sampledId),
+  };
 }
 
 /** −log of the probability of the whole path, as learned, in nats. */

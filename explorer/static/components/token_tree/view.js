@@ -420,11 +420,11 @@ function treeSvg(place, data) {
     line = 10;
   const columns = Math.min(line, all.length),
     width = Math.max(640, 2 * edge + columns * (wide + GAP) - GAP);
-  const surprises = steps.map(({ surprise }) => surprise);
+  const surprisals = steps.map(({ surprise }) => surprise);
   const content = {
     prompt: data.prompt,
     pieces: steps.map(({ piece }) => piece),
-    surprises,
+    surprises: surprisals,
     framed: data.most_surprising,
     full: data.full,
   };

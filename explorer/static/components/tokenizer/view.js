@@ -49,16 +49,16 @@ function softenSpaces(text) {
  * @returns {{ text: string, lost?: boolean, id?: number, start?: number, end?: number, part?: boolean }[]}
  */
 function splitIntoPieces(tokens, letters, names) {
-  const found = [];
+  const pieces = [];
   let last = 0;
   tokens.forEach(([id, start, end], i) => {
-    if (start > last) found.push({ text: letters.slice(last, start).join(""), lost: true });
+    if (start > last) pieces.push({ text: letters.slice(last, start).join(""), lost: true });
     const shared = tokens[i - 1]?.[1] === start || tokens[i + 1]?.[1] === start; // parts of one character
-    found.push({ id, start, end, text: shared ? names[id] : letters.slice(start, end).join(""), part: shared });
+    pieces.push({ id, start, end, text: shared ? names[id] : letters.slice(start, end).join(""), part: shared });
     last = Math.max(last, end);
   });
-  if (last < letters.length) found.push({ text: letters.slice(last).join(""), lost: true });
-  return found;
+  if (last < letters.length) pieces.push({ text: letters.slice(last).join(""), lost: true });
+  return pieces;
 }
 
 export default defineComponent((place) => {

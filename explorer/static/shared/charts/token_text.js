@@ -29,11 +29,11 @@ export class TokenText {
     return this.#spans.length;
   }
 
-  appendTokens(pieces, surprises) {
+  appendTokens(pieces, surprisals) {
     pieces.forEach((piece, i) => {
       const own = [],
         at = this.#spans.length,
-        amount = `${colourStrength(surprises[i], this.full)}%`;
+        amount = `${colourStrength(surprisals[i], this.full)}%`;
       this.#appendPiece(piece, (part) => {
         const span = node(
           "span",

@@ -16,8 +16,8 @@ const FORMATS = {
 const menus = new WeakMap();
 
 export function saveMenu(container, source) {
-  const known = menus.get(container);
-  if (known) return Object.assign(known, { source }).root;
+  const existing = menus.get(container);
+  if (existing) return Object.assign(existing, { source }).root;
   const menu = { source, root: element("div", "lineage-save") };
   menus.set(container, menu);
 
