@@ -1,4 +1,4 @@
-"""The address codec of the negation lab."""
+"""The URL codec of the negation page."""
 
 from __future__ import annotations
 
@@ -25,24 +25,26 @@ MODELS = models_of("negation")
 
 
 def values_of(kind: type[Any], name: str) -> SearchStrategy[Any]:
-    """Everything that one setting may be, by its own description."""
-    about = next(f for f in dataclasses.fields(kind) if f.name == name).metadata
+    """Return a strategy for all values within the limits of a setting."""
+    limits = next(f for f in dataclasses.fields(kind) if f.name == name).metadata
     hint = get_type_hints(kind)[name]
     if get_origin(hint) is Literal:
         return st.sampled_from(get_args(hint))
     if hint is bool:
         return st.booleans()
-    return (st.integers if hint is int else st.floats)(about["low"], about["high"])
+    return (st.integers if hint is int else st.floats)(limits["low"], limits["high"])
 
 
-def home_of(name: str, model: str | None) -> type[Any]:
+def config_with(name: str, model: str | None) -> type[Any]:
+    """Return the configuration class that has this setting."""
     kinds = [ROWS[model].by_task["negation"].config, Optimiser, RunConfig] if model else [NegationConfig, RunConfig]
     return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})
 
 
-SHARED_CHANGES = {name: values_of(home_of(name, None), name) for name in NegationLab.SHARED}
+SHARED_CHANGES = {name: values_of(config_with(name, None), name) for name in NegationLab.SHARED}
 OWN_CHANGES = {
-    model: {name: values_of(home_of(name, model), name) for name in NegationLab.own_settings(model)} for model in MODELS
+    model: {name: values_of(config_with(name, model), name) for name in NegationLab.own_settings(model)}
+    for model in MODELS
 }
 
 
@@ -53,8 +55,8 @@ CHANGES = st.sampled_from([None, *MODELS]).flatmap(
 )
 
 
-def changed(lab: NegationLab, model: str | None, name: str, value: object) -> NegationLab:
-    """The lab after a visitor tried a change, which may be impossible just now."""
+def try_change(lab: NegationLab, model: str | None, name: str, value: object) -> NegationLab:
+    """Return the lab with a change, or unchanged if the change is invalid."""
     try:
         return lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
     except InvalidSetting:
@@ -69,7 +71,7 @@ def changed(lab: NegationLab, model: str | None, name: str, value: object) -> Ne
     st.sampled_from(["accuracy", "loss"]),
     st.tuples(st.integers(0, 31), st.integers(0, 7), st.integers(0, 15)),
 )
-def test_an_address_gives_back_the_lab_it_was_written_from(
+def test_a_lab_round_trips_through_the_url(
     changes: list[tuple[str | None, str, object]],
     models: set[str],
     say: str,
@@ -78,14 +80,14 @@ def test_an_address_gives_back_the_lab_it_was_written_from(
 ) -> None:
     lab = NegationLab()
     for change in changes:
-        lab = changed(lab, *change)
-    most = (lab.value("replicas"), lab.value("layers", "transformer"), lab.value("heads", "transformer"))
-    look, layer, head = (at % end for at, end in zip(view, most, strict=True))
+        lab = try_change(lab, *change)
+    counts = (lab.value("replicas"), lab.value("layers", "transformer"), lab.value("heads", "transformer"))
+    look, layer, head = (index % count for index, count in zip(view, counts, strict=True))
     lab = lab.with_models(models).with_sentence(say).with_view_fields(metric=metric, look=look, layer=layer, head=head)
     assert read(NegationLab, write(lab)) == (lab, ())
 
 
-def test_settings_that_are_possible_only_together_come_back_together() -> None:
+def test_settings_that_are_valid_only_together_round_trip() -> None:
     lab = NegationLab()
     for model in MODELS:
         lab = lab.with_own(model, epochs=1)
@@ -111,8 +113,8 @@ VALUES += ["true", "destroy", "eos", "loss", "rnn,gru", "negation-single-rnn", "
 @example({"train_size": "20000", "batch_size": "8", "transformer.epochs": "1"})
 @example({"rnn.hidden": "3", "rnn.replicas": "2"})
 @example({"replicas": "3", "look": "5", "transformer.heads": "2", "transformer.layers": "3", "head": "7", "layer": "2"})
-def test_whatever_an_address_holds_gives_a_lab_that_can_be_trained_and_looked_at(address: dict[str, str]) -> None:
-    lab, problems = read(NegationLab, address)
+def test_any_url_gives_a_valid_lab(params: dict[str, str]) -> None:
+    lab, problems = read(NegationLab, params)
     task = lab.task
     for model in MODELS:
         config = lab.config(model)
@@ -121,7 +123,7 @@ def test_whatever_an_address_holds_gives_a_lab_that_can_be_trained_and_looked_at
     assert 0 <= lab.look < lab.value("replicas")
     assert 0 <= lab.layer < lab.value("layers", "transformer")
     assert 0 <= lab.head < lab.value("heads", "transformer")
-    assert len(problems) <= len(address)
+    assert len(problems) <= len(params)
     assert all(0 < len(problem) < 400 and problem.isprintable() for problem in problems)
 
 
@@ -149,7 +151,7 @@ GOOD = {"say": "human destroy nature", "train_size": "900", "rnn.width": "9", "f
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_part_of_an_address_gives_one_sentence_and_the_rest_is_kept(name: str) -> None:
+def test_an_invalid_parameter_is_reported_and_the_others_are_read(name: str) -> None:
     value, sentence = BAD[name]
     lab, problems = read(NegationLab, {name: value, **GOOD})
     assert len(problems) == 1
@@ -158,27 +160,27 @@ def test_a_bad_part_of_an_address_gives_one_sentence_and_the_rest_is_kept(name: 
     assert write(lab) == GOOD
 
 
-def test_all_bad_parts_at_once_give_a_sentence_each() -> None:
+def test_every_invalid_parameter_is_reported() -> None:
     lab, problems = read(NegationLab, {name: value for name, (value, _) in BAD.items()} | GOOD)
     assert len(problems) == len(BAD)
     assert write(lab) == GOOD
 
 
-def test_two_settings_of_one_model_that_need_each_other_are_taken_together() -> None:
-    for elsewhere in ({}, {"p_not": "2"}):
-        lab, problems = read(NegationLab, {"transformer.heads": "5", "transformer.width": "15", **elsewhere})
+def test_two_dependent_settings_of_one_model_are_applied_together() -> None:
+    for invalid in ({}, {"p_not": "2"}):
+        lab, problems = read(NegationLab, {"transformer.heads": "5", "transformer.width": "15", **invalid})
         assert (lab.value("heads", "transformer"), lab.value("width", "transformer")) == (5, 15)
-        assert len(problems) == len(elsewhere)
+        assert len(problems) == len(invalid)
 
 
-def test_an_address_that_asks_for_too_much_is_answered_with_what_to_take_less_of() -> None:
+def test_settings_above_a_limit_are_reported_with_advice() -> None:
     lab, problems = read(NegationLab, {"train_size": "20000", "batch_size": "1"})
     assert len(problems) == 1
     assert_mentions(problems[0], "allows 50,000 (LINEAGE_MOST_STEPS) … fewer epochs")
     assert lab.value("train_size") == 20_000
 
 
-def test_the_key_and_the_name_of_a_shipped_run_open_its_settings() -> None:
+def test_the_key_and_the_name_of_a_shipped_run_select_its_settings() -> None:
     run = store.find("negation-half-gru")
     for name in (run.key, "negation-half-gru"):
         lab, problems = read(NegationLab, {"run": name, "say": "human destroy nature"})
@@ -189,17 +191,17 @@ def test_the_key_and_the_name_of_a_shipped_run_open_its_settings() -> None:
 
 
 @pytest.mark.parametrize("name", ["abcdefgh2345", "../../etc/passwd", "/etc", "..", "", "nonsense " * 99])
-def test_a_run_that_is_not_here_is_one_sentence_that_names_it(name: str) -> None:
+def test_a_missing_run_is_reported_by_name(name: str) -> None:
     lab, problems = read(NegationLab, {"run": name})
     assert lab == NegationLab()
-    shown = name if len(name) <= 40 else name[:39] + "…"
+    short = name if len(name) <= 40 else name[:39] + "…"
     assert problems == (
-        f"Run “{shown}” is not on this machine: it was deleted, or trained elsewhere. Import its zip on the Runs page, "
+        f"Run “{short}” is not on this machine: it was deleted, or trained elsewhere. Import its zip on the Runs page, "
         "or train its settings again.",
     )
 
 
-def test_only_what_differs_from_the_defaults_is_written() -> None:
+def test_only_changed_settings_are_written() -> None:
     assert write(NegationLab()) == {}
     lab = (
         NegationLab()
@@ -223,24 +225,24 @@ def test_only_what_differs_from_the_defaults_is_written() -> None:
     }
 
 
-def test_a_sentence_too_long_for_a_chat_stays_out_of_the_address() -> None:
+def test_a_long_sentence_is_not_written() -> None:
     assert write(NegationLab(say="not " * 100)) == {}
 
 
-def test_fewer_seeds_layers_and_heads_take_the_view_along() -> None:
+def test_fewer_seeds_layers_and_heads_limit_the_selection() -> None:
     lab = NegationLab().with_own("transformer", layers=3, heads=4).with_view_fields(look=7, layer=2, head=3)
     fewer = lab.with_shared(replicas=2).with_own("transformer", layers=1, heads=2)
     assert (fewer.look, fewer.layer, fewer.head) == (1, 0, 1)
 
 
-def test_an_impossible_change_is_refused_and_says_why() -> None:
+def test_an_invalid_change_raises_an_error_with_the_reason() -> None:
     with pytest.raises(InvalidSetting, match="at least one model"):
         NegationLab().with_models([])
     with pytest.raises(InvalidSetting, match="leaves nothing to train"):
         NegationLab().with_shared(p_not=1.0, held_out="destroy")
 
 
-def test_back_to_the_defaults_keeps_the_sentence() -> None:
+def test_reset_keeps_the_sentence() -> None:
     lab = (
         NegationLab(say="human destroy nature")
         .with_shared(p_not=0.5)
@@ -250,7 +252,7 @@ def test_back_to_the_defaults_keeps_the_sentence() -> None:
     assert lab.reset() == NegationLab(say="human destroy nature")
 
 
-def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:
+def test_every_setting_of_every_model_can_be_in_the_url() -> None:
     for model in MODELS:
         config = ROWS[model].by_task["negation"].config
         assert NegationLab.own_settings(model) == (*(f.name for f in dataclasses.fields(config)), *NegationLab.OWN)
@@ -262,12 +264,12 @@ def test_every_setting_of_every_model_has_a_place_in_the_address() -> None:
     st.sets(st.sampled_from(list(MODELS)), min_size=1),
     st.sampled_from(["negation-half-gru", "negation-single-rnn", "negation-held-out-transformer-usual-start"]),
 )
-def test_an_address_that_names_a_run_gives_back_the_same_runs(
+def test_a_url_with_a_run_round_trips_to_the_same_runs(
     changes: list[tuple[str | None, str, object]], models: set[str], name: str
 ) -> None:
     lab, _ = read(NegationLab, {"run": store.find(name).key})
     for change in changes:
-        lab = changed(lab, *change)
+        lab = try_change(lab, *change)
     lab = lab.with_models(models)
     again, problems = read(NegationLab, write(lab))
     assert problems == ()

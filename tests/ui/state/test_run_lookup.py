@@ -19,14 +19,14 @@ def no_jobs_left(home: object) -> Iterator[None]:
     service.reset()
 
 
-def test_a_run_is_known_by_its_key_whether_it_ships_is_kept_or_was_stopped() -> None:
-    shipped, kept = store.find("negation-half-gru"), short_config()
+def test_shipped_and_stored_runs_are_found_by_key() -> None:
+    shipped, stored = store.find("negation-half-gru"), short_config()
     assert find_config(shipped.key) == find_config("negation-half-gru") == shipped.config
-    store.save_run(record_run(kept), store.run_folder(kept))
-    assert find_config(key(kept)) == kept
+    store.save_run(record_run(stored), store.run_folder(stored))
+    assert find_config(key(stored)) == stored
 
 
-def test_a_training_under_way_is_known_before_anything_of_it_is_kept() -> None:
+def test_a_running_training_is_found_before_anything_is_stored() -> None:
     config = with_settings(short_config(), {"epochs": 2_000})
     service.submit(config, "ada")
     assert find_config(key(config)) == config
@@ -34,6 +34,6 @@ def test_a_training_under_way_is_known_before_anything_of_it_is_kept() -> None:
 
 
 @pytest.mark.parametrize("name", ["abcdefghijkl", "../runs", "", "x" * 500])
-def test_an_unknown_run_is_answered_with_what_to_do(name: str) -> None:
+def test_an_unknown_run_raises_an_error_with_advice(name: str) -> None:
     with pytest.raises(UnknownRun, match=r"is not on this machine.* Import its zip .*, or train its settings again\."):
         find_config(name)

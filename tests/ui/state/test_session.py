@@ -1,4 +1,4 @@
-"""Which addresses are a visitor's wish, and which are only late."""
+"""URLs and widget values of a request are either navigation by the visitor or stale, and stale ones are ignored."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from explorer.ui.state.session import PageSession, bind_widget, follow_url, reco
 
 
 @dataclass(frozen=True)
-class Desk:
-    """A page with two things to choose."""
+class TwoSettings:
+    """The state of a page with two settings."""
 
     left: str = "none"
     right: str = "none"
 
 
 class Params(dict[str, str]):
-    """Streamlit's query parameters, as far as they are used here."""
+    """A stand-in for Streamlit's query parameters."""
 
     def to_dict(self) -> dict[str, str]:
         return dict(self)
@@ -34,7 +34,7 @@ class Params(dict[str, str]):
 
 @pytest.fixture
 def bar(monkeypatch: pytest.MonkeyPatch) -> Iterator[Params]:
-    """The address bar of a visitor who stays on the page; time stands still unless a test moves it."""
+    """Yield the URL parameters of a visitor who stays on the page; the clock moves only if a test moves `now`."""
 
     class Streamlit:
         query_params = Params()
@@ -47,105 +47,105 @@ def bar(monkeypatch: pytest.MonkeyPatch) -> Iterator[Params]:
     yield Streamlit.query_params
 
 
-def opened() -> PageSession[Desk]:
-    """The page as it is first seen."""
-    session = PageSession(Desk())
+def open_page() -> PageSession[TwoSettings]:
+    """Return the session after the first run of the page."""
+    session = PageSession(TwoSettings())
     follow_url(session)
     return session
 
 
-def gesture(session: PageSession[Desk], bar: Params, sent: dict[str, str], **change: str) -> None:
-    """A widget's change, from a browser whose address is `sent`; then a run of the page to its end."""
-    bar.from_dict(sent)
-    session.change(lambda desk: replace(desk, **change))
+def change_setting(session: PageSession[TwoSettings], bar: Params, url: dict[str, str], **change: str) -> None:
+    """Change settings by a widget in a browser that still sends `url`, then run the page to its end."""
+    bar.from_dict(url)
+    session.change(lambda state: replace(state, **change))
     follow_url(session)
     record_page_drawn()
 
 
-def test_two_quick_gestures_both_count_though_the_second_brings_the_address_from_before_the_first(bar: Params) -> None:
-    session = opened()
-    gesture(session, bar, {}, left="a")
-    gesture(session, bar, {}, right="b")
-    assert session.state == Desk("a", "b")
+def test_a_second_quick_change_with_a_stale_url_keeps_the_first_change(bar: Params) -> None:
+    session = open_page()
+    change_setting(session, bar, {}, left="a")
+    change_setting(session, bar, {}, right="b")
+    assert session.state == TwoSettings("a", "b")
     assert bar == {"left": "a", "right": "b"}
 
 
-def test_back_is_a_wish_once_the_browser_has_shown_the_new_address(bar: Params) -> None:
-    session = opened()
-    gesture(session, bar, {}, left="a")
-    gesture(session, bar, {"left": "a"}, right="b")
+def test_an_earlier_url_is_navigation_once_it_can_no_longer_be_stale(bar: Params) -> None:
+    session = open_page()
+    change_setting(session, bar, {}, left="a")
+    change_setting(session, bar, {"left": "a"}, right="b")
     bar.now[0] += 5  # type: ignore[attr-defined]
     bar.from_dict({"left": "a"})
     follow_url(session)
-    assert session.state == Desk("a")
-    bar.from_dict({})  # and at once further back
+    assert session.state == TwoSettings("a")
+    bar.from_dict({})  # and immediately one further step back
     follow_url(session)
-    assert session.state == Desk()
+    assert session.state == TwoSettings()
 
 
-def test_an_address_that_this_page_never_had_is_always_a_wish(bar: Params) -> None:
-    session = opened()
-    gesture(session, bar, {}, left="a")
+def test_a_url_that_the_page_never_wrote_is_always_navigation(bar: Params) -> None:
+    session = open_page()
+    change_setting(session, bar, {}, left="a")
     bar.from_dict({"right": "z"})
     follow_url(session)
-    assert session.state == Desk("none", "z")
+    assert session.state == TwoSettings("none", "z")
 
 
-def test_while_the_page_is_still_drawn_an_old_address_is_late_however_long_that_takes(bar: Params) -> None:
-    session = opened()
+def test_an_earlier_url_is_stale_until_the_page_is_fully_drawn(bar: Params) -> None:
+    session = open_page()
     record_page_drawn()
     bar.now[0] += 60  # type: ignore[attr-defined]
-    session.change(lambda desk: replace(desk, left="a"))
-    follow_url(session)  # and the run is broken off by the next gesture
+    session.change(lambda state: replace(state, left="a"))
+    follow_url(session)  # the next change interrupts this run
     bar.now[0] += 7  # type: ignore[attr-defined]
-    gesture(session, bar, {}, right="b")
-    assert session.state == Desk("a", "b")
+    change_setting(session, bar, {}, right="b")
+    assert session.state == TwoSettings("a", "b")
 
 
-def test_what_a_widget_held_before_is_an_echo_until_the_browser_was_shown_the_new_value(bar: Params) -> None:
-    session = opened()
+def test_a_previous_widget_value_is_stale_until_the_page_is_fully_drawn(bar: Params) -> None:
+    session = open_page()
 
-    def drawn() -> None:
+    def draw() -> None:
         follow_url(session)
-        bind_widget(session, "left", session.state.left, lambda desk, new: replace(desk, left=new))
+        bind_widget(session, "left", session.state.left, lambda state, new: replace(state, left=new))
 
-    def sent(value: str) -> None:
+    def send_value(value: str) -> None:
         sessions.st.session_state["left"] = value
-        bind_widget(session, "left", value, lambda desk, new: replace(desk, left=new))["on_change"]()
+        bind_widget(session, "left", value, lambda state, new: replace(state, left=new))["on_change"]()
 
-    drawn()
+    draw()
     record_page_drawn()
-    session.change(lambda desk: replace(desk, left="a"))
-    drawn()  # a run that takes long, and is broken off by the next gesture
+    session.change(lambda state: replace(state, left="a"))
+    draw()  # a long run that the next change interrupts
     bar.now[0] += 60  # type: ignore[attr-defined]
-    sent("none")
-    assert session.state == Desk("a")
-    drawn()
+    send_value("none")
+    assert session.state == TwoSettings("a")
+    draw()
     record_page_drawn()
-    record_page_drawn()  # a part of it once more: the moment began when the page was drawn first
+    record_page_drawn()  # a fragment rerun does not restart the time limit
     bar.now[0] += 0.5  # type: ignore[attr-defined]
-    sent("none")
-    assert session.state == Desk("a")
-    drawn()
+    send_value("none")
+    assert session.state == TwoSettings("a")
+    draw()
     record_page_drawn()
     bar.now[0] += 5  # type: ignore[attr-defined]
-    sent("none")
-    assert session.state == Desk("none")
+    send_value("none")
+    assert session.state == TwoSettings("none")
 
 
-def test_where_drawing_took_long_an_echo_may_come_later_whatever_part_is_drawn_meanwhile(bar: Params) -> None:
-    session = opened()
+def test_after_a_long_run_a_widget_value_is_stale_for_longer(bar: Params) -> None:
+    session = open_page()
     record_page_drawn()
-    bind_widget(session, "left", "none", lambda desk, new: replace(desk, left=new))
-    session.change(lambda desk: replace(desk, left="a"))
-    sessions.record_page("desk")
-    tie = bind_widget(session, "left", "a", lambda desk, new: replace(desk, left=new))["on_change"]
+    bind_widget(session, "left", "none", lambda state, new: replace(state, left=new))
+    session.change(lambda state: replace(state, left="a"))
+    sessions.record_page("page")
+    on_change = bind_widget(session, "left", "a", lambda state, new: replace(state, left=new))["on_change"]
     bar.now[0] += 2  # type: ignore[attr-defined]
     record_page_drawn()
     bar.now[0] += 0.5  # type: ignore[attr-defined]
-    record_page_drawn()  # a part alone
-    for late, state in ((4.5, "a"), (2.0, "none")):
-        bar.now[0] += late  # type: ignore[attr-defined]
+    record_page_drawn()  # a fragment rerun
+    for delay, expected in ((4.5, "a"), (2.0, "none")):
+        bar.now[0] += delay  # type: ignore[attr-defined]
         sessions.st.session_state["left"] = "none"
-        tie()
-        assert session.state == Desk(state)
+        on_change()
+        assert session.state == TwoSettings(expected)

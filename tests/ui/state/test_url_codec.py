@@ -1,4 +1,4 @@
-"""The address codec of pages whose state is one flat dataclass."""
+"""The URL codec of pages whose state is one flat dataclass."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from explorer.labs.compare.state import Comparison
 from explorer.labs.runs.state import RunsState
 from explorer.ui.state.url_codec import read, write
 
-PART = st.text(st.characters(exclude_characters=",", codec="utf-8"), min_size=1, max_size=20)
-PARTS = st.lists(PART, max_size=6).map(tuple)
+LIST_ITEM = st.text(st.characters(exclude_characters=",", codec="utf-8"), min_size=1, max_size=20)
+LISTS = st.lists(LIST_ITEM, max_size=6).map(tuple)
 
 
 def choice(kind: type, name: str) -> st.SearchStrategy[str]:
     return st.sampled_from(get_args(get_type_hints(kind)[name]))
 
 
-SHELVES = st.fixed_dictionaries(
+RUNS_STATES = st.fixed_dictionaries(
     {
         "text": st.text(max_size=100),
-        **dict.fromkeys(("models", "tasks", "tags", "runs"), PARTS),
+        **dict.fromkeys(("models", "tasks", "tags", "runs"), LISTS),
         "when": choice(RunsState, "when"),
         "whose": choice(RunsState, "whose"),
-        "sort": PART,
+        "sort": LIST_ITEM,
         "run": st.text(max_size=30),
     }
 )
-COMPARISONS = st.fixed_dictionaries(
+COMPARISON_STATES = st.fixed_dictionaries(
     {
-        "runs": PARTS,
+        "runs": LISTS,
         "run": st.text(max_size=30),
         "x": choice(Comparison, "x"),
         "y": choice(Comparison, "y"),
@@ -47,18 +47,18 @@ COMPARISONS = st.fixed_dictionaries(
 
 
 @settings(deadline=None)
-@given(st.tuples(st.just(RunsState), SHELVES) | st.tuples(st.just(Comparison), COMPARISONS))
+@given(st.tuples(st.just(RunsState), RUNS_STATES) | st.tuples(st.just(Comparison), COMPARISON_STATES))
 @example((Comparison, {"target": 0.0}))
 @example((Comparison, {"target": 1e-6, "log_y": True}))
 @example((RunsState, {"runs": ("a" * 12,) * 40}))
-def test_an_address_gives_back_the_state_it_was_written_from(made: tuple[type, dict[str, object]]) -> None:
-    kind, values = made
+def test_a_state_round_trips_through_the_url(case: tuple[type, dict[str, object]]) -> None:
+    kind, values = case
     state = kind(**values)
     assert read(kind, write(state)) == (state, ())
 
 
 @pytest.mark.parametrize("kind", [RunsState, Comparison])
-def test_what_is_at_its_default_is_not_written(kind: type) -> None:
+def test_defaults_are_not_written(kind: type) -> None:
     assert write(kind()) == {}
     assert read(kind, {}) == (kind(), ())
 
@@ -79,7 +79,7 @@ BAD |= {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_a_bad_part_is_one_sentence_and_the_rest_is_kept(case: str) -> None:
+def test_an_invalid_parameter_is_reported_and_the_others_are_read(case: str) -> None:
     value, sentence = BAD[case]
     state, problems = read(Comparison, {case.split("=")[0]: value, **GOOD})
     assert len(problems) == 1 and sentence in problems[0]
@@ -87,14 +87,14 @@ def test_a_bad_part_is_one_sentence_and_the_rest_is_kept(case: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "1", "0.995", "-0.1", "much"])
-def test_a_smoothing_that_is_none_is_refused(value: str) -> None:
+def test_an_invalid_smoothing_is_refused(value: str) -> None:
     assert read(Comparison, {"smooth": value}) == (
         Comparison(),
         (f"smooth = {value} is not possible. Give a number from 0 to 0.99.",),
     )
 
 
-def test_a_part_too_long_for_an_address_stays_on_the_page_only() -> None:
+def test_a_value_too_long_for_a_url_is_not_written() -> None:
     assert write(RunsState(text="a" * 601, whose="mine")) == {"whose": "mine"}
     assert write(RunsState(runs=tuple("abcdefghijkl" for _ in range(60)))) == {}
 
@@ -107,8 +107,8 @@ def test_a_part_too_long_for_an_address_stays_on_the_page_only() -> None:
         st.sampled_from(["1", "-1", "nan", "9" * 5000, "<script>", "a," * 5000, "true", "\x00", "٣"]) | st.text(),
     ),
 )
-def test_whatever_an_address_holds_gives_a_state_and_short_sentences(kind: type, given_: Mapping[str, str]) -> None:
-    state, problems = read(kind, given_)
+def test_any_url_gives_a_state_and_short_messages(kind: type, params: Mapping[str, str]) -> None:
+    state, problems = read(kind, params)
     assert isinstance(state, kind)
-    assert len(problems) <= len(given_)
+    assert len(problems) <= len(params)
     assert all(len(problem) < 300 and problem.isprintable() for problem in problems)
