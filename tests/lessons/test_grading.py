@@ -1,4 +1,4 @@
-"""What is said of a measurement follows from its numbers, also where they are others."""
+"""The description of a measurement follows from its numbers, whatever they are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from explorer.lessons.grading import (
 )
 from explorer.lessons.lesson import Step
 from explorer.lessons.parse import read_lesson
-from tests.lessons.test_parse import GOOD, written
+from tests.lessons.test_parse import GOOD, write_lesson
 from tests.words import assert_states
 
 
@@ -52,77 +52,77 @@ def steps(tmp_path: Path) -> tuple[Step, ...]:
     expects: small
     why: "{value}."
 """
-    return read_lesson(written(tmp_path, GOOD + more)).steps
+    return read_lesson(write_lesson(tmp_path, GOOD + more)).steps
 
 
-def test_a_word_is_what_most_seeds_say(steps: tuple[Step, ...]) -> None:
-    found = grade_step(steps[0], lambda name, given: ["sustain", "collapse", "sustain"])
-    assert (found.right, found.agrees, found.value) == (("sustain",), True, None)
-    assert found.why == "It says sustain in 2 of 3."
-    assert found.runs == ("negation-single-bag_of_words",)
-    assert_states(describe_result(steps[0], found, "collapse"), "“It sustains” … 2 of 3 seeds … “It collapses”")
-    assert describe_result(steps[0], found, "sustain").endswith("So you said “It sustains”.")
-    assert describe_result(steps[0], found, None).endswith("You did not guess.")
-    assert describe_unexpected_answer(steps[0], found) == ""
-    other = grade_step(steps[0], lambda name, given: ["collapse"] * 3)
+def test_the_measured_answer_is_that_of_most_seeds(steps: tuple[Step, ...]) -> None:
+    result = grade_step(steps[0], lambda name, options: ["sustain", "collapse", "sustain"])
+    assert (result.right, result.agrees, result.value) == (("sustain",), True, None)
+    assert result.why == "It says sustain in 2 of 3."
+    assert result.runs == ("negation-single-bag_of_words",)
+    assert_states(describe_result(steps[0], result, "collapse"), "“It sustains” … 2 of 3 seeds … “It collapses”")
+    assert describe_result(steps[0], result, "sustain").endswith("So you said “It sustains”.")
+    assert describe_result(steps[0], result, None).endswith("You did not guess.")
+    assert describe_unexpected_answer(steps[0], result) == ""
+    other = grade_step(steps[0], lambda name, options: ["collapse"] * 3)
     assert not other.agrees and "had expected “It sustains”" in describe_unexpected_answer(steps[0], other)
 
 
-def test_a_number_is_the_median_and_a_guess_stands_beside_it(steps: tuple[Step, ...]) -> None:
-    found = grade_step(steps[1], lambda name, given: [1.0] if "rnn" in str(given["run"]) else [0.0])
-    assert (found.value, found.agrees, found.why) == (1.0, True, "The first has 1, the other 0.")
-    assert_states(describe_result(steps[1], found, 1), "1 seed … 1 seed")
-    assert describe_result(steps[1], found, 5.0).endswith("You said 5 seeds, 4 seeds too much.")
-    far = grade_step(steps[1], lambda name, given: [2.0, 7.0, 8.0])
+def test_the_measured_number_is_the_median_and_is_compared_with_the_guess(steps: tuple[Step, ...]) -> None:
+    result = grade_step(steps[1], lambda name, options: [1.0] if "rnn" in str(options["run"]) else [0.0])
+    assert (result.value, result.agrees, result.why) == (1.0, True, "The first has 1, the other 0.")
+    assert_states(describe_result(steps[1], result, 1), "1 seed … 1 seed")
+    assert describe_result(steps[1], result, 5.0).endswith("You said 5 seeds, 4 seeds too much.")
+    far = grade_step(steps[1], lambda name, options: [2.0, 7.0, 8.0])
     assert far.value == 7 and describe_measurement(steps[1], far).startswith("Measured: 7 seeds (2 to 8 over 3")
     assert describe_result(steps[1], far, 3).endswith(", which is inside what was measured.")
     assert describe_result(steps[1], far, 0).endswith("7 seeds too little.")
     assert not far.agrees and "had expected 0 to 3." in describe_unexpected_answer(steps[1], far)
 
 
-def test_what_needs_no_run_names_none(tmp_path: Path) -> None:
+def test_a_measure_without_a_run_names_none(tmp_path: Path) -> None:
     start, _, _ = GOOD.partition("      name: solved")
     text = start + '      {name: left, gate: 0.9}\n    expects: {from: 0, to: 3}\n    why: "{value}."\n'
-    step = read_lesson(written(tmp_path, text)).steps[1]
-    found = grade_step(step, lambda name, given: [2.0])
-    assert (found.runs, describe_measurement(step, found)) == ((), "Measured: 2 seeds.")
+    step = read_lesson(write_lesson(tmp_path, text)).steps[1]
+    result = grade_step(step, lambda name, options: [2.0])
+    assert (result.runs, describe_measurement(step, result)) == ((), "Measured: 2 seeds.")
 
 
-def test_numbers_that_read_alike_are_one(steps: tuple[Step, ...]) -> None:
-    found = grade_step(steps[1], lambda name, given: [12.41, 12.44, 12.4])
-    assert "12.4 seeds in all 3" in describe_measurement(steps[1], found)
-    found = grade_step(steps[1], lambda name, given: [12.4, 12.5, 12.4])
-    assert "12.4 seeds (12.4 to 12.5 over 3" in describe_measurement(steps[1], found)
+def test_numbers_that_are_formatted_alike_are_described_as_one(steps: tuple[Step, ...]) -> None:
+    result = grade_step(steps[1], lambda name, options: [12.41, 12.44, 12.4])
+    assert "12.4 seeds in all 3" in describe_measurement(steps[1], result)
+    result = grade_step(steps[1], lambda name, options: [12.4, 12.5, 12.4])
+    assert "12.4 seeds (12.4 to 12.5 over 3" in describe_measurement(steps[1], result)
 
 
-def test_which_of_them_follows_from_the_medians_and_ties_are_said(steps: tuple[Step, ...]) -> None:
-    def measuring(rnn: list[float], lstm: list[float]) -> object:
-        def asked(name: str, given: Mapping[str, object]) -> list[float]:
-            return rnn if "rnn" in str(given["run"]) else lstm
+def test_the_highest_median_is_the_answer_and_ties_are_reported(steps: tuple[Step, ...]) -> None:
+    def grade(rnn: list[float], lstm: list[float]) -> object:
+        def measure(name: str, options: Mapping[str, object]) -> list[float]:
+            return rnn if "rnn" in str(options["run"]) else lstm
 
-        return grade_step(steps[2], asked)
+        return grade_step(steps[2], measure)
 
-    found = measuring([0.5, 0.6], [0.9, 0.1])
-    assert (found.right, found.agrees) == (("rnn",), True)
-    assert found.why == "55 and 50, from 50 to 60."
-    found = measuring([0.5], [0.9])
-    assert (found.right, found.agrees) == (("lstm",), False)
-    assert describe_measurement(steps[2], found) == "Measured: “The LSTM”."
-    found = measuring([1.0], [1.0])
-    assert (found.right, found.agrees) == (("rnn", "lstm"), True)
-    assert "These 2 tie" in describe_measurement(steps[2], found)
-
-
-def test_bands_answer_for_numbers(steps: tuple[Step, ...]) -> None:
-    assert grade_step(steps[3], lambda name, given: [1e-15, 1e-9, 5.0]).right == ("small",)
-    found = grade_step(steps[3], lambda name, given: [0.001])
-    assert (found.right, found.agrees) == (("large",), False)
-    assert describe_measurement(steps[3], found) == "Measured: “Large” (0.001, one seed)."
+    result = grade([0.5, 0.6], [0.9, 0.1])
+    assert (result.right, result.agrees) == (("rnn",), True)
+    assert result.why == "55 and 50, from 50 to 60."
+    result = grade([0.5], [0.9])
+    assert (result.right, result.agrees) == (("lstm",), False)
+    assert describe_measurement(steps[2], result) == "Measured: “The LSTM”."
+    result = grade([1.0], [1.0])
+    assert (result.right, result.agrees) == (("rnn", "lstm"), True)
+    assert "These 2 tie" in describe_measurement(steps[2], result)
 
 
-def test_no_number_is_said_to_be_none(steps: tuple[Step, ...]) -> None:
+def test_a_number_selects_the_choice_whose_range_contains_it(steps: tuple[Step, ...]) -> None:
+    assert grade_step(steps[3], lambda name, options: [1e-15, 1e-9, 5.0]).right == ("small",)
+    result = grade_step(steps[3], lambda name, options: [0.001])
+    assert (result.right, result.agrees) == (("large",), False)
+    assert describe_measurement(steps[3], result) == "Measured: “Large” (0.001, one seed)."
+
+
+def test_an_undefined_number_raises_an_error(steps: tuple[Step, ...]) -> None:
     with pytest.raises(UndefinedMeasurement, match="is not a number here"):
-        grade_step(steps[1], lambda name, given: [float("nan")])
+        grade_step(steps[1], lambda name, options: [float("nan")])
 
 
 @pytest.mark.parametrize(
@@ -140,5 +140,5 @@ def test_no_number_is_said_to_be_none(steps: tuple[Step, ...]) -> None:
         (0.13, "0.13"),
     ],
 )
-def test_numbers_are_short_and_never_rounder_than_they_are(value: float, text: str) -> None:
+def test_numbers_are_short_and_not_rounded_to_a_limit(value: float, text: str) -> None:
     assert format_number(value) == text

@@ -1,4 +1,4 @@
-"""What lessons measure is what the pages show, and every lesson is as its author expects."""
+"""Lessons measure what the pages show, and the measured answers are those their authors expect."""
 
 from __future__ import annotations
 
@@ -25,73 +25,77 @@ from explorer.tasks.text import corpora, rows, token_arrays
 from tests import needs
 from tests.words import assert_mentions
 
-EVERY = read_lessons()
+LESSONS = read_lessons()
 
 
-def asked(name: str, **given: object) -> list[float] | list[str]:
-    return measure(name, find_measure(name).parse_settings({key: str(value) for key, value in given.items()}))
+def measure_with(name: str, **options: object) -> list[float] | list[str]:
+    return measure(name, find_measure(name).parse_settings({key: str(value) for key, value in options.items()}))
 
 
-def test_every_measure_can_be_measured() -> None:
+def test_every_measure_has_a_function() -> None:
     assert set(lessons_measure._FUNCTIONS) == set(MEASURES)
 
 
-@pytest.mark.parametrize("lesson", EVERY, ids=lambda lesson: lesson.name)
-def test_every_lesson_is_as_its_author_expects(lesson: Lesson) -> None:
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_every_lesson_has_the_expected_answers(lesson: Lesson) -> None:
     for step in lesson.steps:
-        found = grade_step(step, measure)
-        assert found.agrees, (step.title, found.right, found.value)
-        assert all(row.count for row in found.rows) and "{" not in found.why
-        assert len(found.right) <= 1, "a question with several right answers is none"
+        result = grade_step(step, measure)
+        assert result.agrees, (step.title, result.right, result.value)
+        assert all(row.count for row in result.rows) and "{" not in result.why
+        assert len(result.right) <= 1, "a question has one right answer"
 
 
-def test_what_stands_on_the_card_is_taken_from_it() -> None:
+def test_measures_of_the_card_equal_the_stored_metrics() -> None:
     run = store.find("recall-50-rnn-usual")
     accuracy = run.card.metrics["accuracy"].values
-    assert asked("score", run="recall-50-rnn-usual", metric="accuracy") == accuracy
-    assert asked("solved", run="recall-50-rnn-usual") == [sum(value >= 0.95 for value in accuracy)]
-    place = evaluation_lengths(50).index(1_000)
-    found = asked("at_length", run="recall-50-rnn-usual", length=1_000)
-    assert found == pytest.approx(run.curves.answers["by_length"][-1][:, place])
-    one, two = (np.array(asked("score", run=f"text-window-{width}", metric="perplexity")) for width in (1, 2))
-    fall = asked("fall", run="text-window-2", other="text-window-1", metric="perplexity")
+    assert measure_with("score", run="recall-50-rnn-usual", metric="accuracy") == accuracy
+    assert measure_with("solved", run="recall-50-rnn-usual") == [sum(value >= 0.95 for value in accuracy)]
+    position = evaluation_lengths(50).index(1_000)
+    measured = measure_with("at_length", run="recall-50-rnn-usual", length=1_000)
+    assert measured == pytest.approx(run.curves.answers["by_length"][-1][:, position])
+    one, two = (np.array(measure_with("score", run=f"text-window-{width}", metric="perplexity")) for width in (1, 2))
+    fall = measure_with("fall", run="text-window-2", other="text-window-1", metric="perplexity")
     assert fall == pytest.approx(one - two) and min(fall) > 0
 
 
-def test_seeds_that_come_so_far_are_counted() -> None:
+def test_seeds_that_reach_a_threshold_are_counted() -> None:
     right = store.find("echo-raw").card.metrics["exact"].values
     for least in (0.05, 0.95):
-        found = asked("reached", run="echo-raw", metric="exact", least=least)
-        assert found == [sum(value >= least for value in right if value is not None)]
-    assert asked("reached", run="echo-raw", metric="exact") == found, "0.95 is usual"
+        measured = measure_with("reached", run="echo-raw", metric="exact", least=least)
+        assert measured == [sum(value >= least for value in right if value is not None)]
+    assert measure_with("reached", run="echo-raw", metric="exact") == measured, "0.95 is the default"
     by_length = store.find("echo-rotary").curves.answers["by_length"][-1]
-    place = delayed_copy.evaluation_lengths(delayed_copy.DelayedCopyConfig()).index(14)
-    assert asked("at_length", run="echo-rotary", length=14) == pytest.approx(by_length[:, place])
+    position = delayed_copy.evaluation_lengths(delayed_copy.DelayedCopyConfig()).index(14)
+    assert measure_with("at_length", run="echo-rotary", length=14) == pytest.approx(by_length[:, position])
 
 
-def test_sentences_are_answered_by_the_model() -> None:
-    says = asked("says", run="negation-single-rnn", sentence="human not preserve nature")
-    shares = asked("sustain", run="negation-single-rnn", sentence="human not preserve nature")
-    assert says == ["sustain" if share > 0.5 else "collapse" for share in shares] == ["collapse"] * 8
+def test_answers_and_probabilities_are_those_of_the_model() -> None:
+    answers = measure_with("says", run="negation-single-rnn", sentence="human not preserve nature")
+    probabilities = measure_with("sustain", run="negation-single-rnn", sentence="human not preserve nature")
+    assert (
+        answers == ["sustain" if probability > 0.5 else "collapse" for probability in probabilities] == ["collapse"] * 8
+    )
     pair = {"sentence": "human not preserve nature", "other": "human preserve nature"}
-    other = asked("sustain", run="negation-single-rnn", sentence=pair["other"])
-    assert asked("apart", run="negation-single-rnn", **pair) == pytest.approx(np.abs(np.subtract(shares, other)))
+    other = measure_with("sustain", run="negation-single-rnn", sentence=pair["other"])
+    assert measure_with("apart", run="negation-single-rnn", **pair) == pytest.approx(
+        np.abs(np.subtract(probabilities, other))
+    )
 
 
-def test_gradients_and_gates() -> None:
-    along = input_gradient_norms(load_model(store.find("recall-50-gru-chrono"), 0))
-    found = asked("gradient", run="recall-50-gru-chrono", step=0)
-    assert found == pytest.approx(along[:, 0] / along[:, -1])
-    assert found != asked("gradient", run="recall-50-gru-chrono")
-    usual, chrono = (asked("kept", run=f"recall-50-lstm-{start}") for start in ("usual", "chrono"))
-    assert max(usual) < min(chrono) <= 1
+def test_gradient_ratios_and_gate_values() -> None:
+    norms = input_gradient_norms(load_model(store.find("recall-50-gru-chrono"), 0))
+    measured = measure_with("gradient", run="recall-50-gru-chrono", step=0)
+    assert measured == pytest.approx(norms[:, 0] / norms[:, -1])
+    assert measured != measure_with("gradient", run="recall-50-gru-chrono")
+    default, chrono = (measure_with("kept", run=f"recall-50-lstm-{start}") for start in ("usual", "chrono"))
+    assert max(default) < min(chrono) <= 1
 
 
-def test_the_terms_of_one_gradient() -> None:
-    usual, chrono = (asked("terms", run=f"recall-50-{name}", step=0) for name in ("rnn-usual", "gru-chrono"))
-    assert len(usual) == 8 and max(usual) < min(chrono) <= 49, "the first state is 0: its term is none"
-    fewer = asked("terms", run="recall-50-rnn-usual", step=0, share=0.5)
-    assert all(1 <= few <= many for few, many in zip(fewer, usual, strict=True)) and fewer != usual
+def test_the_terms_of_a_gradient_are_counted() -> None:
+    default, chrono = (measure_with("terms", run=f"recall-50-{name}", step=0) for name in ("rnn-usual", "gru-chrono"))
+    assert len(default) == 8 and max(default) < min(chrono) <= 49, "the first state is 0 and has no term"
+    fewer = measure_with("terms", run="recall-50-rnn-usual", step=0, share=0.5)
+    assert all(1 <= few <= many for few, many in zip(fewer, default, strict=True)) and fewer != default
 
 
 @needs.tiny_shakespeare
@@ -101,55 +105,55 @@ def test_the_included_head_importance_is_that_of_its_runs() -> None:
         assert len(shipped) == run.config.replicas
         for replica, values in enumerate(shipped):
             assert head_scores.head_importance(run, replica).importance == pytest.approx(np.array(values), abs=1e-5)
-    given = {"run": "text-through-training", "layer": 1, "head": 2}
-    assert asked("head_off", **given) == [replica[1][2] for replica in shipped]
+    options = {"run": "text-through-training", "layer": 1, "head": 2}
+    assert measure_with("head_off", **options) == [replica[1][2] for replica in shipped]
 
 
-def test_every_lesson_is_answered_without_tiny_shakespeare(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_lesson_is_graded_without_tiny_shakespeare(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(cache: object) -> bytes:
-        raise AssertionError("a lesson asks for the text")
+        raise AssertionError("a lesson needs the text")
 
     monkeypatch.delenv("LINEAGE_DATA_DIR", raising=False)
     monkeypatch.setattr(corpora, "_download", fail)
     for module in (corpora, token_arrays, rows):
         module.reset()
-    for lesson in EVERY:
+    for lesson in LESSONS:
         for step in lesson.steps:
             assert grade_step(step, measure).rows
 
 
-def test_what_a_gate_leaves_needs_no_run() -> None:
-    assert asked("left", gate=0.5, steps=3) == [0.25]
-    assert asked("left", gate=0.9) == pytest.approx([0.9**49])
-    assert asked("left", gate=1) == [1.0]
+def test_the_power_of_a_gate_needs_no_run() -> None:
+    assert measure_with("left", gate=0.5, steps=3) == [0.25]
+    assert measure_with("left", gate=0.9) == pytest.approx([0.9**49])
+    assert measure_with("left", gate=1) == [1.0]
 
 
-def test_random_vectors_and_one_weight() -> None:
+def test_the_largest_weight_of_random_vectors_depends_on_scaling() -> None:
     raw, divided = (
-        [asked("strongest", width=width, divided=word)[0] for width in WIDTHS[::5]] for word in ("no", "yes")
+        [measure_with("strongest", width=width, divided=word)[0] for width in WIDTHS[::5]] for word in ("no", "yes")
     )
-    assert raw[0] == divided[0], "of one number the root is 1"
+    assert raw[0] == divided[0], "the root of width 1 is 1"
     assert raw == sorted(raw) and raw[-1] > 0.95
     assert all(1 / KEYS < each < 0.2 for each in divided)
 
 
-def test_the_order_of_words() -> None:
+def test_word_order_needs_positions_or_a_causal_mask() -> None:
     pair = {"sentence": "the dog bit the man", "other": "The man bit the dog"}
-    far = {
-        (kind, sees): asked("order", **pair, positions=kind, sees=sees)
+    distances = {
+        (kind, sees): measure_with("order", **pair, positions=kind, sees=sees)
         for kind in ("none", "learned")
         for sees in ("all", "past")
     }
-    assert max(far["none", "all"]) < 1e-5 < min(far["none", "past"] + far["learned", "all"])
+    assert max(distances["none", "all"]) < 1e-5 < min(distances["none", "past"] + distances["learned", "all"])
     same = {"sentence": "a b", "other": "a b"}
-    assert asked("order", **same, positions="none", sees="past") == [0.0] * 8
+    assert measure_with("order", **same, positions="none", sees="past") == [0.0] * 8
 
 
 ORDER = {"sentence": "a", "other": "b", "positions": "none", "sees": "all"}
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "words"),
+    ("name", "options", "words"),
     [
         ("strongest", {"width": 60, "divided": "no"}, "width = 60 is not possible. Give one of 1, "),
         ("strongest", {"width": 64, "divided": "0"}, "divided = “0” … not … yes, no"),
@@ -175,35 +179,36 @@ ORDER = {"sentence": "a", "other": "b", "positions": "none", "sees": "all"}
         ("at_length", {"run": "echo-raw", "length": 99}, "was not evaluated at length 99"),
     ],
 )
-def test_what_cannot_be_measured_is_said(name: str, given: dict[str, object], words: str) -> None:
+def test_invalid_settings_of_a_measure_are_reported(name: str, options: dict[str, object], words: str) -> None:
     with pytest.raises(InvalidSetting) as error:
-        asked(name, **given)
+        measure_with(name, **options)
     assert_mentions(str(error.value), words)
 
 
-def test_attention() -> None:
+def test_attention_measures() -> None:
     text = {"run": "text-through-training", "text": "First Citizen", "layer": 1, "head": 2}
-    assert [asked("visible", **text, place=place) for place in (1, 5)] == [[1.0], [5.0]]
-    (spread,), (before,) = (asked("habit", **text, habit="spread", step=step) for step in (-1, 0))
-    assert 1 <= spread < before <= 13
-    (looks,) = asked("mirror", run="reverse-additive", digits="2718281828")[:1]
-    assert 0.5 < looks <= 1
-    assert asked("touched", run="reverse-additive", touch="none", length=5) == [1.0, 1.0, 1.0]
-    opened = load_model(store.find("reverse-vector"))
-    every = exact_match_under(require_translator(opened.stack), opened.config.task, "none")[:, 7]
-    assert asked("touched", run="reverse-vector", touch="none", length=8) == pytest.approx(every)
+    assert [measure_with("visible", **text, place=position) for position in (1, 5)] == [[1.0], [5.0]]
+    (trained,), (untrained,) = (measure_with("habit", **text, habit="spread", step=step) for step in (-1, 0))
+    assert 1 <= trained < untrained <= 13
+    (mirrored,) = measure_with("mirror", run="reverse-additive", digits="2718281828")[:1]
+    assert 0.5 < mirrored <= 1
+    assert measure_with("touched", run="reverse-additive", touch="none", length=5) == [1.0, 1.0, 1.0]
+    loaded = load_model(store.find("reverse-vector"))
+    expected = exact_match_under(require_translator(loaded.stack), loaded.config.task, "none")[:, 7]
+    assert measure_with("touched", run="reverse-vector", touch="none", length=8) == pytest.approx(expected)
 
 
-def test_writing() -> None:
+def test_generation_measures() -> None:
     prompt = {"run": "text-transformer", "prompt": "Romeo"}
-    cold, usual = (asked("likeliest", **prompt, temperature=t) for t in (0, 1))
-    assert cold == [1.0] * 3 and all(0 < share < 1 for share in usual)
-    half = np.array(asked("likeliest", **prompt, temperature=0.5))
-    assert asked("grows", **prompt, temperature=0.5, other=1) == pytest.approx(half / usual)
-    assert asked("choices_left", **prompt, top_p=1) == [65.0] * 3
-    assert asked("choices_left", **prompt, top_p=0.01) == [1.0] * 3
+    greedy, sampled = (measure_with("likeliest", **prompt, temperature=t) for t in (0, 1))
+    assert greedy == [1.0] * 3 and all(0 < share < 1 for share in sampled)
+    half = np.array(measure_with("likeliest", **prompt, temperature=0.5))
+    assert measure_with("grows", **prompt, temperature=0.5, other=1) == pytest.approx(half / sampled)
+    assert measure_with("choices_left", **prompt, top_p=1) == [65.0] * 3
+    assert measure_with("choices_left", **prompt, top_p=0.01) == [1.0] * 3
     few = {**prompt, "tokens": 40}
-    assert asked("in_common", **few, temperature=0.7, other=0.7) == [40.0] * lessons_measure.SAMPLES
+    assert measure_with("in_common", **few, temperature=0.7, other=0.7) == [40.0] * lessons_measure.SAMPLES
     assert (
-        asked("repeats", **few, temperature=0) == [asked("repeats", **few, temperature=0)[0]] * lessons_measure.SAMPLES
+        measure_with("repeats", **few, temperature=0)
+        == [measure_with("repeats", **few, temperature=0)[0]] * lessons_measure.SAMPLES
     )

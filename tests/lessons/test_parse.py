@@ -1,4 +1,4 @@
-"""A lesson is read whole, and what is wrong in one is said with its file and line."""
+"""A lesson is parsed completely, and an error in it is reported with its file and line."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ steps:
 """
 
 
-def written(folder: Path, text: str, name: str = "1-first.yaml") -> Path:
+def write_lesson(folder: Path, text: str, name: str = "1-first.yaml") -> Path:
     (folder / "lessons").mkdir(exist_ok=True)
     path = folder / "lessons" / name
     path.write_text(text)
     return path
 
 
-def test_a_lesson_is_read_with_everything_in_it(tmp_path: Path) -> None:
-    asked: list[tuple[str, dict[str, str]]] = []
-    lesson = read_lesson(written(tmp_path, GOOD), lambda page, state: asked.append((page, dict(state))) or ())
+def test_all_fields_of_a_lesson_are_parsed(tmp_path: Path) -> None:
+    checked: list[tuple[str, dict[str, str]]] = []
+    lesson = read_lesson(write_lesson(tmp_path, GOOD), lambda page, state: checked.append((page, dict(state))) or ())
     assert (lesson.name, lesson.title, lesson.minutes, len(lesson.steps)) == ("first", "A lesson", 5, 2)
     first, second = lesson.steps
-    assert asked[-1] == (first.page, first.state) == ("negation", {"models": "bag_of_words"})
+    assert checked[-1] == (first.page, first.state) == ("negation", {"models": "bag_of_words"})
     assert [(each.name, each.text) for each in first.question.choices] == [
         ("sustain", "It sustains"),
         ("collapse", "It collapses"),
@@ -117,22 +117,22 @@ def test_a_lesson_is_read_with_everything_in_it(tmp_path: Path) -> None:
         (GOOD, GOOD[: GOOD.index("  - title: First")] + "  []\n", 5, "at least one step"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_file_and_line(
+def test_an_invalid_lesson_is_reported_with_file_and_line(
     tmp_path: Path, old: str, new: str, line: int, words: str
 ) -> None:
     assert old in GOOD
-    path = written(tmp_path, GOOD.replace(old, new, 1))
+    path = write_lesson(tmp_path, GOOD.replace(old, new, 1))
 
     def check(page: str, state: object) -> tuple[str, ...]:
         return ("The page says no to modls.",) if "modls" in state else ()  # type: ignore[operator]
 
-    with pytest.raises(LessonError) as said:
+    with pytest.raises(LessonError) as error:
         read_lesson(path, check)
-    assert str(said.value).startswith(f"lessons/1-first.yaml, line {line}: "), said.value
-    assert_mentions(str(said.value), words)
+    assert str(error.value).startswith(f"lessons/1-first.yaml, line {line}: "), error.value
+    assert_mentions(str(error.value), words)
 
 
-BANDS = """\
+RANGES = """\
       question: How many?
       choices:
         few: {text: Few, below: 2}
@@ -149,33 +149,33 @@ BANDS = """\
         ("below: 2", "from: 2, below: 2", "the range from 2 to below 2 is empty"),
     ],
 )
-def test_bands_have_a_choice_for_every_number_and_only_one(tmp_path: Path, old: str, new: str, words: str) -> None:
+def test_ranges_contain_every_number_exactly_once(tmp_path: Path, old: str, new: str, words: str) -> None:
     start, _, rest = GOOD.partition("      question: How many?\n")
     _, _, end = rest.partition("    measure:")
-    text = (start + BANDS + "    measure:" + end).replace("{from: 0, to: 3}", "few")
-    assert read_lesson(written(tmp_path, text)).steps[1].expects == "few"
+    text = (start + RANGES + "    measure:" + end).replace("{from: 0, to: 3}", "few")
+    assert read_lesson(write_lesson(tmp_path, text)).steps[1].expects == "few"
     with pytest.raises(LessonError, match=words):
-        read_lesson(written(tmp_path, text.replace(old, new)))
+        read_lesson(write_lesson(tmp_path, text.replace(old, new)))
 
 
-def test_which_of_them_needs_a_choice_for_each(tmp_path: Path) -> None:
+def test_a_comparison_needs_one_choice_for_each_subject(tmp_path: Path) -> None:
     text = GOOD.replace("      name: solved\n", "      name: solved\n      which: highest\n")
     with pytest.raises(LessonError, match="“which” needs one choice for each"):
-        read_lesson(written(tmp_path, text))
+        read_lesson(write_lesson(tmp_path, text))
     with pytest.raises(LessonError, match="Give highest or lowest"):
-        read_lesson(written(tmp_path, text.replace("highest", "best")))
+        read_lesson(write_lesson(tmp_path, text.replace("highest", "best")))
 
 
-def test_lessons_come_in_the_order_of_their_files_and_each_name_once(tmp_path: Path) -> None:
-    written(tmp_path, GOOD, "2-second.yaml")
-    written(tmp_path, GOOD, "1-first.yaml")
+def test_lessons_are_in_file_order_with_unique_names(tmp_path: Path) -> None:
+    write_lesson(tmp_path, GOOD, "2-second.yaml")
+    write_lesson(tmp_path, GOOD, "1-first.yaml")
     assert [each.name for each in read_lessons(tmp_path / "lessons")] == ["first", "second"]
-    written(tmp_path, GOOD, "3-first.yaml")
+    write_lesson(tmp_path, GOOD, "3-first.yaml")
     with pytest.raises(LessonError, match=r"3-first.yaml, line 1: another lesson"):
         read_lessons(tmp_path / "lessons")
     with pytest.raises(LessonError, match="small letters"):
-        read_lesson(written(tmp_path, GOOD, "1 First.yaml"))
+        read_lesson(write_lesson(tmp_path, GOOD, "1 First.yaml"))
     with pytest.raises(LessonError, match="not UTF-8 text"):
-        path = written(tmp_path, GOOD, "4-fourth.yaml")
+        path = write_lesson(tmp_path, GOOD, "4-fourth.yaml")
         path.write_bytes(b"\xff\xfe\x00")
         read_lesson(path)
