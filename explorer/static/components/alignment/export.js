@@ -25,7 +25,7 @@ const colourStops = (look, name) =>
   );
 const formatRgb = (channels) => `rgb(${channels.join(",")})`;
 
-/** The name of a row, and behind it what is right where it is not. */
+/** Draw the token of a row, and after a wrong token the correct one. */
 function rowName(look, view, row, x, y) {
   const { right, wanted } = look.written ? look.given[row] : { right: null };
   const name = svgText(tokenLabel(view.asks[row]), {
@@ -105,7 +105,7 @@ export function drawHeatMap(view, box, look) {
   return shapes;
 }
 
-/** What follows the pointer on the heat map. */
+/** Draw the mark of the hovered or selected row and column of the heat map. */
 export function heatMark(view, box, look, { row, column }, isSelected) {
   const frame = { fill: "none", stroke: look.colour("--ink") };
   const wide = box.cell * view.reach(row) - box.gap + 3;
@@ -175,7 +175,7 @@ export function drawLines(view, box, look) {
   return shapes;
 }
 
-/** The lines of one row, with their values where they end. */
+/** Draw the lines of one row with their values at the end of each line. */
 export function lineMark(view, box, look, { row }) {
   const tint = look.colour(look.tint),
     visibleWeights = strongestColumns(view, row, view.columns, VISIBLE_WEIGHT),
@@ -224,7 +224,7 @@ export function drawStrip(values, wide, high, look) {
   );
 }
 
-/** How far the vector moves, a bar for each token of the source. */
+/** Draw how far the context vector moves, one bar per source token. */
 export function drawBars(tokens, moved, wide, high, look, pointed) {
   const cell = wide / tokens.length,
     most = Math.max(...moved),

@@ -3,7 +3,7 @@ import { mixColours } from "../../shared/charts/value_scale.js";
 import { headName } from "../../shared/runtime/format.js";
 import { node } from "../../shared/runtime/dom.js";
 
-/** `open(layer, head)` is told who was chosen. */
+/** `open(layer, head)` is called when a head is selected. */
 export function headPicker(open) {
   const root = node("div", { class: "heads", role: "group", "aria-label": "All heads" });
   let tiles = [],

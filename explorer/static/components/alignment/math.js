@@ -6,7 +6,7 @@ export const LABELLED_WEIGHT = 0.15; // weights from here on carry their value
 export const VISIBLE_WEIGHT = 0.02; // the weakest line that is drawn
 const ATTENTION_KINDS = { transformer: ["source", "encoder", "decoder"], additive: ["source"], vector: [] };
 
-/** What there is to look at. */
+/** Return the names of the attention matrices that this kind of model has. */
 export const attentionKinds = (kind) => ATTENTION_KINDS[kind];
 
 /** Return the attention matrix of one head: query rows, key columns. `at` = { look, layer, head }. */
@@ -39,7 +39,7 @@ export function scoreLimit({ rows, columns, scores, reach }) {
 /** Sizes in px of a heat map in so much room, `wrong` where a row is: gutters for names, cells, and how many names are left out. */
 export function heatMapSizes(width, view, wrong = false) {
   const longestToken = (tokens) => Math.max(...tokens.map((token) => [...token].length));
-  const left = 14 + 8.4 * longestToken(view.asks) + (wrong ? 30 : 0); // a name, and behind it what is right where anything is not
+  const left = 14 + 8.4 * longestToken(view.asks) + (wrong ? 30 : 0); // a token, followed by the correct one where any is wrong
   const cell = Math.max(3, Math.min(60, (width - left - 2) / view.columns)),
     high = Math.max(16, Math.min(34, cell));
   const turned = longestToken(view.answers) > 1 && cell < 46;
@@ -57,7 +57,7 @@ export function heatMapSizes(width, view, wrong = false) {
   };
 }
 
-/** The cell under a point of the heat map, the nearest one outside of it. */
+/** Return the cell at a point of the heat map, or the nearest cell if the point is outside. */
 export function cellAt(box, view, x, y) {
   const clampIndex = (value, count) => Math.max(0, Math.min(count - 1, Math.floor(value)));
   return {
@@ -81,7 +81,7 @@ export function gapBetween(width, view, { top, high }) {
   };
 }
 
-/** How high a line lies at x: a cubic that is level at both ends, 0.42 of the way in. */
+/** Return y of a line at x: a cubic Bézier curve that is horizontal at both ends, with control points at 0.42 and 0.58. */
 export function heightAt(box, from, to, x) {
   const share = Math.max(0, Math.min(1, (x - box.left) / (box.right - box.left)));
   const heightAlong = (t) => 3 * 0.42 * t * (1 - t) ** 2 + 3 * 0.58 * t ** 2 * (1 - t) + t ** 3;
@@ -142,7 +142,7 @@ export const formatProbability = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
 
 const quoteToken = (token) => `“${tokenLabel(token)}”`;
 
-/** A row: what it is, whether it is right, where it looks. */
+/** Describe a row: its token, whether that is correct, and what it attends to. */
 export function rowWords(view, look, place, tokens) {
   const { row } = place,
     keysRead = strongestColumns(view, row, 4).map(
@@ -155,7 +155,7 @@ export function rowWords(view, look, place, tokens) {
   return `${subject} looks at ${keysRead.join(", ")}.`;
 }
 
-/** A written token in a sentence. */
+/** Describe a generated token as part of a sentence. */
 export function stepWords(tokens, step) {
   const { token, right, wanted } = tokens[step];
   const truth =
@@ -167,7 +167,7 @@ export function stepWords(tokens, step) {
   return `${quoteToken(token)}, token ${step + 1} of ${tokens.length}${truth}`;
 }
 
-/** One cell, with both its numbers. */
+/** Describe one cell: its weight and its score. */
 export function cellWords(view, { row, column }, score) {
   if (column === null) return "";
   if (column >= view.reach(row))
@@ -176,7 +176,7 @@ export function cellWords(view, { row, column }, score) {
   return ` Here: ${quoteToken(view.answers[column])} at place ${column + 1}, ${score} ${formatNumber(view.scores[at])}, weight ${view.weights[at].toFixed(3)}.`;
 }
 
-/** A strip of numbers, summed up. */
+/** Summarize a vector of numbers. */
 export function stripWords(name, values) {
   const low = Math.min(...values),
     high = Math.max(...values),

@@ -49,7 +49,7 @@ import { Theme } from "../../shared/runtime/theme.js";
 
 const STRIP = 30,
   BARS = 170,
-  SEND_DELAY = 300; // px; ms that the arrow keys rest before the page hears of it
+  SEND_DELAY = 300; // px; ms after the last arrow key until the event is sent
 const TITLES = {
   source: "The writing looks at the source",
   encoder: "The source looks at itself",
@@ -108,7 +108,7 @@ export default defineComponent((place) => {
     column = null,
     view = null,
     boxes = null,
-    look = null; // what the pointer is on; the column that is kept
+    look = null; // the hovered element; the kept column
 
   const hasAttention = () => data.kind !== "vector";
   const currentView = () => {
@@ -125,7 +125,7 @@ export default defineComponent((place) => {
   /** The row that is shown: under the pointer, else the kept one, else the first. */
   const currentCell = () =>
     hover ?? { row: keptRow() ?? 0, column: keptRow() === null && hasAttention() ? null : column };
-  /** The step of the writing that it belongs to; the encoder writes nothing. */
+  /** Return the generation step of the row; the encoder generates nothing. */
   const decodingStep = () => (currentView().look === "encoder" ? null : currentCell().row);
 
   function sendEvent(name, value) {
@@ -313,7 +313,7 @@ export default defineComponent((place) => {
     show();
   }
 
-  /** All that follows the pointer. */
+  /** Draw everything that depends on the pointer. */
   function show() {
     if (!arrays || !look) return;
     const at = currentCell(),

@@ -27,7 +27,7 @@ const svgText = (x, y, words, size, fill, more = {}) =>
 const svgHeading = (x, y, words, get) =>
   svgText(x, y, words, 20, get("--ink"), { "font-family": SERIF, "font-weight": 600 });
 
-/** Every head in its place, as pictures of their very cells. */
+/** Draw all heads by layer and head, one pixel block per cell. */
 export function gridSvg(place, { view, look, title }) {
   return makeSheet(place, (get) => {
     const side = view.heads > 6 ? 96 : 132,
@@ -334,7 +334,7 @@ export const gridCsv = ({ view, tokens, keys }) =>
     sortHeads(view.layers, view.heads).flatMap(([layer, head]) => weightRows(view, tokens, keys, layer, head)),
   );
 
-/** What was measured of every head. */
+/** Return the scores and the importance of every head as CSV. */
 export function scoresCsv({ view, ids, worth, worthError }) {
   const names = [...SCORES, "entropy", "spread"];
   return toCsv(

@@ -163,7 +163,7 @@ export function headGrid(does) {
         sortedBelow = small ? 8 : SORTED_BELOW;
       const rows = Math.ceil((layers * heads) / Math.max(1, Math.floor((width + gap) / (wide + gap))));
       const sorted = rows * (wide + (small ? SMALL_WORDS : WORDS) + sortedBelow) - sortedBelow;
-      const spare = Math.floor((sorted - TITLE) / layers - high); // what the list takes, the layers may have between them
+      const spare = Math.floor((sorted - TITLE) / layers - high); // the layers may use the height of the sorted list as space between them
       const captionHeight = Math.max(small ? gap : BELOW, Math.min(MOST_BELOW, spare)),
         placed = TITLE + layers * (high + captionHeight);
       root.classList.toggle("small", small);

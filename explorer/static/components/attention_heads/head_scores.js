@@ -22,7 +22,7 @@ export const scoreTitles = (unit) => ({
   worth: "loss without it",
 });
 
-/** The number of a head by which the grid is sorted, as it is written. */
+/** Format the score by which the grid is sorted. */
 export const scoreFormat = (sort) =>
   sort === "worth"
     ? (value) => formatSigned(value, 3)

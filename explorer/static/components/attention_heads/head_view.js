@@ -9,7 +9,7 @@ import { limitHeight } from "../../shared/runtime/component.js";
 
 export const TALLEST = 768,
   VISIBLE_WEIGHT = 0.02; // px of a long text; the weakest line that is drawn
-/** Of a long text the weakest lines would be a haze. */
+/** Return the smallest weight that is drawn; in a long text the weakest lines would hide the others. */
 export const smallestVisible = (count) => (count > 32 ? 2 * VISIBLE_WEIGHT : VISIBLE_WEIGHT);
 const VALUES = 12,
   NAMED = 0.045; // values written beside the tokens: the strongest, and none below
@@ -134,8 +134,8 @@ export function headView(does) {
     if (focus >= 0) lefts[Math.min(focus, lefts.length - 1)]?.focus();
   }
 
-  /** The one that is kept is the one that Tab reaches. */
-  let pressed = null; // what the buttons show: the query token and the buttons that were there
+  /** Make the selected query the one that Tab reaches. */
+  let pressed = null; // the query token that is marked as pressed, and the buttons it was marked in
   function markSelectedQuery() {
     if (pressed?.asked === state.asked && pressed.lefts === lefts) return;
     pressed = { asked: state.asked, lefts };
@@ -309,7 +309,7 @@ export function headView(does) {
         strong.map(([, to, weight]) => [to, weight.toFixed(2)]),
       );
     const blocked = hover?.side === "right" ? view.keys : view.reach(asking);
-    veil.style.transform = `translateY(${box.cell * blocked}px)`; // over those that it cannot look at
+    veil.style.transform = `translateY(${box.cell * blocked}px)`; // over the masked keys
     describeSelection(asking);
   }
 
@@ -419,7 +419,7 @@ export function headView(does) {
 
   return {
     root,
-    /** The head and everything about it. */
+    /** Show a head. */
     show(newState, width) {
       state = newState;
       if (width) size.width = width;

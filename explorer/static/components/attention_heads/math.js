@@ -8,13 +8,13 @@ import { FULL } from "../../shared/charts/heatmap.js";
 /** The measured scores, in the order in which they are shown. */
 export const SCORES = ["previous", "itself", "first", "same", "after_same"];
 
-/** How many numbers one head takes. */
+/** Return the number of stored weights of one head. */
 export const weightCount = ({ causal, queries, keys = queries }) =>
   causal ? (queries * (queries + 1)) / 2 : queries * keys;
 
 /**
  * A way into the packed `data`; `from` is where its first head begins (a snapshot lies behind the others). Where tokens look
- * at one another, those that nobody may attend to do not look either: they are padding.
+ * at one another, masked tokens are padding and do not attend to anything either.
  */
 export function indexWeights(data, { layers, heads, causal, queries, keys = queries, masked = [], from = 0 }) {
   const size = weightCount({ causal, queries, keys });
@@ -36,7 +36,7 @@ export function indexWeights(data, { layers, heads, causal, queries, keys = quer
     hidden,
     silent,
     row, // where the row of a query begins in `data`
-    reach, // so many keys from there on may be its own: those that are not hidden
+    reach, // the number of keys from there on that belong to the query; some may be hidden
     at: (layer, head, query, key) =>
       key < reach(query) && !hidden[key] ? data[row(layer, head, query) + key] / FULL : NaN,
   };
@@ -44,7 +44,7 @@ export function indexWeights(data, { layers, heads, causal, queries, keys = quer
 
 /**
  * The weights that a page sent, as view.js takes them: `array` = { shape, data }. Snapshots, of which `snapshot` is one, are
- * of the unchanged model: its mask, if it has one to lift, is on in them, whatever became of it at the step that is touched.
+ * of the unchanged model: they always have its causal mask, also when the intervention at the shown step removes it.
  */
 export function readWeights(array, { layers, heads, causal, can, tokens, keys = tokens, masked }, snapshot = null) {
   const shape = { layers, heads, queries: tokens.length, keys: keys.length, masked };
@@ -70,8 +70,8 @@ export function strongestKeys(view, layer, head, query, most, least = 0) {
 
 /**
  * What a head does with this text, as explorer/inspection/attention/head_scores.py measures it: mean shares of the attention of those queries
- * that could do it (NaN where nobody could), the mean entropy in nats, and the mean share at every distance (tokens back;
- * negative: ahead). `room` is the entropy of one who looks everywhere alike, as a number of tokens.
+ * that could do it (NaN if there is none), the mean entropy in nats, and the mean share at every distance (tokens back;
+ * negative: ahead). `room` is the entropy of uniform attention, as an effective number of tokens.
  */
 export function headScores(view, layer, head, ids) {
   const { data, hidden, queries, keys } = view;
@@ -152,7 +152,7 @@ const WORDS = {
   after_same: (unit) => `It finds the same ${unit} earlier and reads what followed`,
 };
 
-/** The head in words that its numbers bear out. `unit` is "letter", "token" or "word". */
+/** Describe a head by its scores in one sentence. `unit` is "letter", "token" or "word". */
 export function describeHead(scores, unit) {
   if (scores.room < 1.001) return `One ${unit}: there is nowhere else to look.`;
   const formatDistance = (number) => `${number.toFixed(1)} ${unit}s`,
@@ -170,7 +170,7 @@ export function describeHead(scores, unit) {
   return `${start}: ${formatShare(scores[name])} of its attention goes there${condition}.`;
 }
 
-/** What one token attends to, in words. */
+/** Describe what one token attends to. */
 export function describeQuery(view, layer, head, query, named, asking = named) {
   const strongest = strongestKeys(view, layer, head, query, 3, 0.05);
   const [first] = strongestKeys(view, layer, head, query, 1);
@@ -179,13 +179,13 @@ export function describeQuery(view, layer, head, query, named, asking = named) {
   return `${asking(query)} looks at ${weights.length > 1 ? `${weights.slice(0, -1).join(", ")} and ${weights.at(-1)}` : weights[0]}.`;
 }
 
-export const CHANCE = 2.5; // standard errors that chance hardly ever makes, as attention_findings.py has it
-const TRIFLE = 1e-4; // of a loss: three digits do not show it
+export const CHANCE = 2.5; // standard errors that chance rarely exceeds; the same value as in attention_findings.py
+const TRIFLE = 1e-4; // a change of the loss that three digits do not show
 
 /** A number with its sign, and a true minus. */
 export const formatSigned = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
 
-/** What a head is worth, in words: the loss with it off less the loss with it on. */
+/** Describe the importance of a head: the loss without it minus the loss with it. */
 export function describeImportance(rise, error, unit, textName = "held-out text") {
   const amount = `${Math.abs(rise).toFixed(3)}\u00a0${unit}`.trim(),
     about = error ? ` (±\u00a0${error.toFixed(3)})` : "";
@@ -211,7 +211,7 @@ export function weightRows(view, tokens, keys, layer, head) {
   return tokens.flatMap((_, from) => row(from));
 }
 
-/** Places of the heads, [layer, head], in the order in which they stand. What cannot be measured comes last. */
+/** Return the heads as [layer, head] in sorted order. Heads without a measured value come last. */
 export function sortHeads(layers, heads, value) {
   const all = Array.from({ length: layers * heads }, (_, i) => [Math.floor(i / heads), i % heads]);
   if (!value) return all;
@@ -220,7 +220,7 @@ export function sortHeads(layers, heads, value) {
   return all.sort((a, b) => scoreOf(b) - scoreOf(a) || 0);
 }
 
-/** Where a step lies on an axis on which the snapshots are evenly, 0 to 1: early steps have as much room as late ones. */
+/** Return the position (0 to 1) of a step on an axis with evenly spaced snapshots, so early steps get enough room. */
 export function snapshotPosition(steps, step) {
   if (steps.length < 2) return 0;
   if (step <= steps[0]) return 0;
@@ -241,12 +241,12 @@ export function lossAt({ steps, losses }, step) {
   return losses.at(-1);
 }
 
-/** A head in or out of a list of [layer, head]. */
+/** Test whether a head is in a list of [layer, head], and return the list with the head added or removed. */
 export const includesHead = (list, layer, head) => list.some(([l, h]) => l === layer && h === head);
 export const toggleHead = (list, layer, head) =>
   includesHead(list, layer, head) ? list.filter(([l, h]) => l !== layer || h !== head) : [...list, [layer, head]];
 
-/** All heads of a layer off, or, if they are, on again. */
+/** Switch all heads of a layer off, or on again if they are off. */
 export function toggleLayer(list, layer, heads) {
   const all = Array.from({ length: heads }, (_, head) => [layer, head]);
   const others = list.filter(([l]) => l !== layer);

@@ -95,7 +95,7 @@ export function trainingSlider(does) {
     does.move(Number(slider.value));
   };
   slider.onchange = releaseSlider;
-  // A slider that is back at its value when it is let go tells of no change.
+  // A slider released at its old value fires no change event.
   for (const end of ["pointerup", "pointercancel"])
     window.addEventListener(end, releaseSlider, { signal: listening.signal });
   slider.onpointerdown = slider.onpointerenter = slider.onfocus = () => does.reach();
@@ -151,7 +151,7 @@ export function trainingSlider(does) {
         `The loss of the training falls from ${curve.high.toFixed(2)} to ${curve.low.toFixed(2)} at its lowest; here ${text}.`,
       );
     },
-    /** There is no training to show any more. */
+    /** Stop the playback, because there is no training to show any more. */
     stop() {
       pause(false);
       isHeld = false;

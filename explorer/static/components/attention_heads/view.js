@@ -21,8 +21,9 @@
  * @property {any} snapshots null or {steps, curve: {steps, losses}, unit: "nats", address: null or array "weights"
  *    (U16 "steps layers heads cells")}
  * @property {number | null} step the step shown; null: the last
- * @property {any} touch interventions {off: [[layer, head]], flat: [[layer, head]], unmasked, unplaced}
- * @property {any} can {mask, positions}: which interventions the model allows
+ * @property {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} touch interventions; heads are
+ *    [layer, head]
+ * @property {{mask: boolean, positions: boolean}} can which interventions the model allows
  * @property {number[][] | null} worth head importance: rise of the loss without that head, [layer][head]
  * @property {number[][] | null} worth_error its standard error
  * @property {string} worth_of the text on which it is measured, "held-out text"

@@ -13,7 +13,7 @@ const EDGE = 28,
   BELOW = 44; // px
 const MIDDLE = { "dominant-baseline": "central" };
 
-/** `scene` as in key_rows.js, with the `key` and the `place` that are kept; `tall`: px of its picture. */
+/** `scene` as in key_rows.js, with the selected `key` and `place`; `tall`: px of its picture. */
 export function walkthroughSvg(scene, tall) {
   const { given, walk, step, key, place, look, size } = scene,
     { row, left, track, count, lens } = size,

@@ -50,7 +50,7 @@ export function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
   });
 }
 
-/** What is at the end of a row. */
+/** Return the note at the end of a row: the number by which keys are compared at this step. */
 export function rowNote({ walk, step }, i) {
   if (step < SCORES) return step === QUERY && i === walk.asked ? "asks" : "";
   if (step >= MASK && Number.isNaN(walk.weights[i])) return step === MASK ? formatFixed(-Infinity) : ""; // empty, not zero
@@ -229,7 +229,7 @@ export class KeyList {
     this.pressed = pressed;
   }
 
-  /** Scroll until a key is in sight. */
+  /** Scroll a key into view. */
   scrollToKey(i) {
     const top = i * this.high,
       scrollTop = this.scroller.scrollTop,

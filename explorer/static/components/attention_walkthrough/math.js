@@ -73,7 +73,7 @@ export const colourScales = ({ queries, keys, values }) => ({
   telling: largestMagnitude(values.data) || 1,
 });
 
-/** The walk of the token `asked` through the arrays of one head, see explorer/inspection/attention/logit_lens.py. */
+/** Return the intermediate results of one head for one query token, see explorer/inspection/attention/logit_lens.py. */
 export function walkOf(arrays, query) {
   const { queries, keys, values, raw, scaled, weights, mixed } = arrays,
     [count, width] = keys.shape;
@@ -122,7 +122,7 @@ export const largestKey = (walk) =>
 /** Number by number: query times key. Their sum is the raw score. */
 export const products = (walk, key) => walk.query.map((value, i) => value * walk.key(key)[i]);
 
-/** A value by its share. Their sum over all keys is what the head answers, unless it is off. */
+/** Return a value times its weight. The sum over all keys is the output of the head, unless it is ablated. */
 export const weightedValue = (walk, key) =>
   walk.value(key).map((value) => (Number.isNaN(walk.weights[key]) ? NaN : value * walk.weights[key]));
 
@@ -236,7 +236,7 @@ const formatVector = (values, digits) => {
   return [`(${(list.length > FEW + 2 ? [...list.slice(0, FEW), "…", list.at(-1)] : list).join(", ")})`];
 };
 
-/** The step as it is written in general. `turned`: whether places turn queries and keys (rotary); undefined: not known. */
+/** Return the general formula of a step. `turned`: whether positions rotate queries and keys; undefined: unknown. */
 export function generalFormula(walk, step, { turned = undefined } = {}) {
   const { width } = walk,
     makeSymbol = (letter, place) =>
@@ -298,7 +298,7 @@ export function filledFormula(walk, step, key, place) {
     if (hidden) return [...left, "exp(", MINUS + INFINITE, ") / … = ", makeResult("0"), ": hidden"];
     if (walk.uniform)
       return [...left, { over: [["1"], [String(seen.length)]] }, " = ", makeResult(formatWeight(weights[key]))];
-    // Beyond these e^score is a number nobody reads; less the highest score the shares are the same.
+    // Larger scores make e^score unreadable; subtracting the highest score leaves the weights unchanged.
     const less = walk.top > 7 || walk.top < -3 ? walk.top : 0,
       exponential = (i) => ["e", { sup: [formatFixed(scaled[i] - less)] }];
     const sum = walk.total * Math.exp(walk.top - less),
@@ -323,7 +323,7 @@ export function filledFormula(walk, step, key, place) {
   return [{ v: "o" }, { sub: [String(place + 1)] }, " = ", ...sumOfTerms(terms, seen.length), " = ", ...end];
 }
 
-/** What is less known about a step, or "" where its formula says all. */
+/** Return a remark on a step, or "" if its formula needs none. */
 export function stepNote(walk, step, { turned = undefined } = {}) {
   if (step === QUERY)
     return turned

@@ -35,7 +35,7 @@ import { svgNode } from "../../shared/runtime/dom.js";
  * @property {number[]} [line] x1, y1, x2, y2
  * @property {number[][]} [way] points of a line
  * @property {number[]} [dot] x, y, radius
- * @property {any} [tiles]
+ * @property {{at: (row: number, column: number) => number, rows: number, columns: number}} [tiles]
  * @property {number[]} [box]
  * @property {string} [fill] CSS variable
  * @property {string} [stroke] CSS variable
@@ -101,7 +101,7 @@ function linesOf(walk, step, key, scale) {
   ];
 }
 
-/** Return `of(walk)`, computed once per walk. */
+/** Return `compute(walk)`, computed once per walk. */
 function memoize(compute) {
   const values = new WeakMap();
   return (walk) => {
@@ -139,7 +139,7 @@ function drawVectors(walk, step, key, place, scale, wide, room) {
     let texts,
       size = 0;
     for (let digits = most; digits >= Math.min(most, 1) && size < SMALLEST; digits--) {
-      // rather a digit less than none at all
+      // a number with one digit less is better than none
       texts = Array.from(values, (value) => formatFixed(value, digits));
       size = Math.min(20, line * 0.56, (cell - 5) / (Math.max(...texts.map((text) => text.length)) * 0.51));
     }
@@ -191,7 +191,7 @@ function drawVectors(walk, step, key, place, scale, wide, room) {
   return shapes;
 }
 
-/** A number as a bar up or down, in the room that its key will take. */
+/** Draw a number as a bar up or down, in the space of its key. */
 function drawBar(t, x, y, wide, high) {
   const half = high / 2,
     long = Math.abs(t) * half;
@@ -202,7 +202,7 @@ function drawBar(t, x, y, wide, high) {
 }
 
 const isMasked = (walk, step, key) => step >= MASK && Number.isNaN(walk.weights[key]);
-/** Straight onto pixels. */
+/** Return a function that maps numbers linearly to px. */
 const linearScale = (low, high, from, to) => (value) =>
   high > low ? from + ((value - low) / (high - low)) * (to - from) : (from + to) / 2;
 
@@ -391,7 +391,7 @@ function drawCurve(walk, key, wide, high) {
   return shapes;
 }
 
-/** The number that is pointed at in words, else how the colours are to be read. `place`: -1 for none. */
+/** Describe the number under the pointer, otherwise the colours. `place`: -1 for none. */
 export function pictureCaption({ walk, step, key, place, scale, arrays }) {
   if (step === SCALE) return "Each line is a key.";
   if (step === MASK)

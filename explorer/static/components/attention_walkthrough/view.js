@@ -1,6 +1,6 @@
 /**
  * Show the computation of one head in seven steps, from the query of one token to the weighted sum, with the head's
- * own numbers. Pointing at a key or at a number of a vector shows it, a click keeps it; the page is not told. Events:
+ * own numbers. Pointing at a key or at a number of a vector shows it, a click keeps it; this sends no event. Events:
  * "asked": index of the token that was pressed; "step": the step that was selected.
  *
  * @typedef {object} WalkthroughData
@@ -225,7 +225,7 @@ export default defineComponent((place) => {
     keys.buildRows(tokens);
   }
 
-  /** Sizes that depend on the text and the room alone: no step moves what is below. */
+  /** Set the sizes, which do not depend on the step, so that no step moves what is below. */
   function fitIn() {
     const wide = place.clientWidth,
       { tokens, width } = data,
@@ -291,7 +291,7 @@ export default defineComponent((place) => {
 
   const sceneAt = (at) => ({ given: data, arrays: loaded.arrays, walk, step: at, scale, look, size });
 
-  /** What the step and the one who asks decide. */
+  /** Draw everything that depends on the step and the query. */
   function showTokens(at) {
     place.dataset.step = STEPS[at].toLowerCase();
     buttons.forEach((chip, i) => {
@@ -403,7 +403,7 @@ export default defineComponent((place) => {
     walked.receive(newData.step);
   }
 
-  /** What was there stays until the numbers of the new are here. */
+  /** Keep the previous picture until the new numbers have arrived. */
   async function loadData(newData) {
     const mine = ++turn;
     try {

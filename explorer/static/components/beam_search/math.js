@@ -12,28 +12,28 @@ export function readNodes({ nodes, logs }, [from, to]) {
   });
 }
 
-/** For each step its nodes, the likeliest sequence first: sequences are sorted by score. */
+/** Return the nodes of each step, sorted by the score of their sequence, the best first. */
 export function nodesByStep(nodes) {
   const steps = [];
   nodes.forEach(({ step }, at) => (steps[step - 1] ??= []).push(at));
   return steps.map((places) => [...places].sort((a, b) => nodes[b].score - nodes[a].score || a - b));
 }
 
-/** The places from the first token to this one. */
+/** Return the nodes on the path from the first token to this one. */
 export function pathToNode(nodes, at) {
   const path = [];
   for (let place = at; place >= 0; place = nodes[place].parent) path.unshift(place);
   return path;
 }
 
-/** What is written up to a node, without its end. */
+/** Return the text of the sequence up to a node, without the end token. */
 export const sequenceText = (nodes, at, tokens) =>
   pathToNode(nodes, at)
     .filter((place) => !nodes[place].ended)
     .map((place) => tokens[nodes[place].token])
     .join("");
 
-/** What there is at the end: what was kept, the likeliest first, then what had ended and was pushed out later. */
+/** Return the final nodes: the kept ones by score, then complete sequences that later fell out of the beam. */
 export function finalNodes(nodes, best, most = 8) {
   const out = nodes
     .map((_, at) => at)
@@ -42,7 +42,7 @@ export function finalNodes(nodes, best, most = 8) {
   return [...best.map((at) => ({ at, pushed: false })), ...out.map((at) => ({ at, pushed: true }))].slice(0, most);
 }
 
-/** Where an arrow leads: left to what a node goes on from, right to the best that goes on from it, up and down its step. */
+/** Return the node that an arrow key leads to: left its parent, right its best child, up and down within its step. */
 export function moveNode(at, key, nodes, steps) {
   if (at === null)
     return key.startsWith("Arrow") || key === "Home" ? steps[0][0] : key === "End" ? steps.at(-1)[0] : null;
@@ -66,7 +66,7 @@ export function formatLog(value) {
 
 const verdictOf = (text, right) => (right === null ? "" : text === right ? "right" : "wrong");
 
-/** What this width brings. `found` = {text, score} of the best; `greedy` that of width 1; `right` a text or null. */
+/** Compare this width with greedy decoding. `best`, `greedy` = {text, score} (width 1); `right`: a text or null. */
 export function headingText(width, best, greedy, right) {
   const sequence = [...best.text].length > WHOLE ? "" : ` ${best.text || "nothing"}`,
     verdict = verdictOf(best.text, right),
@@ -84,7 +84,7 @@ export function headingText(width, best, greedy, right) {
   return `With width ${width} beam search ends with a ${less ? "less likely" : "likelier"} sequence than greedy decoding${sequence && `,${sequence}`}: log-probability ${at} against ${formatLog(greedy.score)}.${both}`;
 }
 
-/** Everything about one node, in words. */
+/** Describe one node. */
 export function describeNode(nodes, at, tokens, column) {
   const { step, parent, token, kept, ended, log, score } = nodes[at],
     prefix = parent < 0 ? "" : sequenceText(nodes, parent, tokens);

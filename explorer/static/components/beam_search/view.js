@@ -128,7 +128,7 @@ export default defineComponent((place) => {
     highlightNode(at);
   });
 
-  /** Into sight, and not a px further. */
+  /** Scroll a node into view, by as little as possible. */
   function scrollTo(one) {
     const x = nodeLeft(nodes[one]),
       { scrollLeft, clientWidth } = scroller;
@@ -136,7 +136,7 @@ export default defineComponent((place) => {
     else if (x + BOX + GAP > scrollLeft + clientWidth) scroller.scrollLeft = x + BOX + GAP - clientWidth;
   }
 
-  /** Of one width: its best as {at, text, score}. */
+  /** Return the best sequence of a width as {at, text, score}. */
   function bestOf(one) {
     const own = readNodes(all, [data.starts[one - 1], data.starts[one]]),
       first = data.best[one - 1][0];
@@ -170,7 +170,7 @@ export default defineComponent((place) => {
     const y = new Map(steps.flatMap((column) => column.map((one, row) => [one, TOP + row * ROW + ROW / 2])));
     const nodeState = (one) =>
       `${nodes[one].kept ? "kept" : "dropped"}${way.has(one) ? " best" : ""}${nodes[one].ended ? " ended" : ""}`;
-    const order = nodes.map((_, one) => one).sort((a, b) => Number(way.has(a)) - Number(way.has(b))); // the way to the best lies on top
+    const order = nodes.map((_, one) => one).sort((a, b) => Number(way.has(a)) - Number(way.has(b))); // the path of the best sequence is drawn on top
     tree.replaceChildren(
       ...steps.map((_, i) =>
         svgText({ x: nodeLeft({ step: i + 1 }) + BOX / 2, y: 14, "text-anchor": "middle", class: "step" }, i + 1),
@@ -222,7 +222,7 @@ export default defineComponent((place) => {
     );
   }
 
-  /** Everything that follows the pointer. */
+  /** Draw everything that depends on the pointer. */
   function highlightNode(one) {
     at = one;
     const way = new Set(one === null ? [] : pathToNode(nodes, one));

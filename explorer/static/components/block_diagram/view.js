@@ -10,8 +10,8 @@
  * @property {Record<string, string[]>} names {text: tokens}
  * @property {number} total
  * @property {string} address arrays "flow:NAME" and "weight:NAME"
- * @property {any} chosen {open, token, unit, head}
- * @property {any} usual the default of `chosen`
+ * @property {{open: string, token: number, unit: number, head: number}} chosen what the panel shows
+ * @property {BlockDiagramData["chosen"]} usual the default of `chosen`
  * @property {string} title
  * @property {string} file
  */
@@ -175,7 +175,7 @@ export default defineComponent((place) => {
     return { arrow, shape, key: `arrow ${arrow.flow} ${arrow.end} ${arrow.way}`, opens: arrow.flow };
   }
 
-  /** What goes in at the bottom. */
+  /** Draw the input at the bottom. */
   function drawInputs(layout) {
     return data.arrows
       .filter(({ start }) => !start)

@@ -25,7 +25,7 @@ export function makeHistogram({ choices, scale }) {
       : names.indexOf(prediction);
   return {
     root: node("div", { class: "histogram" }, root, ends),
-    /** What everybody gave; the own one is marked, and so is what was measured. */
+    /** Draw all predictions; the visitor's own one and the measured answer are marked. */
     show(predictions, own = null, answer = null) {
       const counts = scale ? countBins(predictions, scale) : Object.values(countChoices(names, predictions));
       const most = Math.max(1, ...counts),

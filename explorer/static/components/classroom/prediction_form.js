@@ -4,7 +4,7 @@ import { icon, node } from "../../shared/runtime/dom.js";
 
 let forms = 0;
 
-/** `send(given)` is called for each prediction. */
+/** `send(prediction)` is called for each prediction. */
 export function predictionForm({ question, code }, send) {
   const name = `class-${(forms += 1)}`;
   const form = node("form", { class: "predict" }),

@@ -1,12 +1,12 @@
 /* Order the units of a gated network by how long they hold their state. No DOM. */
 
-/** Units from the one that holds longest; where nothing is gated, as they stand. */
+/** Return the units by half-life, the longest first; networks without gates keep their order. */
 export function orderByHalfLife(lives, count) {
   const units = Array.from({ length: count }, (_, unit) => unit);
   return lives ? units.sort((a, b) => lives[b] - lives[a] || a - b) : units;
 }
 
-/** How long a unit holds on, in words. */
+/** Describe the half-life of a unit. */
 export function describeHalfLife(life) {
   if (life === undefined || life === null) return "";
   if (!Number.isFinite(life)) return "keeps what it holds";

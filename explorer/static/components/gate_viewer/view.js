@@ -194,7 +194,7 @@ export default defineComponent((place) => {
     show();
   }
 
-  /** Everything that follows the pointer. */
+  /** Draw everything that depends on the pointer. */
   function show() {
     if (!loaded) return;
     const first = data.letters.indexOf(data.symbols[0]),

@@ -8,7 +8,7 @@ export const LSTM = ["f", "i", "g", "o"],
   GRU = ["z", "r", "n"];
 export const SIGNED = new Set(["g", "n"]); // candidates lie between -1 and 1, gates between 0 and 1
 
-/** A lane from its text, which the server has checked. */
+/** Parse the trace of a gate from its text, which the server has validated. */
 export function parseLane(text, steps = STEPS) {
   const values = [];
   for (const run of text.split(",")) {
@@ -19,7 +19,7 @@ export function parseLane(text, steps = STEPS) {
   return values;
 }
 
-/** The shortest text of a lane; its last run needs no count. */
+/** Format the trace of a gate as short as possible; the last run needs no count. */
 export function formatLane(values) {
   const runs = [];
   for (const value of values) {
@@ -40,7 +40,7 @@ export function runAround(values, at) {
   return [from, to];
 }
 
-/** A value that a lane can hold: three digits, within its bounds. */
+/** Round a gate value to three digits and clamp it to the range of the gate. */
 export function clampGate(name, value) {
   const low = SIGNED.has(name) ? -1 : 0;
   return Math.round(Math.max(low, Math.min(1, value)) * 1000) / 1000 + 0; // + 0: no negative zero
@@ -118,7 +118,7 @@ export function halfLife(f) {
   return f <= 0 ? 0 : Math.LN2 / -Math.log(f);
 }
 
-/** Everything on the screen from what the hands have set. */
+/** Compute both cells from the gate traces that the user has set. */
 export function computeCells(traces, u, w) {
   const long = computeLstm(traces, u),
     gated = computeGru(traces, u);
@@ -152,7 +152,7 @@ export function formatAmount(value) {
 
 export const superscript = (power) => String(power).replace(/[-\d]/g, (one) => (one === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[one]));
 
-/** A share as per cent, with as many digits as it needs to be seen. */
+/** Format a share in percent with as many digits as it needs. */
 export function formatShare(value) {
   const hundred = Math.abs(value) * 100,
     minus = value < 0 ? "−" : "";
@@ -165,7 +165,7 @@ export function formatShare(value) {
 export const formatGate = (value) =>
   (Math.round(value * 1000) % 10 ? value.toFixed(3) : value.toFixed(2)).replace("-", "−");
 
-/** What each cell is called, and its gate that keeps. */
+/** The name of each cell and the gate that keeps its state. */
 export const KEEPS = { lstm: { name: "LSTM", gate: "f", lanes: LSTM }, gru: { name: "GRU", gate: "z", lanes: GRU } };
 
 /** Return the first step, from 0, at which a cell writes something; the finding follows that value. */
@@ -196,7 +196,7 @@ export function formatFinding(which, traces) {
   return `With ${letter} = ${formatGate(later[0])} the ${name} keeps ${formatShare(remainder)} of ${first} at step ${end}; with ${formatGate(better)} it would be ${formatShare(better ** later.length)}.`;
 }
 
-/** How long half is kept, and what the other paths say; below the heading. */
+/** Return the text below the heading: the half-life of the state and the gradient along the other paths. */
 export function findingText(which, traces, cells, u, w) {
   const { gate: letter } = KEEPS[which],
     from = firstWritingStep(which, traces),

@@ -34,7 +34,7 @@ const setStrokeWidth = (path, share) => {
   path.style.strokeWidth = formatPx(1.5 + 6.5 * Math.min(1, Math.abs(share)));
 };
 
-/** The LSTM: a belt that only f touches, what is written onto it, what is shown of it. */
+/** Draw the LSTM: the cell state, which only f scales, the input added to it, and the output read from it. */
 export function lstmDiagram() {
   const wireBefore = drawWire("M8 52H116"),
     forgetWire = drawWire("M144 52H221"),
@@ -98,7 +98,7 @@ export function lstmDiagram() {
   };
 }
 
-/** The GRU: one state, and one gate that both keeps and makes room. */
+/** Draw the GRU: one state, and one gate that both keeps the old content and admits the new. */
 export function gruDiagram() {
   const keepWire = drawWire("M144 52H246"),
     inputWire = drawWire("M260 106V66");
@@ -151,7 +151,7 @@ export function gruDiagram() {
 export function gateTraceStrip(name, steps) {
   const tiles = Array.from({ length: steps }, () => svgNode("rect", { class: "tile", height: LANE }));
   const bars = Array.from({ length: steps }, () => svgNode("rect"));
-  const mark = svgNode("rect", { class: "mark", y: -2.5, height: LANE + 5 }); // past both ends: it is seen on any tile
+  const mark = svgNode("rect", { class: "mark", y: -2.5, height: LANE + 5 }); // longer than a tile, so that it is visible on any colour
   const signed = SIGNED.has(name);
   const root = svgNode(
     "svg",
@@ -193,7 +193,7 @@ export function gateTraceStrip(name, steps) {
 const linesPath = (points) =>
   points.map((run) => `M${run.map(([x, y]) => `${formatPx(x)} ${formatPx(y)}`).join("L")}`).join("");
 
-/** Values over the steps around a zero line; a dot at the step that is looked at. */
+/** Draw values over the steps around a zero line, with a dot at the selected step. */
 export function lineStrip(high, steps, label) {
   const line = svgNode("path", { class: "line" }),
     zero = svgNode("path", { class: "zero" }),
@@ -216,7 +216,7 @@ export function lineStrip(high, steps, label) {
   };
 }
 
-/** Gradients on a logarithmic axis from 10^floor to 1, or to what they reach; where one is 0 its line has a gap. */
+/** Draw gradients on a logarithmic axis from 10^floor to 1 or their maximum; a zero leaves a gap in its line. */
 export function gradientStrip(steps) {
   const grid = svgNode("g", { class: "grid" }),
     mark = svgNode("path", { class: "cursor" });
@@ -248,7 +248,7 @@ export function gradientStrip(steps) {
   };
 }
 
-/** Stretches of a line that can be drawn: powers of ten, none where there is a zero or what lies below the axis. */
+/** Split a line, given in powers of ten, at zeros and at values below the axis. */
 export function drawableRuns(values, floor) {
   const runs = [[]];
   values.forEach((value, t) => {

@@ -12,7 +12,7 @@ import { toCsv } from "../../shared/runtime/csv.js";
 import { node, tint } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
-/** What a slip shows: a space would be an empty frame. */
+/** Return the visible text of an error: a space would be an empty frame. */
 export const showSpaces = (text) => text.replaceAll(" ", "␣");
 
 /** The texts as a table: a row a run. */
@@ -44,7 +44,7 @@ export default defineComponent((place) => {
     panels.addEventListener(leaveEvent, () => describeError(keptError));
   panels.onclick = (event) => errorOfEvent(event) && keepError(errorOfEvent(event));
   place.onkeydown = (event) => {
-    // gives nothing back: `false` would take the key away, also Tab
+    // returns nothing: `false` would cancel the key, also Tab
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (event.key === "Escape" && keptError) keepError(keptError);
   };

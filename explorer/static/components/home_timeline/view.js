@@ -20,7 +20,7 @@ function svgLabel(text, x, y, anchor = "start", more = {}) {
 const widestText = (texts, limit, weight) =>
   Math.min(limit, Math.max(...texts.map((text) => textWidth(text, SIZE, weight))));
 
-/** Each word is on the side of the axis that its bar leaves free. */
+/** Draw signed bars; each label is on the free side of the axis. */
 function drawBars({ rows }, width) {
   const step = HEIGHT / rows.length;
   const plus = rows.filter(({ value }) => value >= 0),

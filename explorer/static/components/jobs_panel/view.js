@@ -84,7 +84,7 @@ function setTextIfChanged(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** The row of one training: the same nodes as long as it is listed, so that a press never misses. */
+/** The row of one training run. Its nodes are reused while it is listed, so that a press is never lost. */
 function makeRow(controlJob) {
   const parts = {
     title: node("a", { class: "title", target: "_self" }),

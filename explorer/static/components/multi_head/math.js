@@ -2,9 +2,9 @@
 
 const STAGE = { wide: 440, narrow: 390 },
   HEAD = 24,
-  GAP = 12; // px; a stage is as high for any number of heads
+  GAP = 12; // px; the area has the same height for any number of heads
 
-/** How large a tile may be, and how many are beside each other, in a stage of this width. */
+/** Return the side of a tile and the number of columns for an area of this width. */
 export function tileSizes(width, heads) {
   const wide = width >= 700,
     columns = wide ? Math.min(heads, 4) : ({ 1: 1, 2: 2, 4: 2 }[heads] ?? 4),
@@ -14,10 +14,10 @@ export function tileSizes(width, heads) {
   return { side: Math.max(1, Math.floor(Math.min(across, down))), columns };
 }
 
-/** What each token before and including this one would get of an even look. */
+/** Return the weight of each visible token under uniform attention. */
 export const evenShare = (row) => 1 / (row + 1);
 
-/** Where a weight is on its scale, 0 to 1: as a share, or by how many times an even look it is, an eighth to eight. */
+/** Return the position (0 to 1) of a weight on its scale: a share, or 1/8 to 8 times uniform attention. */
 export function toneOf(weight, row, view) {
   const tone = view === "shares" ? weight : 0.5 + Math.log2(weight / evenShare(row)) / 6;
   return Math.max(0, Math.min(1, tone));
@@ -29,7 +29,7 @@ export function cellAt({ clientX, clientY }, { left, top, width, height }, lengt
   return [indexAt((clientY - top) / height), indexAt((clientX - left) / width)];
 }
 
-/** A cell after a key, kept inside; null for a key that moves nothing. */
+/** Return the cell that a key leads to, inside the matrix; null for a key that moves nothing. */
 export function moveCell([row, column], key, length) {
   const offset = {
     ArrowUp: [-1, 0],
@@ -44,7 +44,7 @@ export function moveCell([row, column], key, length) {
   return [clampIndex(row + offset[0]), clampIndex(column + offset[1])];
 }
 
-/** Who asks whom. */
+/** Describe the query and the key of a cell. */
 export function describeCell(tokens, [row, column]) {
   return `“${tokens[row]}” at place ${row + 1} looks at “${tokens[column]}” at place ${column + 1}.`;
 }

@@ -5,7 +5,7 @@
  * @typedef {object} MultiHeadData
  * @property {string[]} tokens
  * @property {number} width
- * @property {Record<string, {finding: string, words: any}>} cuts by number of heads
+ * @property {Record<string, {finding: string, words: string}>} cuts by number of heads
  * @property {number | null} learned the number of heads that the model was trained with
  * @property {number} cut the number of heads shown
  * @property {"shares" | "even"} view
@@ -25,7 +25,7 @@ import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 
 const VIEWS = { shares: "the share of the attention, 0 to 1", even: "more or less than an even look" };
-const ROOM = 11; // px of a cell beside which a letter can be read
+const ROOM = 11; // px of a cell from which on letters beside it are readable
 let count = 0;
 
 export default defineComponent((place) => {
@@ -173,7 +173,7 @@ export default defineComponent((place) => {
         ...(side / length < ROOM
           ? []
           : data.tokens.map((token, i) => {
-              const letter = node("span", {}, token); // beside the diagonal, where nobody may look: of its row and its column
+              const letter = node("span", {}, token); // in the masked area beside the diagonal; it labels its row and its column
               letter.style.cssText = `left:${(100 * (i + 1.15)) / length}%;top:${(100 * (i + 0.5)) / length}%`;
               return letter;
             })),
@@ -200,7 +200,7 @@ export default defineComponent((place) => {
     return values[(head * length + row) * length + column];
   };
 
-  /** What follows the pointer: the same pair of tokens in every head. */
+  /** Draw what depends on the pointer: the same pair of tokens in every head. */
   function showPointedPair() {
     if (!tiles.length || !cuts) return;
     const length = data.tokens.length,

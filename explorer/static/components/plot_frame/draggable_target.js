@@ -63,7 +63,7 @@ export class Target {
   label = element("span", "frame-target-label");
   grip = element("div", "frame-grip");
   shared = new SyncedValue();
-  held = false; // between grasping and letting go, or between the keys
+  held = false; // during a drag, or between key presses
   #timer = 0;
 
   /* `onMove()` is called when the value changes, `onRelease(value)` when the user lets go. */

@@ -130,7 +130,7 @@ export class Panel {
 
   draw(plotly, cursor) {
     if (!this.width) return; // in a closed tab or expander
-    // Where there are frames the cursor says which of them is drawn, and nothing of it is cut off.
+    // In a figure with frames the cursor selects the frame, which is drawn completely.
     if (this.figure.frames) [this.page, cursor] = [frameIndexAt(this.figure.frames, cursor), null];
     const previous = this.painted,
       { data, layout } = this.resolveFigure();
@@ -138,7 +138,7 @@ export class Panel {
     this.shown = this.fluid || cursor === null ? null : Math.floor(cursor);
     const state = `${this.width} ${this.px} ${this.shown}`;
     if (previous !== this.painted || this.state !== state) {
-      // Zooming writes into the layout it was given: it gets one of its own.
+      // plotly changes the layout object when the user zooms, so each panel gets a copy.
       plotly.react(
         this.plot,
         this.shown === null ? data : data.map((trace) => truncateTrace(trace, this.shown)),

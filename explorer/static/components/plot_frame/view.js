@@ -22,7 +22,8 @@
  * @property {string} [caption]
  * @property {any} plot plotly's JSON, or its text as fig.to_json() writes it; template "none", colours by name
  *    (theme.js)
- * @property {any} track null or {trace, low, high, digits}: indices of the traces whose value the title shows
+ * @property {{trace: number, low: number, high: number, digits: number} | null} track indices of the traces whose value the
+ *    title shows
  * @property {any[] | null} tracks several of them, listed below: {trace, low, high, digits, title, colour}
  * @property {number | number[] | null} rest x at which they are read without a pointer, one for each frame or for
  *    all; null: at their end
@@ -100,7 +101,7 @@ class Frame {
     this.place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
     window.addEventListener("keydown", this.onKey);
     window.addEventListener("lineage:token", this.onToken);
-    // Before our sheet is there, the colours' names mean nothing.
+    // The colour variables are defined only after the style sheet has loaded.
     const sheets = [...parent.querySelectorAll("link")].map(
       (link) =>
         link.sheet ||

@@ -4,7 +4,7 @@
 /** Radians that the pair moves on at each position: base^(-2j / width) (Vaswani et al. 2017, section 3.5). */
 export const angularSpeed = (pair, width, base) => base ** ((-2 * pair) / width);
 
-/** After so many positions the pair has come round. */
+/** Return the period of a pair in positions. */
 export const pairWavelength = (pair, width, base) => (2 * Math.PI) / angularSpeed(pair, width, base);
 
 /** sin in the even columns, cos of the same angle in the odd ones. */
@@ -100,7 +100,7 @@ export function cosineRange(square, count, distance, from = 0, to = count) {
   return [low, high];
 }
 
-/** How far each position's vector has moved. */
+/** Return the distance that each position's vector has moved. */
 export function shiftLengths(before, after, count) {
   const width = before.length / count;
   return Float64Array.from({ length: count }, (_, place) => {
@@ -124,7 +124,7 @@ const isConstant = ([low, high]) => high - low < 5e-3;
 const formatRange = ([low, high]) =>
   isConstant([low, high]) ? formatNumber(low) : `${formatNumber(low)} to ${formatNumber(high)}`;
 
-/** What the squares say. `learned`: its square, at how many positions it was trained, whether this is after training. */
+/** Describe the similarity matrices. `learned`: its matrix, at how many positions it was trained, whether this is after training. */
 export function formatFinding(sinusoidal, learned, count) {
   const near = cosineRange(sinusoidal, count, 1);
   const first = `Neighbours have a cosine of ${formatRange(near)} under sines${isConstant(near) ? ", wherever they stand: only the distance counts" : ""}.`;
@@ -133,7 +133,7 @@ export function formatFinding(sinusoidal, learned, count) {
   return `${first} Learned neighbours ${learned.after ? `have come to ${own}` : `start at ${own}, drawn at random`}.`;
 }
 
-/** How many learned vectors no training ever touched. */
+/** Describe how many learned vectors training has left unchanged. */
 export function describeUnmoved(shifts) {
   const unchanged = shifts.filter((shift) => shift === 0).length;
   return unchanged

@@ -3,7 +3,7 @@
 
 const SCROLLING = '[data-testid="stCode"] pre, .katex-display';
 
-/** Whether something lies in one of our components. */
+/** Return whether a node is in one of our components. */
 export const isInComponent = (target) => target instanceof Element && target.closest(".lineage") !== null;
 
 export function makeScrollersFocusable(root) {

@@ -38,7 +38,7 @@ export function stopsOf(units) {
       return;
     }
     if (quiet) return;
-    // What leads to a figure that needs the screen for itself: a finding before it, or else only its control next to it.
+    // A figure that needs the whole screen begins a new stop; only few controls without other content stay with it.
     if (
       alone &&
       current &&
@@ -106,7 +106,7 @@ function shownOf(own, units) {
   return own.filter((i) => units[i].kind !== "code" && !(busy && units[i].kind === "text"));
 }
 
-/** The step from a key, of a stop with `views` screens of which `view` is seen: "next", "last", … or null. */
+/** Return the step that a key causes at screen `view` of a stop with `views` screens: "next", "last", … or null. */
 export function keyCommand({ key, shiftKey = false, ctrlKey = false, metaKey = false, altKey = false }) {
   if (ctrlKey || metaKey || altKey) return null;
   if (key === " ") return shiftKey ? "back" : "next";
@@ -123,7 +123,7 @@ export function keyCommand({ key, shiftKey = false, ctrlKey = false, metaKey = f
   );
 }
 
-/** Where a wish leads. A stop that is higher than the screen is seen in several views. */
+/** Return the position after a step. A stop that is higher than the screen is shown in several views. */
 export function moveStop({ stop, view }, to, { stops, views }) {
   if (to === "next")
     return view + 1 < views
@@ -149,7 +149,7 @@ export function scaleOf(width, height, high, { grows = false, card = false, only
   return (card ? CARD : SMALLEST) * base;
 }
 
-/** How low a figure may be drawn, and how high with so much room to spare for its rows of panels. */
+/** Return the smallest height of a figure, and its height if there is spare room for its rows of panels. */
 export function minimalHeight(usual, alone = false) {
   const [share, px] = LOW[alone ? "alone" : "beside"];
   return Math.max(Math.min(usual, px), Math.round(share * usual));
@@ -157,7 +157,7 @@ export function minimalHeight(usual, alone = false) {
 export const fillHeight = (low, spare, rows, width) =>
   Math.round(Math.max(low, Math.min(low + spare / rows, 0.8 * width)));
 
-/** In how many columns small multiples stand, of at most so many. */
+/** Return the number of columns of small multiples, at most `most`. */
 export const columnsOf = (panels, most = Infinity) => Math.min(most, panels <= 3 ? panels : panels === 4 ? 2 : 3);
 
 /**
@@ -178,7 +178,7 @@ export function viewsOf(content, room, unbreakable = []) {
   }
 }
 
-/** The address with the part that says how it is shown, or without. */
+/** Return the address with or without the parameter of presentation mode. */
 export function searchWith(search, on) {
   const parts = new URLSearchParams(search);
   if ((parts.get("screen") === "projector") === on) return search;

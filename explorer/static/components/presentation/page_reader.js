@@ -40,7 +40,7 @@ const MARKS = [
   ["formula", ".katex-display"],
 ];
 const FIGURES = [".lineage", testSelector("stDataFrame"), testSelector("stTable"), testSelector("stImage")].join();
-const CORNERS = ".lineage-jobs-panel, .lineage-presentation"; // they are of every page, and of no stop
+const CORNERS = ".lineage-jobs-panel, .lineage-presentation"; // these are on every page and belong to no stop
 
 /** The selectors of a figure's screens: one, or none, where it is not made of several. */
 export function screensOf(figure) {

@@ -1,7 +1,7 @@
 /**
  * Show a page enlarged for a projector: one figure per screen, arrow keys for next and back. The page's own elements
  * are shown stop by stop and scaled as a whole, so every component works as usual and leaving restores them. Whether
- * it is on is stored in the URL as screen=projector; the server is not told, and it stays on from page to page. Sends
+ * it is on is stored in the URL as screen=projector; the server does not know it, and it stays on from page to page. Sends
  * no events.
  *
  * @typedef {object} PresentationData
@@ -25,7 +25,7 @@ import { icon, node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const MAIN = '[data-testid="stMainBlockContainer"]';
-// Whoever is in one of these means it with their keys.
+// A key that is pressed in one of these elements is meant for the element, not for the presentation.
 const FIELDS =
   "input, select, textarea, [contenteditable=true], [role=slider], [role=listbox], [role=combobox], [role=menu], [role=grid], [role=radiogroup], [role=tablist]";
 const PRESSED = "button, a[href], summary, [role=button], [role=option]"; // the space bar presses these
@@ -37,9 +37,9 @@ class Projector {
   at = { stop: 0, view: 0 };
   stops = [];
   views = [{ from: 0, to: 0 }];
-  alone = new WeakSet(); // figures that did not fit on one screen with what is before them
-  split = new WeakSet(); // and those that did not fit even so: what they are made of comes one by one
-  others = document.head.appendChild(document.createElement("style")); // hides all but one of these
+  alone = new WeakSet(); // figures that did not fit on one screen together with their finding
+  split = new WeakSet(); // figures that did not fit even alone: their parts are shown one by one
+  others = document.head.appendChild(document.createElement("style")); // a style sheet that hides all parts but one
   place = ""; // the page and the step of the lesson that are shown
   page = "";
 
@@ -73,7 +73,7 @@ class Projector {
     this.writeUrl();
     clearInterval(this.saying);
     if (!on) return this.leavePresentation();
-    this.saying = setInterval(() => this.writeUrl(), 500); // a page writes its own address, now and then without this part
+    this.saying = setInterval(() => this.writeUrl(), 500); // pages update the URL themselves and may drop this parameter
     this.at = { stop: 0, view: 0 };
     this.watch.observe(document.querySelector('[data-testid="stApp"]'), { childList: true, subtree: true });
     this.readPage();
@@ -119,7 +119,7 @@ class Projector {
     if (same && this.units === units.length) return;
     if (place !== this.place) this.at = { stop: 0, view: 0 };
     else if (this.at.stop > 0) {
-      // who has not begun stays at the beginning, whatever comes before it
+      // find the shown stop among the new ones; the first stop stays the first, even if one is inserted before it
       const { nodes: held = [], only } = this.stops[this.at.stop] ?? {},
         overlaps = stops.map(({ nodes }) => nodes.some((each) => held.includes(each)));
       const again = stops.findIndex((stop, i) => overlaps[i] && stop.only === only),
@@ -157,7 +157,7 @@ class Projector {
       block = this.block;
     for (const each of block.querySelectorAll("[data-stop]")) each.removeAttribute("data-stop");
     for (const each of this.all) each.dataset.stop = visible.has(each) ? "shown" : "off";
-    // What holds nothing but what is off takes no room either.
+    // A container whose contents are all hidden takes no space either.
     for (const each of this.all) {
       for (let up = each.parentElement; up && up !== block; up = up.parentElement) {
         if (visible.has(each)) up.dataset.stop = "shown";
@@ -218,7 +218,7 @@ class Projector {
     const high = setRoom(width / this.scale);
     if (high > room / this.scale && this.splitStop()) return;
     if (high === Infinity) {
-      // a table that is cut off says less than a small one
+      // a smaller table is better than one that is cut off
       this.scale = Math.max(0.7 * this.scale, width / (widestTable(block) + 2 * EDGE + 10));
       setRoom(width / this.scale);
     }
@@ -226,7 +226,7 @@ class Projector {
       stretchFrame(frame, fillHeight(low, room / this.scale - this.tall, rowsOf(frame), frame.clientWidth), true);
     main.style.setProperty("--scale", String(this.scale));
     main.style.setProperty("--high", `${room / this.scale}px`);
-    const several = this.tall > room / this.scale + 1; // but not for room that is only kept free
+    const several = this.tall > room / this.scale + 1; // but not because of space that is only reserved
     this.views = viewsOf(
       several ? Math.min(this.tall, endOf(main, this.scale)) : this.tall,
       room / this.scale,
@@ -290,7 +290,7 @@ class Projector {
     const to = this.on ? keyCommand(event) : null;
     if (!to || (event.key === " " && target.closest?.(PRESSED))) return;
     if (to === "leave") {
-      // unless somebody else has a use for it: a menu that is open, a readout that is kept
+      // unless another element uses the key: an open menu or a kept readout
       setTimeout(
         () =>
           event.defaultPrevented ||
@@ -315,7 +315,7 @@ const placeElements = (main, scale, elements) => {
     .map((box) => [(box.top - top) / scale + EDGE, (box.bottom - top) / scale + EDGE]);
 };
 const rowsAndPictures = (main, scale) => placeElements(main, scale, [...main.querySelectorAll(WHOLE)]);
-const EMPTY = "p, div, span, small"; // where nothing is written in them
+const EMPTY = "p, div, span, small"; // these do not count towards the height if they contain no text
 const endOf = (main, scale) =>
   Math.max(
     ...placeElements(
@@ -373,7 +373,7 @@ function makeBar(go) {
   return bar;
 }
 
-let projector; // one for the window: pages come and go
+let projector; // one per browser tab; it outlives the pages
 
 export default defineComponent((place) => {
   const button = node(

@@ -22,7 +22,7 @@ const NUMBERS = [
 const SAME = 0.99; // a cosine from which two tokens count as one
 const EQUAL = 0.02; // powers of ten: five in a hundred up or down is as much as before
 
-/** Which combination is meant; a stack without norms has no kind of norm. */
+/** Return the index of the selected combination; a stack without norms has no kind of norm. */
 export function placeOf(combinations, { residual, norm, kind }) {
   return combinations.findIndex(
     (one) => one.residual === residual && one.norm === norm && (norm === "none" || one.kind === kind),
@@ -84,7 +84,7 @@ export function cosinesOf(chosen) {
   return [Math.floor(10 * lowest - 0.2) / 10, 1.02];
 }
 
-/** Where a logarithmic axis is labelled: at whole powers of ten, or between them at 1, 2 and 5. */
+/** Return the labels of a logarithmic axis: at powers of ten, or between them at 1, 2 and 5. */
 export function ticksOf([low, high], most = 4) {
   const ticks = [];
   if (high - low >= 2) {
@@ -155,7 +155,7 @@ export function formatInterval({ low, mid, high }) {
 
 /* ---- what can be said ---- */
 
-/** What became of the stream; the powers of ten of its mean square at the beginning and at the end, over the seeds. */
+/** Describe the change of the residual stream; the powers of ten of its mean square at the beginning and at the end, over the seeds. */
 export function describeGrowth(first, last) {
   const change = last.mid - first.mid;
   if (last.mid === -Infinity) return "nothing is left of the stream";
@@ -190,7 +190,7 @@ export function describeScale(size, [low, high]) {
   return `Expected is a mean square between ${formatPower(low)} and ${formatPower(high)}; measured is ${formatInterval(size)}, ${inside ? "within" : "outside"} that.`;
 }
 
-/** Everything that is said of one combination: {head, rest}. `arrays` as they arrived. */
+/** Describe one combination: {head, rest}. `arrays`: as fetched. */
 export function findingText(arrays, combination, place, height, expected) {
   const { size, stream, weights, likeness } = arrays,
     seeds = size.shape.at(-1);

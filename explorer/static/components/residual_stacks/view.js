@@ -6,7 +6,7 @@
  * @property {any[]} combinations {residual, norm, kind}
  * @property {number} heights the largest number of blocks
  * @property {any[]} expected [low, high] or null, a pair of lines for each combination
- * @property {any} chosen {residual, norm, kind, layers}
+ * @property {{residual: boolean, norm: string, kind: string, layers: number}} chosen the selected stack
  * @property {string} address size, stream and weights as powers of ten, and likeness; the last axes are (layers,
  *    seeds)
  * @property {string} file

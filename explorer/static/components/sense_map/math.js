@@ -17,11 +17,11 @@ export function fitPoints(layers, others, width, height) {
   });
 }
 
-/** Part of the way from one list of places to another. */
+/** Interpolate between two lists of points. */
 export const interpolatePoints = (from, to, share) =>
   from.map(([x, y], i) => [x + share * (to[i][0] - x), y + share * (to[i][1] - y)]);
 
-/** The middle of some places. */
+/** Return the mean of some points. */
 export function meanPoint(points) {
   const sum = points.reduce(([a, b], [x, y]) => [a + x, b + y], [0, 0]);
   return sum.map((each) => each / (points.length || 1));
@@ -38,7 +38,7 @@ export function placeLabels(one, other, apart) {
   return upper ? [placeAbove(one), placeBelow(other)] : [placeBelow(one), placeAbove(other)];
 }
 
-/** The place that is nearest to the pointer, or -1. */
+/** Return the index of the point nearest to the pointer, or -1. */
 export function nearestPoint(points, x, y, most = 18) {
   let best = -1,
     closest = most * most;

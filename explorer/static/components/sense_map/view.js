@@ -19,8 +19,8 @@
  * @property {any[]} sentences {words, place, readable, says}
  * @property {any} chosen
  * @property {number[][][]} cosines [layers][occurrences][occurrences]
- * @property {any[]} kin the homograph of each occurrence
- * @property {any[]} at the sentence of each occurrence
+ * @property {string[]} kin the homograph of each occurrence
+ * @property {number[]} at the sentence of each occurrence
  * @property {string} file
  */
 import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";

@@ -26,7 +26,7 @@ const cellClass = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " 
 const formatNumber = (value) => String(value).replace("-", "−");
 const rowKey = (row, i) => row.key ?? String(i);
 
-/** The rows in the order of `sort`; what has nothing to be sorted by is last, whichever way. */
+/** Return the rows in the order of `sort`; rows without a value are last in both directions. */
 export function sortRows(rows, sort) {
   if (!sort) return rows;
   const key = sort.replace(/^-/, ""),
@@ -46,7 +46,7 @@ export function sortRows(rows, sort) {
   });
 }
 
-/** The keys chosen once `changed` are all on or all off: in the order of the rows, then those whose rows are not here. */
+/** The keys chosen once `changed` are all on or all off: in the order of the rows, then those whose rows are not shown. */
 export function chooseKeys(chosen, keys, changed, on, most) {
   const newKeys = new Set(chosen);
   for (const key of changed) {
@@ -139,7 +139,7 @@ function makeCheckboxCell(tag, press) {
   return { box, element: node(tag, { class: "choose", scope: tag === "th" ? "col" : null }, node("label", {}, box)) };
 }
 
-/** A row that stays the same node while its cells change: who is about to press something in it must not miss. */
+/** A row. Its node is reused while its cells change, so that a press on it is never lost. */
 class TableRow {
   element = node("tr");
   cells = new Map(); // column -> { source, box }

@@ -46,7 +46,7 @@ export function truncate(
   return keep;
 }
 
-/** What is left after a cut keeps its proportions. */
+/** Renormalize the probabilities of the tokens that remain after truncation. */
 export function renormalise(p, keep) {
   let sum = 0;
   for (let i = 0; i < p.length; i++) if (keep[i]) sum += p[i];

@@ -228,7 +228,7 @@ export class TextRow {
     return this.model.pieces[this.arrays.piece.data[row * this.spans.length + at]];
   }
 
-  /** All that is before a token. */
+  /** Return the text before a token. */
   prefixOf(row, at) {
     let text = this.model.prompt;
     for (let i = 0; i < at; i++) text += this.pieceAt(row, i);

@@ -15,7 +15,7 @@
  * @property {string} focus the model whose choice is shown first
  * @property {any} position null or {model, of: row of its text, at: index of its token, address: logits, noise F32
  *    "vocabulary" or null while they are computed, context: the end of the text before it}
- * @property {any} cut {greedy, top_k, top_p, min_p}
+ * @property {{greedy: boolean, top_k: number, top_p: number, min_p: number}} cut the truncation
  * @property {string} unit of a model that has none of its own
  * @property {string} file
  */

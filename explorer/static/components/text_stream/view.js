@@ -209,7 +209,7 @@ export default defineComponent((place) => {
 
   /**
    * Panels for the models that are being written, or else those that the page names. A text that has just ended stays
-   * (`ended`), whatever the page names by now: it may be read, and goes when the page says something new.
+   * (`ended`), even if the page names other models by now, because it may still be read; new data removes it.
    */
   function arrangePanels(ended = false) {
     const current = writers.busy ? writing : data,

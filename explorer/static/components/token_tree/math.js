@@ -5,7 +5,7 @@ import { formatProbability } from "../../shared/charts/surprisal_colour.js";
 export const SHOWN = 8; // candidates of a step, likeliest first
 
 /**
- * What is in the column of a step: its candidates, and last the token that was taken, if it is none of them.
+ * Return the rows of a step: its candidates, and last the token that was taken, if it is none of them.
  * A row = {id, piece, p, learned, taken, dice, cut}; the last column, where nothing is taken yet, has no id.
  */
 export function candidateRows(step, temperature) {
@@ -29,7 +29,7 @@ export function isCut({ p, learned }, likeliest, temperature) {
   return likeliest.p * (learned / likeliest.learned) ** (1 / temperature) > 0.0005;
 }
 
-/** What is written beside a candidate. Where nothing is cut and the temperature is not 0, nothing is impossible. */
+/** Return the label of a candidate. Without truncation and above temperature 0 no candidate is impossible. */
 export function formatCandidate({ p, cut }, temperature) {
   if (cut) return "cut";
   return formatProbability(p === 0 && temperature > 0 ? Number.MIN_VALUE : p);
@@ -48,8 +48,8 @@ export function remainder(all, sampledId) {
 export const totalSurprisal = (steps) => steps.reduce((sum, { surprise }) => sum + surprise, 0);
 
 /**
- * What waits to be sent while the page has not answered yet: presses of one button become one, and who takes a
- * candidate has decided again. An action = ["next", n], ["back", n] or ["go", {at, id}].
+ * Queue an action while the page has not answered yet: presses of one button are merged, and taking a
+ * candidate replaces them. An action = ["next", n], ["back", n] or ["go", {at, id}].
  */
 export function addAction(waiting, action) {
   const last = waiting.at(-1),
@@ -58,7 +58,7 @@ export function addAction(waiting, action) {
   return last?.[0] === name ? [...waiting.slice(0, -1), [name, last[1] + value]] : [...waiting, action];
 }
 
-/** The first of what waits that still makes sense for a path so long, and what waits behind it. */
+/** Return the first queued action that is still valid for a path of this length, and the rest of the queue. */
 export function nextAction(waiting, length, most) {
   const [action, ...behind] = waiting;
   if (!action) return { action: null, behind };

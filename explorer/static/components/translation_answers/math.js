@@ -1,9 +1,9 @@
 /* The arithmetic of translation answers. No DOM; tested in tests/static/translation_answers.test.mjs. */
 
-/** Two digits, and never 0 or 1 for what is not. */
+/** Format a probability with two digits; a value between 0 and 1 never becomes 0 or 1. */
 export const formatProbability = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));
 
-/** Where an arrow leads among rows of so many tokens; null for another key. */
+/** Return the token that an arrow key leads to; null for another key. */
 export function moveToken(at, key, lengths) {
   const rows = lengths.map((_, row) => row).filter((row) => lengths[row]);
   if (!rows.length || !["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End"].includes(key)) return null;

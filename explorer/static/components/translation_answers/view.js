@@ -122,7 +122,7 @@ export default defineComponent((place) => {
       ),
     );
 
-  /** Everything again as a drawing, every word where it is on the screen. */
+  /** Return the figure as an SVG file with every word where it is on the screen. */
   function answersSvg() {
     const edge = 16,
       from = place.getBoundingClientRect(),

@@ -1,17 +1,17 @@
 /* The arithmetic of the unrolled network: grids of units, sentences, rows of its table. No DOM. */
 
-/** How units are in a box: columns and rows, about square in a box of this width and height. */
+/** Return the columns and rows of units in a box of this width and height, so that each unit is about square. */
 export function gridOf(units, width, height) {
   const columns = Math.max(1, Math.min(units, Math.round(Math.sqrt((units * width) / height))));
   return { columns, rows: Math.ceil(units / columns) };
 }
 
-/** A probability as people read it; never rounded to certainty. */
+/** Format a probability in percent; it is never rounded to 0 or 100 %. */
 export function formatPercent(p) {
   return p > 0.995 ? "> 99%" : p < 0.005 ? "< 1%" : `${Math.round(100 * p)}%`;
 }
 
-/** What is said of one step; counted from 1. */
+/** Describe one step; steps are counted from 1. */
 export function describeStep(step, number) {
   const from = step.fed_back ? ", its own answer of the step before" : "";
   if (!step.top.length) return `Step ${number} reads “${step.input}”${from}. Nothing is asked of it.`;
@@ -19,7 +19,7 @@ export function describeStep(step, number) {
   return `Step ${number} reads “${step.input}”${from}, and ${step.used ? "says" : "would say"} “${label}”, ${formatPercent(p)}${step.used ? "" : "; nobody asks"}.`;
 }
 
-/** Who is next to a step in the direction of a key; null if the key moves nothing. */
+/** Return the next step in the direction of a key; null if the key moves nothing. */
 export function moveStep(at, key, count) {
   const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[key];
   return to === undefined ? null : Math.max(0, Math.min(count - 1, to));
@@ -37,7 +37,7 @@ export function describeMatrix({ name, half, rows, columns, count }) {
   };
 }
 
-/** All steps as rows: step, what it reads, fed back, used, answer, probability, then the units. */
+/** Return all steps as table rows: step, input, fed back, used, answer, probability, then the units. */
 export function rowsOf(steps) {
   return steps.map((step, i) => [
     i + 1,

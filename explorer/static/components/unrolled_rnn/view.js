@@ -22,7 +22,7 @@ import { gridOf, describeMatrix, moveStep, formatPercent, rowsOf, describeStep }
 const WIDE = 48,
   TALL = 64; // px of a state
 const LINK = 26,
-  HIGH = 208; // px of what is between two steps
+  HIGH = 208; // px of the connections between two steps
 
 export default defineComponent((place) => {
   const weights = node("div", { class: "weights" });
@@ -52,7 +52,7 @@ export default defineComponent((place) => {
     at = null,
     isKept = false;
 
-  /** The matrix that leads along an arrow of this step, by its letter: the same one at every step of its half. */
+  /** Return the matrix of an arrow at this step by its letter; all steps of one half share it. */
   function sharedWeight(step, level) {
     const mine = data.weights.find(
       (each) => each.level === level && (!each.half || each.half === (step.top.length ? "writes" : "reads")),
@@ -103,7 +103,7 @@ export default defineComponent((place) => {
     return { step, button, canvas };
   }
 
-  /** What leads from one step to the next: the state, and the answer where it is read again. */
+  /** Draw the connections between two steps: the state, and the answer if it is the next input. */
   function makeLink(next) {
     const lines = [svgNode("path", { d: `M0 100H${LINK - 4}m-5 -4l5 4l-5 4` })];
     if (next.fed_back) lines.push(svgNode("path", { class: "back", d: `M0 24H${LINK / 2 - 3}V188H${LINK - 2}` }));
@@ -309,7 +309,7 @@ export default defineComponent((place) => {
         ),
       );
       paintStates();
-      const { offsetLeft, offsetWidth } = columns[at].button; // what is told of is seen: the box moves, the page does not
+      const { offsetLeft, offsetWidth } = columns[at].button; // scroll the box, not the page, until the described step is visible
       scroll.scrollLeft = offsetLeft + offsetWidth > scroll.clientWidth ? offsetLeft - scroll.clientWidth / 2 : 0;
       saveMenu(place, { svg: figureSvg, csv: stepsCsv, file: data.file });
     },

@@ -20,12 +20,12 @@ import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const NEAR = 0.015; // seeds closer than this would hide each other
-const REACH = 12; // px a heap of seeds may rise and sink
+const REACH = 12; // px that a cluster of seeds may extend up and down
 
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 const formatPercent = (share) => `${(100 * share).toFixed(2)}%`;
 
-/** How far each seed steps aside, so that eight seeds at 1.00 are seen to be eight. */
+/** Return the vertical offset of each seed, so that eight seeds at 1.00 are visible as eight dots. */
 function spreadDots(values) {
   const order = values.map((_, seed) => seed).sort((a, b) => values[a] - values[b]);
   const isNear = (a, b) => Math.abs(values[a] - values[b]) < NEAR;
@@ -41,7 +41,7 @@ function spreadDots(values) {
   const step = Math.min(7, (2 * REACH) / (Math.max(...offsets) - Math.min(...offsets)));
   const aside = values.map(() => 0);
   for (let start = 0, end = 1; start < order.length; start = end++) {
-    // each heap is around the middle
+    // each cluster is centred
     while (end < order.length && isNear(order[end], order[end - 1])) end += 1;
     const cluster = order.slice(start, end);
     const middle =
@@ -88,7 +88,7 @@ function fillRow(parts, row, classes) {
     const dot = parts.seeds.children[seed];
     dot.style.left = formatPercent(value);
     dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
-    dot.style.zIndex = Math.round(aside[seed] + REACH); // a heap overlaps like coins, so that it can be counted
+    dot.style.zIndex = Math.round(aside[seed] + REACH); // the dots of a cluster overlap in order, so that they can be counted
     dot.title = `seed ${seed}: ${classes[1]} ${value.toFixed(3)}`;
   });
   parts.mark.replaceChildren(...(row.right == null ? [] : [icon(row.right ? "check" : "close")]));
@@ -145,7 +145,7 @@ function makeChips(place, signal) {
       return button;
     });
     place.replaceChildren(...buttons);
-    holdToken(null); // the word that was held is gone
+    holdToken(null); // the selected word no longer exists
   };
 }
 

@@ -2,7 +2,7 @@
 
 const MANY = 1000; // times; a wider span of positive numbers is drawn by its powers of ten
 
-/** The ends of an axis that holds all these numbers, and where a number lies on it, 0 to 1. */
+/** Return an axis that contains all these numbers: its ends, and the position of a number on it, 0 to 1. */
 export function makeAxis(numbers, low = null, high = null) {
   const finite = numbers.filter(Number.isFinite),
     positive = finite.length > 0 && finite.every((n) => n > 0);
@@ -40,7 +40,7 @@ export function stackDots(places, size) {
 
 const MOST = 21; // columns
 
-/** How many columns the guesses of a scale need: one for each step if these are few; and the column of a guess. */
+/** Return the columns of a histogram of predictions (one per step if these are few) and the column of a prediction. */
 export function histogramColumns({ low, high, step }) {
   const steps = Math.round((high - low) / step) + 1;
   if (steps <= MOST) return { count: steps, columnOf: (n) => Math.round((n - low) / step) };
@@ -48,7 +48,7 @@ export function histogramColumns({ low, high, step }) {
   return { count, columnOf: (n) => Math.min(count - 1, Math.floor(((n - low) / (high - low)) * count)) };
 }
 
-/** How many guesses fall into each column; what lies outside of the scale is none. */
+/** Count the predictions in each column; those outside the scale are not counted. */
 export function countBins(numbers, scale) {
   const { count, columnOf } = histogramColumns(scale),
     counts = new Array(count).fill(0);
@@ -56,7 +56,7 @@ export function countBins(numbers, scale) {
   return counts;
 }
 
-/** How many chose each of the choices, by name. */
+/** Count how often each choice was made, by name. */
 export function countChoices(names, answers) {
   const counts = Object.fromEntries(names.map((name) => [name, 0]));
   for (const name of answers) if (Object.hasOwn(counts, name)) counts[name] += 1;
@@ -65,7 +65,7 @@ export function countChoices(names, answers) {
 
 const POWERS = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
 
-/** A number as it is read: a true minus, few digits, tiny ones as a power of ten. */
+/** Format a number with few digits and a true minus; tiny numbers as a power of ten. */
 export function formatNumber(number) {
   if (number && Math.abs(number) < 1e-3) {
     const [digits, power] = number.toExponential(0).split("e");

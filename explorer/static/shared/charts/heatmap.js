@@ -3,7 +3,7 @@
 export const FULL = 65535; // the unsigned 16-bit number that stands for a weight of 1
 const SHADES = 1024;
 
-/** The amount ramp as pixels, for weights 0 to 65535 by `shade(weight)`; made again when the scheme changes. */
+/** The amount ramp as pixels for weights 0 to 65535, by `shade(weight)`; rebuilt when the colour scheme changes. */
 export function colourRamp(colour) {
   const stops = Array.from({ length: 7 }, (_, i) =>
     colour(`--amount-${i}`)
@@ -28,7 +28,7 @@ export function rampColour(shades, share) {
   return `rgb(${pixel & 255}, ${(pixel >> 8) & 255}, ${(pixel >> 16) & 255})`;
 }
 
-/** The weight that takes the full colour: 1, or with a scale for each row its strongest. */
+/** Return the weight that gets the full colour: 1, or the largest of its row if each row has its own scale. */
 export function fullColourWeight(view, layer, head, query, scale) {
   if (scale !== "row") return FULL;
   const row = view.row(layer, head, query),
@@ -39,7 +39,7 @@ export function fullColourWeight(view, layer, head, query, scale) {
   return most || FULL;
 }
 
-/** Where `count` cells begin and end on `pixels`, to the pixel; where they do not fit, cells share pixels. */
+/** Return the edges of `count` cells on `pixels` pixels. If there are more cells than pixels, cells share them. */
 export function cellEdges(count, pixels) {
   return Int32Array.from({ length: count + 1 }, (_, i) => Math.round((i * pixels) / count));
 }
@@ -89,13 +89,13 @@ export function paintHead(canvas, view, layer, head, { shades, scale, gap = 0 })
   context.putImageData(image, 0, 0);
 }
 
-/** The side of a tile in device pixels: near `room`, and if it can be such that all cells are of one size. */
+/** Return the side of a tile in device pixels: close to `room`, if possible with cells of equal size. */
 export function tileSide(count, room) {
   const cell = Math.floor(room / count);
   return cell && cell * count >= 0.8 * room ? cell * count : room;
 }
 
-/** One head as a picture in a file: its very cells, one pixel each times `grown`. */
+/** Return one head as a picture for a file; each cell takes `grown` x `grown` pixels. */
 export function headDataUrl(view, layer, head, look, grown) {
   const canvas = document.createElement("canvas");
   canvas.width = view.keys * grown;

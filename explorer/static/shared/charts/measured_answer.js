@@ -10,7 +10,7 @@ const WIDTH = 420,
   DOT = 11,
   ROW = 34; // px
 
-/** Draw an answer with its words; `listed` is false in a class, whose histogram already lists the choices. */
+/** Draw an answer with its explanation; `listed` is false in a class, whose histogram already lists the choices. */
 export function drawAnswer(question, answer, prediction, listed = true) {
   const root = node("div", { class: "answer" });
   root.append(node("p", { class: "verdict", role: "status" }, answer.verdict));
@@ -22,13 +22,13 @@ export function drawAnswer(question, answer, prediction, listed = true) {
   return root;
 }
 
-/** Where the numbers come from. */
+/** Name the source of the numbers. */
 function describeSource(runs) {
   if (!runs.length) return "Computed now, by this page’s own arithmetic.";
   return `Measured now, from ${runs.length === 1 ? "the run" : "the runs"} ${runs.join(", ")}.`;
 }
 
-/** List the choices and mark the measured and the predicted one in words. */
+/** List the choices; words mark the measured and the predicted one. */
 function listChoices(question, answer, prediction) {
   const list = node("ul", { class: "choices" });
   for (const { name, text } of question.choices) {

@@ -182,7 +182,7 @@ export class Playback {
     const drawNextFrame = (time) => {
       this.#timer = 0;
       if (!this.state.playing) return;
-      // A hidden tab gets no frames: it goes on where it was, instead of leaping.
+      // A hidden tab gets no frames; the playback continues where it stopped instead of skipping ahead.
       const { cursor, done } = advanceCursor(
         this.state.cursor,
         Math.min(Math.max(time - last, 0), 100) / 1000,

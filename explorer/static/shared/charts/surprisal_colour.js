@@ -31,14 +31,14 @@ export function formatOdds(surprisal) {
 /* Numbers that belong together stay on one line. */
 const formatOneIn = (times) => `1 in ${times}`.replaceAll(" ", "\u00a0");
 
-/** Two digits, and never 0 or 1 for what is not. */
+/** Format a probability with two digits; a value between 0 and 1 never becomes 0 or 1. */
 export function formatProbability(p) {
   if (p > 0 && p < 0.005) return "<0.01";
   if (p < 1 && p >= 0.995) return ">0.99";
   return p.toFixed(2);
 }
 
-/** A piece that stands alone, with its white space made visible. One that completes no character has only its id. */
+/** Format a piece on its own, with visible white space. A piece without a complete character is shown by its id. */
 export const pieceLabel = (piece, id) => (piece === "" ? `#${id}` : showSpaces(piece));
 
 /** A piece in a sentence. */

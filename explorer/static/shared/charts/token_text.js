@@ -7,14 +7,14 @@ import { svgNode, node } from "../runtime/dom.js";
 export class TokenText {
   #spans = []; // of each token, the elements it is in
   #line;
-  #open; // whether the last line still goes on
+  #open; // whether the last line is still incomplete
 
   constructor(label) {
     this.root = node("div", { class: "token-text", role: "region", tabindex: 0, dir: "auto", "aria-label": label });
     this.startText("");
   }
 
-  /** `full`: the surprisal in nats from which on the colour is the strongest. */
+  /** `full`: the surprisal (nats) at which the colour reaches its full strength. */
   startText(prompt, full) {
     this.full = full;
     this.#spans = [];
@@ -60,13 +60,13 @@ export class TokenText {
     }
   }
 
-  /** Give one token a class, and take it from the one that had it. */
+  /** Give one token a class and remove the class from the token that had it before. */
   markToken(name, at) {
     for (const span of this.root.querySelectorAll(`.${name}`)) span.classList.remove(name);
     for (const span of this.#spans[at] ?? []) span.classList.add(name);
   }
 
-  /** Which token an event came from; null: none. */
+  /** Return the token that an event came from; null: none. */
   static tokenOfEvent(event) {
     const span = event.target.closest?.("[data-at]");
     return span ? Number(span.dataset.at) : null;

@@ -1,7 +1,7 @@
 /* Arithmetic of heat maps and lines: a value's place on its scale, its colour, which columns are labelled, where an arrow
    key leads. No DOM. */
 
-/** Where a value is on its scale, 0 to 1: a gate from 0 to 1, a state from -span to span. */
+/** Return the position of a value on its scale, 0 to 1: a gate from 0 to 1, a state from -span to span. */
 export function scalePosition(value, span) {
   const at = span === null ? value : (value / span + 1) / 2;
   return Math.max(0, Math.min(1, at));
@@ -31,7 +31,7 @@ export function linePath(values, width, height, span) {
   return `M${Array.from(values, pointText).join("L")}`;
 }
 
-/** Return which columns are labelled: all, or as many as fit, always the first and the last. */
+/** Return the columns that get a label: all, or as many as fit, always with the first and the last. */
 export function labelledColumns(count, width, least = 14) {
   if (count < 2) return [0];
   const step = Math.max(1, Math.ceil((least * (count - 1)) / width)),

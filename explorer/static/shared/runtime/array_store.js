@@ -3,10 +3,10 @@
 
 const KINDS = { F32: Float32Array, I32: Int32Array, U16: Uint16Array, U8: Uint8Array };
 const KEPT = 24; // addresses whose arrays are held in memory
-const AGAIN = [200, 1000, 3000]; // ms until it is requested again
+const AGAIN = [200, 1000, 3000]; // ms before each repeated request
 const requests = new Map();
 
-/** {name: {shape, data}} from the bytes of a file; `data` is a view of the buffer. */
+/** Parse the bytes of a file into {name: {shape, data}}; `data` is a view of the buffer. */
 export function unpackArrays(buffer) {
   const length = Number(new DataView(buffer).getBigUint64(0, true));
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));

@@ -176,7 +176,7 @@ function sizeOf(svgText) {
   return [parseFloat(svg.getAttribute("width")), parseFloat(svg.getAttribute("height"))];
 }
 
-// An <svg> read as a picture sees nothing of the page, not even its fonts: those it names travel inside it.
+// An <svg> that is loaded as an image has no access to the page's fonts; the fonts it uses are embedded in it.
 async function withFonts(svgText) {
   const faces = [...document.styleSheets]
     .flatMap(rulesOf)

@@ -7,7 +7,7 @@ export function formatNumber(value, digits = 2) {
   return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
 }
 
-/** The number in a text, with a comma or a true minus too; null if there is none. */
+/** Parse a number, also with a decimal comma or a true minus; null if the text is not a number. */
 export function parseNumber(text) {
   const plain = text
     .trim()
@@ -18,10 +18,10 @@ export function parseNumber(text) {
     : null;
 }
 
-/** A number after a step of an arrow key: it stays on the grid of tenths, or of ones. */
+/** Change a number by one step of an arrow key, a tenth or a one, without rounding errors. */
 export const stepValue = (value, change) => Number((Math.round((value + change) * 1e4) / 1e4).toFixed(4));
 
-/** Where the colours of a table end: 1 for amounts, for signed values the largest there is. */
+/** Return the value with the strongest colour: 1 for amounts, the largest magnitude for signed values. */
 export function colourLimit(values, scale) {
   if (scale !== "sign") return 1;
   let most = 0;
@@ -36,7 +36,7 @@ export function colourStop(value, scale, most) {
   return 6 * Math.max(0, Math.min(1, share));
 }
 
-/** The two stops around a place on the scale, and how much of the second there is, in percent. */
+/** Return the two colour stops around a position on the scale and the share of the second, in percent. */
 export function neighbouringStops(at) {
   const low = Math.min(5, Math.floor(at));
   return [low, low + 1, Math.round(100 * (at - low))];

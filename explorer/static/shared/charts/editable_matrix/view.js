@@ -359,7 +359,7 @@ function setTextIfChanged(place, words) {
   if (place.textContent !== words) place.textContent = words;
 }
 
-/** A tile in its colour, by the names of shared/base.css: it follows the theme without being drawn again. */
+/** Colour a tile with variables of shared/base.css, so that it follows the theme without being redrawn. */
 function paintTile(cell, at, scale) {
   const key = at === null ? "" : `${scale} ${at.toFixed(2)}`;
   if (cell.painted === key) return;
