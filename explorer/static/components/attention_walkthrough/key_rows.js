@@ -29,7 +29,7 @@ const SUM = 26; // px of the tiles of the sum
 /** Whether a step shows vectors; the others show one number a key. */
 export const showsVectors = (step) => step < SCORES || step === VALUES;
 
-/** A vector a row, as tiles without numbers; or the sum of the values alone. */
+/** Draw one vector per row as tiles without numbers, or only the weighted sum of the values. */
 export function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
   const cell = size.track / walk.width,
     gap = cell >= 8 ? 1.5 : 0.5,

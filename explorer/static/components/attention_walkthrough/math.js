@@ -36,7 +36,7 @@ export function formatFixed(value, digits = 2) {
 export const digitsOf = (largest) =>
   largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 0.1 || largest === 0 ? 2 : largest >= 0.01 ? 3 : 4;
 
-/** A share of one in three digits, and never 0 or 1 for what is neither. */
+/** Format a weight with three digits; a value between 0 and 1 never becomes 0 or 1. */
 export function formatWeight(weight) {
   if (Number.isNaN(weight)) return "–";
   if (weight > 0 && weight < 0.0005) return "<0.001";
@@ -126,7 +126,7 @@ export const products = (walk, key) => walk.query.map((value, i) => value * walk
 export const weightedValue = (walk, key) =>
   walk.value(key).map((value) => (Number.isNaN(walk.weights[key]) ? NaN : value * walk.weights[key]));
 
-/** What a step compares the keys by, and the axis on which it is drawn: { values, low, high, ghost: the values before }. */
+/** Return the numbers that a step shows per key, and their axis: { values, low, high, ghost: previous values }. */
 export function barScale(walk, step) {
   const barAxis = (values, among) => {
     const [low, high] = among.length ? minAndMax(among.map((key) => values[key])) : [0, 1];
@@ -256,7 +256,7 @@ export function generalFormula(walk, step, { turned = undefined } = {}) {
   ][step];
 }
 
-/** The same with the numbers of this head: of the key looked at, and of number `place` of the answer. */
+/** Return the formula with the numbers of this head: for the shown key, and for element `place` of the output. */
 export function filledFormula(walk, step, key, place) {
   const { query, raw, scaled, weights, width, seen } = walk,
     keys = walk.key(key),

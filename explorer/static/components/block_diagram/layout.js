@@ -63,7 +63,7 @@ function arrowPath(from, to, way, side, w, width) {
   return { d: `M${x} ${low}V${high}`, x: x + (left ? -9 : 9), y: (low + high) / 2, anchor: left ? "end" : "start" };
 }
 
-/** What follows in the order of the keys: boxes and arrows from the bottom to the top, column by column. */
+/** Return the keyboard order of the boxes and arrows: from bottom to top, column by column. */
 export function focusOrder(layout, boxes, arrows) {
   const places = [
     ...boxes.map((box, i) => ({ kind: "box", i, column: box.column, y: layout.boxes[box.name].y })),

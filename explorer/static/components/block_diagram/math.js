@@ -14,7 +14,7 @@ export function numberAt(tensor, ...place) {
   return tensor.data[place.reduce((index, step, axis) => index * tensor.shape[axis] + step, 0)];
 }
 
-/** A row of a tensor, as what is multiplied next reads it: the heads of an attention side by side. */
+/** Return a row of a tensor as the next product reads it: with the attention heads concatenated. */
 export function rowOf(tensor, r) {
   const width = tensor.shape.at(-1);
   if (tensor.shape.length === 2) return Array.from({ length: width }, (_, c) => numberAt(tensor, r, c));
@@ -230,7 +230,7 @@ const LAWS = {
 
 const explainFunction = (x, formula, law) => ({ formula, steps: [`x = ${formatValue(x)}`], value: law(x) });
 
-/** How the number at a place was made: {formula, steps, value}; null where nothing is computed that is on the screen. */
+/** Explain how a number is computed: {formula, steps, value}; null if its inputs are not on the screen. */
 export function explain(model, name, place) {
   const flow = model.flows[name];
   if (!LAWS[flow.made]) return null;
@@ -243,7 +243,7 @@ export function explain(model, name, place) {
   return LAWS[flow.made](get, place, flow);
 }
 
-/** Where a value gets no tile: what the mask hides. */
+/** Return whether a value is masked and therefore gets no tile. */
 export function isHidden(model, name, h, r, c) {
   const flow = model.flows[name];
   if (flow.made === "mask") return numberAt(flow, r, c) === -Infinity;

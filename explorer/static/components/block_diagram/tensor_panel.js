@@ -197,7 +197,7 @@ export class TensorPanel {
     event.preventDefault();
   }
 
-  /** One number, and how it was made. */
+  /** Show one number and how it is computed. */
   #explainNumber(choice) {
     const { flow, model, now } = this,
       { r, c, place } = this.#clampPosition(choice),

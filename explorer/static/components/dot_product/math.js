@@ -38,13 +38,13 @@ function hashText(...parts) {
   return (h >>> 0) / 2 ** 32;
 }
 
-/** A number drawn from N(0, 1) for one cell of one table, by a seed; it stays when others come and go. Two digits. */
+/** Draw a number from N(0, 1) for one cell, with two digits; it depends on the seed, the table and the cell alone. */
 export function randomTables(seed, table, row, column) {
   const [a, b] = [0, 1].map((part) => hashText(seed, "qkv".indexOf(table), row, column, part));
   return Number((Math.sqrt(-2 * Math.log(1 - a)) * Math.cos(2 * Math.PI * b)).toFixed(2));
 }
 
-/** A table of that many rows and columns: what was typed, else what the seed draws, else (seed 0) the story. */
+/** Return a table of this size: the user's numbers, otherwise random ones, or the example if the seed is 0. */
 export function makeTable(name, numbers, rows, width, seed) {
   const story = seed === 0 ? STORY[name] : [];
   return Array.from({ length: rows }, (_, r) =>
@@ -65,7 +65,7 @@ export function softmax(row) {
   return row.map((score) => (score === null ? null : Math.exp(score - top) / total));
 }
 
-/** Every step of it. `hidden[i][j]`: token i may not look at j. Rows of which nothing is seen come to null. */
+/** Compute every step of attention. `hidden[i][j]`: token i may not attend to j. Fully masked rows become null. */
 export function attend(q, k, v, divide, hidden) {
   const root = Math.sqrt(q[0].length);
   const scores = q.map((one) => k.map((other) => dot(one, other)));
@@ -80,7 +80,7 @@ export function attend(q, k, v, divide, hidden) {
   return { scores, scaled, masked, weights, out };
 }
 
-/** Who may not look at whom: under the causal mask what comes later, under the padding mask what is padding. */
+/** Return the mask, true for hidden keys: later tokens (causal mask) or padding (padding mask). */
 export const hiddenBy = (mask, count, padding) =>
   Array.from({ length: count }, (_, i) =>
     Array.from({ length: count }, (_, j) => (mask === "causal" ? j > i : mask === "padding" && padding.includes(j))),
@@ -104,7 +104,7 @@ export function largestDifference(one, other) {
 
 const joinSigned = (text, first) => (first ? text : text.startsWith("−") ? ` − ${text.slice(1)}` : ` + ${text}`);
 
-/** A sum of products written out: "0.5·1 + 2·0.25"; of a long one the first terms. */
+/** Write out a sum of products, "0.5·1 + 2·0.25"; of a long sum only the first terms. */
 export function formatProducts(a, b, digits = 2) {
   const few = a.length > TERMS ? TERMS - 1 : a.length;
   const formatFactor = (value) =>
@@ -119,7 +119,7 @@ export function formatProducts(a, b, digits = 2) {
 
 const quoteWord = (word) => `“${word}”`;
 
-/** What made one cell of one of the five tables, with its numbers. */
+/** Explain one cell of the five tables by the numbers from which it is computed. */
 export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
   const width = q[0].length,
     from = quoteWord(tokens[i]),

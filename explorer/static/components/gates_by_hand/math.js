@@ -230,7 +230,7 @@ export function describeStep(which, traces, cells, at) {
   return `${name}, step ${at + 1}: ${gates}; ${holds}; the straight path from here to step ${traces.f.length} is ${formatAmount(one.straight[at])}.`;
 }
 
-/** Where a logarithmic axis ends below: the power of ten under everything that is drawn, from 10⁻³ to 10⁻¹⁶. */
+/** Return the lower end of a logarithmic axis: a power of ten below all drawn values, from 10⁻³ to 10⁻¹⁶. */
 export function floorOf(lines) {
   const sizes = lines
     .flat()

@@ -147,7 +147,7 @@ export function gruDiagram() {
 
 /* ---- lanes ---- */
 
-/** A gate over time as bars that can be painted: the whole cell of a zero is the palest tile. */
+/** Draw a gate over time as bars that the user can paint; a zero has the palest tile. */
 export function gateTraceStrip(name, steps) {
   const tiles = Array.from({ length: steps }, () => svgNode("rect", { class: "tile", height: LANE }));
   const bars = Array.from({ length: steps }, () => svgNode("rect"));

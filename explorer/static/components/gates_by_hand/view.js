@@ -9,7 +9,7 @@
  * @property {number} at step, from 1
  * @property {"lstm" | "gru"} show
  * @property {any} usual the defaults of these fields
- * @property {any[]} presets {name, lanes}
+ * @property {{name: string, lanes: Record<string, string>, at: number}[]} presets
  * @property {{lstm: string, gru: string, rnn: string}} colours
  * @property {string} file
  */

@@ -63,7 +63,7 @@ export function attentionLayer(vectors, { query, key, value }, mask, fill) {
   return { scores: unmasked, under, weights, out };
 }
 
-/** How many of these vectors are not numbers any more. */
+/** Count the vectors that contain NaN. */
 export const countNaN = (vectors) => vectors.filter((vector) => vector.some(Number.isNaN)).length;
 
 const formatCount = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;

@@ -5,8 +5,9 @@
  * @typedef {object} MasksData
  * @property {string[][]} batch
  * @property {Record<string, number[]>} vectors by word
- * @property {any[]} layers two of {query, key, value: rows of numbers}
- * @property {any} state {shown, padding, causal, side: "right" | "left", fill: "infinite" | "finite" | "self"}
+ * @property {{query: number[][], key: number[][], value: number[][]}[]} layers two of them
+ * @property {{shown: number, padding: boolean, causal: boolean, side: "right" | "left",
+ *    fill: "infinite" | "finite" | "self"}} state
  * @property {string} file
  */
 import {
@@ -113,7 +114,7 @@ export default defineComponent((place) => {
     sendEvent("set", text);
   }
 
-  /** Everything that follows from the batch and what is set. */
+  /** Draw everything that depends on the batch and the settings. */
   function computeAll() {
     const longest = Math.max(...data.batch.map((words) => words.length));
     state.shown = Math.min(state.shown, data.batch.length - 1);
@@ -161,13 +162,13 @@ export default defineComponent((place) => {
     if (mine >= 0) rows.children[mine]?.focus({ preventScroll: true });
   }
 
-  /** Everything that follows the pointer. */
+  /** Draw everything that depends on the pointer. */
   function show() {
     const { tokens, mask, pad, past, scores, weights } = attention,
       names = tokens.map((token) => token);
     const toNumbers = (one) => one.map((line) => line.map((may) => (may ? 1 : null))),
       keepAllowed = (values) => values.map((line, q) => line.map((value, k) => (mask[q][k] ? value : null)));
-    // A weight under the mask that is not 0 is shown: an even look at everything hidden, or NaN.
+    // A masked weight is shown if it is not 0: uniform attention over masked keys, or NaN.
     const visibleWeights = weights.map((line, q) => line.map((value, k) => (mask[q][k] || value !== 0 ? value : null)));
     const most = Math.max(...scores.flat().map(Math.abs));
     const values = {

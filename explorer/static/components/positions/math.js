@@ -19,7 +19,7 @@ export function sines(count, width, base) {
   return rows;
 }
 
-/** The same angles as a rotation sees them: cos in the even columns, sin in the odd ones. */
+/** Return the same angles for rotary positions: cos in the even columns, sin in the odd ones. */
 export function rotations(count, width, base) {
   const rows = sines(count, width, base);
   for (let at = 0; at < rows.length; at += 2) [rows[at], rows[at + 1]] = [rows[at + 1], rows[at]];

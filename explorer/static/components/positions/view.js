@@ -5,7 +5,8 @@
  *
  * @typedef {object} PositionsData
  * @property {number} count positions
- * @property {any} learned null or {address: "before" and "after" (F32 "places width"), trained: positions, title}
+ * @property {{address: string, trained: number, title: string} | null} learned address: "before" and "after" (F32 "places
+ *    width"); trained: positions
  * @property {any} state {width, base, turn_width, turn_base, place, pair, other, draw, after}
  * @property {string} file
  */

@@ -15,7 +15,7 @@ const LARGEST = 2.6,
   CARD = 1.25;
 export const ONLY = 1.1;
 const ROOM = { width: 1280, height: 676 }; // of which the bar at its foot takes its part
-// How low a figure may become, as a share of its usual height and in px: beside its finding, and alone.
+// The smallest height of a figure, as a share of its usual height and in px: beside its finding, and alone.
 const LOW = { beside: [0.75, 130], alone: [0.3, 80] };
 
 /**

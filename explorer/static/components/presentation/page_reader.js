@@ -74,7 +74,7 @@ function kindOf(node) {
   const figures = node.querySelectorAll(FIGURES).length,
     headings = node.querySelectorAll(`${testSelector("stHeading")} :is(h1, h2, h3)`);
   if (!node.matches(testSelector("stElementContainer"))) {
-    // A row that has a heading and perhaps some buttons is that heading; of anything else that has several, each counts.
+    // A row with a heading and perhaps some buttons counts as that heading; the parts of any other row count separately.
     if (headings.length === 1 && !figures && node.querySelector(testSelector("stHorizontalBlock")))
       return HEADINGS[headings[0].tagName];
     if (headings.length || figures) return "many";

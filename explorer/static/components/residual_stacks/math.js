@@ -29,7 +29,7 @@ export function placeOf(combinations, { residual, norm, kind }) {
   );
 }
 
-/** A combination in words; `kind: false` leaves out which norm it is. */
+/** Name a combination; `withKind: false` leaves out which norm it is. */
 export function nameOf({ residual, norm, kind }, { withKind = true } = {}) {
   const which = withKind && norm !== "none" ? ` (${KINDS[kind]})` : "";
   return `${residual ? "residual" : "no residual"}, ${NORMS[norm]}${which}`;
@@ -78,7 +78,7 @@ export function spanOf(chosen, others, most = 4) {
     : [Math.floor(10 * low - 0.5) / 10, Math.ceil(10 * high + 0.5) / 10];
 }
 
-/** The same for cosines: from 0, or from the lowest of the chosen, to 1. */
+/** Return the axis range of cosines: from 0, or the lowest value of the selected stack, to 1. */
 export function cosinesOf(chosen) {
   const lowest = Math.min(0, ...chosen.map(({ low }) => low).filter(Number.isFinite));
   return [Math.floor(10 * lowest - 0.2) / 10, 1.02];
@@ -101,7 +101,7 @@ export function ticksOf([low, high], most = 4) {
   return ticks;
 }
 
-/** A line as a path; `x` and `y` place a layer and a height. What is not finite leaves a gap. */
+/** Return a line as a path; `x` and `y` map a layer and a height to px. Values that are not finite leave a gap. */
 export function linePath(heights, x, y) {
   let path = "",
     inside = false;
@@ -147,7 +147,7 @@ export const formatPower = (height) =>
 
 const formatNearPower = (height) => (height > -300 ? formatScientific(10 ** height) : `10^${Math.round(height)}`);
 
-/** A height over the seeds: the middle, and from where to where. */
+/** Format a height over the seeds: the median and the range. */
 export function formatInterval({ low, mid, high }) {
   const [from, to] = [formatPower(low), formatPower(high)];
   return from === to ? formatPower(mid) : `${formatPower(mid)} (${from} to ${to})`;
@@ -163,7 +163,7 @@ export function describeGrowth(first, last) {
   return `the mean square of the stream ${change > 0 ? "grows" : "shrinks"} from ${formatPower(first.mid)} to ${formatPower(last.mid)}`;
 }
 
-/** How the gradient at the first block compares to that at the last; their ratio in powers of ten, over the seeds. */
+/** Compare the gradient at the first block with that at the last; their ratio in powers of ten, over the seeds. */
 export function compareGradients({ low, mid, high }) {
   if (!Number.isFinite(mid)) return "no gradient reaches the first block";
   if (Math.abs(mid) < EQUAL) return "the gradient at the first block is as long as at the last";
@@ -171,7 +171,7 @@ export function compareGradients({ low, mid, high }) {
   return low < 0 && high > 0 ? `${usual}, in some seeds longer and in some shorter` : usual;
 }
 
-/** How alike neighbours have become; cosines over the seeds at the beginning and at the end, and whether
+/** Describe how similar neighbouring tokens have become; cosines over the seeds at the beginning and at the end, and whether
     there are norms. */
 export function describeCollapse(first, last, norm) {
   if (!Number.isFinite(last.mid)) return "No token is left to compare with its neighbour.";
@@ -183,7 +183,7 @@ export function describeCollapse(first, last, norm) {
     : `Neighbouring tokens become more alike: their cosine goes from ${from} to ${to}.`;
 }
 
-/** Whether the mean square came out as expected; heights over the seeds, and the two expected ones. */
+/** Compare the mean square with the expected range; heights over the seeds, and the two expected ones. */
 export function describeScale(size, [low, high]) {
   if (low > -EQUAL && high < EQUAL) return `Expected is a mean square of 1; measured is ${formatInterval(size)}.`;
   const inside = size.mid >= low - EQUAL && size.mid <= high + EQUAL;

@@ -187,7 +187,7 @@ export default defineComponent((place) => {
     return label;
   };
 
-  /** One panel: title and value, axes, the others pale, the chosen with its band and what was expected of it. */
+  /** Draw one panel: title, value, axes, the other stacks in pale, the selected one with its band and expectation. */
   function drawPanel({ of, title, linear = false }, width, tall) {
     const choice = currentChoice(),
       own = placeOf(data.combinations, choice),

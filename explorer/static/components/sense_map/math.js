@@ -2,7 +2,7 @@
 
 export const EDGE = 26; // px around the points
 
-/** Every layer's points inside a box: one scale for both directions of a layer, so that distances are true. */
+/** Scale every layer's points to a box; both directions share one scale, so that distances keep their ratios. */
 export function fitPoints(layers, others, width, height) {
   return layers.map((points, l) => {
     const all = [...points, ...others[l]],

@@ -113,7 +113,7 @@ export default defineComponent((place) => {
     label.textContent = text;
     return label;
   }
-  /** Everything to its place of this moment. */
+  /** Move all dots and labels to their current positions. */
   function placePoints() {
     const count = data.senses.length,
       parts = [...picture.children],
@@ -129,7 +129,7 @@ export default defineComponent((place) => {
     });
   }
 
-  /** What is written of a layer: its name, the shares of its directions, and the likeness of sentences. */
+  /** Write the text of a layer: its name, the variance of its directions, and the similarity of the sentences. */
   function showLayerName() {
     setTextIfChanged(layerName, data.names[layer]);
     slider.setAttribute("aria-valuetext", data.names[layer]);
