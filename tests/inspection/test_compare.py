@@ -62,20 +62,20 @@ def test_metrics_are_placed_at_their_evaluation_and_batch_losses_before_their_st
 
 
 def test_a_missing_metric_is_nan_everywhere() -> None:
-    found = metric_curve(HAND, CONFIG, "exact_accuracy", "step")
-    assert found.values.shape == (3, 2) and np.isnan(found.values).all()
+    curve = metric_curve(HAND, CONFIG, "exact_accuracy", "step")
+    assert curve.values.shape == (3, 2) and np.isnan(curve.values).all()
 
 
 def test_smoothing_is_the_bias_corrected_moving_average() -> None:
-    found = smooth(MetricCurve(np.arange(3.0), np.array([[1.0], [2.0], [4.0]])), 0.5).values[:, 0]
-    assert found.tolist() == pytest.approx([1, (0.25 * 1 + 0.5 * 2) / 0.75, (0.125 * 1 + 0.25 * 2 + 0.5 * 4) / 0.875])
+    curve = smooth(MetricCurve(np.arange(3.0), np.array([[1.0], [2.0], [4.0]])), 0.5).values[:, 0]
+    assert curve.tolist() == pytest.approx([1, (0.25 * 1 + 0.5 * 2) / 0.75, (0.125 * 1 + 0.25 * 2 + 0.5 * 4) / 0.875])
 
 
 @settings(deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(0, 0.99), st.integers(1, 50))
 def test_smoothing_keeps_a_constant(value: float, weight: float, count: int) -> None:
-    found = smooth(MetricCurve(np.arange(float(count)), np.full((count, 2), value)), weight)
-    assert found.values == pytest.approx(value)
+    smoothed = smooth(MetricCurve(np.arange(float(count)), np.full((count, 2), value)), weight)
+    assert smoothed.values == pytest.approx(value)
 
 
 def test_weight_zero_does_not_smooth() -> None:
@@ -93,26 +93,26 @@ def test_weight_zero_does_not_smooth() -> None:
 @example(np.zeros((0, 2)))
 def test_downsampling_keeps_the_extremes_of_every_segment(values: ndarray) -> None:
     most, lines = 7, 2
-    kept = downsample(values, most)
-    assert kept.tolist() == sorted(set(kept.tolist()))
-    assert len(kept) <= most * (1 + 2 * lines) + 2
+    indices = downsample(values, most)
+    assert indices.tolist() == sorted(set(indices.tolist()))
+    assert len(indices) <= most * (1 + 2 * lines) + 2
     if not len(values):
         return
-    assert (kept[0], kept[-1]) == (0, len(values) - 1)
+    assert (indices[0], indices[-1]) == (0, len(values) - 1)
     long = -(-len(values) // most) if len(values) > most else 1
     for start in range(0, len(values), long):
         end = start + long
         for line in range(lines):
-            part, left = values[start:end, line], values[kept[(kept >= start) & (kept < end)], line]
+            part, remaining = values[start:end, line], values[indices[(indices >= start) & (indices < end)], line]
             if not np.isnan(part).all():
-                assert (np.nanmin(left), np.nanmax(left)) == (np.nanmin(part), np.nanmax(part))
+                assert (np.nanmin(remaining), np.nanmax(remaining)) == (np.nanmin(part), np.nanmax(part))
 
 
 X = np.array([0.0, 10, 20, 40])
 
 
 @pytest.mark.parametrize(
-    ("values", "target", "rising", "at"),
+    ("values", "target", "rising", "position"),
     [
         ([0.5, 0.7, 0.9, 1.0], 0.8, True, 15.0),
         ([0.5, 0.7, 0.9, 1.0], 0.7, True, 10.0),
@@ -121,14 +121,14 @@ X = np.array([0.0, 10, 20, 40])
         ([0.5, 0.7, 0.6, 0.9], 0.95, True, np.nan),  # never
         ([2.0, 1.0, 0.5, 0.1], 0.75, False, 15.0),
         ([2.0, 1.0, 0.5, 0.1], 0.05, False, np.nan),
-        ([np.nan, np.nan, 0.9, 1.0], 0.8, True, 20.0),  # nothing is known before
+        ([np.nan, np.nan, 0.9, 1.0], 0.8, True, 20.0),  # undefined before the first value
         ([0.5, np.nan, 0.9, 1.0], 0.8, True, 20.0),
         ([np.nan] * 4, 0.8, True, np.nan),
     ],
 )
-def test_crossings_are_interpolated_linearly(values: list[float], target: float, rising: bool, at: float) -> None:
-    found = first_crossing(MetricCurve(X, np.array([values, values]).T), target, rising)
-    assert found == pytest.approx([at, at], nan_ok=True)
+def test_crossings_are_interpolated_linearly(values: list[float], target: float, rising: bool, position: float) -> None:
+    crossings = first_crossing(MetricCurve(X, np.array([values, values]).T), target, rising)
+    assert crossings == pytest.approx([position, position], nan_ok=True)
 
 
 ENDS = st.lists(st.floats(0, 1).map(lambda v: round(v, 3)), min_size=2, max_size=8)
@@ -140,12 +140,12 @@ ENDS = st.lists(st.floats(0, 1).map(lambda v: round(v, 3)), min_size=2, max_size
 def test_the_interval_of_runs_with_different_seeds_is_that_of_scipys_welch_test(a: list[float], b: list[float]) -> None:
     first, second = np.array(a), np.array(b)
     assume(np.ptp(first) + np.ptp(second) > 0)
-    found = mean_difference(first, second, paired=False)
-    assert found is not None
-    wanted = stats.ttest_ind(second, first, equal_var=False).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-9)
-    assert found.mean == pytest.approx(second.mean() - first.mean())
-    assert (found.seeds, found.paired) == (min(len(a), len(b)), False)
+    difference = mean_difference(first, second, paired=False)
+    assert difference is not None
+    interval = stats.ttest_ind(second, first, equal_var=False).confidence_interval(0.95)
+    assert (difference.low, difference.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
+    assert difference.mean == pytest.approx(second.mean() - first.mean())
+    assert (difference.seeds, difference.paired) == (min(len(a), len(b)), False)
 
 
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")
@@ -154,10 +154,10 @@ def test_the_interval_of_runs_with_different_seeds_is_that_of_scipys_welch_test(
 def test_the_interval_of_runs_with_the_same_seeds_is_that_of_scipys_paired_test(pairs: list[tuple[int, int]]) -> None:
     first, second = np.array(pairs).T / 1000
     assume(np.ptp(np.round(second - first, 6)) > 0)
-    found = mean_difference(first, second, paired=True)
-    assert found is not None
-    wanted = stats.ttest_rel(second, first).confidence_interval(0.95)
-    assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high), abs=1e-9)
+    difference = mean_difference(first, second, paired=True)
+    assert difference is not None
+    interval = stats.ttest_rel(second, first).confidence_interval(0.95)
+    assert (difference.low, difference.high) == pytest.approx((interval.low, interval.high), abs=1e-9)
 
 
 @pytest.mark.parametrize("same_seeds", [True, False])
@@ -166,16 +166,16 @@ def test_one_seed_gives_no_difference_and_nan_seeds_are_left_out(same_seeds: boo
     assert mean_difference(np.array([0.9]), np.array([0.8]), same_seeds) is None
     assert mean_difference(np.array([0.9, nan]), np.array([nan, 0.8]), same_seeds) is None
     assert mean_difference(np.array([nan, nan]), np.array([0.8, 0.9]), same_seeds) is None
-    whole = mean_difference(np.array([0.9, 0.8, 0.7]), np.array([0.8, 0.9, 0.9]), same_seeds)
+    difference = mean_difference(np.array([0.9, 0.8, 0.7]), np.array([0.8, 0.9, 0.9]), same_seeds)
     holed = mean_difference(np.array([0.9, 0.8, 0.7, nan]), np.array([0.8, 0.9, 0.9, nan]), same_seeds)
-    assert whole == holed
+    assert difference == holed
 
 
 @pytest.mark.parametrize("same_seeds", [True, False])
 def test_equal_seeds_have_an_interval_of_zero_width(same_seeds: bool) -> None:
-    found = mean_difference(np.full(3, 0.75), np.full(3, 1.0), same_seeds)
-    assert found is not None
-    assert (found.mean, found.low, found.high, found.within_noise) == (0.25, 0.25, 0.25, False)
+    difference = mean_difference(np.full(3, 0.75), np.full(3, 1.0), same_seeds)
+    assert difference is not None
+    assert (difference.mean, difference.low, difference.high, difference.within_noise) == (0.25, 0.25, 0.25, False)
     equal = mean_difference(np.full(3, 0.75), np.full(3, 0.75), same_seeds)
     assert equal is not None and equal.within_noise
 
@@ -189,12 +189,12 @@ def test_a_difference_is_within_noise_if_its_interval_contains_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "fair"),
+    ("changes", "comparable"),
     [({}, True), ({"epochs": 9}, True), ({"seed": 1}, False), ({"replicas": 3}, False), ({"p_not": 0.5}, False)],
 )
-def test_runs_are_paired_only_with_equal_seeds_and_data(changes: dict[str, object], fair: bool) -> None:
+def test_runs_are_paired_only_with_equal_seeds_and_data(changes: dict[str, object], comparable: bool) -> None:
     other: RunConfig = with_settings(CONFIG, changes)
-    assert is_paired(CONFIG, other) is fair
+    assert is_paired(CONFIG, other) is comparable
 
 
 def test_initial_weights_are_shared_if_equal_and_nonzero() -> None:

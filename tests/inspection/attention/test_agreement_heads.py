@@ -1,4 +1,4 @@
-"""Where heads look when they have to agree, and what each is worth."""
+"""Attention of each head on agreement sentences, and the accuracy without it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def loaded() -> LoadedModel:
     return load_model(store.find("agreement-heads"))
 
 
-@pytest.mark.parametrize("what", ["verb", "pronoun"])
-def test_every_head_of_every_seed_is_measured(loaded: LoadedModel, what: str) -> None:
-    found = agreement_heads.measure_agreement_heads(loaded, what)
+@pytest.mark.parametrize("sentences", ["verb", "pronoun"])
+def test_every_head_of_every_seed_is_measured(loaded: LoadedModel, sentences: str) -> None:
+    heads = agreement_heads.measure_agreement_heads(loaded, sentences)
     assert (
-        found.subject_attention.shape == found.nearest_noun_attention.shape == found.ablated_accuracy.shape == (5, 2, 4)
+        heads.subject_attention.shape == heads.nearest_noun_attention.shape == heads.ablated_accuracy.shape == (5, 2, 4)
     )
-    assert (found.subject_attention + found.nearest_noun_attention <= 1 + 1e-6).all() and (
-        found.subject_attention >= 0
+    assert (heads.subject_attention + heads.nearest_noun_attention <= 1 + 1e-6).all() and (
+        heads.subject_attention >= 0
     ).all()
-    assert (found.accuracy > 0.9).all(), "the runs that ship have learned it"
-    assert (found.subject_attention.max(axis=(1, 2)) > found.nearest_noun_attention.max(axis=(1, 2))).all(), (
+    assert (heads.accuracy > 0.9).all(), "the included runs have learned the task"
+    assert (heads.subject_attention.max(axis=(1, 2)) > heads.nearest_noun_attention.max(axis=(1, 2))).all(), (
         "they look at whom they agree with"
     )
 
@@ -37,19 +37,19 @@ def test_without_attention_the_accuracy_is_below_chance(loaded: LoadedModel) -> 
     from explorer.tasks.sequence_labelling.agreement_rows import build_rows, evaluation_clauses, is_correct
     from explorer.tasks.sequence_labelling.rows import logits_per_replica
 
-    said = evaluation_clauses("misleading", 64)
+    clauses = evaluation_clauses("misleading", 64)
     task = loaded.config.task_as(AgreementConfig)
-    silent = {f"blocks.{i}.attention.mixed": lambda mixed, _: torch.zeros_like(mixed) for i in range(2)}
-    with torch.inference_mode(), intervene(loaded.stack, silent):
-        right = (
-            is_correct(task, logits_per_replica(loaded.stack, build_rows(task, said).ids, 5), said, "verb")
+    zeroed_attention = {f"blocks.{i}.attention.mixed": lambda mixed, _: torch.zeros_like(mixed) for i in range(2)}
+    with torch.inference_mode(), intervene(loaded.stack, zeroed_attention):
+        accuracy = (
+            is_correct(task, logits_per_replica(loaded.stack, build_rows(task, clauses).ids, 5), clauses, "verb")
             .float()
             .mean(dim=-1)
         )
-    assert (right < 0.5).all(), "what is left is the noun before the verb, which misleads"
+    assert (accuracy < 0.5).all(), "only the noun before the verb is left, and it misleads"
 
 
 def test_zero_head_zeroes_only_that_head() -> None:
     mixed = torch.ones(2, 3, 4, 5, 6)  # replicas, rows, heads, time, width
-    found = agreement_heads.zero_head(1)(mixed, 0)
-    np.testing.assert_array_equal(found.sum(dim=(0, 1, 3, 4)).numpy(), [180, 0, 180, 180])
+    output = agreement_heads.zero_head(1)(mixed, 0)
+    np.testing.assert_array_equal(output.sum(dim=(0, 1, 3, 4)).numpy(), [180, 0, 180, 180])

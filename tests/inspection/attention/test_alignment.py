@@ -31,60 +31,60 @@ SOURCE = (2, 0, 3)
 
 
 def model(kind: str, seed: int = 1, config: ReverseConfig | DatesConfig = CONFIG) -> Translator:
-    made = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     sizes = len(source_vocabulary(config)), len(target_vocabulary(config)), len(source_vocabulary(config)) - 1
     if kind == "transformer":
-        return TransformerEncoderDecoder(TransformerEncoderDecoderConfig(width=8, heads=2, hidden=9), *sizes, made)
+        return TransformerEncoderDecoder(TransformerEncoderDecoderConfig(width=8, heads=2, hidden=9), *sizes, generator)
     attention = "additive" if kind == "additive" else "none"
-    return EncoderDecoder(EncoderDecoderConfig(width=4, hidden=5, attention=attention), *sizes, made)
+    return EncoderDecoder(EncoderDecoderConfig(width=4, hidden=5, attention=attention), *sizes, generator)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_probabilities_and_taps_equal_those_of_the_forward_pass(kind: str) -> None:
     one = model(kind)
-    found = align(one, CONFIG, SOURCE)
+    alignment = align(one, CONFIG, SOURCE)
     ids = greedy_decode(one, torch.tensor([SOURCE]), max_answer_length(CONFIG, 3)).ids[0].tolist()
-    assert (found.source, list(found.target)) == (SOURCE, ids)
-    said = one(torch.tensor([SOURCE]), torch.tensor([[one.bos, *ids[:-1]]]))[0].softmax(dim=-1)
-    np.testing.assert_allclose(found.probabilities, said.detach().numpy(), atol=1e-6)
-    assert set(found.taps) == set(tap_names(one).values())
-    given = align(one, CONFIG, SOURCE, (3, 0, 2))
-    assert given.target == (3, 0, 2, one.eos)
+    assert (alignment.source, list(alignment.target)) == (SOURCE, ids)
+    probabilities = one(torch.tensor([SOURCE]), torch.tensor([[one.bos, *ids[:-1]]]))[0].softmax(dim=-1)
+    np.testing.assert_allclose(alignment.probabilities, probabilities.detach().numpy(), atol=1e-6)
+    assert set(alignment.taps) == set(tap_names(one).values())
+    forced_alignment = align(one, CONFIG, SOURCE, (3, 0, 2))
+    assert forced_alignment.target == (3, 0, 2, one.eos)
 
 
 def test_alignment_of_additive_attention() -> None:
     one = model("additive")
-    found = align(one, CONFIG, SOURCE, (3, 0, 2))
-    assert found.weights is not None and found.energies is not None and found.contexts is not None
-    assert found.weights.shape == found.energies.shape == (1, 1, 4, 3)
-    e = np.exp(found.energies)
-    np.testing.assert_allclose(found.weights, e / e.sum(axis=-1, keepdims=True), atol=1e-6)
-    np.testing.assert_allclose(found.contexts, found.weights[0, 0] @ found.taps["attention.annotations"], atol=1e-6)
-    assert found.summary_vector is None and found.source_self_attention is None and found.target_self_attention is None
+    trace = align(one, CONFIG, SOURCE, (3, 0, 2))
+    assert trace.weights is not None and trace.energies is not None and trace.contexts is not None
+    assert trace.weights.shape == trace.energies.shape == (1, 1, 4, 3)
+    e = np.exp(trace.energies)
+    np.testing.assert_allclose(trace.weights, e / e.sum(axis=-1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(trace.contexts, trace.weights[0, 0] @ trace.taps["attention.annotations"], atol=1e-6)
+    assert trace.summary_vector is None and trace.source_self_attention is None and trace.target_self_attention is None
 
 
 def test_alignment_of_a_transformer() -> None:
-    found = align(model("transformer"), CONFIG, SOURCE, (3, 0))
+    alignment = align(model("transformer"), CONFIG, SOURCE, (3, 0))
     assert (
-        found.weights is not None
-        and found.source_self_attention is not None
-        and found.target_self_attention is not None
+        alignment.weights is not None
+        and alignment.source_self_attention is not None
+        and alignment.target_self_attention is not None
     )
-    assert found.weights.shape == (2, 2, 3, 3) and found.source_self_attention.shape == (2, 2, 3, 3)
-    assert not np.triu(found.target_self_attention, 1).any()
-    np.testing.assert_array_equal(found.weights[1], found.taps["decoder.1.cross.weights"])
-    assert found.contexts is None and found.summary_vector is None
+    assert alignment.weights.shape == (2, 2, 3, 3) and alignment.source_self_attention.shape == (2, 2, 3, 3)
+    assert not np.triu(alignment.target_self_attention, 1).any()
+    np.testing.assert_array_equal(alignment.weights[1], alignment.taps["decoder.1.cross.weights"])
+    assert alignment.contexts is None and alignment.summary_vector is None
 
 
 def test_alignment_of_a_model_without_attention() -> None:
-    found = align(model("vector"), CONFIG, SOURCE)
-    assert found.summary_vector is not None and found.summary_vector.shape == (5,)
-    assert found.weights is None and found.energies is None
+    alignment = align(model("vector"), CONFIG, SOURCE)
+    assert alignment.summary_vector is not None and alignment.summary_vector.shape == (5,)
+    assert alignment.weights is None and alignment.energies is None
 
 
 def test_summary_sensitivity_by_hand() -> None:
     one = model("vector")
-    found = summary_sensitivity(one, SOURCE)
+    sensitivity = summary_sensitivity(one, SOURCE)
     for place in range(3):
         own = one.encode(torch.tensor([SOURCE]))[0][0]
         far = []
@@ -94,7 +94,7 @@ def test_summary_sensitivity_by_hand() -> None:
                 other[place] = token
                 far.append((one.encode(torch.tensor([other]))[0][0] - own).norm().item())
         assert len(far) == 3
-        assert found[place] == pytest.approx(sum(far) / 3, abs=1e-5)
+        assert sensitivity[place] == pytest.approx(sum(far) / 3, abs=1e-5)
     for kind in ("additive", "transformer"):
         with pytest.raises(InvalidSetting, match="one vector"):
             summary_sensitivity(model(kind), SOURCE)
@@ -103,19 +103,19 @@ def test_summary_sensitivity_by_hand() -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_match_without_intervention_is_that_of_greedy_decoding_also_in_a_stack(kind: str) -> None:
-    both = [model(kind, seed) for seed in (1, 2)]
+    models = [model(kind, seed) for seed in (1, 2)]
     for intervention in INTERVENTIONS:
         if kind == "vector" and intervention in ("uniform", "frozen"):
             continue
-        alone = [exact_match_under(one, CONFIG, intervention, count=5) for one in both]
-        np.testing.assert_allclose(exact_match_under(stack(both), CONFIG, intervention, count=5), alone, atol=1e-6)
+        alone = [exact_match_under(one, CONFIG, intervention, count=5) for one in models]
+        np.testing.assert_allclose(exact_match_under(stack(models), CONFIG, intervention, count=5), alone, atol=1e-6)
         assert alone[0].shape == (len(evaluation_lengths(CONFIG)),)
     for i, length in enumerate(evaluation_lengths(CONFIG)):
-        asked = evaluation_digits(CONFIG, [length], 5)
-        ids = greedy_decode(both[0], asked.source, length + 1).ids
-        ids = torch.nn.functional.pad(ids, (0, length + 1 - ids.shape[1]), value=both[0].eos)
-        right = (ids == asked.targets).all(dim=-1).float().mean()
-        assert exact_match_under(both[0], CONFIG, "none", count=5)[i] == pytest.approx(float(right))
+        pairs = evaluation_digits(CONFIG, [length], 5)
+        ids = greedy_decode(models[0], pairs.source, length + 1).ids
+        ids = torch.nn.functional.pad(ids, (0, length + 1 - ids.shape[1]), value=models[0].eos)
+        exact_match = (ids == pairs.targets).all(dim=-1).float().mean()
+        assert exact_match_under(models[0], CONFIG, "none", count=5)[i] == pytest.approx(float(exact_match))
 
 
 @pytest.mark.slow
@@ -127,12 +127,12 @@ def test_dates_have_one_part_per_format() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cut_removes_all_information_about_the_source(kind: str) -> None:
-    one, given = model(kind), torch.tensor([[4, 1, 1], [4, 1, 1]])
+    one, decoder_input = model(kind), torch.tensor([[4, 1, 1], [4, 1, 1]])
     source = torch.tensor([[0, 1, 2], [3, 3, 0]])
-    assert not torch.allclose(*one(source, given), atol=1e-4)
+    assert not torch.allclose(*one(source, decoder_input), atol=1e-4)
     with intervene(one, _tap_interventions(one, "cut", source)):
-        cut = one(source, given)
-    torch.testing.assert_close(cut[0], cut[1])
+        probabilities = one(source, decoder_input)
+    torch.testing.assert_close(probabilities[0], probabilities[1])
 
 
 @pytest.mark.parametrize("kind", ["additive", "transformer"])
@@ -140,11 +140,11 @@ def test_cut_removes_all_information_about_the_source(kind: str) -> None:
 def test_attention_weights_under_interventions(kind: str, intervention: str) -> None:
     one = model(kind)
     source = torch.tensor([[0, 1, 2], [3, 4, 4]])  # 4 is padding
-    given = torch.tensor([[4, 1, 2], [4, 0, 3]])
-    with record(one) as usual:
-        one(source, given)
+    decoder_input = torch.tensor([[4, 1, 2], [4, 0, 3]])
+    with record(one) as unchanged:
+        one(source, decoder_input)
     with intervene(one, _tap_interventions(one, intervention, source)), record(one) as trace:
-        one(source, given)
+        one(source, decoder_input)
     names = ["attention.weights"] if kind == "additive" else ["decoder.0.cross.weights", "decoder.1.cross.weights"]
     for name in names:
         weights = trace[name]
@@ -155,7 +155,7 @@ def test_attention_weights_under_interventions(kind: str, intervention: str) -> 
         else:
             torch.testing.assert_close(weights, weights[..., :1, :].expand_as(weights))
     if intervention == "frozen":
-        torch.testing.assert_close(trace[names[0]][..., 0, :], usual[names[0]][..., 0, :])
+        torch.testing.assert_close(trace[names[0]][..., 0, :], unchanged[names[0]][..., 0, :])
 
 
 def test_attention_interventions_need_attention() -> None:
@@ -168,10 +168,10 @@ def test_attention_interventions_need_attention() -> None:
 
 def test_exact_match_by_intervention_is_the_mean_over_the_trained_lengths() -> None:
     trained = CONFIG.longest
-    both = stack([model("additive", seed) for seed in (1, 2)])
-    found = exact_match_by_intervention(both, CONFIG, INTERVENTIONS, 5)
-    for row, intervention in zip(found, INTERVENTIONS, strict=True):
-        parts = exact_match_under(both, CONFIG, intervention, 5)[:, :trained]
+    models = stack([model("additive", seed) for seed in (1, 2)])
+    exact_match = exact_match_by_intervention(models, CONFIG, INTERVENTIONS, 5)
+    for row, intervention in zip(exact_match, INTERVENTIONS, strict=True):
+        parts = exact_match_under(models, CONFIG, intervention, 5)[:, :trained]
         np.testing.assert_allclose(row, parts.mean(axis=-1), atol=1e-6)
     without_attention = exact_match_by_intervention(model("vector"), CONFIG, INTERVENTIONS, 5)
     assert np.isnan(without_attention[:, 0]).tolist() == [name in ("uniform", "frozen") for name in INTERVENTIONS]

@@ -33,7 +33,7 @@ from explorer.tokenization.text import Tokenizer, from_json, train
 from explorer.training.config import RunConfig, default_config, with_settings
 
 LAYERS, HEADS, WIDTH = 3, 3, 12
-IDS = (3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8)  # more than the decoder's short way takes
+IDS = (3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3, 8)  # longer than the decoder's fast path allows
 SENTENCE = VOCABULARY.encode(("human", "not", "preserve", "nature"))
 PADDED = (*SENTENCE, *[VOCABULARY.id("<PAD>")] * 2)
 EVERY_HEAD = frozenset(product(range(LAYERS), range(HEADS)))
@@ -64,13 +64,13 @@ EVERY_MODEL = pytest.mark.parametrize("name", MODELS)
 
 
 def log_probabilities(model: nn.Module, ids: tuple[int, ...]) -> np.ndarray:
-    """What a model answers when nobody looks."""
+    """Return the log-probabilities of a plain forward pass."""
     logits = model(torch.tensor([ids]))
     return logits.view(-1, logits.shape[-1]).log_softmax(-1).numpy()
 
 
 def zero_output_weights(model: nn.Module, heads: frozenset[tuple[int, int]]) -> nn.Module:
-    """The same model, but nothing of these heads passes the matrix behind them."""
+    """Return the same model with the output weights of these heads at zero."""
     other = type(model)(*constructor_arguments(model))
     other.load_state_dict(model.state_dict())
     for layer, head in heads:
@@ -92,7 +92,7 @@ def find_pretrained(name: str) -> tuple[RunConfig, Tokenizer | None]:
     return run.config, from_json(run.tokenizer) if run.tokenizer else None
 
 
-# Reading.
+# ---- tokens
 
 
 def test_runs_with_attention_are_listed() -> None:
@@ -118,45 +118,50 @@ def test_a_run_without_attention_is_rejected_and_alternatives_are_named() -> Non
 def test_a_long_text_is_truncated_at_the_start() -> None:
     config, tokenizer = find_pretrained("text-transformer")
     text = "".join(f"{i} men! ".replace("3", "") for i in range(40))
-    known = "".join(char for char in text if char in tokenizer.tokens)
-    found = tokenize_input(config, tokenizer, text)
-    assert len(found.ids) == len(found.tokens) == 64
-    assert found.truncated + "".join(found.tokens) == known
-    assert found.tokens == tuple(known[-64:])
-    assert (found.truncated_at, found.unknown, found.lowercased) == ("start", (), False)
-    assert found.dropped == tuple(dict.fromkeys(char for char in text if char not in tokenizer.tokens)) != ()
+    known_characters = "".join(char for char in text if char in tokenizer.tokens)
+    tokenized = tokenize_input(config, tokenizer, text)
+    assert len(tokenized.ids) == len(tokenized.tokens) == 64
+    assert tokenized.truncated + "".join(tokenized.tokens) == known_characters
+    assert tokenized.tokens == tuple(known_characters[-64:])
+    assert (tokenized.truncated_at, tokenized.unknown, tokenized.lowercased) == ("start", (), False)
+    assert tokenized.dropped == tuple(dict.fromkeys(char for char in text if char not in tokenizer.tokens)) != ()
 
 
 def test_a_short_text_is_not_truncated() -> None:
-    found = tokenize_input(*find_pretrained("text-transformer"), "To be")
-    assert (found.tokens, found.truncated, found.truncated_at, found.dropped) == (("T", "o", " ", "b", "e"), "", "", ())
+    text = tokenize_input(*find_pretrained("text-transformer"), "To be")
+    assert (text.tokens, text.truncated, text.truncated_at, text.dropped) == (
+        ("T", "o", " ", "b", "e"),
+        "",
+        "",
+        (),
+    )
 
 
 @pytest.mark.parametrize("text", ["", "日本"])
 def test_an_empty_text_becomes_a_line_end(text: str) -> None:
-    found = tokenize_input(*find_pretrained("text-transformer"), text)
-    assert found.tokens == ("\n",)
-    assert found.dropped == tuple(text)
+    tokenized = tokenize_input(*find_pretrained("text-transformer"), text)
+    assert tokenized.tokens == ("\n",)
+    assert tokenized.dropped == tuple(text)
 
 
 def test_text_is_lowercased_and_unknown_characters_are_listed() -> None:
     config, tokenizer = find_pretrained("text-assignment")
-    found = tokenize_input(config, tokenizer, "O king, the Queen日" + " and the king" * 9)
-    assert found.lowercased
-    assert (found.dropped, found.unknown) == ((), ("日",))
-    assert len(found.ids) == 15
-    assert tokenizer.decode(found.ids) == "".join(found.tokens).strip()
-    assert found.truncated_at == "start" and found.truncated.startswith("o king")
+    tokenized = tokenize_input(config, tokenizer, "O king, the Queen日" + " and the king" * 9)
+    assert tokenized.lowercased
+    assert (tokenized.dropped, tokenized.unknown) == ((), ("日",))
+    assert len(tokenized.ids) == 15
+    assert tokenizer.decode(tokenized.ids) == "".join(tokenized.tokens).strip()
+    assert tokenized.truncated_at == "start" and tokenized.truncated.startswith("o king")
     assert not tokenize_input(config, tokenizer, "o king").lowercased
 
 
 def test_a_token_that_adds_no_text_shows_its_name() -> None:
     tokenizer = train("bytes", "some letters and nothing else", 260)
-    found = tokenize_input(
+    tokenized = tokenize_input(
         with_settings(default_config("text", "transformer"), {"tokenizer": "bytes"}), tokenizer, "a€b"
     )
-    assert found.tokens[0] == "a" and found.tokens[-1] == "b"
-    assert "€" in found.tokens and r"\xe2" in found.tokens
+    assert tokenized.tokens[0] == "a" and tokenized.tokens[-1] == "b"
+    assert "€" in tokenized.tokens and r"\xe2" in tokenized.tokens
 
 
 def test_half_a_character_is_rejected() -> None:
@@ -166,23 +171,28 @@ def test_half_a_character_is_rejected() -> None:
 
 def test_a_prefix_model_gets_padding() -> None:
     config, tokenizer = find_pretrained("text-assignment")
-    found = tokenize_input(with_settings(config, {"rows": "prefixes", "split": "sentences"}), tokenizer, "the king")
+    tokenized = tokenize_input(with_settings(config, {"rows": "prefixes", "split": "sentences"}), tokenizer, "the king")
     words = tokenize_input(config, tokenizer, "the king")
-    assert len(found.ids) == 15
-    assert found.ids[: len(words.ids)] == words.ids
-    assert set(found.tokens[len(words.ids) :]) == {"<pad>"}
+    assert len(tokenized.ids) == 15
+    assert tokenized.ids[: len(words.ids)] == words.ids
+    assert set(tokenized.tokens[len(words.ids) :]) == {"<pad>"}
 
 
 def test_a_sentence_is_enclosed_in_markers() -> None:
-    found = tokenize_input(*find_pretrained("negation-single-transformer"), "Human NOT preserve nature!")
-    assert found.tokens == ("<BOS>", "human", "not", "preserve", "nature", "<EOS>")
-    assert (found.ids, found.truncated, found.truncated_at, found.lowercased) == (SENTENCE, "", "", True)
+    text = tokenize_input(*find_pretrained("negation-single-transformer"), "Human NOT preserve nature!")
+    assert text.tokens == ("<BOS>", "human", "not", "preserve", "nature", "<EOS>")
+    assert (text.ids, text.truncated, text.truncated_at, text.lowercased) == (
+        SENTENCE,
+        "",
+        "",
+        True,
+    )
 
 
 def test_a_sentence_is_truncated_to_the_window() -> None:
-    found = tokenize_input(*find_pretrained("negation-single-transformer"), "human not not not preserve nature")
-    assert found.tokens == ("<BOS>", "human", "not", "not", "not", "preserve")
-    assert (found.truncated, found.truncated_at, found.lowercased) == ("nature <EOS>", "end", False)
+    tokenized = tokenize_input(*find_pretrained("negation-single-transformer"), "human not not not preserve nature")
+    assert tokenized.tokens == ("<BOS>", "human", "not", "not", "not", "preserve")
+    assert (tokenized.truncated, tokenized.truncated_at, tokenized.lowercased) == ("nature <EOS>", "end", False)
 
 
 def test_a_sentence_can_be_padded() -> None:
@@ -193,53 +203,53 @@ def test_a_sentence_can_be_padded() -> None:
         tokenize_input(config, None, "human preserve whales")
 
 
-# Looking.
+# ---- attention
 
 
 @EVERY_MODEL
 def test_attention_and_predictions_equal_those_of_the_model(name: str) -> None:
     model, ids = MODELS[name]
-    seen = attend(model, ids)
+    attention = attend(model, ids)
     with record(model) as trace:
         model(torch.tensor([ids]))
     for layer in range(LAYERS):
         own = trace[f"blocks.{layer}.attention.weights"][0].numpy()
-        shown = ~np.isnan(seen.weights[layer])
-        np.testing.assert_array_equal(seen.weights[layer][shown], own[shown])
-    np.testing.assert_allclose(seen.log_probabilities, log_probabilities(model, ids), atol=1e-5)
-    assert not seen.weights.flags.writeable
+        visible = ~np.isnan(attention.weights[layer])
+        np.testing.assert_array_equal(attention.weights[layer][visible], own[visible])
+    np.testing.assert_allclose(attention.log_probabilities, log_probabilities(model, ids), atol=1e-5)
+    assert not attention.weights.flags.writeable
 
 
 @EVERY_MODEL
 def test_rows_sum_to_one_and_masked_cells_are_nan(name: str) -> None:
     model, ids = MODELS[name]
-    seen = attend(model, ids).weights
+    weights = attend(model, ids).weights
     real = len(SENTENCE) if "padded" in name else len(ids)
-    np.testing.assert_allclose(np.nansum(seen, axis=-1)[..., :real], 1, atol=1e-5)
+    np.testing.assert_allclose(np.nansum(weights, axis=-1)[..., :real], 1, atol=1e-5)
     hidden = np.triu(np.ones((len(ids), len(ids)), dtype=bool), 1) & ("decoder" in name)
     hidden[real:] = hidden[:, real:] = True
     for layer, head in EVERY_HEAD:
-        np.testing.assert_array_equal(np.isnan(seen[layer, head]), hidden)
+        np.testing.assert_array_equal(np.isnan(weights[layer, head]), hidden)
 
 
 def test_a_single_token_attends_to_itself() -> None:
     assert attend(decoder(), (3,)).weights.tolist() == [[[[1.0]]] * HEADS] * LAYERS
 
 
-# Touching.
+# ---- ablations
 
 
 @EVERY_MODEL
 @pytest.mark.parametrize(
-    "off", [{(0, 1)}, {(2, 2)}, {(0, 0), (1, 2), (2, 1)}, {(1, h) for h in range(HEADS)}, EVERY_HEAD], ids=len
+    "ablated_heads", [{(0, 1)}, {(2, 2)}, {(0, 0), (1, 2), (2, 1)}, {(1, h) for h in range(HEADS)}, EVERY_HEAD], ids=len
 )
-def test_zero_ablation_equals_zero_output_weights(name: str, off: set[tuple[int, int]]) -> None:
+def test_zero_ablation_equals_zero_output_weights(name: str, ablated_heads: set[tuple[int, int]]) -> None:
     model, ids = MODELS[name]
-    found = attend(model, ids, Ablation(zero_ablated=frozenset(off)))
-    other = zero_output_weights(model, frozenset(off))
-    np.testing.assert_allclose(found.log_probabilities, log_probabilities(other, ids), atol=1e-5)
-    np.testing.assert_allclose(found.weights, attend(other, ids).weights, atol=1e-5)
-    assert np.abs(found.log_probabilities - log_probabilities(model, ids)).max() > 1e-3
+    attention = attend(model, ids, Ablation(zero_ablated=frozenset(ablated_heads)))
+    other = zero_output_weights(model, frozenset(ablated_heads))
+    np.testing.assert_allclose(attention.log_probabilities, log_probabilities(other, ids), atol=1e-5)
+    np.testing.assert_allclose(attention.weights, attend(other, ids).weights, atol=1e-5)
+    assert np.abs(attention.log_probabilities - log_probabilities(model, ids)).max() > 1e-3
 
 
 @EVERY_MODEL
@@ -256,29 +266,29 @@ def test_uniform_attention_spreads_over_visible_tokens(name: str) -> None:
 
 
 def test_without_the_causal_mask_a_decoder_attends_to_later_tokens() -> None:
-    lifted = Ablation(no_causal_mask=True)
-    seen = attend(decoder(), IDS, lifted)
-    assert not np.isnan(seen.weights).any()
-    np.testing.assert_allclose(seen.weights.sum(axis=-1), 1, atol=1e-5)
-    other = attend(decoder(), (*IDS[:-1], 0), lifted)
-    assert np.abs(seen.log_probabilities[0] - other.log_probabilities[0]).max() > 1e-4
+    no_mask = Ablation(no_causal_mask=True)
+    attention = attend(decoder(), IDS, no_mask)
+    assert not np.isnan(attention.weights).any()
+    np.testing.assert_allclose(attention.weights.sum(axis=-1), 1, atol=1e-5)
+    other = attend(decoder(), (*IDS[:-1], 0), no_mask)
+    assert np.abs(attention.log_probabilities[0] - other.log_probabilities[0]).max() > 1e-4
     masked, other = attend(decoder(), IDS), attend(decoder(), (*IDS[:-1], 0))
     np.testing.assert_allclose(masked.log_probabilities[:-1], other.log_probabilities[:-1], atol=1e-6)
 
 
 def test_uniform_attention_without_a_mask_covers_all_tokens() -> None:
-    seen = attend(decoder(), IDS, Ablation(uniform_attention=frozenset({(0, 0)}), no_causal_mask=True))
-    np.testing.assert_allclose(seen.weights[0, 0], 1 / len(IDS), atol=1e-6)
+    attention = attend(decoder(), IDS, Ablation(uniform_attention=frozenset({(0, 0)}), no_causal_mask=True))
+    np.testing.assert_allclose(attention.weights[0, 0], 1 / len(IDS), atol=1e-6)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "learned"])
 def test_removing_positions_equals_a_model_without_positions(positions: str) -> None:
     model, bare = decoder(positions), decoder("none")
     bare.load_state_dict({name: value for name, value in model.state_dict().items() if name != "position.weight"})
-    found = attend(model, IDS, Ablation(no_positions=True))
-    np.testing.assert_allclose(found.log_probabilities, log_probabilities(bare, IDS), atol=1e-5)
-    np.testing.assert_allclose(found.weights, attend(bare, IDS).weights, atol=1e-5)
-    assert np.abs(found.log_probabilities - log_probabilities(model, IDS)).max() > 1e-3
+    attention = attend(model, IDS, Ablation(no_positions=True))
+    np.testing.assert_allclose(attention.log_probabilities, log_probabilities(bare, IDS), atol=1e-5)
+    np.testing.assert_allclose(attention.weights, attend(bare, IDS).weights, atol=1e-5)
+    assert np.abs(attention.log_probabilities - log_probabilities(model, IDS)).max() > 1e-3
 
 
 def test_an_encoder_without_positions_reads_a_bag_of_words() -> None:
@@ -289,7 +299,7 @@ def test_an_encoder_without_positions_reads_a_bag_of_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "touch", "said"),
+    ("model", "ablation", "message"),
     [
         (
             decoder(),
@@ -302,9 +312,9 @@ def test_an_encoder_without_positions_reads_a_bag_of_words() -> None:
         (decoder("none"), Ablation(no_positions=True), "no positions"),
     ],
 )
-def test_impossible_ablations_are_rejected(model: nn.Module, touch: Ablation, said: str) -> None:
-    with pytest.raises(InvalidSetting, match=said):
-        attend(model, IDS[:5], touch)
+def test_impossible_ablations_are_rejected(model: nn.Module, ablation: Ablation, message: str) -> None:
+    with pytest.raises(InvalidSetting, match=message):
+        attend(model, IDS[:5], ablation)
 
 
 @EVERY_MODEL
@@ -327,47 +337,47 @@ def test_an_ablation_leaves_the_model_unchanged(name: str) -> None:
 
 
 def test_ablations_apply_to_batches() -> None:
-    model, touch = (
+    model, ablation = (
         decoder("learned"),
         Ablation(zero_ablated=frozenset({(0, 1)}), uniform_attention=frozenset({(1, 1)}), no_positions=True),
     )
     rows = torch.tensor([IDS, IDS[::-1]])
-    with intervene(model, interventions(model, touch)):
-        both = model(rows).log_softmax(-1).numpy()
-    for row, ids in zip(both, (IDS, IDS[::-1]), strict=True):
-        np.testing.assert_allclose(row, attend(model, ids, touch).log_probabilities, atol=1e-5)
+    with intervene(model, interventions(model, ablation)):
+        log_probabilities_of_rows = model(rows).log_softmax(-1).numpy()
+    for row, ids in zip(log_probabilities_of_rows, (IDS, IDS[::-1]), strict=True):
+        np.testing.assert_allclose(row, attend(model, ids, ablation).log_probabilities, atol=1e-5)
 
 
 def test_attention_layout() -> None:
-    found = attention_layout(decoder())
-    assert (found.layers, found.heads, found.causal, found.positions) == (LAYERS, HEADS, True, True)
+    layout = attention_layout(decoder())
+    assert (layout.layers, layout.heads, layout.causal, layout.positions) == (LAYERS, HEADS, True, True)
     assert not attention_layout(decoder("none")).positions
     assert (attention_layout(encoder()).causal, attention_layout(encoder()).positions) == (False, True)
 
 
-# Packed.
+# ---- packed weights
 
 
 @pytest.mark.parametrize("name", ["text-transformer", "text-best", "text-assignment", "text-through-training"])
 def test_unpacked_weights_equal_those_of_the_model(name: str) -> None:
     config, tokenizer = find_pretrained(name)
     ids = tokenize_input(config, tokenizer, "the king, and the queen of the world! " * 9).ids
-    seen = attend(load_model(store.find(name)).single_replica(0), ids).weights
-    packed = pack_weights(seen, causal=True)
+    weights = attend(load_model(store.find(name)).single_replica(0), ids).weights
+    packed = pack_weights(weights, causal=True)
     assert packed.dtype == np.uint16
-    assert packed.shape == (*seen.shape[:2], len(ids) * (len(ids) + 1) // 2)
-    back = unpack_weights(packed, len(ids), causal=True)
-    np.testing.assert_allclose(back, seen, atol=1e-3, rtol=0)
-    np.testing.assert_allclose(back, seen, atol=0.51 / FULL_SCALE, rtol=0)
-    np.testing.assert_allclose(np.nansum(back, axis=-1), 1, atol=1e-3)
+    assert packed.shape == (*weights.shape[:2], len(ids) * (len(ids) + 1) // 2)
+    unpacked = unpack_weights(packed, len(ids), causal=True)
+    np.testing.assert_allclose(unpacked, weights, atol=1e-3, rtol=0)
+    np.testing.assert_allclose(unpacked, weights, atol=0.51 / FULL_SCALE, rtol=0)
+    np.testing.assert_allclose(np.nansum(unpacked, axis=-1), 1, atol=1e-3)
 
 
 def test_cells_are_packed_row_by_row() -> None:
-    seen = np.array([[[[1, np.nan, np.nan], [0.25, 0.75, np.nan], [0.5, 0, 0.5]]]], dtype=np.float32)
-    assert pack_weights(seen, causal=True).tolist() == [[[FULL_SCALE, 16384, 49151, 32768, 0, 32768]]]
-    assert pack_weights(seen[..., :2], causal=False).tolist() == [[[FULL_SCALE, 0, 16384, 49151, 32768, 0]]]
+    weights = np.array([[[[1, np.nan, np.nan], [0.25, 0.75, np.nan], [0.5, 0, 0.5]]]], dtype=np.float32)
+    assert pack_weights(weights, causal=True).tolist() == [[[FULL_SCALE, 16384, 49151, 32768, 0, 32768]]]
+    assert pack_weights(weights[..., :2], causal=False).tolist() == [[[FULL_SCALE, 0, 16384, 49151, 32768, 0]]]
     np.testing.assert_allclose(
-        unpack_weights(pack_weights(seen[..., :2], causal=False), 3, causal=False),
-        np.nan_to_num(seen[..., :2]),
+        unpack_weights(pack_weights(weights[..., :2], causal=False), 3, causal=False),
+        np.nan_to_num(weights[..., :2]),
         atol=1e-5,
     )

@@ -34,45 +34,45 @@ def scores_of_pattern(pattern: list[list[float]], ids: list[int], causal: bool =
     return score_heads(weights, ids)
 
 
-def shares(found: HeadScores) -> dict[str, float]:
-    return {name: round(float(getattr(found, name)[0, 0]), 4) for name in ABLE}
+def shares(scores: HeadScores) -> dict[str, float]:
+    return {name: round(float(getattr(scores, name)[0, 0]), 4) for name in ABLE}
 
 
-# a b a b: the third may look back at an "a" and at what followed it, the fourth at a "b" and what followed that.
+# a b a b: the third token can attend to the first "a" and the token after it, the fourth to the first "b" and the next.
 REPEATED = [1, 2, 1, 2]
 
 
 def test_scores_of_a_previous_token_head() -> None:
-    found = scores_of_pattern([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], REPEATED)
-    # The token before is also what followed the same one earlier, and the first one for two of four.
-    assert shares(found) == {"previous": 1, "itself": 0.25, "first": 0.5, "same": 0, "after_same": 1}
-    assert found.entropy.item() == 0 and found.spread.item() == 1
-    assert found.distances.tolist() == [0, 1, 2, 3]
-    assert found.distance[0, 0].tolist() == [0.25, 1, 0, 0]
+    scores = scores_of_pattern([[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]], REPEATED)
+    # The previous token is also the one after the earlier equal token, and for two of four it is the first token.
+    assert shares(scores) == {"previous": 1, "itself": 0.25, "first": 0.5, "same": 0, "after_same": 1}
+    assert scores.entropy.item() == 0 and scores.spread.item() == 1
+    assert scores.distances.tolist() == [0, 1, 2, 3]
+    assert scores.distance[0, 0].tolist() == [0.25, 1, 0, 0]
 
 
 def test_scores_of_a_same_token_head() -> None:
-    found = scores_of_pattern([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]], REPEATED)
-    assert shares(found) == {"previous": 0, "itself": 0.5, "first": 0.5, "same": 1, "after_same": 0}
-    assert found.distance[0, 0].tolist() == [0.5, 0, 1, 0]
+    scores = scores_of_pattern([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]], REPEATED)
+    assert shares(scores) == {"previous": 0, "itself": 0.5, "first": 0.5, "same": 1, "after_same": 0}
+    assert scores.distance[0, 0].tolist() == [0.5, 0, 1, 0]
 
 
 def test_induction_is_distinguished_from_previous_token_attention() -> None:
     ids = [1, 2, 3, 1]
-    found = scores_of_pattern([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0.1, 0.7, 0.2, 0]], ids)
-    assert shares(found)["after_same"] == 0.7
-    assert shares(found)["same"] == 0.1
-    assert shares(found)["previous"] == round(0.2 / 3, 4)
+    scores = scores_of_pattern([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0.1, 0.7, 0.2, 0]], ids)
+    assert shares(scores)["after_same"] == 0.7
+    assert shares(scores)["same"] == 0.1
+    assert shares(scores)["previous"] == round(0.2 / 3, 4)
 
 
 def test_two_equal_tokens_in_a_row_count_as_induction() -> None:
-    found = scores_of_pattern([[1, 0], [0.3, 0.7]], [5, 5])
-    assert (shares(found)["same"], shares(found)["after_same"]) == (0.3, 0.7)
+    scores = scores_of_pattern([[1, 0], [0.3, 0.7]], [5, 5])
+    assert (shares(scores)["same"], shares(scores)["after_same"]) == (0.3, 0.7)
 
 
 def test_scores_without_any_valid_query_are_nan() -> None:
-    found = scores_of_pattern([[1, 0], [0.4, 0.6]], [1, 2])
-    assert math.isnan(found.same.item()) and math.isnan(found.after_same.item())
+    scores = scores_of_pattern([[1, 0], [0.4, 0.6]], [1, 2])
+    assert math.isnan(scores.same.item()) and math.isnan(scores.after_same.item())
     single = scores_of_pattern([[1]], [7])
     assert math.isnan(single.previous.item())
     assert (single.itself.item(), single.first.item(), single.entropy.item()) == (1, 1, 0)
@@ -86,19 +86,19 @@ def test_entropy_is_a_mean_over_queries_and_spread_its_exponential() -> None:
 
 
 def test_without_a_mask_distances_include_later_tokens() -> None:
-    found = scores_of_pattern([[0, 0, 1], [0, 0.5, 0.5], [1, 0, 0]], [1, 2, 3], causal=False)
-    assert found.distances.tolist() == [-2, -1, 0, 1, 2]
-    assert found.distance[0, 0].tolist() == [1, 0.25, pytest.approx(0.5 / 3), 0, 1]
-    assert found.first.item() == pytest.approx(1 / 3)
+    scores = scores_of_pattern([[0, 0, 1], [0, 0.5, 0.5], [1, 0, 0]], [1, 2, 3], causal=False)
+    assert scores.distances.tolist() == [-2, -1, 0, 1, 2]
+    assert scores.distance[0, 0].tolist() == [1, 0.25, pytest.approx(0.5 / 3), 0, 1]
+    assert scores.first.item() == pytest.approx(1 / 3)
 
 
 def test_padding_is_ignored() -> None:
     pattern = [[0.5, 0.5, NAN], [0.2, 0.8, NAN], [NAN, NAN, NAN]]
-    found, short = (scores_of_pattern([row[:n] for row in pattern[:n]], [1, 2, 9][:n], causal=False) for n in (3, 2))
-    assert str(shares(found)) == str(shares(short))
-    assert found.entropy.item() == short.entropy.item()
-    assert found.distance[0, 0, found.distances == 1].item() == pytest.approx(0.2)
-    assert math.isnan(found.distance[0, 0, found.distances == 2].item())
+    scores, short = (scores_of_pattern([row[:n] for row in pattern[:n]], [1, 2, 9][:n], causal=False) for n in (3, 2))
+    assert str(shares(scores)) == str(shares(short))
+    assert scores.entropy.item() == short.entropy.item()
+    assert scores.distance[0, 0, scores.distances == 1].item() == pytest.approx(0.2)
+    assert math.isnan(scores.distance[0, 0, scores.distances == 2].item())
 
 
 def test_heads_are_scored_separately() -> None:
@@ -107,25 +107,25 @@ def test_heads_are_scored_separately() -> None:
     weights[1, 2] = np.eye(4, k=-1)
     weights[1, 2, 0, 0] = 1
     weights[..., *np.triu_indices(4, 1)] = NAN
-    found = score_heads(weights, REPEATED)
-    assert found.previous.tolist() == [[0, 0, 0], [0, 0, 1]]
-    assert found.itself.tolist() == [[1, 1, 1], [1, 1, 0.25]]
+    scores = score_heads(weights, REPEATED)
+    assert scores.previous.tolist() == [[0, 0, 0], [0, 0, 1]]
+    assert scores.itself.tolist() == [[1, 1, 1], [1, 1, 0.25]]
 
 
 def test_non_finite_weights_are_ignored() -> None:
-    found = score_heads(np.full((1, 2, 3, 3), NAN, dtype=np.float32), [1, 1, 1])
-    assert all(np.isnan(getattr(found, name)).all() for name in (*ABLE, "entropy", "spread"))
+    scores = score_heads(np.full((1, 2, 3, 3), NAN, dtype=np.float32), [1, 1, 1])
+    assert all(np.isnan(getattr(scores, name)).all() for name in (*ABLE, "entropy", "spread"))
 
 
-# Rollout.
+# ---- attention rollout
 
 
 def test_rollout_by_hand() -> None:
     first = [[[1, NAN], [0.2, 0.8]], [[1, NAN], [0.6, 0.4]]]  # mean of the second row: 0.4, 0.6
     second = [[[1, NAN], [0.5, 0.5]], [[1, NAN], [0.5, 0.5]]]
     # A1 = (1, 0 / 0.2, 0.8), A2 = (1, 0 / 0.25, 0.75); A2 A1 = (1, 0 / 0.25 + 0.75 0.2, 0.75 0.8)
-    found = attention_rollout(np.array([first, second]))
-    np.testing.assert_allclose(found, [[1, NAN], [0.4, 0.6]], atol=1e-12)
+    rollout = attention_rollout(np.array([first, second]))
+    np.testing.assert_allclose(rollout, [[1, NAN], [0.4, 0.6]], atol=1e-12)
     np.testing.assert_allclose(attention_rollout(np.array([first])), [[1, NAN], [0.2, 0.8]], atol=1e-12)
 
 
@@ -133,24 +133,24 @@ def test_rollout_multiplies_later_layers_from_the_left() -> None:
     back, itself = np.eye(3, k=-1), np.eye(3)
     back[0, 0] = 1
     mix = np.full((3, 3), 1 / 3)
-    found = attention_rollout(np.stack([back, mix])[:, None])
-    np.testing.assert_allclose(found, (mix + itself) / 2 @ ((back + itself) / 2), atol=1e-12)
+    rollout = attention_rollout(np.stack([back, mix])[:, None])
+    np.testing.assert_allclose(rollout, (mix + itself) / 2 @ ((back + itself) / 2), atol=1e-12)
 
 
 def test_rollout_rows_sum_to_one_and_are_nan_without_a_path() -> None:
     model = load_model(store.find("text-transformer")).single_replica(0)
-    found = attention_rollout(attend(model, range(20)).weights)
-    np.testing.assert_allclose(np.nansum(found, axis=-1), 1, atol=1e-5)
-    np.testing.assert_array_equal(np.isnan(found), np.triu(np.ones((20, 20)), 1) > 0)
+    rollout = attention_rollout(attend(model, range(20)).weights)
+    np.testing.assert_allclose(np.nansum(rollout, axis=-1), 1, atol=1e-5)
+    np.testing.assert_array_equal(np.isnan(rollout), np.triu(np.ones((20, 20)), 1) > 0)
     ids = (*VOCABULARY.encode(("human", "preserve", "nature")), VOCABULARY.id("<PAD>"))
-    found = attention_rollout(
+    rollout = attention_rollout(
         attend(load_model(store.find("negation-double-transformer")).single_replica(0), ids).weights
     )
-    np.testing.assert_allclose(found[:-1, :-1].sum(axis=-1), 1, atol=1e-5)
-    assert np.isnan(found[-1]).all() and np.isnan(found[:, -1]).all()
+    np.testing.assert_allclose(rollout[:-1, :-1].sum(axis=-1), 1, atol=1e-5)
+    assert np.isnan(rollout[-1]).all() and np.isnan(rollout[:, -1]).all()
 
 
-# Worth.
+# ---- head importance
 
 TEXTS: dict[str, dict[str, object]] = {
     "blocks": {"corpus": "brackets", "size": 3_000, "context": 11, "positions": "rotary"},
@@ -170,7 +170,7 @@ def trained_run(text: dict[str, object]) -> Record:
 
 
 def zeroed(record: Record, replica: int, layer: int, head: int, each: int) -> Record:
-    """The same run with one head's columns of the output's weights at zero."""
+    """Return the run with the columns of one head in the output weights at zero."""
     weights = {name: value.copy() for name, value in record.weights().items()}
     weights[f"blocks.{layer}.attention.output.weight"][replica, :, head * each : (head + 1) * each] = 0
     return replace(record, snapshots={record.curves.step: Snapshot(weights, None)})
@@ -179,29 +179,29 @@ def zeroed(record: Record, replica: int, layer: int, head: int, each: int) -> Re
 @pytest.mark.parametrize("text", TEXTS)
 def test_head_importance_is_the_increase_of_the_loss_without_the_head(text: str) -> None:
     record = trained_run(TEXTS[text])
-    found = head_importance(record, 1, rows=5)
+    importance = head_importance(record, 1, rows=5)
     model = load_model(record).single_replica(1)
     task = record.config.task_as(TextConfig)
     batches = list(text_data(task).held_out_batches(5 * task.context))
     shape = (2, 3)
-    assert found.ablated_loss.shape == found.error.shape == shape
-    assert found.base_loss == pytest.approx(surprise(model, batches)[0], abs=1e-5)
-    assert found.targets == sum(b.targets.numel() if b.mask is None else int(b.mask.sum()) for b in batches)
+    assert importance.ablated_loss.shape == importance.error.shape == shape
+    assert importance.base_loss == pytest.approx(mean_surprisal(model, batches)[0], abs=1e-5)
+    assert importance.targets == sum(b.targets.numel() if b.mask is None else int(b.mask.sum()) for b in batches)
     for layer, head in np.ndindex(shape):
         other = load_model(zeroed(record, 1, layer, head, 4)).single_replica(1)
-        loss, by_row, count = surprise(other, batches)
-        assert found.ablated_loss[layer, head] == pytest.approx(loss, abs=1e-5)
-        difference = by_row - surprise(model, batches)[1]
+        loss, by_row, count = mean_surprisal(other, batches)
+        assert importance.ablated_loss[layer, head] == pytest.approx(loss, abs=1e-5)
+        difference = by_row - mean_surprisal(model, batches)[1]
         mean = difference.sum() / count.sum()
         spread = ((difference - mean * count) ** 2).sum() * len(count) / (len(count) - 1)
-        assert found.error[layer, head] == pytest.approx(spread**0.5 / count.sum(), rel=0.01, abs=1e-7)
-    np.testing.assert_array_equal(found.importance, found.ablated_loss - found.base_loss)
-    assert np.abs(found.importance).max() > 1e-5
-    assert found.metric == "validation loss, nats a token"
+        assert importance.error[layer, head] == pytest.approx(spread**0.5 / count.sum(), rel=0.01, abs=1e-7)
+    np.testing.assert_array_equal(importance.importance, importance.ablated_loss - importance.base_loss)
+    assert np.abs(importance.importance).max() > 1e-5
+    assert importance.metric == "validation loss, nats a token"
 
 
-def surprise(model: torch.nn.Module, batches: list[Any]) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mean over the targets that count; and for each row, the sum and their number."""
+def mean_surprisal(model: torch.nn.Module, batches: list[Any]) -> tuple[float, np.ndarray, np.ndarray]:
+    """Return the mean surprisal over the targets in the loss, and for each row its sum and their number."""
     total, counts = [], []
     for batch in batches:
         each = F.cross_entropy(model(batch.ids).mT, batch.targets, reduction="none").double()
@@ -224,22 +224,22 @@ def test_head_importance_does_not_depend_on_the_batch_size(monkeypatch: pytest.M
 @pytest.mark.parametrize("name", ["single", "double", "eos"])
 def test_negation_is_evaluated_on_the_whole_grammar(name: str) -> None:
     run = store.find(f"negation-{name}-transformer")
-    found = head_importance(run, 2)
+    importance = head_importance(run, 2)
     task = Negation(run.config.task_as(NegationConfig))
     longest = max(task.lengths)
     rows = torch.tensor([task.rows[task.row_index(s, longest)].ids for s in range(len(task.sentences))])
     model = load_model(run).single_replica(2)
     logs = model(rows).log_softmax(-1).double()
     base = -sum(s.probability * float(logs[i, s.label]) for i, s in enumerate(task.sentences))
-    assert found.base_loss == pytest.approx(base, abs=1e-6)
-    assert not found.error.any()
-    assert (found.targets, found.metric) == (len(task.sentences), "loss over the grammar, nats a sentence")
+    assert importance.base_loss == pytest.approx(base, abs=1e-6)
+    assert not importance.error.any()
+    assert (importance.targets, importance.metric) == (len(task.sentences), "loss over the grammar, nats a sentence")
     model.blocks[0].attention.output.weight[:] = 0  # it has one head
     off = model(rows).log_softmax(-1).double()
-    assert found.ablated_loss.item() == pytest.approx(
+    assert importance.ablated_loss.item() == pytest.approx(
         -sum(s.probability * float(off[i, s.label]) for i, s in enumerate(task.sentences)), abs=1e-5
     )
-    assert found.importance.item() > 0.3  # without it no token hears of any other
+    assert importance.importance.item() > 0.3  # without it no token attends to another
 
 
 def test_head_importance_is_small_before_training() -> None:
@@ -248,17 +248,17 @@ def test_head_importance_is_small_before_training() -> None:
 
 
 def test_the_error_of_a_single_row_is_nan() -> None:
-    found = head_importance(trained_run(TEXTS["blocks"]), 0, rows=1)
-    assert found.targets == 11 and np.isfinite(found.ablated_loss).all()
-    assert np.isnan(found.error).all()
+    importance = head_importance(trained_run(TEXTS["blocks"]), 0, rows=1)
+    assert importance.targets == 11 and np.isfinite(importance.ablated_loss).all()
+    assert np.isnan(importance.error).all()
 
 
-@pytest.mark.parametrize("lost", [math.nan, math.inf])
-def test_head_importance_of_a_diverged_model_is_nan(lost: float) -> None:
+@pytest.mark.parametrize("undefined", [math.nan, math.inf])
+def test_head_importance_of_a_diverged_model_is_nan(undefined: float) -> None:
     record = trained_run(TEXTS["blocks"])
-    weights = {name: np.full_like(value, lost) for name, value in record.weights().items()}
-    found = head_importance(replace(record, snapshots={record.curves.step: Snapshot(weights, None)}), 0)
-    assert np.isnan(found.importance).all() and np.isnan(found.error).all()
+    weights = {name: np.full_like(value, undefined) for name, value in record.weights().items()}
+    importance = head_importance(replace(record, snapshots={record.curves.step: Snapshot(weights, None)}), 0)
+    assert np.isnan(importance.importance).all() and np.isnan(importance.error).all()
 
 
 def test_a_run_without_attention_heads_is_rejected() -> None:

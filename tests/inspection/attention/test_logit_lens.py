@@ -32,12 +32,12 @@ def loaded(name: str) -> torch.nn.Module:
 @EVERY_RUN
 def test_the_lens_at_the_last_layer_equals_the_model(name: str) -> None:
     model, ids = loaded(name), RUNS[name]
-    for touch in (Ablation(), Ablation(zero_ablated=frozenset({(0, 0)}))):
-        found, answers = logit_lens(model, ids, touch), attend(model, ids, touch).log_probabilities
-        assert found.shape == (len(model.blocks) + 1, *answers.shape)
-        np.testing.assert_allclose(found[-1], answers, atol=1e-5)
-        np.testing.assert_allclose(np.exp(found).sum(axis=-1), 1, atol=1e-5)
-        assert np.abs(found[0] - found[-1]).max() > 0.1
+    for ablation in (Ablation(), Ablation(zero_ablated=frozenset({(0, 0)}))):
+        lens, answers = logit_lens(model, ids, ablation), attend(model, ids, ablation).log_probabilities
+        assert lens.shape == (len(model.blocks) + 1, *answers.shape)
+        np.testing.assert_allclose(lens[-1], answers, atol=1e-5)
+        np.testing.assert_allclose(np.exp(lens).sum(axis=-1), 1, atol=1e-5)
+        assert np.abs(lens[0] - lens[-1]).max() > 0.1
 
 
 @EVERY_RUN
@@ -45,11 +45,11 @@ def test_each_depth_is_read_out_from_its_residual_stream(name: str) -> None:
     model, ids = loaded(name), RUNS[name]
     with record(model) as trace:
         model(torch.tensor([ids]))
-    found = logit_lens(model, ids)
+    lens = logit_lens(model, ids)
     for depth, tap in enumerate(["embedded", *(f"blocks.{i}.output" for i in range(len(model.blocks)))]):
         x = trace[tap][0]
         x = x[:1] if "negation" in name else model.final_norm(x)
-        np.testing.assert_allclose(found[depth], model.readout(x).log_softmax(-1), atol=1e-5)
+        np.testing.assert_allclose(lens[depth], model.readout(x).log_softmax(-1), atol=1e-5)
 
 
 def test_the_lens_can_be_restricted_to_one_position() -> None:
@@ -62,17 +62,17 @@ def test_the_lens_can_be_restricted_to_one_position() -> None:
 def test_head_activations_follow_from_each_other(name: str) -> None:
     model, ids = loaded(name), RUNS[name]
     layer, head = len(model.blocks) - 1, model.blocks[0].attention.heads - 1
-    found = head_activations(model, ids, layer, head)
-    seen = attend(model, ids).weights[layer, head]
-    width = found.queries.shape[1]
-    real = ~np.isnan(seen).all(axis=1)
-    np.testing.assert_allclose(found.raw, found.queries @ found.keys.T, atol=1e-4)
-    np.testing.assert_allclose(found.scaled, found.raw / width**0.5, atol=1e-4)
-    np.testing.assert_array_equal(np.isinf(found.mask), np.isnan(seen))
-    shares = np.exp((found.scaled + found.mask)[real])
-    np.testing.assert_allclose(np.nan_to_num(found.weights[real]), shares / shares.sum(-1, keepdims=True), atol=1e-5)
-    np.testing.assert_array_equal(found.weights, seen)
-    np.testing.assert_allclose(found.mixed[real], np.nan_to_num(found.weights[real]) @ found.values, atol=1e-4)
+    recorded = head_activations(model, ids, layer, head)
+    weights = attend(model, ids).weights[layer, head]
+    width = recorded.queries.shape[1]
+    real = ~np.isnan(weights).all(axis=1)
+    np.testing.assert_allclose(recorded.raw, recorded.queries @ recorded.keys.T, atol=1e-4)
+    np.testing.assert_allclose(recorded.scaled, recorded.raw / width**0.5, atol=1e-4)
+    np.testing.assert_array_equal(np.isinf(recorded.mask), np.isnan(weights))
+    shares = np.exp((recorded.scaled + recorded.mask)[real])
+    np.testing.assert_allclose(np.nan_to_num(recorded.weights[real]), shares / shares.sum(-1, keepdims=True), atol=1e-5)
+    np.testing.assert_array_equal(recorded.weights, weights)
+    np.testing.assert_allclose(recorded.mixed[real], np.nan_to_num(recorded.weights[real]) @ recorded.values, atol=1e-4)
 
 
 def test_head_activations_under_ablations() -> None:
@@ -84,9 +84,9 @@ def test_head_activations_under_ablations() -> None:
     assert not head_activations(model, IDS, 1, 2, Ablation(zero_ablated=frozenset({(1, 2)}))).mixed.any()
     lifted = head_activations(model, IDS, 1, 2, Ablation(no_causal_mask=True))
     assert not lifted.mask.any() and not np.isnan(lifted.weights).any()
-    unplaced = head_activations(model, IDS, 0, 0, Ablation(no_positions=True))
+    no_positions = head_activations(model, IDS, 0, 0, Ablation(no_positions=True))
     same = head_activations(model, (IDS[0],) * 5, 0, 0, Ablation(no_positions=True)).queries
-    np.testing.assert_allclose(same, np.broadcast_to(unplaced.queries[0], same.shape), atol=1e-5)
+    np.testing.assert_allclose(same, np.broadcast_to(no_positions.queries[0], same.shape), atol=1e-5)
 
 
 @pytest.mark.parametrize(("layer", "head"), [(4, 0), (0, 4), (-1, 0)])
@@ -98,12 +98,12 @@ def test_a_missing_head_is_rejected(layer: int, head: int) -> None:
 @EVERY_RUN
 def test_tap_arrays_have_the_names_and_values_of_the_taps(name: str) -> None:
     model, ids = loaded(name), RUNS[name]
-    found = tap_arrays(model, ids)
+    arrays = tap_arrays(model, ids)
     with record(model) as trace:
         model(torch.tensor([ids]))
-    assert set(found) == set(trace) == set(tap_names(model).values())
-    for tap, value in found.items():
+    assert set(arrays) == set(trace) == set(tap_names(model).values())
+    for tap, value in arrays.items():
         own = trace[tap] if tap.endswith(".mask") else trace[tap][0]
         np.testing.assert_array_equal(value, own.numpy())
     heads, time = model.blocks[0].attention.heads, len(ids)
-    assert found["blocks.0.attention.weights"].shape == (heads, time, time)
+    assert arrays["blocks.0.attention.weights"].shape == (heads, time, time)

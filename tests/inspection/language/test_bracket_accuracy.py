@@ -26,8 +26,8 @@ def run(model: str = "transformer", **changes: Any) -> RunConfig:
     return with_settings(default_config("text", model), {**BRACKETS, **SIZES[model], **changes})
 
 
-class Says(nn.Module):
-    """A language model that a test writes: from the characters before a place to the one that it expects there."""
+class FunctionModel(nn.Module):
+    """A language model given by a function from the characters before a position to the predicted next one."""
 
     def __init__(self, config: RunConfig, answer: Callable[[str], str]) -> None:
         super().__init__()
@@ -42,117 +42,117 @@ class Says(nn.Module):
         return logits, ()
 
 
-def last_open(seen: str) -> tuple[str, int]:
-    """What closes the mark that is open at the end of a window, and how far back that is; its line began within it."""
+def last_open(window: str) -> tuple[str, int]:
+    """Return the closing mark of the last open mark in a window and its distance; the line starts in the window."""
     still_open: list[int] = []
-    for place in range(seen.rindex("\n"), len(seen)):
-        if still_open and corpora.CLOSING_MARKS[seen[still_open[-1]]] == seen[place]:
+    for place in range(window.rindex("\n"), len(window)):
+        if still_open and corpora.CLOSING_MARKS[window[still_open[-1]]] == window[place]:
             still_open.pop()
-        elif seen[place] in corpora.CLOSING_MARKS:
+        elif window[place] in corpora.CLOSING_MARKS:
             still_open.append(place)
-    return corpora.CLOSING_MARKS[seen[still_open[-1]]], len(seen) - still_open[-1]
+    return corpora.CLOSING_MARKS[window[still_open[-1]]], len(window) - still_open[-1]
 
 
-def correct_mark(seen: str) -> str:
-    return last_open(seen)[0]
+def correct_mark(window: str) -> str:
+    return last_open(window)[0]
 
 
 def held_out_closings(config: RunConfig) -> list[tuple[str, int]]:
-    """Every mark that closes in the held-out end, and how far back it was opened; counted from the front."""
+    """Return each closing mark of the held-out text and the distance to its opening mark, reading forwards."""
     text = corpora.load_text(config.task_as(TextConfig))
-    found, still_open = [], []
+    closings, still_open = [], []
     for place, char in enumerate(text):
         if still_open and corpora.CLOSING_MARKS[text[still_open[-1]]] == char:
-            found.append((place, char, place - still_open.pop()))
+            closings.append((place, char, place - still_open.pop()))
         elif char in corpora.CLOSING_MARKS:
             still_open.append(place)
-    return [(char, distance) for place, char, distance in found if place >= int(0.9 * len(text))]
+    return [(char, distance) for place, char, distance in closings if place >= int(0.9 * len(text))]
 
 
 def test_a_perfect_model_has_accuracy_one() -> None:
     config = run()
-    found = measure_bracket_accuracy(Says(config, correct_mark), config)
-    asked = held_out_closings(config)
-    assert found.is_complete and found.counts.sum() == len(asked) > 50
-    assert found.accuracy.tolist() == [[1.0] * len(found.bin_ends)]
-    assert found.error.tolist() == [0.0] * len(found.bin_ends)
-    edges = [0, *found.bin_ends]
-    for low, high, count in zip(edges, found.bin_ends, found.counts, strict=False):
-        assert count == sum(low < distance <= high for _, distance in asked)
+    accuracy = measure_bracket_accuracy(FunctionModel(config, correct_mark), config)
+    closings = held_out_closings(config)
+    assert accuracy.is_complete and accuracy.counts.sum() == len(closings) > 50
+    assert accuracy.accuracy.tolist() == [[1.0] * len(accuracy.bin_ends)]
+    assert accuracy.error.tolist() == [0.0] * len(accuracy.bin_ends)
+    edges = [0, *accuracy.bin_ends]
+    for low, high, count in zip(edges, accuracy.bin_ends, accuracy.counts, strict=False):
+        assert count == sum(low < distance <= high for _, distance in closings)
 
 
 def test_a_constant_prediction_gets_its_share() -> None:
     config = run()
     marks = [mark for mark, _ in held_out_closings(config)]
     for mark in corpora.CLOSING_MARKS.values():
-        found = measure_bracket_accuracy(Says(config, lambda _, mark=mark: mark), config)  # type: ignore[misc]
-        share, error = found.accuracy_over(found.bin_ends > 0)
+        accuracy = measure_bracket_accuracy(FunctionModel(config, lambda _, mark=mark: mark), config)  # type: ignore[misc]
+        share, error = accuracy.accuracy_over(accuracy.bin_ends > 0)
         assert share == pytest.approx(marks.count(mark) / len(marks))
         assert error == pytest.approx(math.sqrt(share * (1 - share) / len(marks)))
-        assert share <= found.baseline + 1e-9
-        assert share == pytest.approx(found.baseline) or mark != found.baseline_mark
+        assert share <= accuracy.baseline + 1e-9
+        assert share == pytest.approx(accuracy.baseline) or mark != accuracy.baseline_mark
 
 
 def test_a_model_that_sees_eight_characters_is_right_at_short_distances() -> None:
     config = run()
 
-    def short_sighted(seen: str) -> str:
-        mark, distance = last_open(seen)
+    def short_sighted(window: str) -> str:
+        mark, distance = last_open(window)
         return mark if distance <= 8 else ")"
 
-    found = measure_bracket_accuracy(Says(config, short_sighted), config)
-    near = found.bin_ends <= 8
-    assert (found.mean[near] == 1).all() and near.sum() == 4
-    assert (found.mean[~near] < 0.9).all()
+    accuracy = measure_bracket_accuracy(FunctionModel(config, short_sighted), config)
+    near = accuracy.bin_ends <= 8
+    assert (accuracy.mean[near] == 1).all() and near.sum() == 4
+    assert (accuracy.mean[~near] < 0.9).all()
 
 
 @pytest.mark.parametrize("model", models_of("text"))
 def test_every_architecture_is_evaluated_on_the_same_positions(model: str) -> None:
     config = run(model, context=24)
-    made = build_and_fit(config)
+    stack = build_and_fit(config)
     text = corpora.load_text(config.task_as(TextConfig))
     tokenizer = text_data(config.task_as(TextConfig)).tokenizer
-    right: dict[bool, list[bool]] = {True: [], False: []}
+    correct: dict[bool, list[bool]] = {True: [], False: []}
     for place, distance in corpora.find_closing_marks(text):
         if place >= 18_000:
-            logits = made(torch.from_numpy(tokenizer.encode(text[place - 24 : place])).long()[None])[0, -1]
+            logits = stack(torch.from_numpy(tokenizer.encode(text[place - 24 : place])).long()[None])[0, -1]
             answer = max(')]}"', key=lambda mark: float(logits[tokenizer.tokens.index(mark)]))
-            right[distance <= 8].append(answer == text[place])
-    found = measure_bracket_accuracy(made, config)
-    near, far = (found.accuracy_over(part)[0] for part in (found.bin_ends <= 8, found.bin_ends > 8))
-    assert near == pytest.approx(np.mean(right[True]), abs=0.011)  # a tie within rounding may fall the other way
-    assert far == pytest.approx(np.mean(right[False]), abs=0.011)
-    assert found.context == 24
+            correct[distance <= 8].append(answer == text[place])
+    accuracy = measure_bracket_accuracy(stack, config)
+    near, far = (accuracy.accuracy_over(part)[0] for part in (accuracy.bin_ends <= 8, accuracy.bin_ends > 8))
+    assert near == pytest.approx(np.mean(correct[True]), abs=0.011)  # a tie within rounding may fall the other way
+    assert far == pytest.approx(np.mean(correct[False]), abs=0.011)
+    assert accuracy.context == 24
 
 
 def test_stacked_seeds_are_evaluated_and_diverged_ones_excluded() -> None:
     config = run("gru", replicas=3)
-    made = build_and_fit(config)
-    found = measure_bracket_accuracy(made, config)
-    assert found.accuracy.shape == (3, len(found.bin_ends))
-    assert found.mean == pytest.approx(found.accuracy.mean(axis=0))
+    stack = build_and_fit(config)
+    accuracy = measure_bracket_accuracy(stack, config)
+    assert accuracy.accuracy.shape == (3, len(accuracy.bin_ends))
+    assert accuracy.mean == pytest.approx(accuracy.accuracy.mean(axis=0))
     for seed in range(3):
         alone = replace(config, seed=seed, replicas=1)
-        assert found.accuracy[seed] == pytest.approx(
+        assert accuracy.accuracy[seed] == pytest.approx(
             measure_bracket_accuracy(build_and_fit(alone), alone).accuracy[0], abs=0.05
         )
-    assert not np.array_equal(found.accuracy[0], found.accuracy[1])
-    made.get_parameter("readout.bias")[2] = math.nan
-    two = measure_bracket_accuracy(made, config)
-    assert two.diverged == 1 and np.array_equal(two.accuracy, found.accuracy[:2])
-    made.get_parameter("readout.bias")[:] = math.nan
-    none = measure_bracket_accuracy(made, config)
-    assert none.diverged == 3 and none.accuracy.shape == (0, len(found.bin_ends)) and np.isnan(none.mean).all()
+    assert not np.array_equal(accuracy.accuracy[0], accuracy.accuracy[1])
+    stack.get_parameter("readout.bias")[2] = math.nan
+    two = measure_bracket_accuracy(stack, config)
+    assert two.diverged == 1 and np.array_equal(two.accuracy, accuracy.accuracy[:2])
+    stack.get_parameter("readout.bias")[:] = math.nan
+    none = measure_bracket_accuracy(stack, config)
+    assert none.diverged == 3 and none.accuracy.shape == (0, len(accuracy.bin_ends)) and np.isnan(none.mean).all()
 
 
 def test_many_positions_are_subsampled_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     config = run()
-    whole = measure_bracket_accuracy(Says(config, correct_mark), config)
+    complete = measure_bracket_accuracy(FunctionModel(config, correct_mark), config)
     monkeypatch.setattr(module, "MAX_TOKENS", 80 * 40)
-    part = measure_bracket_accuracy(Says(config, correct_mark), config)
-    assert (whole.is_complete, part.is_complete) == (True, False)
-    asked = held_out_closings(config)
-    distances = sorted(asked[i * len(asked) // 40][1] for i in range(40))
+    part = measure_bracket_accuracy(FunctionModel(config, correct_mark), config)
+    assert (complete.is_complete, part.is_complete) == (True, False)
+    closings = held_out_closings(config)
+    distances = sorted(closings[i * len(closings) // 40][1] for i in range(40))
     assert np.repeat(part.bin_ends, part.counts).tolist() == [
         part.bin_ends[np.searchsorted(part.bin_ends, d)] for d in distances
     ]
@@ -162,9 +162,9 @@ def test_many_positions_are_subsampled_evenly(monkeypatch: pytest.MonkeyPatch) -
 def test_a_held_out_part_without_closing_marks_is_empty() -> None:
     seeds = (seed for seed in range(400) if not ends_with_a_mark(seed))
     config = run(size=1_000, held_out=0.01, corpus_seed=next(seeds))
-    found = measure_bracket_accuracy(Says(config, correct_mark), config)
-    assert found.counts.sum() == 0 and found.accuracy.shape == (1, 0)
-    assert math.isnan(found.accuracy_over(found.bin_ends > 0)[0])
+    accuracy = measure_bracket_accuracy(FunctionModel(config, correct_mark), config)
+    assert accuracy.counts.sum() == 0 and accuracy.accuracy.shape == (1, 0)
+    assert math.isnan(accuracy.accuracy_over(accuracy.bin_ends > 0)[0])
 
 
 def ends_with_a_mark(seed: int) -> bool:
@@ -172,8 +172,8 @@ def ends_with_a_mark(seed: int) -> bool:
 
 
 def test_accuracy_over_bins_is_weighted_by_counts() -> None:
-    found = BracketAccuracy(np.array([2, 4]), np.array([30, 10]), np.array([[1.0, 0.5], [0.8, 0.3]]), 0.3, ")", 64)
-    share, error = found.accuracy_over(np.array([True, True]))
+    accuracy = BracketAccuracy(np.array([2, 4]), np.array([30, 10]), np.array([[1.0, 0.5], [0.8, 0.3]]), 0.3, ")", 64)
+    share, error = accuracy.accuracy_over(np.array([True, True]))
     assert share == pytest.approx((30 * 0.9 + 10 * 0.4) / 40)
     assert error == pytest.approx(math.sqrt(share * (1 - share) / 40))
-    assert found.error == pytest.approx([math.sqrt(0.9 * 0.1 / 30), math.sqrt(0.4 * 0.6 / 10)])
+    assert accuracy.error == pytest.approx([math.sqrt(0.9 * 0.1 / 30), math.sqrt(0.4 * 0.6 / 10)])

@@ -1,4 +1,4 @@
-"""Bytes are exact and are held; seconds are only there: no test asserts on time."""
+"""Numbers of bytes are tested exactly; seconds depend on the machine, so no test asserts on them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(model: str, **changes: Any) -> RunConfig:
     return with_settings(default_config("text", model), {**BRACKETS, **SIZES[model], **changes})
 
 
-def saved(config: RunConfig, length: int, explicit: bool = False) -> int:
+def saved_bytes(config: RunConfig, length: int, explicit: bool = False) -> int:
     vocabulary = text_data(config.task_as(TextConfig)).vocabulary
     return step_saved_bytes(build_untrained(config, vocabulary), config, random_batch(vocabulary, length), explicit)
 
@@ -44,9 +44,9 @@ def saved(config: RunConfig, length: int, explicit: bool = False) -> int:
 def test_saved_bytes_are_reproducible(model: str) -> None:
     config = run(model)
     vocabulary = text_data(config.task_as(TextConfig)).vocabulary
-    made, batch = build_untrained(config, vocabulary), random_batch(vocabulary, 64)
-    first = step_saved_bytes(made, config, batch)
-    assert first == step_saved_bytes(made, config, batch) == saved(config, 64) > 4 * TOKENS * vocabulary
+    model_stack, batch = build_untrained(config, vocabulary), random_batch(vocabulary, 64)
+    first = step_saved_bytes(model_stack, config, batch)
+    assert first == step_saved_bytes(model_stack, config, batch) == saved_bytes(config, 64) > 4 * TOKENS * vocabulary
 
 
 def test_saved_bytes_by_hand() -> None:
@@ -61,13 +61,13 @@ def test_saved_bytes_by_hand() -> None:
 
     ids = targets = 8 * TOKENS
     tanh, logits = 4 * 6 * TOKENS, 4 * 11 * TOKENS  # each once, though the readout needs the tanh as well
-    found = step_saved_bytes(Plain(), run("rnn"), random_batch(11, 128))
-    assert ids + targets + tanh + logits <= found <= ids + targets + tanh + logits + 64
+    byte_count = step_saved_bytes(Plain(), run("rnn"), random_batch(11, 128))
+    assert ids + targets + tanh + logits <= byte_count <= ids + targets + tanh + logits + 64
 
 
 def test_only_explicit_attention_saves_its_weights() -> None:
     config = run("transformer", **TRANSFORMER, dropout=0.0)
-    fused, explicit = ({n: saved(config, n, path) for n in LENGTHS} for path in (False, True))
+    fused, explicit = ({n: saved_bytes(config, n, path) for n in LENGTHS} for path in (False, True))
     assert explicit[16] == fused[16], "so short a row is always computed explicitly"
     assert all(explicit[n] > fused[n] for n in LENGTHS if n > 64)
     assert fused[1_024] == pytest.approx(fused[32], rel=0.02), "level"
@@ -78,35 +78,35 @@ def test_only_explicit_attention_saves_its_weights() -> None:
 
 @pytest.mark.parametrize("model", ["feedforward", "rnn", "lstm", "gru"])
 def test_other_models_save_the_same_bytes_for_the_same_tokens(model: str) -> None:
-    found = [saved(run(model, dropout=0.0), n) for n in (64, 256, 1_024)]
-    assert max(found) < 1.1 * min(found)
+    byte_counts = [saved_bytes(run(model, dropout=0.0), n) for n in (64, 256, 1_024)]
+    assert max(byte_counts) < 1.1 * min(byte_counts)
 
 
 def test_saved_bytes_include_dropout_and_batch_norm() -> None:
-    assert saved(run("feedforward", batch_norm=True, dropout=0.0), 64) > saved(
+    assert saved_bytes(run("feedforward", batch_norm=True, dropout=0.0), 64) > saved_bytes(
         run("feedforward", batch_norm=False, dropout=0.0), 64
     )
-    assert saved(run("gru", dropout=0.5), 64) > saved(run("gru", dropout=0.0), 64)
+    assert saved_bytes(run("gru", dropout=0.5), 64) > saved_bytes(run("gru", dropout=0.0), 64)
 
 
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal", "rotary", "none"])
 def test_every_kind_of_positions_covers_the_longest_row(positions: str) -> None:
-    assert saved(run("transformer", **TRANSFORMER, positions=positions, replicas=3), 1_024) > 0
+    assert saved_bytes(run("transformer", **TRANSFORMER, positions=positions, replicas=3), 1_024) > 0
 
 
 def test_every_trained_model_is_measured_and_the_transformer_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_REPEATS", 1)
     monkeypatch.setattr(module, "LENGTHS", (16, 64))
     monkeypatch.setattr(module, "_ORDER", (64, 16))
-    found = measure_context_costs({name: run(name) for name in models_of("text")}, seconds=600.0)
-    assert [(price.model, price.explicit) for price in found.costs] == [
+    costs = measure_context_costs({name: run(name) for name in models_of("text")}, seconds=600.0)
+    assert [(price.model, price.explicit) for price in costs.costs] == [
         *((name, False) for name in TRAINED),
         ("transformer", True),
     ]
-    for price in found.costs:
+    for price in costs.costs:
         assert (price.seconds > 0).all() and price.seconds.shape == (2,)
-        assert price.saved_bytes.tolist() == [saved(run(price.model), n, price.explicit) for n in (16, 64)]
-    assert found.seconds > 0
+        assert price.saved_bytes.tolist() == [saved_bytes(run(price.model), n, price.explicit) for n in (16, 64)]
+    assert costs.seconds > 0
 
 
 def test_measurements_beyond_the_time_or_memory_limit_are_nan(monkeypatch: pytest.MonkeyPatch) -> None:

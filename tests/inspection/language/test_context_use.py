@@ -46,7 +46,7 @@ def run(model: str, text: dict[str, object] = BRACKETS, **changes: Any) -> RunCo
 
 
 def build_and_fit(config: RunConfig) -> nn.Module:
-    """A model that says something, trained or not."""
+    """Return a model with non-uniform predictions; an n-gram is fitted first."""
     model = build_model(config)
     if isinstance(model, Ngram):
         model.fit(*text_data(config.task_as(TextConfig)).full_training_batch())
@@ -63,44 +63,44 @@ def measure(config: RunConfig) -> ContextUse:
 )
 def test_the_binned_losses_average_to_the_held_out_loss(model: str, text: str) -> None:
     config = run(model, TEXTS[text])
-    made, data = build_and_fit(config), text_data(config.task_as(TextConfig))
-    found = measure_context_use(made, config)
-    assert found.is_complete and found.targets.sum() == data.held_out_targets
-    mean = (found.losses * found.targets).sum(axis=1) / found.targets.sum()
-    assert mean == pytest.approx(mean_loss(made, data.held_out_batches()).numpy(), rel=1e-6)
-    assert (found.error >= 0).all() and found.error.max() > 0
+    stack, data = build_and_fit(config), text_data(config.task_as(TextConfig))
+    use = measure_context_use(stack, config)
+    assert use.is_complete and use.targets.sum() == data.held_out_targets
+    mean = (use.losses * use.targets).sum(axis=1) / use.targets.sum()
+    assert mean == pytest.approx(mean_loss(stack, data.held_out_batches()).numpy(), rel=1e-6)
+    assert (use.error >= 0).all() and use.error.max() > 0
 
 
 @pytest.mark.parametrize("model", [name for name in models_of("text") if name != "ngram"])
 def test_losses_of_a_stack_equal_those_of_each_replica(model: str) -> None:
     config = run(model, replicas=3)
-    made = build_and_fit(config)
-    found = measure_context_use(made, config)
-    mean = (found.losses * found.targets).sum(axis=1) / found.targets.sum()
-    expected = mean_loss(made, text_data(config.task_as(TextConfig)).held_out_batches(), 3)
+    stack = build_and_fit(config)
+    use = measure_context_use(stack, config)
+    mean = (use.losses * use.targets).sum(axis=1) / use.targets.sum()
+    expected = mean_loss(stack, text_data(config.task_as(TextConfig)).held_out_batches(), 3)
     assert mean == pytest.approx(expected.numpy(), rel=1e-6)
     alone = [measure(replace(config, seed=seed, replicas=1)) for seed in range(3)]
     for seed, one in enumerate(alone):
-        assert found.losses[seed] == pytest.approx(one.losses[0], rel=1e-4)
-    assert found.mean == pytest.approx(np.mean([one.losses[0] for one in alone], axis=0), rel=1e-4)
+        assert use.losses[seed] == pytest.approx(one.losses[0], rel=1e-4)
+    assert use.mean == pytest.approx(np.mean([one.losses[0] for one in alone], axis=0), rel=1e-4)
 
 
 @pytest.mark.parametrize("model", models_of("text"))
 def test_bins_hold_positions_by_tokens_read(model: str) -> None:
     config = run(model)
-    made = build_and_fit(config)
+    stack = build_and_fit(config)
     sums: dict[int, list[float]] = {}
     for batch in text_data(config.task_as(TextConfig)).held_out_batches(rows=1):  # row by row, target by target
-        logits = made(batch.ids).log_softmax(dim=-1)
+        logits = stack(batch.ids).log_softmax(dim=-1)
         for t in range(batch.ids.shape[1]):
             if batch.mask is None or batch.mask[0, t]:
                 sums.setdefault(t + 1, []).append(-float(logits[0, t, batch.targets[0, t]]))
-    found = measure_context_use(made, config)
-    assert found.bin_ends.tolist() == [1, 2, 3, 4, 6, 8, 11]
+    use = measure_context_use(stack, config)
+    assert use.bin_ends.tolist() == [1, 2, 3, 4, 6, 8, 11]
     groups = [[1], [2], [3], [4], [5, 6], [7, 8], [9, 10, 11]]
     expected = [float(np.mean([loss for place in group for loss in sums[place]])) for group in groups]
-    assert found.losses[0] == pytest.approx(expected, rel=1e-4)
-    assert found.targets.tolist() == [sum(len(sums[place]) for place in group) for group in groups]
+    assert use.losses[0] == pytest.approx(expected, rel=1e-4)
+    assert use.targets.tolist() == [sum(len(sums[place]) for place in group) for group in groups]
 
 
 def test_the_padding_of_a_prefix_is_not_counted() -> None:
@@ -110,7 +110,7 @@ def test_the_padding_of_a_prefix_is_not_counted() -> None:
 
 
 class Remembers(nn.Module):
-    """Knows how `abca abca …` goes on, but only once it has read so many tokens."""
+    """Predict how `abca abca …` continues, but only after a given number of tokens."""
 
     NEXT: ClassVar = {"ab": "c", "bc": "a", "ca": " ", "a ": "a", " a": "b"}
 
@@ -133,12 +133,12 @@ class Remembers(nn.Module):
 @pytest.mark.parametrize(("needs", "bin"), [(2, 2), (4, 4), (13, 16), (17, 24), (25, 32)])
 def test_the_sufficient_context_is_found(needs: int, bin: int) -> None:
     config = run("transformer", {"corpus": "toy", "size": 20_000, "context": 32})
-    found = measure_context_use(Remembers(config, needs), config)
-    assert found.sufficient_context == bin
-    assert found.gains_until_end == (bin == 32)
-    at = int(np.searchsorted(found.bin_ends, needs))
-    assert found.mean[at] - found.mean[-1] == pytest.approx(0, abs=0.01)
-    assert found.mean[0] - found.mean[-1] == pytest.approx(1.36, abs=0.1)
+    use = measure_context_use(Remembers(config, needs), config)
+    assert use.sufficient_context == bin
+    assert use.gains_until_end == (bin == 32)
+    needed_bin = int(np.searchsorted(use.bin_ends, needs))
+    assert use.mean[needed_bin] - use.mean[-1] == pytest.approx(0, abs=0.01)
+    assert use.mean[0] - use.mean[-1] == pytest.approx(1.36, abs=0.1)
 
 
 def test_a_bigram_model_uses_one_token() -> None:
@@ -151,8 +151,8 @@ def test_a_bigram_model_uses_one_token() -> None:
 
 
 def test_the_limit_is_the_architectures_context() -> None:
-    found = {name: measure(run(name)).limit for name in models_of("text")}
-    assert found == {"ngram": 2, "feedforward": 3, "rnn": None, "lstm": None, "gru": None, "transformer": None}
+    limits = {name: measure(run(name)).limit for name in models_of("text")}
+    assert limits == {"ngram": 2, "feedforward": 3, "rnn": None, "lstm": None, "gru": None, "transformer": None}
     assert measure(run("feedforward", window=11)).limit is None
     assert measure(run("ngram", n=1)).limit == 0
 
@@ -180,8 +180,8 @@ def test_the_sufficient_context_is_where_the_last_significant_gain_ends() -> Non
 
 
 def test_a_loss_that_rises_with_context_is_detected() -> None:
-    found = measure(run("ngram", {"corpus": "brackets", "size": 100_000, "context": 64}, n=6))
-    assert found.worsens_with_context and found.mean.argmin() == 1 and found.mean[-1] > found.mean[1] + 0.1
+    use = measure(run("ngram", {"corpus": "brackets", "size": 100_000, "context": 64}, n=6))
+    assert use.worsens_with_context and use.mean.argmin() == 1 and use.mean[-1] > use.mean[1] + 0.1
     assert not measure(run("ngram", {"corpus": "repeats", "size": 20_000, "context": 64}, n=6)).worsens_with_context
     losses = np.array([[3, 2, 2.5, 2.5, 2.5]])
     curve = replace(context_use_of([0.5, -0.5, 0, 0, 0]), losses=losses)
@@ -190,52 +190,52 @@ def test_a_loss_that_rises_with_context_is_detected() -> None:
 
 
 def test_errors_and_gains_are_clustered_by_row() -> None:
-    # Four rows of three places; the first place is a bin, the other two are one.
-    surprise = np.array([[4.0, 2, 2], [6, 1, 1], [5, 3, 3], [5, 2, 2]])
+    # Four rows of three positions; the first position is a bin, the other two are one bin.
+    surprisal = np.array([[4.0, 2, 2], [6, 1, 1], [5, 3, 3], [5, 2, 2]])
     bins, rows = np.tile([0, 1, 1], 4), np.repeat(np.arange(4), 3)
-    found = module._bin_losses(surprise.reshape(1, -1), bins, rows, np.array([1, 3]))
-    assert found.losses.tolist() == [[5, 2]]
-    assert found.error == pytest.approx([surprise[:, 0].std() / 2, surprise[:, 1].std() / 2])
-    assert found.gain == pytest.approx([3, 0])
-    assert found.gain_error == pytest.approx([(surprise[:, 0] - surprise[:, 1]).std() / 2, 0])
+    binned = module._bin_losses(surprisal.reshape(1, -1), bins, rows, np.array([1, 3]))
+    assert binned.losses.tolist() == [[5, 2]]
+    assert binned.error == pytest.approx([surprisal[:, 0].std() / 2, surprisal[:, 1].std() / 2])
+    assert binned.gain == pytest.approx([3, 0])
+    assert binned.gain_error == pytest.approx([(surprisal[:, 0] - surprisal[:, 1]).std() / 2, 0])
 
 
 def test_diverged_seeds_are_excluded_and_counted() -> None:
     config = run("transformer", replicas=3)
-    made = build_and_fit(config)
-    made.get_parameter("readout.weight")[1] = math.nan
-    found = measure_context_use(made, config)
-    assert (found.losses.shape, found.diverged) == ((2, 7), 1)
-    assert np.isfinite(found.mean).all() and np.isfinite(found.error).all()
-    made.get_parameter("readout.weight")[:] = math.nan
-    none = measure_context_use(made, config)
+    stack = build_and_fit(config)
+    stack.get_parameter("readout.weight")[1] = math.nan
+    use = measure_context_use(stack, config)
+    assert (use.losses.shape, use.diverged) == ((2, 7), 1)
+    assert np.isfinite(use.mean).all() and np.isfinite(use.error).all()
+    stack.get_parameter("readout.weight")[:] = math.nan
+    none = measure_context_use(stack, config)
     assert (none.losses.shape, none.diverged) == ((0, 7), 3)
     assert np.isnan(none.mean).all() and none.sufficient_context == 1
 
 
 def test_a_long_text_is_subsampled_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     config = run("rnn", TEXTS["prefixes"] | {"size": 20_000})
-    whole = measure(config)
-    monkeypatch.setattr(module, "MAX_TOKENS", 1 + whole.targets.sum() * 40 // 3)
+    complete = measure(config)
+    monkeypatch.setattr(module, "MAX_TOKENS", 1 + complete.targets.sum() * 40 // 3)
     part = measure(config)
-    assert whole.is_complete and not part.is_complete
+    assert complete.is_complete and not part.is_complete
     third = [b for i, b in enumerate(text_data(config.task_as(TextConfig)).held_out_batches(rows=64)) if i % 3 == 0]
     assert part.targets.sum() == sum(len(batch.ids) for batch in third)
     mean = (part.losses * part.targets).sum(axis=1) / part.targets.sum()
     assert mean == pytest.approx(mean_loss(build_and_fit(config), third).numpy(), rel=1e-6)
-    assert part.bin_ends.tolist() == whole.bin_ends.tolist()
+    assert part.bin_ends.tolist() == complete.bin_ends.tolist()
 
 
 def test_the_batch_size_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     config = run("lstm")
-    whole = measure(config)
+    complete = measure(config)
     monkeypatch.setattr(module, "_MAX_LOGITS", 400)
-    assert measure(config).losses == pytest.approx(whole.losses, rel=1e-5)
+    assert measure(config).losses == pytest.approx(complete.losses, rel=1e-5)
 
 
 def test_rows_of_one_token_have_one_bin() -> None:
-    found = measure(run("gru", context=1))
-    assert found.bin_ends.tolist() == [1] and found.sufficient_context == 1 and not found.gains_until_end
+    use = measure(run("gru", context=1))
+    assert use.bin_ends.tolist() == [1] and use.sufficient_context == 1 and not use.gains_until_end
 
 
 def test_a_text_shorter_than_the_context_raises() -> None:
@@ -247,7 +247,7 @@ def test_a_text_shorter_than_the_context_raises() -> None:
 
 def test_results_are_reproducible_with_dropout() -> None:
     config = run("feedforward")
-    made = build_and_fit(config)
-    before = {name: value.clone() for name, value in made.state_dict().items()}
-    assert np.array_equal(measure_context_use(made, config).losses, measure_context_use(made, config).losses)
-    assert all(torch.equal(value, before[name]) for name, value in made.state_dict().items())
+    stack = build_and_fit(config)
+    before = {name: value.clone() for name, value in stack.state_dict().items()}
+    assert np.array_equal(measure_context_use(stack, config).losses, measure_context_use(stack, config).losses)
+    assert all(torch.equal(value, before[name]) for name, value in stack.state_dict().items())

@@ -44,7 +44,7 @@ WAYS: list[tuple[str, dict[str, object]]] = [
 
 
 def untrained(model: str, **changes: Any) -> tuple[RunConfig, nn.Module]:
-    """A model as a run begins with it, opened as kept ones are."""
+    """Return the initial model of a run, frozen as a loaded one is."""
     config = with_settings(default_config("text", model), {**TASK, **SIZES[model], "replicas": 1, **changes})
     return config, build_model(config).eval().requires_grad_(False)
 
@@ -54,7 +54,7 @@ def task(config: RunConfig) -> TextConfig:
 
 
 def rows(config: RunConfig) -> Iterator[Batch]:
-    """The held-out rows in order, one after the other."""
+    """Return the held-out rows in order, one per batch."""
     data = text_data(task(config))
     carries = task(config).batches == "contiguous"
     return data.held_out_contiguous(1, task(config).context) if carries else data.held_out_batches(rows=1)
@@ -67,19 +67,19 @@ def targets(batch: Batch) -> int:
 @pytest.mark.parametrize(("model", "changes"), WAYS, ids=[f"{m}-{'-'.join(map(str, c.values()))}" for m, c in WAYS])
 def test_at_learning_rate_zero_both_losses_are_the_static_loss(model: str, changes: dict[str, object]) -> None:
     config, frozen = untrained(model, **changes)
-    read = evaluate_dynamically(frozen, task(config), 0.0)
-    assert read.dynamic.losses == pytest.approx(read.static.losses, abs=1e-6)
-    assert np.array_equal(read.dynamic.tokens, read.static.tokens)
-    assert read.relative_change == 0
-    assert read.tokens == read.held_out == text_data(task(config)).held_out_targets, "all of it: it is short"
-    assert read.carries_state == (task(config).batches == "contiguous")
-    wanted = mean_loss(frozen, rows(config), carries=read.carries_state)
-    assert read.static.losses[-1] == pytest.approx(float(wanted), abs=1e-5)
+    result = evaluate_dynamically(frozen, task(config), 0.0)
+    assert result.dynamic.losses == pytest.approx(result.static.losses, abs=1e-6)
+    assert np.array_equal(result.dynamic.tokens, result.static.tokens)
+    assert result.relative_change == 0
+    assert result.tokens == result.held_out == text_data(task(config)).held_out_targets, "all of it: it is short"
+    assert result.carries_state == (task(config).batches == "contiguous")
+    expected = mean_loss(frozen, rows(config), carries=result.carries_state)
+    assert result.static.losses[-1] == pytest.approx(float(expected), abs=1e-5)
 
 
-@pytest.mark.parametrize("carried", ["random", "contiguous"])
-def test_every_segment_is_scored_before_its_update(carried: str) -> None:
-    config, frozen = untrained("gru", batches=carried)
+@pytest.mark.parametrize("state", ["random", "contiguous"])
+def test_every_segment_is_scored_before_its_update(state: str) -> None:
+    config, frozen = untrained("gru", batches=state)
     frozen_weights, updated = (evaluate_dynamically(frozen, task(config), rate) for rate in (0.0, 0.3))
     assert updated.dynamic.losses[0] == frozen_weights.static.losses[0], "nobody has learned yet"
     assert updated.dynamic.losses[1] != frozen_weights.static.losses[1]
@@ -104,11 +104,11 @@ def test_the_model_is_unchanged_and_results_are_reproducible(model: str) -> None
 def test_a_step_follows_the_clipped_gradient(scale: float, long: bool) -> None:
     config, frozen = untrained("rnn", corpus="repeats")
     frozen.get_parameter("readout.weight").mul_(scale)
-    read = evaluate_dynamically(frozen, task(config), 0.01, most=1)
-    (norm,) = read.gradient_norms
+    result = evaluate_dynamically(frozen, task(config), 0.01, most=1)
+    (norm,) = result.gradient_norms
     assert (norm > dynamic_evaluation.CLIP) == long
     own = math.sqrt(sum(float(p.square().sum()) for p in frozen.parameters()))
-    assert read.relative_change * own == pytest.approx(0.01 * min(norm, 1.0), rel=1e-3)
+    assert result.relative_change * own == pytest.approx(0.01 * min(norm, 1.0), rel=1e-3)
 
 
 def test_a_repeated_phrase_is_learned() -> None:
@@ -118,9 +118,9 @@ def test_a_repeated_phrase_is_learned() -> None:
     config, frozen = untrained("gru", **task_of_mine)
     trained = load_model(record_run(replace(config, iterations=30))).single_replica(0)
     for model in (frozen, trained):
-        read = evaluate_dynamically(model, task(config), 0.3)
-        assert read.dynamic.losses[-1] < read.static.losses[-1] - 0.5
-        assert read.dynamic.losses[-1] < read.dynamic.losses[0]
+        result = evaluate_dynamically(model, task(config), 0.3)
+        assert result.dynamic.losses[-1] < result.static.losses[-1] - 0.5
+        assert result.dynamic.losses[-1] < result.dynamic.losses[0]
     corpora.drop_text(sha)
     with pytest.raises(NeedsText):
         evaluate_dynamically(frozen, replace(task(config), context=15), 0.3)
@@ -128,10 +128,10 @@ def test_a_repeated_phrase_is_learned() -> None:
 
 def test_a_long_text_is_truncated() -> None:
     config, frozen = untrained("gru", size=30_000, context=64)
-    read = evaluate_dynamically(frozen, task(config), 0.0, most=1_000)
-    assert read.tokens == 1_024 < read.held_out
-    begun = mean_loss(frozen, islice(rows(config), 16))
-    assert read.static.losses[-1] == pytest.approx(float(begun), abs=1e-5)
+    result = evaluate_dynamically(frozen, task(config), 0.0, most=1_000)
+    assert result.tokens == 1_024 < result.held_out
+    loss_of_the_start = mean_loss(frozen, islice(rows(config), 16))
+    assert result.static.losses[-1] == pytest.approx(float(loss_of_the_start), abs=1e-5)
 
 
 def test_large_models_and_short_segments_read_fewer_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,10 +147,10 @@ def test_large_models_and_short_segments_read_fewer_tokens(monkeypatch: pytest.M
 
 def test_diverged_losses_end_the_dynamic_evaluation_only() -> None:
     config, frozen = untrained("rnn")
-    read = evaluate_dynamically(frozen, task(config), 1e38)
-    assert read.diverged and 1 <= len(read.dynamic.losses) < len(read.static.losses)
-    assert np.isfinite(read.dynamic.losses).all() and np.isfinite(read.static.losses).all()
-    assert len(read.gradient_norms) == len(read.dynamic.losses)
+    result = evaluate_dynamically(frozen, task(config), 1e38)
+    assert result.diverged and 1 <= len(result.dynamic.losses) < len(result.static.losses)
+    assert np.isfinite(result.dynamic.losses).all() and np.isfinite(result.static.losses).all()
+    assert len(result.gradient_norms) == len(result.dynamic.losses)
 
 
 @pytest.mark.parametrize("changes", [{}, {"batches": "contiguous"}, LINES], ids=["cold", "on", "lines"])
@@ -159,14 +159,14 @@ def test_an_ngram_is_evaluated_on_the_same_text(changes: dict[str, object]) -> N
     data = text_data(task(config))
     counts = load_model(record_run(replace(fit_ngram(3), task=config.task))).single_replica(0)
     assert isinstance(counts, Ngram)
-    found = evaluate_statically(counts, task(config))
-    assert np.array_equal(found.tokens, evaluate_dynamically(frozen, task(config), 0.0).static.tokens)
-    if changes.get("batches") == "contiguous":  # its context reaches over the pieces: one row
-        whole = next(iter(data.held_out_contiguous(1, data.held_out_targets)))
-        wanted = float(counts.surprisal(whole.ids, whole.targets).mean())
+    result = evaluate_statically(counts, task(config))
+    assert np.array_equal(result.tokens, evaluate_dynamically(frozen, task(config), 0.0).static.tokens)
+    if changes.get("batches") == "contiguous":  # its context is longer than a segment, so the text is one row
+        row = next(iter(data.held_out_contiguous(1, data.held_out_targets)))
+        expected = float(counts.surprisal(row.ids, row.targets).mean())
     else:
-        wanted = float(mean_loss(counts, rows(config)))
-    assert found.losses[-1] == pytest.approx(wanted, abs=1e-5)
+        expected = float(mean_loss(counts, rows(config)))
+    assert result.losses[-1] == pytest.approx(expected, abs=1e-5)
 
 
 def fit_ngram(n: int) -> RunConfig:

@@ -16,7 +16,7 @@ REPEATS = TextConfig(corpus="repeats", size=4_000, context=16)
 
 
 def ngram_loss(task: TextConfig) -> float:
-    """Bits a character of a run of the n-gram, as any visitor would train it."""
+    """Return the bits per character of an n-gram run that is trained as on the page."""
     config = replace(with_settings(default_config("text", "ngram"), {"replicas": 1, "n": ORDER}), task=task)
     return float(record_run(config).curves.last("bits_per_char")[0])
 
@@ -50,7 +50,7 @@ def test_a_missing_text_raises() -> None:
 
 
 def test_a_single_line_is_too_short_for_both_splits() -> None:
-    found = measure_split_leakage(
+    leakage = measure_split_leakage(
         TextConfig(corpus="own", text=corpora.store_text("only twenty letters and one line"), context=64)
     )
-    assert all(each.problem for each in found)
+    assert all(each.problem for each in leakage)

@@ -48,21 +48,21 @@ def some_sizes(each: TrainedTokenizer) -> list[int]:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_truncated_tokenizer_equals_one_trained_at_that_size(name: str, kind: Kind) -> None:
-    text, every = train_on(name)
-    for size in some_sizes(every[kind]):
-        if size < every[kind].min_vocabulary:
+    text, by_kind = train_on(name)
+    for size in some_sizes(by_kind[kind]):
+        if size < by_kind[kind].min_vocabulary:
             continue
-        cut, trained = truncate_tokenizer(every[kind].tokenizer, size), train(kind, text, size)
-        assert cut.tokens == trained.tokens
-        assert cut.merges == trained.merges
-        assert cut.encode(text).tolist() == trained.encode(text).tolist()
+        truncated, trained = truncate_tokenizer(by_kind[kind].tokenizer, size), train(kind, text, size)
+        assert truncated.tokens == trained.tokens
+        assert truncated.merges == trained.merges
+        assert truncated.encode(text).tolist() == trained.encode(text).tolist()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", TEXTS)
 def test_lengths_and_unknown_rates_equal_those_of_tokenizers_trained_at_that_size(name: str, kind: Kind) -> None:
-    text, every = train_on(name)
-    each = every[kind]
+    text, by_kind = train_on(name)
+    each = by_kind[kind]
     assert (
         len(each.lengths)
         == len(each.characters_per_token)
@@ -79,8 +79,8 @@ def test_lengths_and_unknown_rates_equal_those_of_tokenizers_trained_at_that_siz
 
 
 def test_the_uses_of_a_merge_equal_the_shortening_of_the_text() -> None:
-    text, every = train_on("brackets")
-    bpe = every["bpe"]
+    text, by_kind = train_on("brackets")
+    bpe = by_kind["bpe"]
     assert np.diff(bpe.lengths).tolist() == (-bpe.merge_uses).tolist()
     assert bpe.merge_uses[0] == bpe.merge_uses.max()
     assert bpe.lengths[0] == len([char for char in text if not char.isspace()])
@@ -97,12 +97,12 @@ def test_two_merges_with_the_same_result_are_counted_once() -> None:
 
 
 def test_character_tokenizers_have_one_size_and_sizes_are_clamped() -> None:
-    _, every = train_on("repeats")
-    assert every["char"].min_vocabulary == every["char"].max_vocabulary == len(every["char"].tokenizer.tokens)
-    assert every["bytes"].nearest_vocabulary(3) == every["bytes"].min_vocabulary == 256
-    assert every["bpe"].nearest_vocabulary(100_000) == every["bpe"].max_vocabulary < 2_000
-    assert {kind: len(tokenizer.tokens) for kind, tokenizer in truncate_all(every, 60).items()} == {
-        "char": every["char"].max_vocabulary,
+    _, by_kind = train_on("repeats")
+    assert by_kind["char"].min_vocabulary == by_kind["char"].max_vocabulary == len(by_kind["char"].tokenizer.tokens)
+    assert by_kind["bytes"].nearest_vocabulary(3) == by_kind["bytes"].min_vocabulary == 256
+    assert by_kind["bpe"].nearest_vocabulary(100_000) == by_kind["bpe"].max_vocabulary < 2_000
+    assert {kind: len(tokenizer.tokens) for kind, tokenizer in truncate_all(by_kind, 60).items()} == {
+        "char": by_kind["char"].max_vocabulary,
         "word": 60,
         "bpe": 60,
         "bytes": 256,
@@ -111,10 +111,10 @@ def test_character_tokenizers_have_one_size_and_sizes_are_clamped() -> None:
 
 def test_a_text_without_repeated_pairs_has_no_merges() -> None:
     text = "abcdefghijklmnopqrstuvwxyz"
-    every = train_tokenizers(TextConfig(corpus="own", text=corpora.store_text(text)))
-    assert every["bpe"].min_vocabulary == every["bpe"].max_vocabulary == 28
-    assert every["bpe"].merge_uses.tolist() == []
-    assert every["bpe"].lengths.tolist() == [26]
+    by_kind = train_tokenizers(TextConfig(corpus="own", text=corpora.store_text(text)))
+    assert by_kind["bpe"].min_vocabulary == by_kind["bpe"].max_vocabulary == 28
+    assert by_kind["bpe"].merge_uses.tolist() == []
+    assert by_kind["bpe"].lengths.tolist() == [26]
 
 
 @pytest.mark.parametrize("text", ["abab", "abca abca", "a bc, (d)!", "é 🐳 x"])
@@ -127,19 +127,19 @@ def test_applying_all_merges_to_the_initial_symbols_gives_the_tokens(kind: Kind,
     else:
         assert flat[0][1] == 0
         merged = [[id for id, _, _ in word] for word in initial_symbols(tokenizer, text)]
-        for left, right, both in merge_ids(tokenizer):
-            merged = [apply_merges(word, left, right, both) for word in merged]
+        for left, right, merged_id in merge_ids(tokenizer):
+            merged = [apply_merges(word, left, right, merged_id) for word in merged]
         assert [id for word in merged for id in word] == tokenizer.encode(text).tolist()
 
 
-def apply_merges(word: list[int], left: int, right: int, both: int) -> list[int]:
-    made: list[int] = []
+def apply_merges(word: list[int], left: int, right: int, merged_id: int) -> list[int]:
+    merged: list[int] = []
     for id in word:
-        if id == right and made and made[-1] == left:
-            made[-1] = both
+        if id == right and merged and merged[-1] == left:
+            merged[-1] = merged_id
         else:
-            made.append(id)
-    return made
+            merged.append(id)
+    return merged
 
 
 def test_merge_count_by_vocabulary_size() -> None:
@@ -149,13 +149,13 @@ def test_merge_count_by_vocabulary_size() -> None:
 
 
 def test_tokenizing_an_empty_text_gives_nan() -> None:
-    found = tokenize(train("char", "abc", 0), "")
-    assert math.isnan(found.characters_per_token) and math.isnan(found.unknown)
-    assert found.round_trip.exact
+    result = tokenize(train("char", "abc", 0), "")
+    assert math.isnan(result.characters_per_token) and math.isnan(result.unknown)
+    assert result.round_trip.exact
 
 
 def test_losses_of_the_round_trip_are_reported() -> None:
-    found = tokenize(train("bpe", "to be or not to be", 20), "to be?")
-    assert not found.round_trip.exact
-    assert "unknown character" in found.round_trip.differences
-    assert found.unknown == 1 / len(found.ids)
+    result = tokenize(train("bpe", "to be or not to be", 20), "to be?")
+    assert not result.round_trip.exact
+    assert "unknown character" in result.round_trip.differences
+    assert result.unknown == 1 / len(result.ids)

@@ -30,9 +30,9 @@ def build_untrained(model: str, **settings: object) -> LoadedModel:
 
 def test_half_lives_by_hand() -> None:
     shares = np.array([0.5, 0.9, 0.99])
-    lives = half_lives(np.log(shares))
-    assert shares**lives == pytest.approx([0.5] * 3)
-    assert lives[0] == pytest.approx(1.0)
+    computed = half_lives(np.log(shares))
+    assert shares**computed == pytest.approx([0.5] * 3)
+    assert computed[0] == pytest.approx(1.0)
     assert half_lives(np.array([0.0])).tolist() == [math.inf]
 
 
@@ -45,33 +45,35 @@ def test_half_lives_by_hand() -> None:
     ],
 )
 def test_traces_satisfy_the_equations_of_the_cell(model: str, titles: list[str]) -> None:
-    found = build_untrained(model)
-    seen = read_gates(found, IDS, 1)
-    assert [part.title for part in seen.traces] == titles
-    at = {part.title: part.values for part in seen.traces}
-    assert all(values.shape == (16, 4) for values in at.values())
-    before = np.pad(at["hidden state"], ((0, 0), (1, 0)))[:, :-1]
+    loaded = build_untrained(model)
+    reading = read_gates(loaded, IDS, 1)
+    assert [part.title for part in reading.traces] == titles
+    traces = {part.title: part.values for part in reading.traces}
+    assert all(values.shape == (16, 4) for values in traces.values())
+    before = np.pad(traces["hidden state"], ((0, 0), (1, 0)))[:, :-1]
     if model == "lstm":
-        cell = np.pad(at["cell"], ((0, 0), (1, 0)))[:, :-1]
-        assert at["cell"] == pytest.approx(at["forget gate"] * cell + at["input gate"] * at["candidate"], abs=1e-6)
-        assert at["hidden state"] == pytest.approx(at["output gate"] * np.tanh(at["cell"]), abs=1e-6)
+        cell = np.pad(traces["cell"], ((0, 0), (1, 0)))[:, :-1]
+        assert traces["cell"] == pytest.approx(
+            traces["forget gate"] * cell + traces["input gate"] * traces["candidate"], abs=1e-6
+        )
+        assert traces["hidden state"] == pytest.approx(traces["output gate"] * np.tanh(traces["cell"]), abs=1e-6)
     if model == "gru":
-        z = at["update gate"]
-        assert at["hidden state"] == pytest.approx(z * before + (1 - z) * at["candidate"], abs=1e-6)
-    assert has_keep_gate(found) == (model != "rnn")
-    assert (seen.half_lives is None) == (model == "rnn")
-    whole = found.stack(torch.tensor([[IDS], [IDS]])).softmax(dim=-1)[1, 0]
-    assert seen.answers[-1] == pytest.approx(whole.numpy(), abs=1e-6)
-    assert seen.answers.shape == (4, 2)
+        z = traces["update gate"]
+        assert traces["hidden state"] == pytest.approx(z * before + (1 - z) * traces["candidate"], abs=1e-6)
+    assert has_keep_gate(loaded) == (model != "rnn")
+    assert (reading.half_lives is None) == (model == "rnn")
+    probabilities = loaded.stack(torch.tensor([[IDS], [IDS]])).softmax(dim=-1)[1, 0]
+    assert reading.answers[-1] == pytest.approx(probabilities.numpy(), abs=1e-6)
+    assert reading.answers.shape == (4, 2)
 
 
 def test_keep_rates_of_open_gates_follow_from_the_bias() -> None:
-    found = build_untrained("lstm", start="forget-3")
-    shares = mean_keep_rates(found)
+    loaded = build_untrained("lstm", start="forget-3")
+    shares = mean_keep_rates(loaded)
     assert shares.shape == (2, 16)
     assert shares.mean() == pytest.approx(1 / (1 + math.exp(-3)), abs=0.02)
     assert mean_keep_rates(build_untrained("lstm")).mean() == pytest.approx(0.5, abs=0.05)
-    one = read_gates(found, IDS, 0)
+    one = read_gates(loaded, IDS, 0)
     forget = one.traces[0].values.astype(float)
     assert one.half_lives == pytest.approx(np.log(0.5) / np.log(forget).mean(axis=1))
 

@@ -25,10 +25,10 @@ def build_untrained(model: str, **settings: object) -> LoadedModel:
 
 
 def test_gradient_norms_equal_those_of_a_manually_unrolled_network() -> None:
-    found = build_untrained("rnn")
-    weights = {name: value.double() for name, value in found.stack.state_dict().items()}
+    loaded = build_untrained("rnn")
+    weights = {name: value.double() for name, value in loaded.stack.state_dict().items()}
     ids = evaluation_sequences(RecallConfig(7), 7, SEQUENCES)
-    for replica, norms in enumerate(input_gradient_norms(found)):
+    for replica, norms in enumerate(input_gradient_norms(loaded)):
         w = {name: value[replica] for name, value in weights.items()}
         expected = torch.zeros(7, dtype=torch.float64)
         for row in ids:
@@ -65,43 +65,43 @@ class Leaky(nn.Module):
 @pytest.mark.parametrize("keeps", [0.1, 1.2])
 def test_gradient_norms_of_a_linear_network_equal_the_closed_form(keeps: float) -> None:
     ids = torch.tensor([[0, 1, 1, 0], [1, 1, 0, 0]])
-    (found,) = gradient_norms(Leaky(keeps), ids, 1)
-    read = torch.eye(2, dtype=torch.float64)[ids]
-    h = torch.stack([keeps ** (3 - t) * read[:, t] for t in range(4)]).sum(dim=0)
+    (norms,) = gradient_norms(Leaky(keeps), ids, 1)
+    inputs = torch.eye(2, dtype=torch.float64)[ids]
+    h = torch.stack([keeps ** (3 - t) * inputs[:, t] for t in range(4)]).sum(dim=0)
     error = (h.softmax(dim=-1) - torch.eye(2, dtype=torch.float64)[ids[:, 0]]).norm(dim=-1).mean()
     expected = torch.tensor([keeps ** (3 - t) for t in range(4)], dtype=torch.float64) * error
-    torch.testing.assert_close(found, expected, rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(norms, expected, rtol=1e-12, atol=0.0)
 
 
 def test_tiny_gradients_do_not_underflow() -> None:
     ids = torch.zeros(3, 120, dtype=torch.int64)
-    (found,) = gradient_norms(Leaky(0.1), ids, 1)
-    assert 0 < found[0] < 1e-60
+    (norms,) = gradient_norms(Leaky(0.1), ids, 1)
+    assert 0 < norms[0] < 1e-60
 
 
 def test_long_sequences_are_processed_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, ids = build_untrained("gru"), evaluation_sequences(RecallConfig(7), 7, 10)
-    whole = gradient_norms(found.stack, ids, 2)
+    loaded, ids = build_untrained("gru"), evaluation_sequences(RecallConfig(7), 7, 10)
+    norms = gradient_norms(loaded.stack, ids, 2)
     monkeypatch.setattr("explorer.inspection.recurrent.input_gradients._MAX_SYMBOLS", 21)
-    torch.testing.assert_close(gradient_norms(found.stack, ids, 2), whole, rtol=1e-12, atol=0.0)
+    torch.testing.assert_close(gradient_norms(loaded.stack, ids, 2), norms, rtol=1e-12, atol=0.0)
 
 
 @pytest.mark.parametrize("model", ["rnn", "lstm", "gru", "transformer"])
 def test_every_architecture_has_a_norm_per_seed_and_symbol(model: str) -> None:
-    found = build_untrained(model)
-    before = {name: value.clone() for name, value in found.stack.state_dict().items()}
-    norms = input_gradient_norms(found, 9)
+    loaded = build_untrained(model)
+    before = {name: value.clone() for name, value in loaded.stack.state_dict().items()}
+    norms = input_gradient_norms(loaded, 9)
     assert norms.shape == (2, 9)
     assert (norms > 0).all()
     one = build_untrained(model, replicas=1)
     torch.testing.assert_close(
         torch.from_numpy(input_gradient_norms(one, 9).copy())[0], torch.from_numpy(norms[0].copy())
     )
-    after = found.stack.state_dict()
+    after = loaded.stack.state_dict()
     assert all(torch.equal(after[name], value) and value.dtype == torch.float32 for name, value in before.items())
 
 
 def test_the_spectral_radius_equals_the_configured_gain() -> None:
     assert spectral_radii(build_untrained("rnn", gain=1.7)).tolist() == pytest.approx([1.7, 1.7], rel=1e-5)
-    turned = build_untrained("rnn", start="orthogonal")
-    assert spectral_radii(turned).tolist() == pytest.approx([1.0, 1.0], rel=1e-5)
+    orthogonal = build_untrained("rnn", start="orthogonal")
+    assert spectral_radii(orthogonal).tolist() == pytest.approx([1.0, 1.0], rel=1e-5)

@@ -22,10 +22,10 @@ def load(name: str, seeds: int) -> LoadedModel:
 
 @pytest.mark.parametrize("name", NETS)
 def test_the_terms_sum_to_autograds_gradient(name: str) -> None:
-    found = step_gradients(load(name, 2))
-    assert found.norms.shape == found.projection.shape == (2, 6) and found.max_error < 1e-15
-    np.testing.assert_allclose(found.projection.sum(axis=1), 1.0, atol=1e-9)
-    assert (found.total_norm > 0).all() and (found.norms[:, 0] == 0).all(), "before the first step the state is zero"
+    terms = step_gradients(load(name, 2))
+    assert terms.norms.shape == terms.projection.shape == (2, 6) and terms.max_error < 1e-15
+    np.testing.assert_allclose(terms.projection.sum(axis=1), 1.0, atol=1e-9)
+    assert (terms.total_norm > 0).all() and (terms.norms[:, 0] == 0).all(), "before the first step the state is zero"
 
 
 @pytest.mark.parametrize("name", NETS)

@@ -27,17 +27,17 @@ def load(name: str) -> LoadedModel:
 
 
 def test_the_last_output_equals_that_of_the_classifier() -> None:
-    found = load("negation-single-rnn")
-    net = unroll_classifier(found, 1, WORDS)
-    usual = found.single_replica(1)(torch.tensor([VOCABULARY.encode(WORDS)])).softmax(dim=-1)[0]
-    assert net.steps[-1].top_answers[0][1] == pytest.approx(float(usual.max()), abs=1e-5)
+    loaded = load("negation-single-rnn")
+    net = unroll_classifier(loaded, 1, WORDS)
+    probabilities = loaded.single_replica(1)(torch.tensor([VOCABULARY.encode(WORDS)])).softmax(dim=-1)[0]
+    assert net.steps[-1].top_answers[0][1] == pytest.approx(float(probabilities.max()), abs=1e-5)
     assert [step.used for step in net.steps] == [False] * 5 + [True]
     assert [step.reads for step in net.steps] == ["<BOS>", *WORDS, "<EOS>"]
 
 
 def test_states_follow_from_the_weights() -> None:
-    found = load("negation-single-rnn")
-    net, model = unroll_classifier(found, 0, WORDS), found.single_replica(0)
+    loaded = load("negation-single-rnn")
+    net, model = unroll_classifier(loaded, 0, WORDS), loaded.single_replica(0)
     x = model.embedding(torch.tensor(VOCABULARY.encode(WORDS)))
     for t in range(1, len(net.steps)):
         before = torch.tensor(np.array(net.steps[t - 1].state))
@@ -49,9 +49,9 @@ def test_states_follow_from_the_weights() -> None:
 
 
 def test_a_tagger_labels_every_word_from_earlier_words() -> None:
-    found, vocabulary = load("gloss-gru"), WordSenseConfig().vocabulary
-    short = unroll_tagger(found, 0, ("by", "the", "water"), vocabulary, SENSE_LABELS)
-    long = unroll_tagger(found, 0, ("by", "the", "water", "we", "saw"), vocabulary, SENSE_LABELS)
+    loaded, vocabulary = load("gloss-gru"), WordSenseConfig().vocabulary
+    short = unroll_tagger(loaded, 0, ("by", "the", "water"), vocabulary, SENSE_LABELS)
+    long = unroll_tagger(loaded, 0, ("by", "the", "water", "we", "saw"), vocabulary, SENSE_LABELS)
     assert all(step.used and len(step.top_answers) == 3 for step in long.steps)
     for one, other in zip(short.steps, long.steps, strict=False):
         assert one.state == pytest.approx(other.state, abs=1e-6)
@@ -61,11 +61,11 @@ def test_a_tagger_labels_every_word_from_earlier_words() -> None:
 def test_generation_feeds_outputs_back() -> None:
     run = store.find("text-rnn")
     tokens = from_json(run.tokenizer).tokens
-    found, first = load_model(run), tokens.index("T")
-    net = unroll_generation(found, 0, first, tokens, 6)
+    loaded, first = load_model(run), tokens.index("T")
+    net = unroll_generation(loaded, 0, first, tokens, 6)
     assert [step.fed_back for step in net.steps] == [False] + [True] * 5
     assert [step.reads for step in net.steps[1:]] == [step.top_answers[0][0] for step in net.steps[:-1]]
-    again = unroll_language_model(found, 0, [tokens.index(step.reads) for step in net.steps], tokens)
+    again = unroll_language_model(loaded, 0, [tokens.index(step.reads) for step in net.steps], tokens)
     assert [step.top_answers for step in again.steps] == [step.top_answers for step in net.steps]
     assert not any(step.fed_back for step in again.steps)
 

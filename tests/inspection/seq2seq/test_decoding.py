@@ -17,7 +17,7 @@ from explorer.models.layers import stack
 from explorer.tasks.seq2seq.batches import evaluation_digits
 from explorer.tasks.seq2seq.config import max_answer_length
 from explorer.tasks.seq2seq.digits import ReverseConfig
-from tests.models.translators import translator as made
+from tests.models.translators import translator as build_translator
 
 CONFIG = ReverseConfig(longest=5, symbols=7)  # the vocabularies of the small translators
 SOURCE = (2, 0, 3, 3, 1)
@@ -27,66 +27,66 @@ KINDS = ("vector", "additive", "sinusoidal")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_greedy_translations_of_a_stack_equal_those_of_each_replica(kind: str) -> None:
-    models = [made(kind, seed) for seed in range(3)]
+    models = [build_translator(kind, seed) for seed in range(3)]
     together = greedy_translations(stack(models), CONFIG, SOURCE)
     for model, answer in zip(models, together, strict=True):
         (alone,) = greedy_translations(model, CONFIG, SOURCE)
         assert answer.ids == alone.ids
         np.testing.assert_allclose(answer.probabilities, alone.probabilities, atol=1e-5)
-        written = greedy_decode(model, torch.tensor([SOURCE]), LONGEST)
-        ids = written.ids[0].tolist()
+        translation = greedy_decode(model, torch.tensor([SOURCE]), LONGEST)
+        ids = translation.ids[0].tolist()
         assert list(answer.ids) == (ids[: ids.index(model.eos) + 1] if model.eos in ids else ids)
-        assert answer.log_probability == pytest.approx(float(written.score[0]), abs=1e-4)
+        assert answer.log_probability == pytest.approx(float(translation.score[0]), abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_beam_trees_contain_kept_candidates_and_the_best_dropped_ones(kind: str) -> None:
-    model = made(kind, 2)
-    found = beam_trees(model, CONFIG, SOURCE)
-    assert len(found.starts) == MAX_BEAM_WIDTH + 1
+    model = build_translator(kind, 2)
+    trees = beam_trees(model, CONFIG, SOURCE)
+    assert len(trees.starts) == MAX_BEAM_WIDTH + 1
     for width in range(1, MAX_BEAM_WIDTH + 1):
         beams = beam_search(model, torch.tensor(SOURCE), width, LONGEST)
-        nodes, logs = (part[found.starts[width - 1] : found.starts[width]] for part in (found.nodes, found.logs))
-        steps, parents, tokens, kept, ended = nodes.T
+        nodes, logs = (part[trees.starts[width - 1] : trees.starts[width]] for part in (trees.nodes, trees.logs))
+        steps, parents, tokens, is_kept, is_finished = nodes.T
 
         def ids(place: int, parents: np.ndarray = parents, tokens: np.ndarray = tokens) -> tuple[int, ...]:
             return () if place < 0 else (*ids(int(parents[place])), int(tokens[place]))
 
-        assert [ids(place) for place in found.best[width - 1]] == [beams.sequence(place) for place in beams.best]
-        assert int(kept.sum()) == sum(each.kept for each in beams.candidates)
-        assert kept[parents[parents >= 0]].all()
-        assert (ended == (tokens == model.eos)).all()
+        assert [ids(place) for place in trees.best[width - 1]] == [beams.sequence(place) for place in beams.best]
+        assert int(is_kept.sum()) == sum(each.kept for each in beams.candidates)
+        assert is_kept[parents[parents >= 0]].all()
+        assert (is_finished == (tokens == model.eos)).all()
         for step in range(1, int(steps.max()) + 1):
-            here = steps == step
+            at_step = steps == step
             dropped = [each.score for each in beams.candidates if each.step == step and not each.kept]
             best = sorted(dropped, reverse=True)[:DROPPED_PER_STEP]
-            np.testing.assert_allclose(sorted(logs[here & (kept == 0), 1], reverse=True), best, atol=1e-5)
+            np.testing.assert_allclose(sorted(logs[at_step & (is_kept == 0), 1], reverse=True), best, atol=1e-5)
         before = np.where(parents >= 0, logs[parents, 1], 0)
         np.testing.assert_allclose(before + logs[:, 0], logs[:, 1], atol=1e-5)
 
 
 def test_beam_width_one_equals_greedy_decoding() -> None:
-    model = made("additive", 1)
-    found, (answer,) = beam_trees(model, CONFIG, SOURCE), greedy_translations(model, CONFIG, SOURCE)
-    nodes = found.nodes[: found.starts[1]]
+    model = build_translator("additive", 1)
+    trees, (answer,) = beam_trees(model, CONFIG, SOURCE), greedy_translations(model, CONFIG, SOURCE)
+    nodes = trees.nodes[: trees.starts[1]]
     assert tuple(nodes[nodes[:, 3] == 1, 2]) == answer.ids
-    assert found.logs[found.best[0][0], 1] == pytest.approx(answer.log_probability, abs=1e-5)
+    assert trees.logs[trees.best[0][0], 1] == pytest.approx(answer.log_probability, abs=1e-5)
 
 
 def test_exposure_bias_of_a_stack_equals_that_of_each_replica() -> None:
-    models = [made("vector", seed) for seed in range(2)]
-    found = exposure_bias(stack(models), CONFIG, 4, 9)
-    assert found.free_running_loss.shape == (2, 5)
+    models = [build_translator("vector", seed) for seed in range(2)]
+    bias = exposure_bias(stack(models), CONFIG, 4, 9)
+    assert bias.free_running_loss.shape == (2, 5)
     for i, model in enumerate(models):
-        given, own = exposure_bias_curves(model, evaluation_digits(CONFIG, [4], 9))
-        np.testing.assert_allclose(found.teacher_forced_accuracy[i], given.accuracy, atol=1e-5)
-        np.testing.assert_allclose(found.free_running_accuracy[i], own.accuracy, atol=1e-5)
-        np.testing.assert_allclose(found.teacher_forced_loss[i], given.loss, atol=1e-5)
-        np.testing.assert_allclose(found.free_running_loss[i], own.loss, atol=1e-5)
+        teacher_forced, free_running = exposure_bias_curves(model, evaluation_digits(CONFIG, [4], 9))
+        np.testing.assert_allclose(bias.teacher_forced_accuracy[i], teacher_forced.accuracy, atol=1e-5)
+        np.testing.assert_allclose(bias.free_running_accuracy[i], free_running.accuracy, atol=1e-5)
+        np.testing.assert_allclose(bias.teacher_forced_loss[i], teacher_forced.loss, atol=1e-5)
+        np.testing.assert_allclose(bias.free_running_loss[i], free_running.loss, atol=1e-5)
     assert exposure_bias(models[0], CONFIG, 4, 9).free_running_loss.shape == (1, 5)
     np.testing.assert_allclose(
-        found.teacher_forced_loss[:, 0], found.free_running_loss[:, 0], atol=1e-6
-    )  # nothing is written yet
+        bias.teacher_forced_loss[:, 0], bias.free_running_loss[:, 0], atol=1e-6
+    )  # no token is generated yet
 
 
 def test_a_model_that_is_no_translator_is_rejected() -> None:

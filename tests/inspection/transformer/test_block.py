@@ -46,7 +46,7 @@ def encoder_decoder(**settings: Any) -> TransformerEncoderDecoder:
 
 
 def build(name: str) -> nn.Module:
-    """With gains and biases that are no ones and zeros."""
+    """Return a model whose gains and biases are not ones and zeros."""
     model = MODELS[name]().eval()
     random = generator(1, "t")
     for parameter in model.parameters():
@@ -64,32 +64,32 @@ def softmax(x: ndarray) -> ndarray:
     return total
 
 
-def recompute(found: BlockDiagram, name: str) -> ndarray | None:
-    """What an operation makes of the arrows that go in and the parameters of its box, in numpy alone."""
-    flow = found.flows[name]
-    ins = [found.flows[each].values for each in flow.ins]
-    learned = [found.parameters[each] for each in flow.parameters]
+def recompute(diagram: BlockDiagram, name: str) -> ndarray | None:
+    """Compute an operation from its inputs and the parameters of its box, with numpy only."""
+    flow = diagram.flows[name]
+    ins = [diagram.flows[each].values for each in flow.ins]
+    parameters = [diagram.parameters[each] for each in flow.parameters]
     x = ins[0] if ins else np.zeros(0)
     time = x.shape[-2] if x.ndim > 1 else 0
     match flow.made:
         case "lookup":
-            return learned[0][x[:, 0].astype(int)]
+            return parameters[0][x[:, 0].astype(int)]
         case "place":
-            return x + learned[0][:time]
+            return x + parameters[0][:time]
         case "sines":
             return x + sinusoids(time, x.shape[1]).numpy()
         case "layernorm":
             normal = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)
-            return normal * learned[0] + (learned[1] if len(learned) > 1 else 0)
+            return normal * parameters[0] + (parameters[1] if len(parameters) > 1 else 0)
         case "rmsnorm":
-            return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * learned[0]
+            return x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * parameters[0]
         case "project":
             heads, _, width = flow.values.shape
-            weight = learned[0][flow.offset : flow.offset + heads * width]
+            weight = parameters[0][flow.offset : flow.offset + heads * width]
             return (x @ weight.T).reshape(time, heads, width).transpose(1, 0, 2)
         case "turn":
-            apart = torch.from_numpy(x.copy()).transpose(0, 1).contiguous()
-            return rotate(apart, rotations(time, x.shape[-1])).transpose(0, 1).numpy()
+            split = torch.from_numpy(x.copy()).transpose(0, 1).contiguous()
+            return rotate(split, rotations(time, x.shape[-1])).transpose(0, 1).numpy()
         case "scores":
             return x @ ins[1].transpose(0, 2, 1) / np.sqrt(x.shape[-1])
         case "weights":
@@ -98,7 +98,7 @@ def recompute(found: BlockDiagram, name: str) -> ndarray | None:
             return x @ ins[1]
         case "linear":
             rows = x.transpose(1, 0, 2).reshape(x.shape[1], -1) if x.ndim == 3 else x
-            return rows[: flow.values.shape[0]] @ learned[0].T + (learned[1] if len(learned) > 1 else 0)
+            return rows[: flow.values.shape[0]] @ parameters[0].T + (parameters[1] if len(parameters) > 1 else 0)
         case "relu":
             return np.maximum(x, 0)
         case "relu2":
@@ -116,22 +116,22 @@ def recompute(found: BlockDiagram, name: str) -> ndarray | None:
 @pytest.mark.parametrize("layer", [0, 1, 2])
 @pytest.mark.parametrize("name", MODELS)
 def test_recomputing_all_flows_gives_the_model(name: str, layer: int) -> None:
-    """From box to box, without the model, up to its own answer; and what a tap saw is what stands there."""
-    found, model = diagram_of(name, layer), build(name)
-    done = 0
-    for each, flow in found.flows.items():
-        again = recompute(found, each)
-        if again is not None:
-            np.testing.assert_allclose(again, flow.values, atol=1e-5, rtol=1e-5, err_msg=each)
-            done += 1
-    assert done >= 15
+    """Box by box, the numbers equal the tap values, and the last ones are the predictions of the model."""
+    diagram, model = diagram_of(name, layer), build(name)
+    recomputed_flows = 0
+    for each, flow in diagram.flows.items():
+        recomputed = recompute(diagram, each)
+        if recomputed is not None:
+            np.testing.assert_allclose(recomputed, flow.values, atol=1e-5, rtol=1e-5, err_msg=each)
+            recomputed_flows += 1
+    assert recomputed_flows >= 15
     ids = [torch.tensor([IDS])] + ([torch.tensor([TARGET])] if name.startswith("both") else [])
     with record(model) as trace, torch.inference_mode():
         answer = model(*ids)
-    logits = next(flow for each, flow in found.flows.items() if each.endswith("readout.out"))
+    logits = next(flow for each, flow in diagram.flows.items() if each.endswith("readout.out"))
     own = answer.numpy() if name == "encoder" else answer[0].numpy()
     np.testing.assert_allclose(logits.values, own, atol=1e-5)
-    tapped = [flow for flow in found.flows.values() if flow.tap]
+    tapped = [flow for flow in diagram.flows.values() if flow.tap]
     assert len(tapped) >= 8
     for flow in tapped:
         saw = trace[flow.tap].numpy()
@@ -140,27 +140,27 @@ def test_recomputing_all_flows_gives_the_model(name: str, layer: int) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_boxes_contain_all_parameters_once(name: str) -> None:
-    found = diagram_of(name, 1)
+    diagram = diagram_of(name, 1)
     assert (
-        sum(map(found.count_parameters, found.boxes))
-        == found.total_parameters
+        sum(map(diagram.count_parameters, diagram.boxes))
+        == diagram.total_parameters
         == sum(p.numel() for p in build(name).parameters())
     )
-    named = [each for box in found.boxes for each in box.parameters]
-    assert len(named) == len(set(named))
+    names = [each for box in diagram.boxes for each in box.parameters]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_arrow_connects_a_producer_with_a_consumer(name: str) -> None:
-    found = diagram_of(name, 2)
-    boxes = {box.name: box for box in found.boxes}
-    for arrow in found.arrows:
-        flow = found.flows[arrow.flow]
+    diagram = diagram_of(name, 2)
+    boxes = {box.name: box for box in diagram.boxes}
+    for arrow in diagram.arrows:
+        flow = diagram.flows[arrow.flow]
         if arrow.start:
             assert boxes[arrow.start].flows[-1] in (flow.name, flow.same)
         if arrow.end:
-            assert any(arrow.flow in found.flows[inner].ins for inner in boxes[arrow.end].flows)
-    leaving = {boxes[arrow.start].name for arrow in found.arrows if arrow.start}
+            assert any(arrow.flow in diagram.flows[inner].ins for inner in boxes[arrow.end].flows)
+    leaving = {boxes[arrow.start].name for arrow in diagram.arrows if arrow.start}
     assert leaving == set(boxes), "no box stands alone"
 
 
@@ -177,9 +177,9 @@ def test_the_diagram_follows_the_configuration() -> None:
 
 
 def test_a_single_token_has_a_diagram() -> None:
-    found = block_diagram(build("pre"), (3,), 0)
-    assert found.flows["attention.mask"].values.shape == (1, 1)
-    assert found.flows["attention.weights"].values.tolist() == [[[1.0]], [[1.0]]]
+    diagram = block_diagram(build("pre"), (3,), 0)
+    assert diagram.flows["attention.mask"].values.shape == (1, 1)
+    assert diagram.flows["attention.weights"].values.tolist() == [[[1.0]], [[1.0]]]
 
 
 def test_models_and_blocks_without_a_diagram_are_rejected() -> None:

@@ -1,4 +1,4 @@
-"""Bytes are exact and are held; seconds are only there: no test asserts on time."""
+"""Numbers of bytes are tested exactly; seconds depend on the machine, so no test asserts on them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_pytorchs_lstm_saves_more_than_its_equations_need() -> None:
 
 
 class Counting(TorchFunctionMode):
-    """The multiplications of every matrix product that is done inside."""
+    """Counts the multiplications of every matrix product inside the block."""
 
     found = 0
 
@@ -68,15 +68,15 @@ def test_each_gate_costs_as_much_as_a_plain_cell() -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_is_measured_at_every_size(part: str) -> None:
-    found = measure_costs(part, SIZES, 0.0)
-    assert np.isfinite([found.forward, found.forward_backward, found.saved_bytes]).all()
-    assert (found.saved_bytes > 0).all()
+    costs = measure_costs(part, SIZES, 0.0)
+    assert np.isfinite([costs.forward, costs.forward_backward, costs.saved_bytes]).all()
+    assert (costs.saved_bytes > 0).all()
 
 
 def test_sizes_that_need_too_much_memory_are_skipped() -> None:
     longest = int((MAX_WEIGHT_BYTES / 4 / 8) ** 0.5)
-    found = measure_costs("attention", (LayerSize(32, 16, 1, 8), LayerSize(longest + 1, 16, 1, 8)), 0.0)
-    assert np.isfinite(found.saved_bytes).tolist() == [True, False]
+    costs = measure_costs("attention", (LayerSize(32, 16, 1, 8), LayerSize(longest + 1, 16, 1, 8)), 0.0)
+    assert np.isfinite(costs.saved_bytes).tolist() == [True, False]
 
 
 def test_a_fused_kernel_gives_the_same_output_and_saves_less() -> None:
@@ -97,8 +97,8 @@ def test_the_growth_exponent_of_a_power_law() -> None:
 
 def test_a_formula_is_scaled_to_the_median_ratio() -> None:
     formula = X.astype(float)
-    found = scale_to_median(formula, np.array([9.0, 2.0, 1.0, np.nan]) * formula)
-    assert found == pytest.approx(2 * formula)
+    scaled = scale_to_median(formula, np.array([9.0, 2.0, 1.0, np.nan]) * formula)
+    assert scaled == pytest.approx(2 * formula)
     assert np.isnan(scale_to_median(formula, np.full(4, np.nan))).all()
 
 
@@ -107,6 +107,8 @@ def test_crossover_by_hand() -> None:
     assert crossover(X, X.astype(float), flat) == pytest.approx(100)
     assert crossover(X, flat * 2, flat) == 0
     assert crossover(X, flat, X * 10.0) == float("inf")
-    assert crossover(X, np.array([200, 50, 200, 200.0]), flat) == pytest.approx(64 * 2**0.5)  # not where it dips under
+    assert crossover(X, np.array([200, 50, 200, 200.0]), flat) == pytest.approx(
+        64 * 2**0.5
+    )  # not where it falls below once
     assert crossover(X, np.array([200, 50, 200, np.nan]), flat) == pytest.approx(64 * 2**0.5)
     assert crossover(X, np.array([50, 200, 50, 200.0]), flat) == pytest.approx(128 * 2**0.5)  # where it stays above

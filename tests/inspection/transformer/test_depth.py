@@ -49,20 +49,20 @@ def test_gradient_norms_equal_those_of_a_plain_backward_pass(
         streams.append(x)
     logits = model.readout(model.final_norm(x))
     F.cross_entropy(logits[seed].flatten(0, -2), shared.targets[seed].flatten()).backward()
-    here = AT[combination]
+    index = AT[combination]
     for layer, stream in enumerate(streams):
         assert stream.grad is not None
-        assert measurements.stream[here, height - 1, layer, seed] == pytest.approx(
+        assert measurements.stream[index, height - 1, layer, seed] == pytest.approx(
             float(stream.grad[seed].norm()), rel=1e-4
         )
-        assert measurements.size[here, layer, seed] == pytest.approx(
+        assert measurements.size[index, layer, seed] == pytest.approx(
             float(stream[seed].detach().square().mean()), rel=1e-5
         )
     for layer in range(1, height + 1):
         slopes = [p.grad[seed] for p in model.blocks[layer - 1].parameters() if p.dim() == 3 and p.grad is not None]
         assert len(slopes) == 4
-        whole = float(torch.cat([slope.flatten() for slope in slopes]).norm())
-        assert measurements.weights[here, height - 1, layer, seed] == pytest.approx(whole, rel=1e-4)
+        norm = float(torch.cat([slope.flatten() for slope in slopes]).norm())
+        assert measurements.weights[index, height - 1, layer, seed] == pytest.approx(norm, rel=1e-4)
 
 
 def test_layers_above_a_stack_have_no_gradient(measurements: StackMeasurements) -> None:
@@ -76,25 +76,25 @@ def test_layers_above_a_stack_have_no_gradient(measurements: StackMeasurements) 
 
 def test_a_shallow_stack_is_the_beginning_of_a_deeper_one(measurements: StackMeasurements) -> None:
     low = measure_stacks(HEADS, "usual", 2, SEEDS, [Combination(True, "pre")])
-    here = AT[Combination(True, "pre")]
-    assert low.size[0] == pytest.approx(measurements.size[here, :3])
-    assert low.stream[0] == pytest.approx(measurements.stream[here, :2, :3], rel=1e-5, nan_ok=True)
+    index = AT[Combination(True, "pre")]
+    assert low.size[0] == pytest.approx(measurements.size[index, :3])
+    assert low.stream[0] == pytest.approx(measurements.stream[index, :2, :3], rel=1e-5, nan_ok=True)
 
 
 @pytest.mark.parametrize("start", ["usual", "kept"])
 def test_the_mean_square_lies_within_the_expected_bounds(start: depth.Initialization) -> None:
-    some = [
+    combinations = [
         Combination(True, "none"),
         Combination(True, "pre"),
         Combination(True, "pre", "rms"),
         Combination(True, "post"),
     ]
-    found = measure_stacks(HEADS, start, LAYERS, 4, some)
-    for i, combination in enumerate(some):
+    measured = measure_stacks(HEADS, start, LAYERS, 4, combinations)
+    for i, combination in enumerate(combinations):
         lines = expected_mean_squares(combination, start, LAYERS)
         assert lines is not None
         low, high = lines
-        middle = np.median(found.size[i], axis=-1)
+        middle = np.median(measured.size[i], axis=-1)
         assert (middle[1:] > 0.85 * low[1:]).all() and (middle < 1.15 * high).all(), combination
 
 
@@ -111,24 +111,24 @@ def test_the_expected_mean_square_by_hand() -> None:
 
 
 def test_without_residual_and_norm_activations_vanish_and_tokens_collapse(measurements: StackMeasurements) -> None:
-    bare, whole = AT[Combination(False, "none")], AT[Combination(True, "pre")]
+    bare, standard = AT[Combination(False, "none")], AT[Combination(True, "pre")]
     assert (measurements.size[bare, -1] < 1e-9).all() and (measurements.size[bare, -1] > 0).all()
     assert (measurements.cosine_similarity[bare, -1] > 0.999).all()
-    assert (measurements.cosine_similarity[whole, -1] < 0.5).all()
+    assert (measurements.cosine_similarity[standard, -1] < 0.5).all()
 
 
 def test_values_beyond_single_precision_are_measured() -> None:
-    found = measure_stacks(HEADS, "usual", 24, 1, [Combination(False, "none")])
-    assert 0 < found.size[0, -1, 0] < 1e-45
-    assert np.isfinite(found.cosine_similarity[0]).all()
+    measured = measure_stacks(HEADS, "usual", 24, 1, [Combination(False, "none")])
+    assert 0 < measured.size[0, -1, 0] < 1e-45
+    assert np.isfinite(measured.cosine_similarity[0]).all()
 
 
 def test_a_zero_initialized_block_is_the_identity() -> None:
-    some = [Combination(True, "none"), Combination(False, "none")]
-    found = measure_stacks(HEADS, "zero", 3, 2, some)
-    assert found.size[0] == pytest.approx(np.broadcast_to(found.size[0][:1], (4, 2)))
-    assert found.stream[0, -1] == pytest.approx(np.broadcast_to(found.stream[0, -1][:1], (4, 2)))
-    assert (found.size[1, 1:] == 0).all() and np.isnan(found.cosine_similarity[1, 1:]).all()
+    combinations = [Combination(True, "none"), Combination(False, "none")]
+    measured = measure_stacks(HEADS, "zero", 3, 2, combinations)
+    assert measured.size[0] == pytest.approx(np.broadcast_to(measured.size[0][:1], (4, 2)))
+    assert measured.stream[0, -1] == pytest.approx(np.broadcast_to(measured.stream[0, -1][:1], (4, 2)))
+    assert (measured.size[1, 1:] == 0).all() and np.isnan(measured.cosine_similarity[1, 1:]).all()
 
 
 def test_measurements_are_read_only(measurements: StackMeasurements) -> None:

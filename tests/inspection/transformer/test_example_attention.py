@@ -7,11 +7,11 @@ from explorer.tasks.sequence_labelling.config import PAD
 
 
 def test_every_word_and_padding_have_a_fixed_vector() -> None:
-    found, again = word_vectors(["cat", "the", "cat"]), word_vectors(["cat"])
-    assert set(found) == {"cat", "the", PAD}
-    assert found["cat"].shape == (WIDTH,)
-    np.testing.assert_array_equal(found["cat"], again["cat"])
-    assert not np.array_equal(found["cat"], found["the"])
+    vectors, cat_vector = word_vectors(["cat", "the", "cat"]), word_vectors(["cat"])
+    assert set(vectors) == {"cat", "the", PAD}
+    assert vectors["cat"].shape == (WIDTH,)
+    np.testing.assert_array_equal(vectors["cat"], cat_vector["cat"])
+    assert not np.array_equal(vectors["cat"], vectors["the"])
 
 
 def test_scores_have_unit_variance() -> None:

@@ -27,20 +27,20 @@ def test_the_own_number_of_heads_gives_the_models_attention(positions: Positions
     with record(model) as trace:
         model.features(torch.tensor([IDS]))
     for layer in range(2):
-        found = split_heads(model, IDS, layer)
-        assert found[4].weights == pytest.approx(trace[f"blocks.{layer}.attention.weights"][0].numpy(), abs=1e-6)
+        by_heads = split_heads(model, IDS, layer)
+        assert by_heads[4].weights == pytest.approx(trace[f"blocks.{layer}.attention.weights"][0].numpy(), abs=1e-6)
     assert model.blocks[0].attention.heads == 4
 
 
 def test_the_rank_is_that_of_the_head_width_and_the_parameters_stay_the_same() -> None:
-    found = split_heads(decoder(), IDS, 0)
-    assert tuple(found) == HEAD_COUNTS
-    assert {cut.parameters for cut in found.values()} == {4 * 64**2}
-    for heads, cut in found.items():
-        assert cut.weights.shape == (heads, len(IDS), len(IDS))
-        assert cut.weights.sum(axis=-1) == pytest.approx(np.ones((heads, len(IDS))))
-        assert np.triu(cut.weights, 1).max() == 0
-        assert cut.rank.tolist() == [min(64 // heads, len(IDS))] * heads
+    by_heads = split_heads(decoder(), IDS, 0)
+    assert tuple(by_heads) == HEAD_COUNTS
+    assert {split.parameters for split in by_heads.values()} == {4 * 64**2}
+    for heads, split in by_heads.items():
+        assert split.weights.shape == (heads, len(IDS), len(IDS))
+        assert split.weights.sum(axis=-1) == pytest.approx(np.ones((heads, len(IDS))))
+        assert np.triu(split.weights, 1).max() == 0
+        assert split.rank.tolist() == [min(64 // heads, len(IDS))] * heads
 
 
 def test_divergence_is_zero_for_equal_and_one_bit_for_disjoint_heads() -> None:

@@ -11,18 +11,20 @@ from explorer.training.model_factory import build_model
 
 
 def evaluate_formula(part: ParameterGroup, sizes: dict[str, int]) -> int:
-    return part.copies * sum(times * math.prod(sizes[letter] for letter in of) for of, times in part.polynomial.items())
+    return part.copies * sum(
+        times * math.prod(sizes[letter] for letter in letters) for letters, times in part.polynomial.items()
+    )
 
 
-@pytest.mark.parametrize("who", model_choices())
-def test_every_formula_gives_the_count_of_its_group(who: str) -> None:
-    task, _, model = who.partition("-")
+@pytest.mark.parametrize("model_name", model_choices())
+def test_every_formula_gives_the_count_of_its_group(model_name: str) -> None:
+    task, _, model = model_name.partition("-")
     config = default_config(task, model)
-    found = count_parameter_groups(config, 71)
+    groups = count_parameter_groups(config, 71)
     built = build_model(with_settings(config, {"replicas": 1}), 71 if task == "text" else None)
-    assert found.total == sum(p.numel() for p in built.parameters())
-    for part in found.groups:
-        assert evaluate_formula(part, dict(found.sizes)) == part.count, part
+    assert groups.total == sum(p.numel() for p in built.parameters())
+    for part in groups.groups:
+        assert evaluate_formula(part, dict(groups.sizes)) == part.count, part
 
 
 def test_formulas_are_those_of_the_papers() -> None:

@@ -10,26 +10,26 @@ DOG, MAN = ["the", "dog", "bit", "the", "man"], ["the", "man", "bit", "the", "do
 
 
 def test_only_an_encoder_without_positions_ignores_word_order() -> None:
-    found = {(one.positions, one.causal): one for one in word_order_distances(DOG, MAN, seeds=3)}
-    assert set(found) == {(kind, causal) for kind in POSITION_KINDS for causal in (False, True)}
-    blind = found["none", False]
+    distances = {(one.positions, one.causal): one for one in word_order_distances(DOG, MAN, seeds=3)}
+    assert set(distances) == {(kind, causal) for kind in POSITION_KINDS for causal in (False, True)}
+    blind = distances["none", False]
     assert blind.sentence_distance.shape == (3,) and blind.sentence_distance.max() < 1e-5
     assert blind.word_distance is not None and blind.word_distance.max() < 1e-5, "each word has the same vector in both"
-    for key, one in found.items():
+    for key, one in distances.items():
         if key != ("none", False):
             assert one.sentence_distance.min() > 1e-3, key
 
 
 def test_distances_are_reproducible_and_differ_between_seeds() -> None:
-    once, again = (word_order_distances(DOG, MAN, seeds=2) for _ in range(2))
-    for one, other in zip(once, again, strict=True):
+    first, second = (word_order_distances(DOG, MAN, seeds=2) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.sentence_distance, other.sentence_distance)
-    assert once[1].sentence_distance[0] != once[1].sentence_distance[1]
+    assert first[1].sentence_distance[0] != first[1].sentence_distance[1]
 
 
 def test_different_words_are_distinguished_by_all_models_and_have_no_word_distance() -> None:
-    found = word_order_distances(DOG, ["a", "cat"], seeds=1)
-    assert all(one.word_distance is None and one.sentence_distance.min() > 1e-3 for one in found)
+    distances = word_order_distances(DOG, ["a", "cat"], seeds=1)
+    assert all(one.word_distance is None and one.sentence_distance.min() > 1e-3 for one in distances)
 
 
 def test_equal_sentences_have_distance_zero() -> None:

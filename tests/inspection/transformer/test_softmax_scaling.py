@@ -11,9 +11,9 @@ from explorer.inspection.transformer.softmax_scaling import WIDTHS, entropy, jac
 
 
 def jacobian_norm_by_autograd(inputs: np.ndarray) -> float:
-    """The Jacobian's norm by differentiating."""
-    given = torch.tensor(inputs, dtype=torch.float64)
-    jacobian = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), given)
+    """Return the norm of the Jacobian by automatic differentiation."""
+    scores = torch.tensor(inputs, dtype=torch.float64)
+    jacobian = torch.autograd.functional.jacobian(lambda x: x.softmax(-1), scores)
     return float(torch.linalg.matrix_norm(jacobian))  # type: ignore[arg-type]
 
 
@@ -38,22 +38,22 @@ def test_uniform_weights_have_maximal_entropy() -> None:
 
 
 def test_each_width_uses_the_first_dimensions_of_the_same_vectors() -> None:
-    found = softmax_scaling.draw_scores(np.random.default_rng(5), 2, 3)
+    drawn_scores = softmax_scaling.draw_scores(np.random.default_rng(5), 2, 3)
     random = np.random.default_rng(5)
     query, keys = (random.standard_normal((2, count, WIDTHS[-1]), dtype=np.float32) for count in (1, 3))
-    assert found.shape == (len(WIDTHS), 2, 3)
-    for width, scores in zip(WIDTHS, found, strict=True):
+    assert drawn_scores.shape == (len(WIDTHS), 2, 3)
+    for width, scores in zip(WIDTHS, drawn_scores, strict=True):
         assert scores == pytest.approx((query[..., :width] * keys[..., :width]).sum(axis=-1), abs=1e-4)
 
 
 def test_raw_scores_grow_with_the_root_of_the_width_and_saturate_softmax() -> None:
-    found = measure_softmax(seed=1, draws=40)
-    assert found.size.shape == (2, len(WIDTHS), 40) and found.one.shape == (2, len(WIDTHS), 64)
-    spread = np.median(found.size, axis=-1)
+    stats = measure_softmax(seed=1, draws=40)
+    assert stats.size.shape == (2, len(WIDTHS), 40) and stats.one.shape == (2, len(WIDTHS), 64)
+    spread = np.median(stats.size, axis=-1)
     assert spread[0, -1] == pytest.approx(math.sqrt(1024), rel=0.1) and spread[1, -1] == pytest.approx(1, rel=0.1)
     for name in ("size", "entropy", "largest", "gradient"):
-        assert getattr(found, name)[0, 0] == pytest.approx(getattr(found, name)[1, 0]), "at a width of 1 they are one"
-    middle = {name: found.percentiles(name) for name in ("entropy", "gradient")}
+        assert getattr(stats, name)[0, 0] == pytest.approx(getattr(stats, name)[1, 0]), "at a width of 1 they are one"
+    middle = {name: stats.percentiles(name) for name in ("entropy", "gradient")}
     assert (np.diff(middle["entropy"][0, ::4, 0]) < 0).all(), "entropy falls all the way"
     raw = middle["gradient"][0, :, 0]
     assert 0 < raw.argmax() < len(WIDTHS) - 1 and raw[-1] < raw.max() / 50, "the gradient rises first, then collapses"

@@ -18,23 +18,28 @@ from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 
 
 def test_a_model_trained_without_a_mask_repeats_itself() -> None:
-    told = {}
+    statistics = {}
     for name in ("noise-causal", "noise-open"):
-        opened = load_model(store.find(name))
-        task = opened.config.task_as(RandomSymbolsConfig)
-        made = generate_signs(opened, random_prompts(task, 16), task.length)
-        assert made.ids.shape == (opened.config.replicas, 16, task.length)
-        assert made.top_probability.shape == (opened.config.replicas, task.length - made.prompt_length)
-        np.testing.assert_array_equal(made.ids, generate_signs(opened, random_prompts(task, 16), task.length).ids)
-        assert (made.ids[:, :, : made.prompt_length] == made.ids[:1, :, : made.prompt_length]).all(), "all begin alike"
-        told[name] = repetition_rate(made.ids, made.prompt_length).mean(), made.top_probability.mean()
-    assert told["noise-causal"][0] < 0.2 < 0.8 < told["noise-open"][0]
-    assert told["noise-causal"][1] < 0.2 < 0.8 < told["noise-open"][1]
+        loaded = load_model(store.find(name))
+        task = loaded.config.task_as(RandomSymbolsConfig)
+        sample = generate_signs(loaded, random_prompts(task, 16), task.length)
+        assert sample.ids.shape == (loaded.config.replicas, 16, task.length)
+        assert sample.top_probability.shape == (loaded.config.replicas, task.length - sample.prompt_length)
+        np.testing.assert_array_equal(sample.ids, generate_signs(loaded, random_prompts(task, 16), task.length).ids)
+        assert (sample.ids[:, :, : sample.prompt_length] == sample.ids[:1, :, : sample.prompt_length]).all(), (
+            "all begin alike"
+        )
+        statistics[name] = (
+            repetition_rate(sample.ids, sample.prompt_length).mean(),
+            sample.top_probability.mean(),
+        )
+    assert statistics["noise-causal"][0] < 0.2 < 0.8 < statistics["noise-open"][0]
+    assert statistics["noise-causal"][1] < 0.2 < 0.8 < statistics["noise-open"][1]
 
 
 def generate_tale(name: str, length: int = 90, begin: str = "the old king") -> tuple[LoadedModel, GeneratedSigns]:
-    opened = load_model(store.find(name))
-    return opened, generate_signs(opened, text_prompts(begin, 3), length)
+    loaded = load_model(store.find(name))
+    return loaded, generate_signs(loaded, text_prompts(begin, 3), length)
 
 
 def test_a_model_trained_with_a_mask_generates_words() -> None:
@@ -49,16 +54,16 @@ def test_a_model_trained_with_a_mask_generates_words() -> None:
 
 
 def test_each_step_reads_the_last_signs_of_a_row_length() -> None:
-    opened, made = generate_tale("tale-causal", length=60)
-    last = torch.from_numpy(made.ids[..., -41:-1])  # what was read before the last letter
+    loaded, sample = generate_tale("tale-causal", length=60)
+    last = torch.from_numpy(sample.ids[..., -41:-1])  # the tokens before the last letter
     with torch.inference_mode():
-        p = opened.stack(last)[..., -1, :].softmax(dim=-1)
-    np.testing.assert_allclose(made.top_probability[:, -1], p.amax(dim=-1).mean(dim=-1), atol=1e-6)
+        p = loaded.stack(last)[..., -1, :].softmax(dim=-1)
+    np.testing.assert_allclose(sample.top_probability[:, -1], p.amax(dim=-1).mean(dim=-1), atol=1e-6)
     longer = generate_tale("tale-causal", length=62)[1]
-    np.testing.assert_array_equal(longer.ids[..., :60], made.ids)
+    np.testing.assert_array_equal(longer.ids[..., :60], sample.ids)
 
 
 @pytest.mark.parametrize("begin", ["q", "the. ", "x" * 40])
 def test_any_prompt_is_continued(begin: str) -> None:
-    made = generate_tale("tale-open", length=len(begin) + 2, begin=begin)[1]
-    assert made.ids.shape[-1] == len(begin) + 2 and made.prompt_length == len(begin)
+    sample = generate_tale("tale-open", length=len(begin) + 2, begin=begin)[1]
+    assert sample.ids.shape[-1] == len(begin) + 2 and sample.prompt_length == len(begin)

@@ -24,17 +24,17 @@ from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
 from explorer.tasks.sequence_labelling.word_sense_rows import build_rows as gloss_rows
 
 
-def label(task: LabellingConfig, wanted: int | None) -> str | None:
-    return None if wanted is None else task.labels[wanted]
+def label(task: LabellingConfig, target: int | None) -> str | None:
+    return None if target is None else task.labels[target]
 
 
 @pytest.mark.parametrize("again", ["copy", "reverse"])
 def test_typed_digits_become_a_training_row(again: str) -> None:
     task = DelayedCopyConfig(again=again)  # type: ignore[arg-type]
-    drawn = fresh_echo(task, [5], 1)
-    row = parse_row(task, " ".join(task.vocabulary[id] for id in drawn.ids[0, :5]))
-    assert list(row.ids) == drawn.ids[0].tolist() and list(row.loss_mask) == drawn.mask[0].tolist()
-    assert list(row.targets[5:]) == drawn.targets[0, 5:].tolist() and row.targets[:5] == (None,) * 5
+    batch = fresh_echo(task, [5], 1)
+    row = parse_row(task, " ".join(task.vocabulary[id] for id in batch.ids[0, :5]))
+    assert list(row.ids) == batch.ids[0].tolist() and list(row.loss_mask) == batch.mask[0].tolist()
+    assert list(row.targets[5:]) == batch.targets[0, 5:].tolist() and row.targets[:5] == (None,) * 5
 
 
 def test_a_partial_copy_is_parsed_as_typed() -> None:
@@ -44,20 +44,20 @@ def test_a_partial_copy_is_parsed_as_typed() -> None:
 
 def test_typed_rows_of_the_other_tasks_equal_training_rows() -> None:
     place = PositionRuleConfig(period=3)
-    drawn = fresh_places(place, 7)
-    row = parse_row(place, "".join(map(str, drawn.ids[0].tolist())))
-    assert list(row.ids) == drawn.ids[0].tolist() and list(row.targets) == drawn.targets[0].tolist()
-    for said in evaluation_sentences(20, ambiguous=True):
-        rows, row = gloss_rows([said]), parse_row(WordSenseConfig(), " ".join(said.words))
+    batch = fresh_places(place, 7)
+    row = parse_row(place, "".join(map(str, batch.ids[0].tolist())))
+    assert list(row.ids) == batch.ids[0].tolist() and list(row.targets) == batch.targets[0].tolist()
+    for sentence in evaluation_sentences(20, ambiguous=True):
+        rows, row = gloss_rows([sentence]), parse_row(WordSenseConfig(), " ".join(sentence.words))
         assert list(row.ids) == rows.ids[0].tolist() and list(row.targets) == rows.targets[0].tolist()
     for clause in draw_clauses(generator(3, "asked"), 20):
-        drawn, row = agreement_rows(AgreementConfig(), [clause]), parse_row(AgreementConfig(), " ".join(clause.words))
+        batch, row = agreement_rows(AgreementConfig(), [clause]), parse_row(AgreementConfig(), " ".join(clause.words))
         length = len(clause.words)
         assert (
-            list(row.ids) == drawn.ids[0, :length].tolist() and list(row.loss_mask) == drawn.mask[0, :length].tolist()
+            list(row.ids) == batch.ids[0, :length].tolist() and list(row.loss_mask) == batch.mask[0, :length].tolist()
         )
-        right = [wanted for wanted in row.targets if wanted is not None]
-        assert right == drawn.targets[0, :length][drawn.mask[0, :length]].tolist()
+        targets = [target for target in row.targets if target is not None]
+        assert targets == batch.targets[0, :length][batch.mask[0, :length]].tolist()
 
 
 def test_undetermined_targets_are_none() -> None:
@@ -94,30 +94,30 @@ def test_undetermined_targets_are_none() -> None:
 def test_invalid_rows_are_rejected_with_a_message(
     task: LabellingConfig, text: str, kind: type[Exception], words: str
 ) -> None:
-    with pytest.raises(kind) as refused:
+    with pytest.raises(kind) as error:
         parse_row(task, text)
-    assert words in str(refused.value)
+    assert words in str(error.value)
 
 
 def test_a_model_without_a_mask_reads_its_targets() -> None:
-    right = {}
+    correct_count = {}
     for name in ("noise-open", "noise-causal"):
         run = find(name)
         task = run.config.task_as(RandomSymbolsConfig)
-        found = predict_positions(load_model(run), task, parse_row(task, "qbdgacpelfhm"))
-        assert found[-1].is_correct is None and all(0 < each.probability <= 1 for each in found)
-        right[name] = sum(each.is_correct is True for each in found)
-    assert right["noise-open"] >= 10 and right["noise-causal"] <= 3
+        predictions = predict_positions(load_model(run), task, parse_row(task, "qbdgacpelfhm"))
+        assert predictions[-1].is_correct is None and all(0 < each.probability <= 1 for each in predictions)
+        correct_count[name] = sum(each.is_correct is True for each in predictions)
+    assert correct_count["noise-open"] >= 10 and correct_count["noise-causal"] <= 3
 
 
 def test_row_activations_follow_the_mask_and_exist_without_attention() -> None:
     for name, hidden in (("noise-causal", True), ("noise-open", False)):
-        found = row_activations(load_model(find(name)).single_replica(0), (0, 1, 2, 3))
-        assert found.weights is not None
+        trace = row_activations(load_model(find(name)).single_replica(0), (0, 1, 2, 3))
+        assert trace.weights is not None
         assert (
-            bool(np.isnan(found.weights[:, :, 0, 1:]).all()) == hidden and not np.isnan(found.weights[..., 3, :]).any()
+            bool(np.isnan(trace.weights[:, :, 0, 1:]).all()) == hidden and not np.isnan(trace.weights[..., 3, :]).any()
         )
-        assert np.allclose(np.nansum(found.weights, axis=-1), 1, atol=1e-5)
-    found = row_activations(load_model(find("place-turns-gru")).single_replica(0), (0, 1, 2, 3))
-    assert found.weights is None and found.states.shape[0] == 4 and "embedded" in found.taps
+        assert np.allclose(np.nansum(trace.weights, axis=-1), 1, atol=1e-5)
+    trace = row_activations(load_model(find("place-turns-gru")).single_replica(0), (0, 1, 2, 3))
+    assert trace.weights is None and trace.states.shape[0] == 4 and "embedded" in trace.taps
     assert row_activations(load_model(find("gloss-alone")).single_replica(0), (0, 1)).weights is None
