@@ -295,16 +295,16 @@ function drawMatrix(walk, key, tokens, arrays, wide, high) {
   const every = [5, 10, 20, 50, 100].find((far) => far * cell >= FAR) ?? 200,
     hasLabel = (i, own) => step === 1 || own || i === 0 || (i + 1) % every === 0;
   texts.forEach((text, i) => {
-    const [asks, answers] = [i === walk.asked, i === key],
+    const [isQuery, isKey] = [i === walk.asked, i === key],
       across = names + (i + 0.5) * cell,
       labelText = (own) => (step === 1 || own ? text : String(i + 1));
     const isCrowded = (own, other) => !own && step > 1 && Math.abs(i - other) * cell < 14;
     const labelShape = (own) => ({ text: labelText(own), fill: own ? "--ink" : "--soft", strong: own, ...mono });
-    if (i < tiles.rows && hasLabel(i, asks) && !isCrowded(asks, walk.asked))
-      shapes.push({ ...labelShape(asks), at: [names - 8, head + (i + 0.5) * cell], align: "right" });
-    if (!hasLabel(i, answers) || isCrowded(answers, key)) return;
+    if (i < tiles.rows && hasLabel(i, isQuery) && !isCrowded(isQuery, walk.asked))
+      shapes.push({ ...labelShape(isQuery), at: [names - 8, head + (i + 0.5) * cell], align: "right" });
+    if (!hasLabel(i, isKey) || isCrowded(isKey, key)) return;
     const placement = upright ? { at: [across, 12], align: "center" } : { at: [across, head - 6], turned: true };
-    shapes.push({ ...labelShape(answers), ...placement, faint: isMasked(walk, MASK, i) ? MASKED : 1 });
+    shapes.push({ ...labelShape(isKey), ...placement, faint: isMasked(walk, MASK, i) ? MASKED : 1 });
   });
   if (cell >= 44) {
     for (let row = 0; row < tiles.rows; row++) {

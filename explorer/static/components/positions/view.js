@@ -5,7 +5,7 @@
  *
  * @typedef {object} PositionsData
  * @property {number} count positions
- * @property {{address: string, trained: number, title: string} | null} learned address: "before" and "after" (F32 "places
+ * @property {{address: string, trained: number} | null} learned address: "before" and "after" (F32 "places
  *    width"); trained: positions
  * @property {any} state {width, base, turn_width, turn_base, place, pair, other, draw, after}
  * @property {string} file

@@ -170,8 +170,14 @@ export default defineComponent((place) => {
       rulesAt = (r) => ({ ...rules, t: data.temperatures[r] });
     if (exact && exact.text === text && exact.of === of && exact.at === at) {
       const same = sharedPrefix(text.arrays.ids, of, currentRow());
-      const [here, there] = [formatTwoDigits(data.temperatures[currentRow()]), formatTwoDigits(data.temperatures[of])];
-      const note = same < at ? `The text at ${here} took another way before this place of the text at ${there}.` : "";
+      const [shownTemperature, textTemperature] = [
+        formatTwoDigits(data.temperatures[currentRow()]),
+        formatTwoDigits(data.temperatures[of]),
+      ];
+      const note =
+        same < at
+          ? `The text at ${shownTemperature} took another way before this place of the text at ${textTemperature}.`
+          : "";
       return { view: exact.choice.viewAt(rules), context: exact.context, note };
     }
     const near = nearestRow(data.temperatures, currentTemperature(), (r) => sharedPrefix(text.arrays.ids, of, r) >= at);

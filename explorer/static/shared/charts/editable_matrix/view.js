@@ -81,8 +81,8 @@ export class Matrix {
     this.watch.disconnect();
   }
 
-  show(given) {
-    this.#data = { held: null, marked: [], ...given };
+  show(table) {
+    this.#data = { held: null, marked: [], ...table };
     const { rows, columns } = this.#data,
       shape = `${rows.length} ${columns.length}`;
     if (shape !== this.#shape) this.#buildTable(rows.length, columns.length);
