@@ -30,21 +30,21 @@ def sentences(world: dict[str, object]) -> tuple[Sentence, ...]:
     return Negation(NegationConfig(**world)).sentences  # type: ignore[arg-type]
 
 
-def counts(said: tuple[Sentence, ...]) -> np.ndarray:
+def counts(data: tuple[Sentence, ...]) -> np.ndarray:
     """Return the token counts of each sentence."""
-    return np.array([[s.words.count(token) for token in VOCABULARY.tokens] for s in said], dtype=float)
+    return np.array([[s.words.count(token) for token in VOCABULARY.tokens] for s in data], dtype=float)
 
 
-def accuracies(said: tuple[Sentence, ...], weights: np.ndarray) -> np.ndarray:
+def accuracies(data: tuple[Sentence, ...], weights: np.ndarray) -> np.ndarray:
     """Return the accuracy of each column of weights (one weight per token)."""
-    right = (counts(said) @ weights > 0) == np.array([[s.label == 1] for s in said])
-    return np.array([s.probability for s in said]) @ right
+    right = (counts(data) @ weights > 0) == np.array([[s.label == 1] for s in data])
+    return np.array([s.probability for s in data]) @ right
 
 
 def test_ceiling_of_the_default_settings() -> None:
     assert linear_readout_ceiling(sentences({})) == pytest.approx(
         1 - 0.35 / 3
-    )  # 0.8833: one of six sentences must go wrong
+    )  # 0.8833: one of six sentences must be wrong
 
 
 @worlds
@@ -75,28 +75,30 @@ def test_cross_entropy_accuracy_does_not_exceed_the_ceiling(world: dict[str, obj
 
 @pytest.mark.parametrize("world", [w for w in WORLDS if w.get("p_not", 0.35) not in (0, 1)], ids=str)
 def test_cross_entropy_scores_minimize_the_expected_loss(world: dict[str, object]) -> None:
-    said = sentences(world)
-    chance = torch.tensor([s.train_probability for s in said], dtype=torch.float64)
-    label = torch.tensor([float(s.label) for s in said], dtype=torch.float64)
+    data = sentences(world)
+    probabilities = torch.tensor([s.train_probability for s in data], dtype=torch.float64)
+    labels = torch.tensor([float(s.label) for s in data], dtype=torch.float64)
     weights = torch.zeros(len(VOCABULARY.tokens), dtype=torch.float64, requires_grad=True)
-    x = torch.from_numpy(counts(said))
+    x = torch.from_numpy(counts(data))
     lbfgs = torch.optim.LBFGS(
         [weights], max_iter=500, tolerance_grad=1e-12, tolerance_change=0, line_search_fn="strong_wolfe"
     )
 
     def loss() -> torch.Tensor:
         lbfgs.zero_grad()
-        value = F.binary_cross_entropy_with_logits(x @ weights, label, weight=chance, reduction="sum")
+        value = F.binary_cross_entropy_with_logits(x @ weights, labels, weight=probabilities, reduction="sum")
         value.backward()
         return value
 
     lbfgs.step(loss)
     minimum = (x @ weights).detach()
-    ours = torch.from_numpy(cross_entropy_scores(said))
+    scores = torch.from_numpy(cross_entropy_scores(data))
     # As probabilities: the score of a verb that training shows only plain has its minimum at infinity.
-    torch.testing.assert_close(ours[chance > 0].sigmoid(), minimum[chance > 0].sigmoid(), atol=1e-4, rtol=0)
-    reached = sum(s.probability for s, score in zip(said, minimum, strict=True) if (score > 0) == (s.label == 1))
-    assert cross_entropy_accuracy(said) == pytest.approx(reached)
+    torch.testing.assert_close(
+        scores[probabilities > 0].sigmoid(), minimum[probabilities > 0].sigmoid(), atol=1e-4, rtol=0
+    )
+    accuracy = sum(s.probability for s, score in zip(data, minimum, strict=True) if (score > 0) == (s.label == 1))
+    assert cross_entropy_accuracy(data) == pytest.approx(accuracy)
 
 
 def test_a_single_verb_has_a_ceiling_of_one_for_either_sign() -> None:

@@ -10,15 +10,15 @@ from explorer.tasks.recall_rows import batch, evaluation_sequences, fixed_sequen
 
 def test_sequences_are_deterministic() -> None:
     task, few = RecallConfig(length=12, symbols=5), RecallConfig(length=12, sequences=9)
-    drawn = [
+    sequences = [
         batch(task, 3, 1, 7, 4),
         evaluation_sequences(task, 20, 6),
         fixed_sequences(few, 2),
         batch(few, 2, 0, 5, 4),
     ]
-    assert [tuple(each.shape) for each in drawn] == [(4, 12), (6, 20), (9, 12), (4, 12)]
-    told = "/".join(str(each.tolist()) for each in drawn)
-    assert hashlib.sha256(told.encode()).hexdigest()[:16] == "65c16d7b0ca8c14f"
+    assert [tuple(each.shape) for each in sequences] == [(4, 12), (6, 20), (9, 12), (4, 12)]
+    values = "/".join(str(each.tolist()) for each in sequences)
+    assert hashlib.sha256(values.encode()).hexdigest()[:16] == "65c16d7b0ca8c14f"
 
 
 def test_every_seed_step_and_order_has_its_own_batch() -> None:
@@ -51,7 +51,7 @@ def test_fixed_sequences_are_reused() -> None:
 
 def test_evaluation_lengths_are_near_and_far_from_the_trained_length() -> None:
     for length in (1, 2, 10, 50, 200, 1_000):
-        asked = evaluation_lengths(length)
-        assert list(asked) == sorted(set(asked)) and asked[0] == 1 and MAX_EVALUATED_LENGTH in asked
-        assert {length, length + 1, length + 2} <= set(asked)
-        assert length == 1 or length - 1 in asked
+        lengths = evaluation_lengths(length)
+        assert list(lengths) == sorted(set(lengths)) and lengths[0] == 1 and MAX_EVALUATED_LENGTH in lengths
+        assert {length, length + 1, length + 2} <= set(lengths)
+        assert length == 1 or length - 1 in lengths

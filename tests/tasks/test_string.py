@@ -44,7 +44,7 @@ def test_ambiguous_contexts_are_sorted_by_their_loss() -> None:
 @given(LETTERS)
 def test_the_loss_floor_is_zero_exactly_if_continuations_are_unique(text: str) -> None:
     after = {char: {text[i + 1] for i in range(len(text) - 1) if text[i] == char} for char in text}
-    assert (loss_floor(text) == 0) == all(len(found) <= 1 for found in after.values())
+    assert (loss_floor(text) == 0) == all(len(successors) <= 1 for successors in after.values())
     assert 0 <= loss_floor(text) <= math.log(len(set(text))) + 1e-12
     assert sum(context.count for context in contexts(text)) == len(text) - 1
 
@@ -64,8 +64,8 @@ def test_an_error_contradicts_the_longest_matching_context() -> None:
 
 def test_errors_in_the_default_string() -> None:
     text = "abca abca abca "
-    (found,) = find_errors(text, "bcabca ")
-    assert (found.position, found.context, found.expected, found.pair_in_string) == (3, "abca", " ", True)
+    (error,) = find_errors(text, "bcabca ")
+    assert (error.position, error.context, error.expected, error.pair_in_string) == (3, "abca", " ", True)
     (pair,) = find_errors(text, "bb")
     assert (pair.position, pair.context, pair.expected, pair.pair_in_string) == (1, "ab", "c", False)
     assert [slip.position for slip in find_errors(text, "bcabcabca ")] == [3, 6]
@@ -85,7 +85,7 @@ def test_the_string_itself_has_no_errors(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "empty"),
         ("a", "single character"),
@@ -96,11 +96,11 @@ def test_the_string_itself_has_no_errors(text: str) -> None:
         ("a\ud800", r"U\+D800"),
     ],
 )
-def test_invalid_strings_raise_one_sentence(text: str, said: str) -> None:
-    with pytest.raises(InvalidSetting, match=said) as raised:
+def test_invalid_strings_raise_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(InvalidSetting, match=message) as raised:
         StringConfig(text)
     assert "\n" not in str(raised.value)
-    with pytest.raises(InvalidSetting, match=said):
+    with pytest.raises(InvalidSetting, match=message):
         with_settings(default_config("string", "rnn"), {"text": text})
 
 

@@ -35,32 +35,34 @@ def fingerprint(drawn: Pairs) -> str:
 
 
 def test_build_pairs_of_a_worked_example() -> None:
-    found = build_pairs(ReverseConfig(), [[3, 1, 4], [5]], [[4, 1, 3], [5]])
-    assert found.source.tolist() == [[3, 1, 4], [5, 10, 10]]
-    assert found.decoder_input.tolist() == [[10, 4, 1, 3], [10, 5, 11, 11]]
-    assert found.targets.tolist() == [[4, 1, 3, 11], [5, 11, 11, 11]]
-    assert found.mask.tolist() == [[True] * 4, [True, True, False, False]]
+    pairs = build_pairs(ReverseConfig(), [[3, 1, 4], [5]], [[4, 1, 3], [5]])
+    assert pairs.source.tolist() == [[3, 1, 4], [5, 10, 10]]
+    assert pairs.decoder_input.tolist() == [[10, 4, 1, 3], [10, 5, 11, 11]]
+    assert pairs.targets.tolist() == [[4, 1, 3, 11], [5, 11, 11, 11]]
+    assert pairs.mask.tolist() == [[True] * 4, [True, True, False, False]]
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
 def test_every_row_has_the_correct_target(config: TranslationConfig) -> None:
-    drawn = batch(config, 0, 0, 0, 64)
-    asked = evaluation_dates(config, 2) if isinstance(config, DatesConfig) else evaluation_digits(config, [1, 9, 4], 2)
+    training = batch(config, 0, 0, 0, 64)
+    evaluation = (
+        evaluation_dates(config, 2) if isinstance(config, DatesConfig) else evaluation_digits(config, [1, 9, 4], 2)
+    )
     eos = len(target_vocabulary(config)) - 1
-    for found in (drawn, asked):
-        for source, given, wanted, counted in zip(
-            found.source, found.decoder_input, found.targets, found.mask, strict=True
+    for pairs in (training, evaluation):
+        for source, decoder_input, targets, mask in zip(
+            pairs.source, pairs.decoder_input, pairs.targets, pairs.mask, strict=True
         ):
-            right = target_ids(config, [i for i in source.tolist() if i != len(source_vocabulary(config)) - 1])
-            assert right is not None
-            assert wanted[counted].tolist() == [*right, eos]
-            assert given[counted].tolist() == [eos - 1, *right]
-            assert set(given[~counted].tolist()) <= {eos}
-            assert set(wanted[~counted].tolist()) <= {eos}
+            expected = target_ids(config, [i for i in source.tolist() if i != len(source_vocabulary(config)) - 1])
+            assert expected is not None
+            assert targets[mask].tolist() == [*expected, eos]
+            assert decoder_input[mask].tolist() == [eos - 1, *expected]
+            assert set(decoder_input[~mask].tolist()) <= {eos}
+            assert set(targets[~mask].tolist()) <= {eos}
 
 
 @pytest.mark.parametrize(
-    ("config", "first", "asked"),
+    ("config", "training", "evaluation"),
     list(
         zip(
             CONFIGS,
@@ -71,18 +73,18 @@ def test_every_row_has_the_correct_target(config: TranslationConfig) -> None:
     ),
     ids=NAMES,
 )
-def test_batches_are_deterministic(config: TranslationConfig, first: str, asked: str) -> None:
+def test_batches_are_deterministic(config: TranslationConfig, training: str, evaluation: str) -> None:
     before = torch.get_rng_state()
-    assert fingerprint(batch(config, 0, 0, 0, 16)) == first
-    fresh = evaluation_dates(config, 3) if isinstance(config, DatesConfig) else evaluation_digits(config, [2, 5], 3)
-    assert fingerprint(fresh) == asked
+    assert fingerprint(batch(config, 0, 0, 0, 16)) == training
+    examples = evaluation_dates(config, 3) if isinstance(config, DatesConfig) else evaluation_digits(config, [2, 5], 3)
+    assert fingerprint(examples) == evaluation
     assert torch.equal(torch.get_rng_state(), before)
 
 
 @pytest.mark.parametrize("config", CONFIGS, ids=NAMES)
 def test_every_seed_order_and_step_has_its_own_batch(config: TranslationConfig) -> None:
-    drawn = {fingerprint(batch(config, *which, 16)) for which in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))}
-    assert len(drawn) == 4
+    fingerprints = {fingerprint(batch(config, *which, 16)) for which in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1))}
+    assert len(fingerprints) == 4
 
 
 def test_all_lengths_are_about_equally_frequent_in_each_batch() -> None:
@@ -92,8 +94,10 @@ def test_all_lengths_are_about_equally_frequent_in_each_batch() -> None:
             lengths = (batch(config, 0, 0, step, size).source != 10).sum(dim=-1)
             counts = [Counter(lengths.tolist())[n] for n in range(1, 21)]
             assert min(counts) >= few and max(counts) <= many and sum(counts) == size
-    often = Counter(n for step in range(400) for n in (batch(config, 1, 0, step, 3).source != 10).sum(dim=-1).tolist())
-    assert set(often) == set(range(1, 21))
+    frequencies = Counter(
+        n for step in range(400) for n in (batch(config, 1, 0, step, 3).source != 10).sum(dim=-1).tolist()
+    )
+    assert set(frequencies) == set(range(1, 21))
 
 
 def test_evaluated_days_are_never_trained() -> None:
@@ -102,12 +106,12 @@ def test_evaluated_days_are_never_trained() -> None:
     for step in range(20):
         trained = {parse_date(source_text(config, row.tolist())).day for row in batch(config, 0, 0, step, 64).source}
         assert not trained & held_out
-    asked = evaluation_dates(config, 5)
-    texts = [source_text(config, row.tolist()) for row in asked.source]
+    evaluation = evaluation_dates(config, 5)
+    texts = [source_text(config, row.tolist()) for row in evaluation.source]
     assert {parse_date(text).day for text in texts} <= held_out
     assert len(texts) == 5 * len(DATE_FORMATS)
-    assert ["mon" in text or "," in text for text in texts[:5]].count(True) == 0  # the first way: "3 march 1997"
-    assert target_text(config, asked.targets[0].tolist()) == str(parse_date(texts[0]).day)
+    assert ["mon" in text or "," in text for text in texts[:5]].count(True) == 0  # the first format: "3 march 1997"
+    assert target_text(config, evaluation.targets[0].tolist()) == str(parse_date(texts[0]).day)
 
 
 def test_stacked_batches_keep_their_rows() -> None:

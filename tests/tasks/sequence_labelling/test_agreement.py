@@ -44,22 +44,22 @@ def test_a_clause_has_a_subject_and_may_be_misleading() -> None:
 
 def test_two_positions_of_a_row_are_in_the_loss() -> None:
     rows = agreement_rows.build_rows(CONFIG, [KINGS, QUEEN])
-    said = [[CONFIG.vocabulary[token] for token in row] for row in rows.ids.tolist()]
-    assert said[0][:8] == list(KINGS.words) and set(said[0][8:]) == {"<PAD>"}
-    asked = [
-        {place: CONFIG.labels[wanted[place]] for place in range(CONFIG.max_length) if counted[place]}
-        for wanted, counted in zip(rows.targets.tolist(), rows.mask.tolist(), strict=True)
+    tokens = [[CONFIG.vocabulary[token] for token in row] for row in rows.ids.tolist()]
+    assert tokens[0][:8] == list(KINGS.words) and set(tokens[0][8:]) == {"<PAD>"}
+    labels = [
+        {position: CONFIG.labels[targets[position]] for position in range(CONFIG.max_length) if mask[position]}
+        for targets, mask in zip(rows.targets.tolist(), rows.mask.tolist(), strict=True)
     ]
-    assert asked == [{4: "are", 7: "themselves"}, {2: "is", 5: "herself"}]
+    assert labels == [{4: "are", 7: "themselves"}, {2: "is", 5: "herself"}]
 
 
 def test_every_clause_agrees_and_fits_into_a_row() -> None:
-    for each in agreement_rows.draw_clauses(generator(0, "test"), 300):
-        assert len(each.words) <= CONFIG.max_length
-        assert each.words[each.verb_position] == ("are" if each.subject in PLURAL_NOUNS else "is")
+    for clause in agreement_rows.draw_clauses(generator(0, "test"), 300):
+        assert len(clause.words) <= CONFIG.max_length
+        assert clause.words[clause.verb_position] == ("are" if clause.subject in PLURAL_NOUNS else "is")
         assert (
-            all(each.words[place] in (*SINGULAR_NOUNS, *PLURAL_NOUNS) for place in each.noun_positions)
-            and each.noun_positions[-1] < each.verb_position
+            all(clause.words[position] in (*SINGULAR_NOUNS, *PLURAL_NOUNS) for position in clause.noun_positions)
+            and clause.noun_positions[-1] < clause.verb_position
         )
 
 
@@ -67,8 +67,8 @@ def test_clauses_are_deterministic_and_of_the_requested_kind() -> None:
     rows = agreement_rows.batch(CONFIG, 3, 1, 7, 4)
     assert hashlib.sha256(str(rows.ids.tolist()).encode()).hexdigest()[:8] == "d0925cd7"
     for kind in ("misleading", "confusing"):
-        said = agreement_rows.evaluation_clauses(kind, 20)
-        assert len(said) == 20 and all(getattr(each, kind) for each in said)
+        clauses = agreement_rows.evaluation_clauses(kind, 20)
+        assert len(clauses) == 20 and all(getattr(clause, kind) for clause in clauses)
 
 
 class NearestNounModel(nn.Module):
@@ -78,24 +78,24 @@ class NearestNounModel(nn.Module):
         logits = torch.zeros(*ids.shape, len(CONFIG.labels))
         for row, tokens in enumerate(ids.tolist()):
             noun = "king"
-            for place, token in enumerate(tokens):
+            for position, token in enumerate(tokens):
                 word = CONFIG.vocabulary[token]
                 noun = word if word in (*SINGULAR_NOUNS, *PLURAL_NOUNS) else noun
-                verb = place + 1 < len(tokens) and CONFIG.vocabulary[tokens[place + 1]] in ("is", "are")
+                verb = position + 1 < len(tokens) and CONFIG.vocabulary[tokens[position + 1]] in ("is", "are")
                 answer = ("are" if noun in PLURAL_NOUNS else "is") if verb else pronoun_for(noun)
-                logits[row, place, CONFIG.labels.index(answer)] = 9.0
+                logits[row, position, CONFIG.labels.index(answer)] = 9.0
         return logits
 
 
 def test_a_model_that_uses_the_nearest_noun_is_never_right() -> None:
-    found = agreement_rows.evaluate(CONFIG, NearestNounModel(), 1, whole=True)
-    assert found["verb"].tolist() == [0.0] and found["pronoun"].tolist() == [0.0]
+    accuracy = agreement_rows.evaluate(CONFIG, NearestNounModel(), 1, whole=True)
+    assert accuracy["verb"].tolist() == [0.0] and accuracy["pronoun"].tolist() == [0.0]
 
 
 @pytest.mark.parametrize("what", ["verb", "pronoun"])
 def test_is_correct_for_correct_and_wrong_logits(what: str) -> None:
-    said = agreement_rows.evaluation_clauses("misleading", 12)
-    rows = agreement_rows.build_rows(CONFIG, said)
+    clauses = agreement_rows.evaluation_clauses("misleading", 12)
+    rows = agreement_rows.build_rows(CONFIG, clauses)
     logits = nn.functional.one_hot(rows.targets, len(CONFIG.labels))[None].float()
-    assert agreement_rows.is_correct(CONFIG, logits, said, what).all()
-    assert not agreement_rows.is_correct(CONFIG, -logits, said, what).any()
+    assert agreement_rows.is_correct(CONFIG, logits, clauses, what).all()
+    assert not agreement_rows.is_correct(CONFIG, -logits, clauses, what).any()

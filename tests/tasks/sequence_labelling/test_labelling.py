@@ -89,51 +89,51 @@ def test_targets_of_random_symbols_are_the_next_symbols() -> None:
 
 def test_entropy_of_grammar_text_equals_that_of_samples() -> None:
     draw = random.Random("a long tale")
-    told = [grammar_text.draw_sentence(draw) for _ in range(4_000)]
-    mean = sum(map(len, told)) / len(told)
+    sentences = [grammar_text.draw_sentence(draw) for _ in range(4_000)]
+    mean = sum(map(len, sentences)) / len(sentences)
     assert mean == pytest.approx(grammar_text.mean_sentence_length(), rel=0.01)
     assert GrammarTextConfig().loss_floor == pytest.approx(grammar_text.sentence_entropy() / mean, rel=0.01)
-    # One choice after the other, by how often each was taken.
-    words = [each.removesuffix(". ").split() for each in told]
-    assert {word for each in words for word in each} == grammar_text.WORDS
-    slots = [_shape(each) for each in words]
-    surprise = 0.0
-    for name in {name for slot in slots for name, _ in slot}:
-        taken = Counter(word for slot in slots for one, word in slot if one == name)
-        count = sum(taken.values())
-        surprise -= sum(n * math.log(n / count) for n in taken.values())
-    assert surprise / len(told) == pytest.approx(grammar_text.sentence_entropy(), rel=0.01)
+    # The entropy of the choices, estimated from their frequencies.
+    words = [sentence.removesuffix(". ").split() for sentence in sentences]
+    assert {word for sentence in words for word in sentence} == grammar_text.WORDS
+    choices = [_grammar_choices(sentence) for sentence in words]
+    surprisal = 0.0
+    for name in {name for choice in choices for name, _ in choice}:
+        frequencies = Counter(word for choice in choices for other, word in choice if other == name)
+        count = sum(frequencies.values())
+        surprisal -= sum(n * math.log(n / count) for n in frequencies.values())
+    assert surprisal / len(sentences) == pytest.approx(grammar_text.sentence_entropy(), rel=0.01)
 
 
-def _shape(words: list[str]) -> list[tuple[str, str]]:
+def _grammar_choices(words: list[str]) -> list[tuple[str, str]]:
     """Return the choices of the grammar that generated a sentence, as (choice, value)."""
-    found, left = [], list(words)
+    choices, rest = [], list(words)
 
-    def somebody() -> None:
-        assert left.pop(0) == "the"
-        kind = left[0] in grammar_text.ADJECTIVES
-        found.append(("whether of a kind", str(kind)))
+    def read_noun_phrase() -> None:
+        assert rest.pop(0) == "the"
+        kind = rest[0] in grammar_text.ADJECTIVES
+        choices.append(("whether of a kind", str(kind)))
         if kind:
-            found.append(("kind", left.pop(0)))
-        found.append(("being", left.pop(0)))
+            choices.append(("kind", rest.pop(0)))
+        choices.append(("being", rest.pop(0)))
 
-    somebody()
-    found.append(("deed", left.pop(0)))
-    somebody()
-    found.append(("whether somewhere", str(bool(left))))
-    if left:
-        side, the, place = left
+    read_noun_phrase()
+    choices.append(("deed", rest.pop(0)))
+    read_noun_phrase()
+    choices.append(("whether somewhere", str(bool(rest))))
+    if rest:
+        side, the, place = rest
         assert the == "the"
-        found += [("side", side), ("place", place)]
-    return found
+        choices += [("side", side), ("place", place)]
+    return choices
 
 
 def test_targets_of_grammar_text_are_the_next_letters_and_evaluation_text_differs_from_training_text() -> None:
     rows = grammar_text_rows.batch(GrammarTextConfig(length=30), 2, 0, 0, 50)
     assert torch.equal(rows.ids[:, 1:], rows.targets[:, :-1]) and rows.mask.all()
-    known = "".join(grammar_text.LETTERS[i] for i in grammar_text_rows.generate_text("told/2").tolist())
+    training_text = "".join(grammar_text.LETTERS[i] for i in grammar_text_rows.generate_text("told/2").tolist())
     for row in rows.ids.tolist():
-        assert "".join(grammar_text.LETTERS[i] for i in row) in known
+        assert "".join(grammar_text.LETTERS[i] for i in row) in training_text
     assert not torch.equal(
         grammar_text_rows.generate_text("told/2")[:200], grammar_text_rows.generate_text("asked")[:200]
     )
@@ -144,13 +144,13 @@ def test_targets_of_delayed_copy_are_the_digits_after_the_separator(again: str) 
     config = DelayedCopyConfig(longest=5, again=again)
     rows = delayed_copy_rows.batch(config, 0, 0, 0, 50)
     assert set(rows.mask.sum(dim=-1).tolist()) == {1, 2, 3, 4, 5}
-    for ids, wanted, counted in zip(rows.ids, rows.targets, rows.mask, strict=True):
-        read = [config.vocabulary[i] for i in ids.tolist()]
-        n = read.index("|")
-        digits = read[:n] if again == "copy" else read[:n][::-1]
-        assert read[n + 1 :] == [*digits[: n - 1], *[PAD] * (len(read) - 2 * n)]
-        assert [config.labels[i] for i in wanted[counted].tolist()] == digits
-        assert counted.nonzero().flatten().tolist() == list(range(n, 2 * n))
+    for ids, targets, mask in zip(rows.ids, rows.targets, rows.mask, strict=True):
+        tokens = [config.vocabulary[i] for i in ids.tolist()]
+        n = tokens.index("|")
+        digits = tokens[:n] if again == "copy" else tokens[:n][::-1]
+        assert tokens[n + 1 :] == [*digits[: n - 1], *[PAD] * (len(tokens) - 2 * n)]
+        assert [config.labels[i] for i in targets[mask].tolist()] == digits
+        assert mask.nonzero().flatten().tolist() == list(range(n, 2 * n))
 
 
 def test_delayed_copy_of_one_length_and_invalid_lengths() -> None:
@@ -166,30 +166,34 @@ def test_the_homograph_language_is_consistent() -> None:
     assert sorted(topic for topics in SENSES.values() for topic in topics) == sorted(NOUNS) == sorted(SYNONYMS)
     for frame in FRAMES:
         assert Counter(frame)["X"] == Counter(frame)["A"] == Counter(frame)["B"] == 1
-    said = build_sentence(0, "river", True, "boat", "mud")
-    assert " ".join(said.words) == "the bank is near the boat and the mud" and said.position == 1 and said.ambiguous
-    assert said.content_positions == (1, 5, 8)
+    sentence = build_sentence(0, "river", True, "boat", "mud")
+    assert (
+        " ".join(sentence.words) == "the bank is near the boat and the mud"
+        and sentence.position == 1
+        and sentence.ambiguous
+    )
+    assert sentence.content_positions == (1, 5, 8)
 
 
 def test_new_cues_occur_with_homographs_only_in_evaluation() -> None:
     new = {noun for nouns in NOUNS.values() for noun in nouns[TRAINED_CUES:]}
-    own = training_sentences(600, 0)
-    beside_homographs = {word for said in own if said.ambiguous for word in said.words}
-    assert not new & beside_homographs and new <= {word for said in own for word in said.words}
-    assert {said.topic for said in own if said.ambiguous} == set(NOUNS)
-    for said in evaluation_sentences(100, ambiguous=True, new_cues=True):
-        assert len(new & set(said.words)) == 2 and said.ambiguous
-    assert not any(new & set(said.words) for said in evaluation_sentences(100, ambiguous=True))
-    assert not any(said.ambiguous for said in evaluation_sentences(100, ambiguous=False))
+    trained = training_sentences(600, 0)
+    words_with_homographs = {word for sentence in trained if sentence.ambiguous for word in sentence.words}
+    assert not new & words_with_homographs and new <= {word for sentence in trained for word in sentence.words}
+    assert {sentence.topic for sentence in trained if sentence.ambiguous} == set(NOUNS)
+    for sentence in evaluation_sentences(100, ambiguous=True, new_cues=True):
+        assert len(new & set(sentence.words)) == 2 and sentence.ambiguous
+    assert not any(new & set(sentence.words) for sentence in evaluation_sentences(100, ambiguous=True))
+    assert not any(sentence.ambiguous for sentence in evaluation_sentences(100, ambiguous=False))
 
 
 def test_both_senses_of_a_homograph_occur_in_the_same_frames() -> None:
-    places: dict[tuple[str, str], set[int]] = {}
-    for said in training_sentences(1_000, 0):
-        if said.ambiguous:
-            places.setdefault((said.words[said.position], said.topic), set()).add(len(said.words))
+    lengths: dict[tuple[str, str], set[int]] = {}
+    for sentence in training_sentences(1_000, 0):
+        if sentence.ambiguous:
+            lengths.setdefault((sentence.words[sentence.position], sentence.topic), set()).add(len(sentence.words))
     for word in HOMOGRAPHS:
-        one, other = (places[word, topic] for topic in SENSES[word])
+        one, other = (lengths[word, topic] for topic in SENSES[word])
         assert one == other
 
 
@@ -197,33 +201,33 @@ def test_word_sense_targets_are_words_and_senses_of_homographs() -> None:
     rows = word_sense_rows.build_rows(
         [build_sentence(0, "river", True, "boat", "mud"), build_sentence(0, "money", True, "loan", "cash")]
     )
-    said = [[SENSE_LABELS[i] for i in row.tolist()] for row in rows.targets]
+    labels = [[SENSE_LABELS[i] for i in row.tolist()] for row in rows.targets]
     assert (
-        said[0] == ["the", "bank (river)", "is", "near", "the", "boat", "and", "the", "mud"]
-        and said[1][1] == "bank (money)"
+        labels[0] == ["the", "bank (river)", "is", "near", "the", "boat", "and", "the", "mud"]
+        and labels[1][1] == "bank (money)"
     )
     assert sense_label("shore", "river") == SENSE_LABELS.index("shore") and rows.mask.all()
 
 
 def test_masked_word_hides_one_word_which_is_the_target_everywhere() -> None:
-    said = [build_sentence(0, "river", True, "boat", "mud"), build_sentence(2, "dog", False, "bone", "tail")]
-    rows = masked_word_rows.build_rows(said, [1, 0])
-    read = [[VOCABULARY.tokens[i] for i in row.tolist()] for row in rows.ids]
-    assert read[0] == [*["the", "bank", "is", "near", "the", "<HIDDEN>", "and", "the", "mud"], PAD]
-    assert read[1] == ["we", "saw", "the", "<HIDDEN>", "with", "a", "bone", "and", "a", "tail"]
+    sentences = [build_sentence(0, "river", True, "boat", "mud"), build_sentence(2, "dog", False, "bone", "tail")]
+    rows = masked_word_rows.build_rows(sentences, [1, 0])
+    tokens = [[VOCABULARY.tokens[i] for i in row.tolist()] for row in rows.ids]
+    assert tokens[0] == [*["the", "bank", "is", "near", "the", "<HIDDEN>", "and", "the", "mud"], PAD]
+    assert tokens[1] == ["we", "saw", "the", "<HIDDEN>", "with", "a", "bone", "and", "a", "tail"]
     assert [WORDS[i] for i in rows.targets[:, 0].tolist()] == ["boat", "woof"]
     assert (rows.targets == rows.targets[:, :1]).all()
     assert torch.equal(rows.mask, rows.ids != PADDING) and rows.mask.sum(dim=-1).tolist() == [9, 10]
 
 
 def test_share_of_vectors_nearer_to_the_right_synonym() -> None:
-    said = [build_sentence(0, "river", True, "boat", "mud"), build_sentence(0, "money", True, "loan", "cash")]
+    sentences = [build_sentence(0, "river", True, "boat", "mud"), build_sentence(0, "money", True, "loan", "cash")]
     synonyms = torch.eye(8)[None]
     topics = list(NOUNS)
-    right = torch.stack([synonyms[0, topics.index(each.topic)] for each in said])[None]
+    right = torch.stack([synonyms[0, topics.index(sentence.topic)] for sentence in sentences])[None]
     wrong = right.flip(1)
-    assert masked_word_rows.share_nearer_to_right_synonym(right, synonyms, said).tolist() == [1.0]
-    assert masked_word_rows.share_nearer_to_right_synonym(wrong, synonyms, said).tolist() == [0.0]
+    assert masked_word_rows.share_nearer_to_right_synonym(right, synonyms, sentences).tolist() == [1.0]
+    assert masked_word_rows.share_nearer_to_right_synonym(wrong, synonyms, sentences).tolist() == [0.0]
 
 
 def test_stacked_batches_are_padded_outside_the_mask() -> None:

@@ -62,7 +62,7 @@ def test_compatible_settings_are_accepted(settings: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"corpus": "own"}, "corpus = own needs text"),
         ({"corpus": "own", "text": SHA[:-1]}, "corpus = own needs text"),
@@ -79,10 +79,10 @@ def test_compatible_settings_are_accepted(settings: dict[str, Any]) -> None:
     ],
     ids=str,
 )
-def test_incompatible_settings_are_named_in_the_error(settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said) as raised:
+def test_incompatible_settings_are_named_in_the_error(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as raised:
         TextConfig(**settings)
-    assert not str(raised.value).endswith(".")  # whoever shows it goes on: "Change one of the two."
+    assert not str(raised.value).endswith(".")  # the page appends "Change one of the two."
 
 
 def test_the_smallest_vocabularies_are_those_of_the_tokenizers() -> None:

@@ -37,41 +37,41 @@ Patch = pytest.MonkeyPatch
 PLAY = "First Citizen:\nBefore we proceed any further, hear me speak.\n"
 
 
-# Tiny Shakespeare: a short play stands for it, and a server on this machine for the address it comes from
+# Tiny Shakespeare: a short play replaces the text, and a local server its address
 
 
-class Shelf:
+class DownloadServer:
     """The content that the server returns, and its number of requests."""
 
     content = PLAY.encode()
-    asked = 0
+    requests = 0
 
 
 @pytest.fixture
-def shelf(monkeypatch: Patch) -> Iterator[Shelf]:
-    shelf = Shelf()
+def download_server(monkeypatch: Patch) -> Iterator[DownloadServer]:
+    download_server = DownloadServer()
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            shelf.asked += 1
-            self.send_response(200 if shelf.content else 404)
+            download_server.requests += 1
+            self.send_response(200 if download_server.content else 404)
             self.end_headers()
-            self.wfile.write(shelf.content)
+            self.wfile.write(download_server.content)
 
         def log_message(self, format: str, *args: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    serving = threading.Thread(target=server.serve_forever, args=(0.01,))
-    serving.start()
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr(corpora, "TINYSHAKESPEARE_URL", f"http://127.0.0.1:{server.server_port}/input.txt")
-    yield shelf
+    yield download_server
     with warnings.catch_warnings():  # pooch leaves the connection of a refused download to the garbage collector
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()
     server.shutdown()
     server.server_close()
-    serving.join()
+    thread.join()
 
 
 @pytest.fixture
@@ -87,34 +87,34 @@ def play(tmp_path: Path, monkeypatch: Patch) -> Iterator[Path]:
     corpora.reset()
 
 
-def test_the_data_folder_is_read_first(play: Path, shelf: Shelf) -> None:
+def test_the_data_folder_is_read_first(play: Path, download_server: DownloadServer) -> None:
     (play / TINYSHAKESPEARE).write_text(PLAY)
     assert load_text(TextConfig()) == PLAY
-    assert shelf.asked == 0
+    assert download_server.requests == 0
     assert not environment().cache.exists()
 
 
-def test_a_missing_text_is_downloaded_once(play: Path, shelf: Shelf) -> None:
+def test_a_missing_text_is_downloaded_once(play: Path, download_server: DownloadServer) -> None:
     assert load_text(TextConfig()) == PLAY
-    assert shelf.asked == 1
+    assert download_server.requests == 1
     assert [file.name for file in environment().cache.iterdir()] == [TINYSHAKESPEARE]
-    shelf.content = b"something else"
+    download_server.content = b"something else"
     for _ in range(3):
         corpora.reset()
         assert load_text(TextConfig()) == PLAY
-    assert shelf.asked == 1
+    assert download_server.requests == 1
 
 
-def test_a_data_folder_is_optional(play: Path, shelf: Shelf, monkeypatch: Patch) -> None:
+def test_a_data_folder_is_optional(play: Path, download_server: DownloadServer, monkeypatch: Patch) -> None:
     monkeypatch.delenv("LINEAGE_DATA_DIR")
     assert load_text(TextConfig()) == PLAY
 
 
-def test_a_damaged_download_is_replaced(play: Path, shelf: Shelf) -> None:
+def test_a_damaged_download_is_replaced(play: Path, download_server: DownloadServer) -> None:
     environment().cache.mkdir()
     (environment().cache / TINYSHAKESPEARE).write_bytes(PLAY.encode()[:-7])
     assert load_text(TextConfig()) == PLAY
-    assert shelf.asked == 1
+    assert download_server.requests == 1
 
 
 def assert_helpful(message: str) -> None:
@@ -123,13 +123,13 @@ def assert_helpful(message: str) -> None:
         assert word in message
 
 
-def test_another_text_in_the_data_folder_is_refused(play: Path, shelf: Shelf) -> None:
+def test_another_text_in_the_data_folder_is_refused(play: Path, download_server: DownloadServer) -> None:
     (play / TINYSHAKESPEARE).write_text(PLAY + "!")
     with pytest.raises(CorpusMissing, match="checksum") as raised:
         load_text(TextConfig())
     assert_helpful(str(raised.value))
     assert str(play) in str(raised.value)
-    assert shelf.asked == 0
+    assert download_server.requests == 0
 
 
 def test_an_unreadable_file_is_named_in_the_error(play: Path) -> None:
@@ -139,14 +139,16 @@ def test_an_unreadable_file_is_named_in_the_error(play: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"a stranger's text", b""], ids=["another text", "not found"])
-def test_a_download_with_another_checksum_is_refused(content: bytes, play: Path, shelf: Shelf) -> None:
-    shelf.content = content
+def test_a_download_with_another_checksum_is_refused(
+    content: bytes, play: Path, download_server: DownloadServer
+) -> None:
+    download_server.content = content
     with pytest.raises(CorpusMissing, match="could not be downloaded") as raised:
         load_text(TextConfig())
     assert_helpful(str(raised.value))
     assert ("checksum" in str(raised.value)) == bool(content)
     assert list(environment().cache.iterdir()) == []
-    shelf.content = PLAY.encode()
+    download_server.content = PLAY.encode()
     assert load_text(TextConfig()) == PLAY  # a failure is not remembered
 
 
@@ -158,7 +160,9 @@ def test_a_refused_connection_raises_a_helpful_error(play: Path, monkeypatch: Pa
     assert_helpful(str(raised.value))
 
 
-def test_an_unwritable_cache_raises_a_helpful_error(play: Path, shelf: Shelf, monkeypatch: Patch) -> None:
+def test_an_unwritable_cache_raises_a_helpful_error(
+    play: Path, download_server: DownloadServer, monkeypatch: Patch
+) -> None:
     (play / "file").write_text("")
     monkeypatch.setenv("LINEAGE_CACHE", str(play / "file" / "cache"))
     with pytest.raises(CorpusMissing, match="the attempt failed") as raised:
@@ -309,7 +313,7 @@ def test_the_least_recently_used_text_is_dropped_first(monkeypatch: Patch) -> No
     with pytest.raises(NeedsText):
         load_text(own(second))
     assert [load_text(own(sha))[0] for sha in (first, third, fourth)] == ["a", "c", "d"]
-    large = store_text("🙂" * 2_000)  # larger than all that may be kept: it stays alone until the next one comes
+    large = store_text("🙂" * 2_000)  # above the limit: it is stored alone until the next one
     assert load_text(own(large))[0] == "🙂"
     with pytest.raises(NeedsText):
         load_text(own(fourth))
@@ -366,7 +370,7 @@ def test_validated_text_normalizes_its_input(content: str | bytes, text: str) ->
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("abc", "has 3 characters; .* need at least 20. Give more text."),
         (b"a", "has 1 character; "),
@@ -381,8 +385,8 @@ def test_validated_text_normalizes_its_input(content: str | bytes, text: str) ->
     ],
     ids=["three", "one", "none", "control only", "utf-16", "utf-16 bare", "png", "latin-1", "zero", "half"],
 )
-def test_unusable_texts_raise_one_sentence(content: str | bytes, said: str) -> None:
-    with pytest.raises(TextError, match=said) as raised:
+def test_unusable_texts_raise_one_sentence(content: str | bytes, message: str) -> None:
+    with pytest.raises(TextError, match=message) as raised:
         validated_text(content)
     assert "\n" not in str(raised.value)
     assert str(raised.value).startswith("This text ")

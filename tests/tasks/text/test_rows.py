@@ -164,15 +164,15 @@ def test_a_sample_of_held_out_targets_is_fixed(kind: dict[str, Any]) -> None:
 
 
 @settings(deadline=None)
-@given(rows=st.integers(1, 500), wanted=st.integers(1, 3_000), batch=st.integers(1, 60))
-def test_sampled_rows_are_evenly_spaced(rows: int, wanted: int, batch: int) -> None:
-    batches = [part.tolist() for part in text_rows._evenly_spaced_rows(rows, 5 * rows, wanted, batch)]
-    places = [place for part in batches for place in part]
+@given(rows=st.integers(1, 500), targets=st.integers(1, 3_000), batch=st.integers(1, 60))
+def test_sampled_rows_are_evenly_spaced(rows: int, targets: int, batch: int) -> None:
+    batches = [part.tolist() for part in text_rows._evenly_spaced_rows(rows, 5 * rows, targets, batch)]
+    positions = [position for part in batches for position in part]
     assert {len(part) for part in batches[:-1]} <= {batch}
-    assert len(places) == min(rows, max(1, round(wanted / 5)))
-    assert len({after - before for before, after in itertools.pairwise(places)} | {rows // len(places)}) <= 2
-    assert places[0] == 0
-    assert rows - rows / len(places) - 1 <= places[-1] < rows  # as much is left after the last as between the others
+    assert len(positions) == min(rows, max(1, round(targets / 5)))
+    assert len({after - before for before, after in itertools.pairwise(positions)} | {rows // len(positions)}) <= 2
+    assert positions[0] == 0
+    assert rows - rows / len(positions) - 1 <= positions[-1] < rows  # the last gap is as large as the others
 
 
 @every_kind
@@ -244,11 +244,11 @@ def test_steps_per_pass() -> None:
     size=st.integers(20, 400),
     context=st.integers(1, 60),
     held_out=st.floats(0.05, 0.5),
-    lanes=st.integers(1, 70),
+    batch_rows=st.integers(1, 70),
     batch_size=st.integers(1, 40),
 )
 def test_blocks_of_any_size_cover_all_targets(
-    size: int, context: int, held_out: float, lanes: int, batch_size: int
+    size: int, context: int, held_out: float, batch_rows: int, batch_size: int
 ) -> None:
     """Every target occurs exactly once: in order, in held-out contiguous rows, in contiguous batches."""
     text = "".join(map(chr, range(0x4E00, 0x4E00 + size)))  # each character once
@@ -261,29 +261,29 @@ def test_blocks_of_any_size_cover_all_targets(
     assert unmasked_targets(data, data.held_out_batches(rows=3)) == list(text[cut:])
     assert unmasked_targets(data, data.training_sample(10**9, rows=3)) == list(text[1:cut])
     assert unmasked_targets(data, [data.full_training_batch()]) == list(text[1:cut])
-    read_on = list(data.held_out_contiguous(lanes, context))
-    assert sorted(unmasked_targets(data, read_on)) == list(text[cut:])
-    for before, after in itertools.pairwise(read_on):
+    blocks = list(data.held_out_contiguous(batch_rows, context))
+    assert sorted(unmasked_targets(data, blocks)) == list(text[cut:])
+    for before, after in itertools.pairwise(blocks):
         assert (before.targets[:, -1] == after.ids[:, 0])[after.mask[:, 0] if after.mask is not None else ...].all()
     if cut - 1 < batch_size:
         with pytest.raises(TextError, match="smaller batch"):
             data.batch(0, 0, 0, batch_size)
         return
     steps, first = data.steps_per_pass(batch_size), data.full_training_batch().ids[0, 0]
-    for passed in range(2):
-        batches = [data.batch(3, 0, passed * steps + step, batch_size) for step in range(steps)]
+    for epoch in range(2):
+        batches = [data.batch(3, 0, epoch * steps + step, batch_size) for step in range(steps)]
         drawn = unmasked_targets(data, batches)
         for batch in batches:
             assert (batch.targets == batch.ids + 1).all()  # each character is followed by the next one
         assert len(drawn) == len(set(drawn)) == steps * batch_size * batches[0].ids.shape[1]
         assert set(drawn) <= set(text[1:cut])
-        assert [data.resets_state(passed * steps + step, batch_size) for step in range(steps)] == [
+        assert [data.resets_state(epoch * steps + step, batch_size) for step in range(steps)] == [
             True,
             *[False] * (steps - 1),
         ]
         for before, after in itertools.pairwise(batches):
-            read_on = before.targets[:, -1] == after.ids[:, 0]
-            assert read_on.logical_or(after.ids[:, 0] == first).all()
+            contiguous = before.targets[:, -1] == after.ids[:, 0]
+            assert contiguous.logical_or(after.ids[:, 0] == first).all()
 
 
 def test_contiguous_passes_reach_every_target() -> None:
@@ -291,7 +291,7 @@ def test_contiguous_passes_reach_every_target() -> None:
     steps = data.steps_per_pass(5)
     begins = {read(data, data.batch(seed, 0, 0, 5).ids[0, :1]) for seed in range(600)}
     assert len(begins) == 54  # anywhere
-    assert steps == 2  # 54 targets: five lanes of ten, of which two pieces of four are read
+    assert steps == 2  # 54 targets: five batch rows of ten, of which two blocks of four are read
     seen = unmasked_targets(data, (data.batch(0, 0, step, 5) for step in range(60 * steps)))
     assert set(seen) == set(ALPHABET[1:55])
 
@@ -355,16 +355,16 @@ def test_sentences_of_a_worked_example() -> None:
     data = sentences(split="sentences", context=36)
     lines = [line for line in LINES.split("\n") if len(line) > 20]
     assert len(lines) == 4
-    asked = [row for batch in data.held_out_batches() for row in rows_of(data, batch)]
-    learned = [row for batch in data.training_sample(10**9) for row in rows_of(data, batch)]
-    assert (len(learned), len(asked)) == (2, 2)
-    assert sorted(learned + asked) == sorted(line[1:37] for line in lines)
+    held_out = [row for batch in data.held_out_batches() for row in rows_of(data, batch)]
+    trained = [row for batch in data.training_sample(10**9) for row in rows_of(data, batch)]
+    assert (len(trained), len(held_out)) == (2, 2)
+    assert sorted(trained + held_out) == sorted(line[1:37] for line in lines)
     (batch,) = data.held_out_batches()
-    for ids, row in zip(batch.ids, asked, strict=True):
+    for ids, row in zip(batch.ids, held_out, strict=True):
         (line,) = (line for line in lines if line[1:37] == row)
         assert read(data, ids) == line[:36] + data.tokenizer.tokens[data.padding] * (36 - len(line))
     order = torch.randperm(4, generator=Generator().manual_seed(0)).tolist()
-    assert learned == [lines[i][1:37] for i in sorted(order[:2])]
+    assert trained == [lines[i][1:37] for i in sorted(order[:2])]
 
 
 def expected_pairs(data: TextData, lines: list[str], context: int) -> list[tuple[int, int]]:
@@ -377,16 +377,16 @@ def test_pairs_are_split_like_random_split(seed: int) -> None:
     lines = [line for line in LINES.split("\n") if len(line) > 20]
     pairs = expected_pairs(data, lines, 30)
     sizes = [int(0.8 * len(pairs)), len(pairs) - int(0.8 * len(pairs))]
-    learned, asked = random_split(pairs, sizes, generator=Generator().manual_seed(seed))  # type: ignore[arg-type]
-    assert (data.training_targets, data.held_out_targets) == (len(learned), len(asked))
+    trained, held_out = random_split(pairs, sizes, generator=Generator().manual_seed(seed))  # type: ignore[arg-type]
+    assert (data.training_targets, data.held_out_targets) == (len(trained), len(held_out))
 
-    def found(batches: Iterable[Batch], of: list[int]) -> set[tuple[int, int]]:
+    def pairs_in(batches: Iterable[Batch], of: list[int]) -> set[tuple[int, int]]:
         masks = [row for batch in batches for row in batch.mask.tolist()]  # type: ignore[union-attr]
-        return {(of[i], j) for i, row in enumerate(masks) for j, there in enumerate(row) if there}
+        return {(of[i], j) for i, row in enumerate(masks) for j, in_loss in enumerate(row) if in_loss}
 
-    assert found(data.training_sample(10**9), [0, 1, 2, 3]) == set(learned)
-    assert found(data.held_out_batches(), [0, 1, 2, 3]) == set(asked)
-    assert found([data.full_training_batch()], [0, 1, 2, 3]) == set(learned)
+    assert pairs_in(data.training_sample(10**9), [0, 1, 2, 3]) == set(trained)
+    assert pairs_in(data.held_out_batches(), [0, 1, 2, 3]) == set(held_out)
+    assert pairs_in([data.full_training_batch()], [0, 1, 2, 3]) == set(trained)
 
 
 @pytest.mark.parametrize("rows", ["sentences", "prefixes"])
@@ -465,15 +465,15 @@ def test_a_too_large_full_training_batch_raises_one_sentence(monkeypatch: Patch)
         sentences(context=1_000).full_training_batch()
 
 
-# What a token is worth
+# Characters per token
 
 
 def test_bits_per_character_include_dropped_spaces() -> None:
     text = "one two three four five six seven eight nine ten " * 20
     data = own(text, tokenizer="bpe", vocabulary=40, held_out=0.25, context=8)
     end = text[int(0.75 * len(text)) :]
-    kept = len(data.tokenizer.encode(end))
-    assert data.characters_per_token == len(end) / kept
+    tokens = len(data.tokenizer.encode(end))
+    assert data.characters_per_token == len(end) / tokens
     assert "".join(unmasked_targets(data, data.held_out_batches())).count(" ") < end.count(" ")
 
 
@@ -582,24 +582,24 @@ def test_right_to_left_and_emoji(kind: str) -> None:
     assert data.characters_per_token > 0
 
 
-# Who shares it
+# Sharing and caching
 
 
 def test_rows_of_a_configuration_are_computed_once_and_shared(monkeypatch: Patch) -> None:
     trained = []
-    really = token_arrays.train
-    monkeypatch.setattr(token_arrays, "train", lambda *given: trained.append(given) or really(*given))
+    train = token_arrays.train
+    monkeypatch.setattr(token_arrays, "train", lambda *arguments: trained.append(arguments) or train(*arguments))
     config = TextConfig(corpus="own", text=store_text(ALPHABET), context=4)
-    found: list[TextData] = []
-    asking = [threading.Thread(target=lambda: found.append(text_data(config))) for _ in range(6)]
-    for thread in asking:
+    results: list[TextData] = []
+    threads = [threading.Thread(target=lambda: results.append(text_data(config))) for _ in range(6)]
+    for thread in threads:
         thread.start()
-    for thread in asking:
+    for thread in threads:
         thread.join()
     assert len(trained) == 1
-    assert len(set(map(id, found))) == 1
+    assert len(set(map(id, results))) == 1
     text_data(TextConfig(corpus="own", text=config.text, context=5))
-    assert len(trained) == 1  # the same tokens, cut in another way
+    assert len(trained) == 1  # the same tokens in other rows
 
 
 def test_rows_from_the_cache_are_equal() -> None:
@@ -622,12 +622,12 @@ def test_a_dropped_text_is_gone() -> None:
 
 
 def test_rows_use_the_random_stream_of_their_seed_and_purpose(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[tuple[int, str]] = []
+    requested: list[tuple[int, str]] = []
 
-    def told(seed: int, purpose: str) -> Generator:
-        asked.append((seed, purpose))
+    def record_and_generate(seed: int, purpose: str) -> Generator:
+        requested.append((seed, purpose))
         return generator(seed, purpose)
 
-    monkeypatch.setattr(text_rows, "generator", told)
+    monkeypatch.setattr(text_rows, "generator", record_and_generate)
     text_data(TextConfig(corpus="repeats", size=2_000, context=8)).batch(7, 2, 5, 3)
-    assert asked == [(7, "rows/2/5")]
+    assert requested == [(7, "rows/2/5")]

@@ -90,7 +90,7 @@ def test_split_text(size: int, held_out: float, cut: int) -> None:
 
 
 def test_sentence_lines_follow_the_assignment() -> None:
-    kept = ["one two three four five six", "w" * 17 + " a b c d"]
+    accepted = ["one two three four five six", "w" * 17 + " a b c d"]
     left_out = [
         "",
         "too few words here, only sixteen letters"[:20],
@@ -100,16 +100,16 @@ def test_sentence_lines_follow_the_assignment() -> None:
         "@ one two three four five six",
         " ".join(["word"] * 31),
     ]
-    text = "\n".join([left_out[0], f"  {kept[0]}\t", *left_out[1:], kept[1]])
-    assert sentence_lines(text) == kept
+    text = "\n".join([left_out[0], f"  {accepted[0]}\t", *left_out[1:], accepted[1]])
+    assert sentence_lines(text) == accepted
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [("just a few words\n" * 9, "^No line of"), ("one two three four five six", "^One line of"), ("", "^No line")],
 )
-def test_a_text_without_sentence_lines_raises_one_sentence(text: str, said: str) -> None:
-    with pytest.raises(TextError, match=said + ".*5 to 30 words.*Choose rows = blocks, or another text.$"):
+def test_a_text_without_sentence_lines_raises_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(TextError, match=message + ".*5 to 30 words.*Choose rows = blocks, or another text.$"):
         sentence_lines(text)
 
 
@@ -349,7 +349,7 @@ def test_once_computes_a_value_once_for_many_threads() -> None:
     asking = [threading.Thread(target=lambda: answers.append(once.get("seven", make))) for _ in range(6)]
     for thread in asking:
         thread.start()
-    assert once.get("eight", lambda: [8]) == [8]  # nobody waits for another value
+    assert once.get("eight", lambda: [8]) == [8]  # another key does not wait
     began.set()
     for thread in asking:
         thread.join()
