@@ -35,12 +35,12 @@ def test_an_unknown_preset_is_named() -> None:
 
 
 @pytest.mark.parametrize("model", TRAINED)
-@pytest.mark.parametrize("wanted", [2_000, 20_000])
-def test_every_model_can_be_given_the_same_number_of_parameters(model: str, wanted: int) -> None:
+@pytest.mark.parametrize("target", [2_000, 20_000])
+def test_every_model_can_be_given_the_same_number_of_parameters(model: str, target: int) -> None:
     config = match_parameters(
-        with_settings(default_config("text", model), {"corpus": "brackets", "size": 2_000}), wanted
+        with_settings(default_config("text", model), {"corpus": "brackets", "size": 2_000}), target
     )
-    assert count_parameters(config) == pytest.approx(wanted, rel=0.1)
+    assert count_parameters(config) == pytest.approx(target, rel=0.1)
 
 
 def test_a_parameter_count_out_of_reach_is_rejected_with_the_nearest() -> None:

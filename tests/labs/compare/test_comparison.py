@@ -188,9 +188,9 @@ def test_an_unknown_run_is_reported_and_the_others_stay() -> None:
 
 
 def test_recurrent_models_of_the_same_seeds_start_from_the_same_embedding_and_readout() -> None:
-    told = shared_initialization(load_named("negation-single-rnn", "negation-single-lstm", "negation-single-gru"))
-    assert len(told) == 3
-    for sentence in told:
+    sentences = shared_initialization(load_named("negation-single-rnn", "negation-single-lstm", "negation-single-gru"))
+    assert len(sentences) == 3
+    for sentence in sentences:
         assert "`embedding.weight`" in sentence and "readout" in sentence
         assert "recurren" not in sentence.split("numbers in")[1]
 

@@ -115,8 +115,8 @@ def test_memory_is_compared_with_the_formula() -> None:
     found = results_of_all_parts("length", {})
     for part, each in list(found.items()):
         wrong = 2.5 if part == "lstm" else 1.0
-        kept = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
-        found[part] = sweep_result(part, "length", CostState().sizes("length", part), kept)
+        costs = MeasuredCosts(each.forward, each.forward_backward, wrong * each.bytes_by_formula)
+        found[part] = sweep_result(part, "length", CostState().sizes("length", part), costs)
     sentence = findings.memory_note(found)
     assert_mentions(sentence, "bytes … formula … attention, fused, feedforward, RNN and GRU")
     assert "LSTM keeps up to 2.5 times as many." in sentence

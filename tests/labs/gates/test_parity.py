@@ -83,8 +83,8 @@ def run_cell(cell: Any, inputs: Tensor, fixed_gates: dict[str, Tensor], memory: 
         steps = trace._values[memory]
         assert isinstance(steps, list)
         gradients = torch.autograd.grad(steps[-1].sum(), steps)
-        kept, shown = torch.cat([s.flatten() for s in steps]), trace["state"].flatten()
-    return kept.detach(), shown.detach(), torch.cat([g.flatten() for g in gradients])
+        cell_states, outputs = torch.cat([s.flatten() for s in steps]), trace["state"].flatten()
+    return cell_states.detach(), outputs.detach(), torch.cat([g.flatten() for g in gradients])
 
 
 def assert_close(found: list[float], expected: Tensor) -> None:

@@ -88,8 +88,8 @@ def test_the_finding_names_models_that_close_distant_brackets() -> None:
         bracket_finding(found),
         "From 17 characters … Transformer … 0.97 … RNN 0.50 … n-gram 0.28 … no better … “)” … 0.27",
     )
-    nobody = bracket_finding({"n-gram": make_bracket_accuracy(0.9, 0.28), "RNN": make_bracket_accuracy(0.9, 0.2)})
-    assert_states(nobody, "From 17 characters … nobody … n-gram 0.28 … RNN 0.20 … “)” … 0.27")
+    none_better = bracket_finding({"n-gram": make_bracket_accuracy(0.9, 0.28), "RNN": make_bracket_accuracy(0.9, 0.2)})
+    assert_states(none_better, "From 17 characters … nobody … n-gram 0.28 … RNN 0.20 … “)” … 0.27")
     assert "no better" not in bracket_finding({"RNN": make_bracket_accuracy(1, 0.5)})
     assert "nobody knows" in bracket_finding({"RNN": make_bracket_accuracy(1, 0.5, requested=5)}), "too few positions"
 
@@ -118,8 +118,8 @@ N = np.array(LENGTHS, float)
 LEVEL = np.full(len(LENGTHS), 0.1)
 
 
-def make_step_cost(model: str, seconds: np.ndarray, kept: np.ndarray, explicit: bool = False) -> StepCost:
-    return StepCost(model, explicit, seconds, kept)
+def make_step_cost(model: str, seconds: np.ndarray, memory: np.ndarray, explicit: bool = False) -> StepCost:
+    return StepCost(model, explicit, seconds, memory)
 
 
 def test_the_finding_states_the_cost_of_long_rows() -> None:
