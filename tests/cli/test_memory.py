@@ -17,9 +17,9 @@ def test_predict_names_the_first_symbol(ask: RunCommand) -> None:
     assert code == 0 and out.startswith("a ") and "█" in out
 
 
-@pytest.mark.parametrize(("typed", "message"), [("abxa", "“x” is no symbol"), (" ", "The sequence is empty")])
-def test_an_invalid_sequence_prints_one_sentence(ask: RunCommand, typed: str, message: str) -> None:
-    code, out, err = ask("predict", "recall-50-gru-chrono", typed)
+@pytest.mark.parametrize(("sequence", "message"), [("abxa", "“x” is no symbol"), (" ", "The sequence is empty")])
+def test_an_invalid_sequence_prints_one_sentence(ask: RunCommand, sequence: str, message: str) -> None:
+    code, out, err = ask("predict", "recall-50-gru-chrono", sequence)
     assert code == 2 and not out and message in err
 
 

@@ -60,9 +60,9 @@ def test_predict_and_inspect_agree_with_the_model(
     for replica, answer in enumerate(prediction["answers"]):
         model = load_model(stored).single_replica(replica)
         expected = align(model, stored.config.task, source_ids(stored.config.task, source))
-        chosen = expected.probabilities[np.arange(len(expected.target)), expected.target]
+        probabilities = expected.probabilities[np.arange(len(expected.target)), expected.target]
         assert answer["target"] == target_text(stored.config.task, expected.target)
-        assert answer["probability"] == pytest.approx(float(chosen.prod()), abs=2e-6)
+        assert answer["probability"] == pytest.approx(float(probabilities.prod()), abs=2e-6)
         assert answer["seed"] == replica
     code, out, err = ask("predict", run, source)
     assert (code, err, len(out.splitlines())) == (0, "", 2)

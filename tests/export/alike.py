@@ -29,16 +29,16 @@ def to_bytes(tensors: dict[str, Tensor]) -> dict[str, bytes]:
 
 def comparable_events(events: Iterable[Event], after: int = -1) -> list[object]:
     """Return the events after a step in a form that compares bit for bit."""
-    found: list[object] = []
+    comparable: list[object] = []
     for event in events:
         match event:
             case Step(step, losses, tokens, _) if step > after:
-                found.append(("step", step, losses.numpy().tobytes(), tokens))
+                comparable.append(("step", step, losses.numpy().tobytes(), tokens))
             case Evaluation(step, answers) if step > after:
-                found.append(("evaluation", step, to_bytes(dict(answers))))
+                comparable.append(("evaluation", step, to_bytes(dict(answers))))
             case Checkpoint(step, weights, optimiser, kept) if step > after:
-                found.append(("checkpoint", step, to_bytes(weights), to_bytes(optimiser), kept))
-    return found
+                comparable.append(("checkpoint", step, to_bytes(weights), to_bytes(optimiser), kept))
+    return comparable
 
 
 @cache
@@ -74,10 +74,10 @@ def assert_records_equal(one: Record, other: Record, from_disk: bool = False) ->
         np.testing.assert_array_equal(mine, theirs, err_msg=name)
     assert len(one.curves.seconds) == len(other.curves.seconds) == len(one.curves.losses) + 1
     assert sorted(one.snapshots) == sorted(other.snapshots)
-    for step, kept in one.snapshots.items():
+    for step, snapshot in one.snapshots.items():
         for mine, theirs in (
-            (kept.weights, other.snapshots[step].weights),
-            (kept.optimiser, other.snapshots[step].optimiser),
+            (snapshot.weights, other.snapshots[step].weights),
+            (snapshot.optimiser, other.snapshots[step].optimiser),
         ):
             assert mine is not None and theirs is not None and mine.keys() == theirs.keys()
             for name, value in mine.items():

@@ -42,8 +42,8 @@ def tiny(task: str) -> RunConfig:
     return with_settings(default_config(task, models_of(task)[-1]), TINY[task])
 
 
-def cells(config: RunConfig, kind: str, *known: Any) -> list[str]:
-    return [cell["source"] for cell in json.loads(as_notebook(config, *known))["cells"] if cell["cell_type"] == kind]
+def cells(config: RunConfig, kind: str, *losses: Any) -> list[str]:
+    return [cell["source"] for cell in json.loads(as_notebook(config, *losses))["cells"] if cell["cell_type"] == kind]
 
 
 @pytest.mark.sampled(3)
@@ -52,9 +52,9 @@ def test_its_cells_train_to_exactly_the_same_losses(task: str, tmp_path: Path) -
     config = tiny(task)
     (tmp_path / "run.ipynb").write_text(as_notebook(config))
     command = [sys.executable, "-I", "-c", RUN_CELLS, "run.ipynb"]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    wanted = [event.losses.tolist() for event in train(config) if isinstance(event, Step)]
-    assert json.loads(told.splitlines()[-1]) == wanted
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    expected = [event.losses.tolist() for event in train(config) if isinstance(event, Step)]
+    assert json.loads(output.splitlines()[-1]) == expected
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -85,8 +85,8 @@ def test_the_first_cell_names_the_run_and_the_losses_to_expect() -> None:
 
 def test_the_notebook_of_a_branch_promises_no_losses() -> None:
     config = tiny("negation")
-    told = cells(branch_from(config, 2, {"order": 7}), "markdown", np.ones((2, 2)))[0]
-    assert "came to" not in told
+    first_cell = cells(branch_from(config, 2, {"order": 7}), "markdown", np.ones((2, 2)))[0]
+    assert "came to" not in first_cell
 
 
 def test_the_notebook_reads_a_text_that_is_not_generated() -> None:

@@ -28,28 +28,28 @@ def answer(kind, size):
 '''
 
 
-def left(**facts: bool) -> str:
+def prune_by_kind(**facts: bool) -> str:
     return prune(TEXT, {f"kind == '{kind}'": holds for kind, holds in facts.items()})
 
 
 @pytest.mark.parametrize("kind", ["a", "b", "c", "d"])
 def test_a_pruned_source_does_the_same(kind: str) -> None:
-    whole: dict[str, object] = {}
+    original: dict[str, object] = {}
     short: dict[str, object] = {}
-    exec(TEXT, whole)
-    exec(left(**{each: each == kind for each in "abc"}), short)
+    exec(TEXT, original)
+    exec(prune_by_kind(**{each: each == kind for each in "abc"}), short)
     for size in (2, 5):
-        assert short["answer"](kind, size) == whole["answer"](kind, size)  # type: ignore[operator]
+        assert short["answer"](kind, size) == original["answer"](kind, size)  # type: ignore[operator]
 
 
 def test_unknown_conditions_stay() -> None:
-    assert left() == TEXT
+    assert prune_by_kind() == TEXT
     assert prune(TEXT, {"size > 4": True}) == TEXT
 
 
 def test_a_branch_never_entered_is_dropped_with_its_comment() -> None:
     assert (
-        left(a=False, b=False, c=False)
+        prune_by_kind(a=False, b=False, c=False)
         == '''
 def answer(kind, size):
     """What it is."""
@@ -65,7 +65,7 @@ def answer(kind, size):
 
 def test_code_after_a_return_is_dropped() -> None:
     assert (
-        left(a=False, b=True)
+        prune_by_kind(a=False, b=True)
         == '''
 def answer(kind, size):
     """What it is."""
@@ -76,7 +76,7 @@ def answer(kind, size):
 
 
 def test_an_entered_branch_is_dedented_with_its_comments() -> None:
-    assert left(a=True).startswith('''
+    assert prune_by_kind(a=True).startswith('''
 def answer(kind, size):
     """What it is."""
     # About the first case.
@@ -88,8 +88,8 @@ def answer(kind, size):
 
 
 def selected(text: str, left_out: frozenset[str] = frozenset()) -> str:
-    found = Selection(Source("explorer.training.script", text), {}, frozenset(), left_out)
-    return "\n".join([found.import_lines(), *(code for _, _, code in found.sections())])
+    selection = Selection(Source("explorer.training.script", text), {}, frozenset(), left_out)
+    return "\n".join([selection.import_lines(), *(code for _, _, code in selection.sections())])
 
 
 SCRIPT = """

@@ -15,9 +15,9 @@ from explorer.training.recorder import record_run
 
 
 @pytest.mark.parametrize("model", models_of("string"))
-@pytest.mark.parametrize("more", [{}, {"replicas": 2, "recurrent": False, "text": '<b>"ü\\🙂'}], ids=["one", "cut"])
-def test_the_file_trains_to_the_same_losses(tmp_path: Path, model: str, more: dict[str, object]) -> None:
-    config = with_settings(default_config("string", model), {"iterations": 6, **more})
+@pytest.mark.parametrize("changes", [{}, {"replicas": 2, "recurrent": False, "text": '<b>"ü\\🙂'}], ids=["one", "cut"])
+def test_the_file_trains_to_the_same_losses(tmp_path: Path, model: str, changes: dict[str, object]) -> None:
+    config = with_settings(default_config("string", model), {"iterations": 6, **changes})
     file = tmp_path / "run.py"
     file.write_text(as_python(config), encoding="utf-8")
     losses = list(runpy.run_path(str(file))["train"]())

@@ -117,7 +117,7 @@ exported = cache(as_python)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All files, in a folder with nothing else but the text that one of them asks for."""
+    """Return a folder with all files and the text that one of them needs."""
     folder = tmp_path_factory.mktemp("files")
     for name, config in CONFIGS.items():
         (folder / f"{name}.py").write_text(exported(config))
@@ -130,15 +130,15 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results_of_files(files: Path) -> dict[str, dict[str, Any]]:
-    """What all files tell, in one process."""
-    ended = run(files, "-c", RUN_ALL)
-    assert not ended.returncode, ended.stderr
-    return json.loads(ended.stdout)
+    """Return what all files print, run in one process."""
+    process = run(files, "-c", RUN_ALL)
+    assert not process.returncode, process.stderr
+    return json.loads(process.stdout)
 
 
 @cache
-def told(name: str) -> tuple[list[list[object]], Evaluation]:
-    """What our own training tells: losses and validation losses as the file tells them, and the last evaluation."""
+def expected_results(name: str) -> tuple[list[list[object]], Evaluation]:
+    """Return the losses of our own training as the file prints them, and the last evaluation."""
     config = CONFIGS[name]
     lines: list[list[object]] = []
     last = None
@@ -156,25 +156,25 @@ def told(name: str) -> tuple[list[list[object]], Evaluation]:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_file_trains_to_exactly_the_same_losses(name: str, results_of_files: dict[str, dict[str, Any]]) -> None:
-    lines, last = told(name)
+    lines, last = expected_results(name)
     assert results_of_files[name]["learned"] == lines
     assert results_of_files[name]["val_loss"] == last.answers["val_loss"].tolist()
 
 
 @pytest.mark.parametrize("name", [name for name, config in CONFIGS.items() if config.sample])
 def test_the_file_generates_the_same_text(name: str, results_of_files: dict[str, dict[str, Any]]) -> None:
-    assert tuple(results_of_files[name]["written"]) == told(name)[1].samples
+    assert tuple(results_of_files[name]["written"]) == expected_results(name)[1].samples
 
 
 def test_the_short_runs_end_before_their_last_step() -> None:
-    """Otherwise what a file does about it would not be seen."""
-    assert all(told(name)[1].step < CONFIGS[name].steps for name in ("low_enough", "no_better"))
+    """Otherwise early stopping in the exported file would not be tested."""
+    assert all(expected_results(name)[1].step < CONFIGS[name].steps for name in ("low_enough", "no_better"))
 
 
 def test_running_the_file_prints_losses_and_text(files: Path) -> None:
-    lines, last = told("own")
+    lines, last = expected_results("own")
     printed = run(files, "own.py", "input.txt").stdout
-    expected = [" ".join([f"step {step}  {what}", *map(str, numbers)]) for step, what, numbers in lines]
+    expected = [" ".join([f"step {step}  {quantity}", *map(str, numbers)]) for step, quantity, numbers in lines]
     assert printed.splitlines()[: len(lines)] == expected
     loss, bits = (float(last.answers[name]) for name in ("val_loss", "bits_per_char"))
     perplexity = float(last.answers["perplexity"])
@@ -183,20 +183,20 @@ def test_running_the_file_prints_losses_and_text(files: Path) -> None:
 
 
 def test_a_file_names_the_expected_text_in_one_sentence(results_of_files: dict[str, dict[str, Any]]) -> None:
-    refused = results_of_files["own refuses"]
-    assert refused[""] == f"Say which file holds the text of this run (SHA-256 {SHA}): python own.py input.txt"
-    assert refused["other.txt"] == (
+    messages = results_of_files["own refuses"]
+    assert messages[""] == f"Say which file holds the text of this run (SHA-256 {SHA}): python own.py input.txt"
+    assert messages["other.txt"] == (
         f"other.txt does not hold the text of this run: SHA-256 {SHA} is expected, and this is "
         f"{hashlib.sha256(b'another text' + bytes([10])).hexdigest()}."
     )
-    assert refused["binary.txt"].startswith("binary.txt cannot be read as a text in UTF-8: ")
-    assert refused["nowhere.txt"].startswith("nowhere.txt cannot be read as a text in UTF-8: ")
+    assert messages["binary.txt"].startswith("binary.txt cannot be read as a text in UTF-8: ")
+    assert messages["nowhere.txt"].startswith("nowhere.txt cannot be read as a text in UTF-8: ")
 
 
 def test_tiny_shakespeare_is_asked_for_by_name(results_of_files: dict[str, dict[str, Any]]) -> None:
-    refused = results_of_files["tinyshakespeare refuses"]
-    assert refused[""].startswith(f"Say which file holds Tiny Shakespeare (SHA-256 {TINYSHAKESPEARE_SHA256})")
-    assert refused["other.txt"].startswith("other.txt does not hold Tiny Shakespeare: SHA-256 86c4e6aa9db7c042")
+    messages = results_of_files["tinyshakespeare refuses"]
+    assert messages[""].startswith(f"Say which file holds Tiny Shakespeare (SHA-256 {TINYSHAKESPEARE_SHA256})")
+    assert messages["other.txt"].startswith("other.txt does not hold Tiny Shakespeare: SHA-256 86c4e6aa9db7c042")
     text = as_python(default_config("text", "rnn"))
     assert "python FILE input.txt" in text
     assert TINYSHAKESPEARE_URL in text
@@ -219,8 +219,8 @@ def test_the_file_imports_what_it_uses_and_nothing_else(name: str) -> None:
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    assert {local.split(".")[0] for module, local in imported if module != "__future__"} <= used
+    used_names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    assert {local.split(".")[0] for module, local in imported if module != "__future__"} <= used_names
     roots = {str(module).split(".")[0] for module, _ in imported} - {"__future__"} - set(sys.stdlib_module_names)
     assert roots == set(required_libraries(CONFIGS[name]).replace(",", "").replace(" and", "").split())
     assert "type: ignore" not in text
@@ -229,17 +229,17 @@ def test_the_file_imports_what_it_uses_and_nothing_else(name: str) -> None:
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_file_has_no_more_than_the_run_uses(name: str) -> None:
     config, text = CONFIGS[name], exported(CONFIGS[name])
-    counted = config.model_name == "ngram"
+    is_ngram = config.model_name == "ngram"
     expected = {
-        "class Ngram(": counted,
+        "class Ngram(": is_ngram,
         "class NeuralNgram(": config.model_name == "feedforward",
         "class RecurrentLanguageModel(": config.model_name in ("rnn", "lstm", "gru"),
         "class LSTMCell(": config.model_name == "lstm",
         "class RecurrentClassifier(": False,
-        "class Adam(": not counted and config.optimiser.method in ("adam", "muon"),
+        "class Adam(": not is_ngram and config.optimiser.method in ("adam", "muon"),
         "class SGD(": config.optimiser.method == "sgd",
         "def swap_averaged_weights(": config.average > 0,
-        "def stack(": config.replicas > 1 and not counted,
+        "def stack(": config.replicas > 1 and not is_ngram,
         "class EarlyStopping:": config.stop_at > 0 or config.patience > 0,
         "def rows_circular(": getattr(config.task, "batches", "") == "contiguous",
         "class Sentences(": getattr(config.task, "rows", "") != "blocks",
@@ -248,7 +248,7 @@ def test_the_file_has_no_more_than_the_run_uses(name: str) -> None:
         "pydantic": False,
         "lru_cache": getattr(config.task, "rows", "") != "blocks",
     }
-    assert {what: what in text for what in expected} == expected
+    assert {definition: definition in text for definition in expected} == expected
 
 
 def test_a_branch_is_exported_as_if_it_had_no_parent() -> None:

@@ -11,9 +11,9 @@ def test_answers_are_drawn_before_those_without_ablation() -> None:
     pale, solid = answer_probabilities(["a", "<b>"], NOW, BEFORE, "--m-transformer").data
     assert list(pale.x) == [0.1, 0.6] and list(solid.x) == [0.7, 0.2]
     assert list(solid.text) == ["0.70", "0.20"] and solid.width < pale.width
-    untouched = answer_probabilities(["a", "<b>"], NOW, None, "--m-transformer")
-    assert list(untouched.data[0].x) == [0, 0]  # nothing to compare with
-    assert list(untouched.layout.yaxis.ticktext) == ["a", "&lt;b&gt;"]
+    unchanged = answer_probabilities(["a", "<b>"], NOW, None, "--m-transformer")
+    assert list(unchanged.data[0].x) == [0, 0]  # nothing to compare with
+    assert list(unchanged.layout.yaxis.ticktext) == ["a", "&lt;b&gt;"]
 
 
 def test_logit_lens_has_a_row_per_layer_and_escapes_markup() -> None:

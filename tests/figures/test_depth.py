@@ -12,12 +12,12 @@ LINES = [
 
 
 def test_lines_are_medians_and_bands_ranges_over_seeds() -> None:
-    found = measure_by_heads(LINES, (1, 2, 4), "bits", (0.0, 1.0))
-    low, high, line = found.data[:TRACES_PER_LINE]
+    figure = measure_by_heads(LINES, (1, 2, 4), "bits", (0.0, 1.0))
+    low, high, line = figure.data[:TRACES_PER_LINE]
     assert list(line.y)[1:] == pytest.approx([0.25, 0.6]) and line.y[0] is None
     assert list(low.y)[1:] == pytest.approx([0.2, 0.5]) and list(high.y)[1:] == pytest.approx([0.45, 0.9])
-    assert list(found.layout.xaxis.ticktext) == ["1", "2", "4"]
-    assert found.data[2 * TRACES_PER_LINE - 1].line.dash == "6px,4px"
+    assert list(figure.layout.xaxis.ticktext) == ["1", "2", "4"]
+    assert figure.data[2 * TRACES_PER_LINE - 1].line.dash == "6px,4px"
 
 
 def test_labels_are_at_the_line_ends_and_do_not_overlap() -> None:

@@ -30,15 +30,15 @@ def test_seeds_are_dots_and_means_a_line_with_gaps_outside_the_frame() -> None:
 
 
 def test_values_above_the_frame_are_written_at_its_edge() -> None:
-    said = annotation_texts(final_values_figure([WITHOUT, WITH], ["0.1", "0.3", "1"], "learning rate", (2.5, 6.0)))
-    assert said == ["↑ 90", "no numbers", "<b>none</b>", "<b>clip</b>"]
+    texts = annotation_texts(final_values_figure([WITHOUT, WITH], ["0.1", "0.3", "1"], "learning rate", (2.5, 6.0)))
+    assert texts == ["↑ 90", "no numbers", "<b>none</b>", "<b>clip</b>"]
 
 
 def test_the_reference_is_drawn_inside_the_frame_only() -> None:
-    for span, seen in (((2.5, 7.0), True), ((2.5, 6.0), False)):
+    for span, visible in (((2.5, 7.0), True), ((2.5, 6.0), False)):
         figure = final_values_figure([WITHOUT], ["0.1", "0.3", "1"], "learning rate", span, (6.02, "blind guessing"))
-        assert ("blind guessing" in annotation_texts(figure)) == seen
-        assert len(figure.layout.shapes) == seen
+        assert ("blind guessing" in annotation_texts(figure)) == visible
+        assert len(figure.layout.shapes) == visible
 
 
 def test_a_single_line_needs_no_label() -> None:

@@ -38,9 +38,9 @@ def test_the_frame_is_constant_during_training(evaluations: int) -> None:
 
 
 def test_the_ceiling_is_at_its_height_with_an_optional_label() -> None:
-    named = curve(ceiling=(0.8833, "ceiling of counting")).layout
-    assert [(line.y0, line.y1) for line in named.shapes] == [(0.8833, 0.8833)]
-    assert [(text.y, text.text) for text in named.annotations] == [(0.8833, "ceiling of counting")]
+    layout = curve(ceiling=(0.8833, "ceiling of counting")).layout
+    assert [(line.y0, line.y1) for line in layout.shapes] == [(0.8833, 0.8833)]
+    assert [(text.y, text.text) for text in layout.annotations] == [(0.8833, "ceiling of counting")]
     quiet = curve(ceiling=(0.8833, "")).layout
     assert len(quiet.shapes) == 1 and not quiet.annotations
     assert not curve().layout.shapes

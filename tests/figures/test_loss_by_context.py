@@ -22,15 +22,15 @@ def line(name: str = "RNN", y: tuple[float, ...] = (3.0, 2.0, 1.5), hollow: bool
     return Line(name, "--m-rnn", "3px,3px", X, values, values - 0.1, values + 0.1, hollow)
 
 
-def plain(y: tuple[float, ...], name: str = "RNN") -> Line:
+def plain_line(y: tuple[float, ...], name: str = "RNN") -> Line:
     return Line(name, "--m-rnn", "3px,3px", X, np.array(y))
 
 
 def names(figure: go.Figure) -> dict[str, float]:
     """Return the labels at the line ends with their heights."""
-    found = {text.text.split("</span> ")[-1]: text.y for text in figure.layout.annotations if "</span>" in text.text}
+    heights = {text.text.split("</span> ")[-1]: text.y for text in figure.layout.annotations if "</span>" in text.text}
     assert all("●" in text.text or "○" in text.text for text in figure.layout.annotations if "</span>" in text.text)
-    return found
+    return heights
 
 
 def test_every_model_has_a_band_a_line_in_its_colour_and_a_label() -> None:
@@ -58,7 +58,7 @@ def test_labels_are_apart_in_the_order_of_the_line_ends() -> None:
 
 
 def test_cost_by_length_has_two_logarithmic_axes() -> None:
-    figure = cost_by_length([plain((0.02, 0.1, 2.0)), line("explicit", (0.5, 5.0, 50.0), hollow=True)], "s", 1_024)
+    figure = cost_by_length([plain_line((0.02, 0.1, 2.0)), line("explicit", (0.5, 5.0, 50.0), hollow=True)], "s", 1_024)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
     assert figure.layout.xaxis.ticktext[-1] == "1,024"
     low, high = figure.layout.yaxis.range
@@ -71,12 +71,12 @@ def test_cost_by_length_has_two_logarithmic_axes() -> None:
 
 
 def test_a_short_logarithmic_axis_has_more_ticks() -> None:
-    figure = cost_by_length([plain((0.03, 0.1, 0.4))], "s", 64)
+    figure = cost_by_length([plain_line((0.03, 0.1, 0.4))], "s", 64)
     assert figure.layout.yaxis.ticktext == ("0.02", "0.05", "0.1", "0.2", "0.5")
 
 
 def test_missing_measurements_have_no_dot_and_no_label() -> None:
-    some, none = plain((0.1, 0.3, math.nan)), plain((math.nan,) * 3, "GRU")
+    some, none = plain_line((0.1, 0.3, math.nan)), plain_line((math.nan,) * 3, "GRU")
     for figure in (cost_by_length([some, none], "s", 64), loss_by_context([some, none], 64)):
         assert figure.data[2].y == (0.1, 0.3, None)
         assert list(names(figure)) == ["RNN"]
@@ -86,8 +86,8 @@ def test_missing_measurements_have_no_dot_and_no_label() -> None:
 def test_accuracy_by_distance_marks_the_baseline_and_the_context() -> None:
     lines = [line(y=(1.0, 0.9, 0.4))]
     figure = accuracy_by_distance(lines, 0.27, "always )", 32, 60)
-    usual, read = figure.layout.shapes
-    assert (usual.y0, usual.y1) == (0.27, 0.27) and (read.x0, read.x1) == (32, 32)
+    baseline, context = figure.layout.shapes
+    assert (baseline.y0, baseline.y1) == (0.27, 0.27) and (context.x0, context.x1) == (32, 32)
     texts = {text.text: text for text in figure.layout.annotations}
     assert texts["always ) 0.27"].y == 0.27
     assert texts["read"].x == pytest.approx(math.log10(32))

@@ -14,18 +14,18 @@ def line(label: str, dash: str, end: float) -> Line:
 
 
 def test_string_loss_figure_has_two_dashes_a_floor_and_labels() -> None:
-    drawn = string_loss_figure([line("kept", "solid", 0.01), line("cut", "2px,4px", 0.3)], 200, (0.297, "floor 0.297"))
-    means = [trace for trace in drawn.data if trace.name.endswith("mean")]
+    figure = string_loss_figure([line("kept", "solid", 0.01), line("cut", "2px,4px", 0.3)], 200, (0.297, "floor 0.297"))
+    means = [trace for trace in figure.data if trace.name.endswith("mean")]
     assert [trace.line.dash for trace in means] == ["solid", "2px,4px"]
     assert {trace.line.color for trace in means} == {"var(--m-rnn)"}
     assert [list(trace.y) for trace in means] == [[1.0, 0.6, 0.01], [1.0, 0.6, 0.3]]
-    (mark,) = drawn.layout.shapes
+    (mark,) = figure.layout.shapes
     assert (mark.y0, mark.y1, mark.line.dash, mark.line.color) == (0.297, 0.297, "5px,4px", "var(--ink)")
-    assert [note.text for note in drawn.layout.annotations] == ["<b>kept</b>", "<b>cut</b>", "floor 0.297"]
-    low, high = drawn.layout.yaxis.range
+    assert [note.text for note in figure.layout.annotations] == ["<b>kept</b>", "<b>cut</b>", "floor 0.297"]
+    low, high = figure.layout.yaxis.range
     assert low <= 0 < 1.01 <= high
-    assert drawn.layout.xaxis.type == "log"
-    assert list(drawn.layout.xaxis.tickvals) == [2, 10, 50, 200]
+    assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.tickvals) == [2, 10, 50, 200]
 
 
 @pytest.mark.parametrize("heights", [[0.0, 0.0], [0.3, 0.28], [0.9, 0.1]])

@@ -35,8 +35,8 @@ def test_attention_map_has_tokens_on_both_axes() -> None:
 
 def test_large_attention_weights_have_numbers_in_small_maps() -> None:
     weights = np.array([[0.9, 0.1], [1.0, np.nan]])
-    written = attention_map(weights, ("a", "b")).data[0].text
-    assert [list(row) for row in written] == [[".90", ".10"], ["1.00", ""]]
+    labels = attention_map(weights, ("a", "b")).data[0].text
+    assert [list(row) for row in labels] == [[".90", ".10"], ["1.00", ""]]
     many = attention_map(np.eye(13), [str(i) for i in range(13)]).data[0]
     assert {text for row in many.text for text in row} == {""}
 
@@ -49,8 +49,8 @@ def test_word_contributions_form_a_waterfall_that_ends_at_the_total(values: tupl
     ends = np.cumsum(steps)
     assert np.array(bars.base[:-1]) == pytest.approx([0, *ends[:-1]])
     assert np.array(bars.base) + np.array(bars.x) == pytest.approx([*ends, ends[-1]])
-    written = [text.replace("<b>", "").replace("</b>", "").strip().replace("−", "-") for text in numbers.text]
-    assert [float(text) for text in written] == pytest.approx([*steps, ends[-1]], abs=0.0051)
+    labels = [text.replace("<b>", "").replace("</b>", "").strip().replace("−", "-") for text in numbers.text]
+    assert [float(text) for text in labels] == pytest.approx([*steps, ends[-1]], abs=0.0051)
     assert list(numbers.y) == list(bars.y) == [0, 1, 2, 3, 4]
 
 

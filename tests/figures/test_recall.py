@@ -17,9 +17,9 @@ def test_every_initialization_has_a_line_a_band_and_a_label() -> None:
     figure = accuracy_by_length(LINES, 50, 1_000, 0.5)
     assert len(figure.data) == TRACES_PER_RUN * 2
     assert [trace.line.dash for trace in figure.data[2::3]] == ["solid", "6px,4px"]
-    named = [note for note in figure.layout.annotations if note.x == 1.0 and note.xref == "paper"]
-    assert [note.text for note in named] == ["<b>open</b>", "<b>usual</b>"]
-    assert named[0].y - named[1].y > 0.12
+    labels = [note for note in figure.layout.annotations if note.x == 1.0 and note.xref == "paper"]
+    assert [note.text for note in labels] == ["<b>open</b>", "<b>usual</b>"]
+    assert labels[0].y - labels[1].y > 0.12
 
 
 def test_the_trained_length_and_chance_are_marked() -> None:

@@ -71,8 +71,8 @@ def test_the_theme_of_streamlit_has_the_palette_of_the_style_sheet(scheme: int) 
         return re.findall(r"#\w{6}", PALETTE[name])[scheme].upper()  # prettier writes small letters
 
     assert theme["chartCategoricalColors"] == [colour(name) for name in PALETTE if name.startswith("--m-")]
-    named = {"textColor": "--ink", "backgroundColor": "--page", "secondaryBackgroundColor": "--panel"}
-    assert {name: theme[name] for name in named} == {name: colour(at) for name, at in named.items()}
+    variables = {"textColor": "--ink", "backgroundColor": "--page", "secondaryBackgroundColor": "--panel"}
+    assert {name: theme[name] for name in variables} == {name: colour(variable) for name, variable in variables.items()}
     assert theme["borderColor"] == colour("--rule")
 
 

@@ -55,9 +55,9 @@ def test_row_origins_and_shared_labels() -> None:
 
 def test_honest_and_leaky_scores_differ_by_shape() -> None:
     figure = split_scores_figure([SplitScores("blocks", 2.19, 0.82), SplitScores("lines", 2.0, 2.001)], "--m-ngram")
-    _, honest, leaky = figure.data
-    assert (list(honest.x), list(leaky.x)) == ([2.19, 2.0], [0.82, 2.001])
-    assert honest.marker.color == "var(--m-ngram)" and leaky.marker.color == "var(--page)"
+    _, unbiased, leaky = figure.data
+    assert (list(unbiased.x), list(leaky.x)) == ([2.19, 2.0], [0.82, 2.001])
+    assert unbiased.marker.color == "var(--m-ngram)" and leaky.marker.color == "var(--page)"
     assert {text.text for text in figure.layout.annotations} == {
         "honest 2.19",
         "leaky 0.82",

@@ -23,8 +23,8 @@ def line(label: str, falls: int) -> Line:
 
 def test_a_line_is_labelled_where_it_falls() -> None:
     figure = exact_match_by_length([line("one vector", 3), line("attention", 8)], 8, 10)
-    named = {note.text: note.x for note in figure.layout.annotations}
-    assert 3 < named["<b>one vector</b>"] < 4 and 8 < named["<b>attention</b>"] < 9
+    labels = {note.text: note.x for note in figure.layout.annotations}
+    assert 3 < labels["<b>one vector</b>"] < 4 and 8 < labels["<b>attention</b>"] < 9
     assert len(figure.data) == 2 * TRACES_PER_RUN
 
 

@@ -9,11 +9,16 @@ OWN = np.array([[1.0, 0.4, 0.0], [0.8, 0.2, 0.2]])
 
 
 def test_curves_have_one_colour_two_dashes_and_bands_over_seeds() -> None:
-    given, own = teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru")
-    assert (given.label, own.label, given.colour, own.colour) == ("given", "own", "--m-gru", "--m-gru")
-    assert given.dash != own.dash
-    assert given.x.tolist() == [1, 2, 3]
-    np.testing.assert_allclose((own.mean, own.low, own.high), ([0.9, 0.3, 0.1], [0.8, 0.2, 0.0], [1.0, 0.4, 0.2]))
+    forced, free = teacher_forcing_lines(GIVEN, OWN, "the <model>", "--m-gru")
+    assert (forced.label, free.label, forced.colour, free.colour) == (
+        "given",
+        "own",
+        "--m-gru",
+        "--m-gru",
+    )
+    assert forced.dash != free.dash
+    assert forced.x.tolist() == [1, 2, 3]
+    np.testing.assert_allclose((free.mean, free.low, free.high), ([0.9, 0.3, 0.1], [0.8, 0.2, 0.0], [1.0, 0.4, 0.2]))
 
 
 def test_y_axes_of_accuracy_and_loss() -> None:
@@ -26,11 +31,11 @@ def test_y_axes_of_accuracy_and_loss() -> None:
     assert list(accuracy.layout.yaxis.tickvals) == [0, 0.5, 1]
     low, high = loss.layout.yaxis.range
     assert low == 0.0 and 3.0 < high < 4.0
-    for drawn in (accuracy, loss):
-        assert tuple(drawn.layout.xaxis.range) == (0.5, 3.5)
-        assert drawn.layout.xaxis.title.text == "place in the target"
-        assert [note.text for note in drawn.layout.annotations] == ["<b>given</b>", "<b>own</b>"]
-        assert len(drawn.data) == 6
+    for figure in (accuracy, loss):
+        assert tuple(figure.layout.xaxis.range) == (0.5, 3.5)
+        assert figure.layout.xaxis.title.text == "place in the target"
+        assert [note.text for note in figure.layout.annotations] == ["<b>given</b>", "<b>own</b>"]
+        assert len(figure.data) == 6
 
 
 def test_a_zero_loss_has_a_nonempty_axis() -> None:

@@ -13,6 +13,6 @@ HERE = Path(__file__).parent
 @needs.node
 def test_the_scripts_pass_their_own_tests() -> None:
     files = sorted(map(str, HERE.glob("*.test.mjs")))
-    done = subprocess.run([str(needs.NODE), "--test", *files], capture_output=True, text=True)
+    process = subprocess.run([str(needs.NODE), "--test", *files], capture_output=True, text=True)
     assert files
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr

@@ -15,10 +15,10 @@ def test_the_training_text_survives_a_round_trip(text: str) -> None:
 
 
 @given(st.text(min_size=1), st.text())
-def test_unknown_characters_are_dropped(learned: str, text: str) -> None:
-    characters = Characters.train([learned], 0)
-    assert characters.decode(characters.encode(text)) == "".join(char for char in text if char in learned)
-    assert characters.find_unknown(text) == list(dict.fromkeys(char for char in text if char not in learned))
+def test_unknown_characters_are_dropped(training_text: str, text: str) -> None:
+    characters = Characters.train([training_text], 0)
+    assert characters.decode(characters.encode(text)) == "".join(char for char in text if char in training_text)
+    assert characters.find_unknown(text) == list(dict.fromkeys(char for char in text if char not in training_text))
 
 
 def test_tokens_and_spans_worked_by_hand() -> None:

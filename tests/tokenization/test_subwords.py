@@ -21,7 +21,7 @@ SENTENCES = [
     "ne née naïve née ne",
 ]
 KINDS = {"bpe": BPE.train(SENTENCES, 80), "bytes": ByteLevelBPE.train(SENTENCES, 310)}
-both = pytest.mark.parametrize("kind", KINDS)
+both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def test_merges_worked_by_hand() -> None:
@@ -59,14 +59,14 @@ def test_replaying_merges_on_a_long_text_equals_the_tokenizer() -> None:
     assert apply_merges(KINDS["bpe"], text, len(KINDS["bpe"].tokens)) == KINDS["bpe"].spans(text)
 
 
-@both
+@both_kinds
 @given(st.one_of(st.text(alphabet=list("seahlt 😀éïn!'\n")), st.text(), st.sampled_from(SENTENCES)))
 def test_replaying_merges_equals_the_tokenizers_spans(kind: str, text: str) -> None:
     tokenizer = KINDS[kind]
     assert apply_merges(tokenizer, text, len(tokenizer.tokens)) == tokenizer.spans(text)
 
 
-@both
+@both_kinds
 def test_a_smaller_vocabulary_is_a_prefix_of_a_larger_one(kind: str) -> None:
     large = KINDS[kind]
     smallest_vocabulary = len(large.tokens) - len(large.merges)
@@ -105,8 +105,8 @@ def test_byte_tokens_that_are_whole_characters_are_shown_as_text() -> None:
     tokenizer = ByteLevelBPE.train(["é née née née 😀 😀"], 262)
     assert tokenizer.merges[:4] == ((r"\xc3", r"\xa9"), ("n", "é"), (" ", "né"), (" né", "e"))
     assert tokenizer.tokens[256:260] == ("é", "né", " né", " née")
-    shown = {tokenizer.tokens[id] for id in tokenizer.encode("\n\0ש😁")}
-    assert shown >= {"\n", "\0", r"\xd7", r"\xa9", r"\x81"}
+    tokens = {tokenizer.tokens[id] for id in tokenizer.encode("\n\0ש😁")}
+    assert tokens >= {"\n", "\0", r"\xd7", r"\xa9", r"\x81"}
     assert {(start, end) for _, start, end in tokenizer.spans("ש😁")} == {(0, 1), (1, 2)}
 
 

@@ -64,9 +64,9 @@ def test_spans_contain_the_ids_and_their_positions_in_the_text(kind: str, text: 
     positions = [(start, end) for _, start, end in spans]
     assert positions == sorted(positions)
     for id, start, end in spans:
-        shown = tokenizer.tokens[id]
+        token = tokenizer.tokens[id]
         assert 0 <= start < end <= len(text)
-        assert "\\x" in shown or shown == "<unk>" or shown == text[start:end]
+        assert "\\x" in token or token == "<unk>" or token == text[start:end]
 
 
 @every_kind
@@ -90,7 +90,7 @@ def test_the_round_trip_reports_every_difference(kind: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "decoded", "lost"),
+    ("kind", "text", "decoded", "description"),
     [
         ("char", VERSE, VERSE, ""),
         ("char", "zeal is zen, é", "eal is en, ", "2 unknown characters (“z”, “é”)"),
@@ -104,8 +104,8 @@ def test_the_round_trip_reports_every_difference(kind: str, text: str) -> None:
         ("bytes", "zyx \0\n  😀 é ש\r\n", "zyx \0\n  😀 é ש\r\n", ""),
     ],
 )
-def test_the_round_trip_describes_what_is_lost(kind: str, text: str, decoded: str, lost: str) -> None:
-    assert round_trip(TOKENIZERS[kind], text) == RoundTrip(decoded, decoded == text, lost)
+def test_the_round_trip_describes_what_is_lost(kind: str, text: str, decoded: str, description: str) -> None:
+    assert round_trip(TOKENIZERS[kind], text) == RoundTrip(decoded, decoded == text, description)
 
 
 @pytest.mark.parametrize(
@@ -153,12 +153,12 @@ print("".join(train(kind, text, size).to_json() for kind in sizes for size in si
 
 
 def test_the_same_text_gives_the_same_tokenizer_in_every_process() -> None:
-    here = "".join(train(kind, TIES, size).to_json() for kind in SIZES for size in SIZES[kind])
+    expected = "".join(train(kind, TIES, size).to_json() for kind in SIZES for size in SIZES[kind])
     for threads in ("1", "3"):
         environment = {**os.environ, "RAYON_NUM_THREADS": threads, "PYTHONHASHSEED": threads}
         command = [sys.executable, "-c", CHILD_SCRIPT, json.dumps([TIES, SIZES])]
         report = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
-        assert report.strip() == here
+        assert report.strip() == expected
 
 
 @every_kind
