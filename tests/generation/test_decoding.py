@@ -74,18 +74,18 @@ def test_learned_positions_limit_the_context() -> None:
 
 
 @given(st.integers(1, 60), st.integers(1, 300))
-def test_the_window_has_between_half_and_all_of_the_context(context: int, read: int) -> None:
-    start = window_start(read, context)
-    assert start == 0 or read > context
-    assert read - start <= context
-    assert read <= context or read - start > context // 2
-    assert window_start(read + 1, context) >= start
+def test_the_window_has_between_half_and_all_of_the_context(context: int, tokens_read: int) -> None:
+    start = window_start(tokens_read, context)
+    assert start == 0 or tokens_read > context
+    assert tokens_read - start <= context
+    assert tokens_read <= context or tokens_read - start > context // 2
+    assert window_start(tokens_read + 1, context) >= start
 
 
 def test_window_worked_by_hand() -> None:
-    assert [window_start(read, 4) for read in range(1, 11)] == [0, 0, 0, 0, 2, 2, 4, 4, 6, 6]
-    assert [window_start(read, 5) for read in range(1, 11)] == [0, 0, 0, 0, 0, 3, 3, 3, 6, 6]
-    assert [window_start(read, 1) for read in range(1, 5)] == [0, 1, 2, 3]
+    assert [window_start(tokens_read, 4) for tokens_read in range(1, 11)] == [0, 0, 0, 0, 2, 2, 4, 4, 6, 6]
+    assert [window_start(tokens_read, 5) for tokens_read in range(1, 11)] == [0, 0, 0, 0, 0, 3, 3, 3, 6, 6]
+    assert [window_start(tokens_read, 1) for tokens_read in range(1, 5)] == [0, 1, 2, 3]
 
 
 def test_a_token_behind_the_window_changes_nothing_and_one_inside_does() -> None:

@@ -62,9 +62,9 @@ def test_padded_models_predict_from_the_last_position(name: str, first: int) -> 
     lm, prompt, padding = model(name), texts(1, first)[0], VOCABULARY - 1
     text, decoder = prompt.tolist(), make_decoder(lm, CONTEXT, 2, padding)
     for step in range(TOKENS):
-        seen = text[window_start(len(text), CONTEXT) :]
+        window = text[window_start(len(text), CONTEXT) :]
         with torch.no_grad():
-            logits = lm(torch.tensor([seen + [padding] * (CONTEXT - len(seen))]))[0, -1]
+            logits = lm(torch.tensor([window + [padding] * (CONTEXT - len(window))]))[0, -1]
         found = decoder.step(torch.tensor(text[-1:] * 2)) if step else decoder.read(prompt[None])
         torch.testing.assert_close(found, logits.expand(2, -1))
         text.append(int(logits.argmax()))
@@ -150,11 +150,11 @@ TEXT = "the cat sat on the mat\nthe dog sat on the log\n" * 3
 
 
 @pytest.mark.parametrize(
-    ("kind", "prompt", "read", "unknown"),
+    ("kind", "prompt", "expected", "unknown"),
     [
         ("char", "the cat", "the cat", ()),
-        ("char", "The cät sat äT", "he ct sat ", ("T", "ä")),  # dropped, and named once each
-        ("char", "ÄÖÜ", "\n", ("Ä", "Ö", "Ü")),  # nothing is left
+        ("char", "The cät sat äT", "he ct sat ", ("T", "ä")),  # dropped characters are listed once
+        ("char", "ÄÖÜ", "\n", ("Ä", "Ö", "Ü")),  # no known character remains
         ("char", "", "\n", ()),
         ("word", "the whale sat", "the <unk> sat", ("whale",)),
         ("word", "", "\n", ()),
@@ -163,13 +163,15 @@ TEXT = "the cat sat on the mat\nthe dog sat on the log\n" * 3
         ("bytes", "", "\n", ()),
     ],
 )
-def test_a_prompt_as_a_model_reads_it(kind: str, prompt: str, read: str | None, unknown: tuple[str, ...]) -> None:
+def test_prompt_ids_contain_only_known_tokens(
+    kind: str, prompt: str, expected: str | None, unknown: tuple[str, ...]
+) -> None:
     tokenizer = train(kind, TEXT, 300)
-    ids, named = prompt_ids(tokenizer, prompt)
-    assert named == unknown
+    ids, reported = prompt_ids(tokenizer, prompt)
+    assert reported == unknown
     assert ids.dtype == torch.int64
-    if read is not None:
-        assert tokenizer.decode(ids.tolist()) == read
+    if expected is not None:
+        assert tokenizer.decode(ids.tolist()) == expected
     else:
         assert tokenizer.unknown in ids.tolist()
 
@@ -196,16 +198,31 @@ def test_only_rows_of_prefixes_are_padded() -> None:
 
 
 def test_a_prompt_is_read_as_the_text_was() -> None:
-    small, usual = TextConfig(lower=True, context=7), TextConfig(context=7)
+    small, unchanged_case = TextConfig(lower=True, context=7), TextConfig(context=7)
     text = "the cat sat on the mat\nthe dog sat on the log, so it was\n"
     tokenizer, lm = train("word", text, VOCABULARY), model("gru")
-    found = continue_text(lm, tokenizer, small, "The CAT sat", 4, Sampling(), 2)
-    assert (found.prompt, found.lowered, found.dropped, found.unknown) == ("the cat sat", True, (), ())
-    assert found.whole == tuple(f"{found.prompt} {text}" for text in found.texts)  # its blank between
-    assert len(found.texts) == 2
-    found = continue_text(lm, tokenizer, usual, "The cat sat", 4, Sampling())
-    assert (found.prompt, found.lowered, found.dropped, found.unknown) == ("<unk> cat sat", False, (), ("The",))
+    result = continue_text(lm, tokenizer, small, "The CAT sat", 4, Sampling(), 2)
+    assert (result.prompt, result.lowered, result.dropped, result.unknown) == (
+        "the cat sat",
+        True,
+        (),
+        (),
+    )
+    assert result.whole == tuple(f"{result.prompt} {text}" for text in result.texts)  # with a space between them
+    assert len(result.texts) == 2
+    result = continue_text(lm, tokenizer, unchanged_case, "The cat sat", 4, Sampling())
+    assert (result.prompt, result.lowered, result.dropped, result.unknown) == (
+        "<unk> cat sat",
+        False,
+        (),
+        ("The",),
+    )
     letters = train("char", "the cat sat on m\n", 0)
-    found = continue_text(lm, letters, usual, "The cat", 4, Sampling())
-    assert (found.prompt, found.lowered, found.dropped, found.unknown) == ("he cat", False, ("T",), ())
-    assert found.whole == (found.prompt + found.texts[0],)
+    result = continue_text(lm, letters, unchanged_case, "The cat", 4, Sampling())
+    assert (result.prompt, result.lowered, result.dropped, result.unknown) == (
+        "he cat",
+        False,
+        ("T",),
+        (),
+    )
+    assert result.whole == (result.prompt + result.texts[0],)

@@ -49,8 +49,8 @@ def test_truncation_keeps_what_the_definitions_keep(
     logits: list[float], temperature: float, top_k: int, top_p: float, min_p: float
 ) -> None:
     sampling = Sampling(temperature, top_k, top_p, min_p)
-    left = truncate_logits(torch.tensor([logits, logits[::-1]]), sampling)
-    for row, given_row in zip(left.tolist(), (logits, logits[::-1]), strict=True):
+    truncated = truncate_logits(torch.tensor([logits, logits[::-1]]), sampling)
+    for row, given_row in zip(truncated.tolist(), (logits, logits[::-1]), strict=True):
         allowed = reference_tokens(given_row, sampling)
         assert row == [value if i in allowed else -math.inf for i, value in enumerate(given_row)]
 
@@ -99,12 +99,12 @@ def test_a_tiny_temperature_takes_the_likeliest_too(temperature: float) -> None:
 def test_what_is_chosen_has_the_distribution_of_the_softmax(settings: dict[str, Any]) -> None:
     draws, sampling = 20_000, Sampling(**settings)
     chosen = choose(LOGITS.expand(draws, -1), gumbel_noise(noise_generator(11, 0), draws, 5), sampling)
-    found = torch.bincount(chosen, minlength=5).double()
+    counts = torch.bincount(chosen, minlength=5).double()
     expected = (truncate_logits(LOGITS, sampling).double() / sampling.temperature).softmax(0) * draws
     possible = expected > 0
-    assert found[~possible].sum() == 0
+    assert counts[~possible].sum() == 0
     # Chi-square with at most 4 degrees of freedom; above 28 in one of 100,000 seeds.
-    assert ((found - expected)[possible].square() / expected[possible]).sum() < 28
+    assert ((counts - expected)[possible].square() / expected[possible]).sum() < 28
 
 
 def test_noise_has_the_gumbel_distribution() -> None:
@@ -156,12 +156,12 @@ def test_each_row_has_a_temperature_of_its_own(cuts: dict[str, Any], vocabulary:
     logits[:, :, ::5] = logits[:, :, :1].clone()  # equally likely ones
     noise = gumbel_noise(noise_generator(7, 1), 40, vocabulary)
     of_all = Sampling(4.9, **cuts)  # whose temperature is that of no row
-    left = truncate_logits(logits, of_all, ROWS.expand(40, -1))
+    truncated = truncate_logits(logits, of_all, ROWS.expand(40, -1))
     chosen = choose(logits, noise[:, None], of_all, ROWS.expand(40, -1))
-    assert torch.equal(sample_tokens(left, noise[:, None], of_all, ROWS.expand(40, -1)), chosen)
+    assert torch.equal(sample_tokens(truncated, noise[:, None], of_all, ROWS.expand(40, -1)), chosen)
     for row, temperature in enumerate(ROWS.tolist()):
         alone = Sampling(temperature, **cuts)
-        assert torch.equal(left[:, row], truncate_logits(logits[:, row], alone))
+        assert torch.equal(truncated[:, row], truncate_logits(logits[:, row], alone))
         assert torch.equal(chosen[:, row], choose(logits[:, row], noise, alone))
 
 

@@ -42,15 +42,15 @@ def until_eos(ids: list[int]) -> list[int]:
 @KIND
 def test_greedy_takes_the_likeliest_of_the_plain_forward_at_each_step(kind: str) -> None:
     model, source = MODELS[kind, 0], sources(5)
-    found = greedy_decode(model, source, LONGEST)
+    greedy = greedy_decode(model, source, LONGEST)
     for row in range(5):
-        ids = until_eos(found.ids[row].tolist())
+        ids = until_eos(greedy.ids[row].tolist())
         for i, token in enumerate(ids):
             assert token == int(model(source[row : row + 1], torch.tensor([[BOS, *ids[:i]]]))[0, -1].argmax())
-        assert bool(found.finished[row]) == (ids[-1] == EOS)
-        assert found.ids[row, len(ids) :].eq(EOS).all()
-        assert float(found.score[row]) == pytest.approx(score(model, source[row], ids), abs=1e-4)
-    assert found.ids.shape[1] <= LONGEST
+        assert bool(greedy.finished[row]) == (ids[-1] == EOS)
+        assert greedy.ids[row, len(ids) :].eq(EOS).all()
+        assert float(greedy.score[row]) == pytest.approx(score(model, source[row], ids), abs=1e-4)
+    assert greedy.ids.shape[1] <= LONGEST
 
 
 def test_some_of_these_models_come_to_their_end_and_some_do_not() -> None:
@@ -62,32 +62,32 @@ def test_some_of_these_models_come_to_their_end_and_some_do_not() -> None:
 def test_side_by_side_is_the_same_as_alone_and_so_is_a_stack(kind: str) -> None:
     together = stack([MODELS[kind, seed] for seed in range(3)])
     source = sources(3, 4)
-    found = greedy_decode(together, source, LONGEST)
+    greedy = greedy_decode(together, source, LONGEST)
     for r in range(3):
         for row in range(4):
             alone = source[r, row][source[r, row] != PADDING]
             one = greedy_decode(replica(together, r), alone[None], LONGEST)
-            assert until_eos(one.ids[0].tolist()) == until_eos(found.ids[r, row].tolist())
-            assert float(one.score[0]) == pytest.approx(float(found.score[r, row]), abs=1e-4)
+            assert until_eos(one.ids[0].tolist()) == until_eos(greedy.ids[r, row].tolist())
+            assert float(one.score[0]) == pytest.approx(float(greedy.score[r, row]), abs=1e-4)
 
 
 @settings(max_examples=25, deadline=None)
 @given(MODEL, SOURCE, st.integers(1, 4))
-def test_padding_never_changes_an_answer(which: tuple[str, int], ids: list[int], more: int) -> None:
+def test_padding_never_changes_an_answer(which: tuple[str, int], ids: list[int], padding_length: int) -> None:
     model = MODELS[which]
-    plain = greedy_decode(model, torch.tensor([ids]), LONGEST)
-    padded = greedy_decode(model, torch.tensor([[*ids, *[PADDING] * more]]), LONGEST)
-    assert plain.ids.tolist() == padded.ids.tolist()
-    torch.testing.assert_close(plain.score, padded.score, atol=1e-4, rtol=1e-4)
+    unpadded = greedy_decode(model, torch.tensor([ids]), LONGEST)
+    padded = greedy_decode(model, torch.tensor([[*ids, *[PADDING] * padding_length]]), LONGEST)
+    assert unpadded.ids.tolist() == padded.ids.tolist()
+    torch.testing.assert_close(unpadded.score, padded.score, atol=1e-4, rtol=1e-4)
 
 
 @settings(max_examples=25, deadline=None)
 @given(MODEL, SOURCE)
 def test_a_beam_of_width_one_is_greedy(which: tuple[str, int], ids: list[int]) -> None:
     model, source = MODELS[which], torch.tensor(ids)
-    beams, found = beam_search(model, source, 1, LONGEST), greedy_decode(model, source[None], LONGEST)
-    assert list(beams.sequence(beams.best[0])) == until_eos(found.ids[0].tolist())
-    assert beams.candidates[beams.best[0]].score == pytest.approx(float(found.score[0]), abs=1e-4)
+    beams, greedy = beam_search(model, source, 1, LONGEST), greedy_decode(model, source[None], LONGEST)
+    assert list(beams.sequence(beams.best[0])) == until_eos(greedy.ids[0].tolist())
+    assert beams.candidates[beams.best[0]].score == pytest.approx(float(greedy.score[0]), abs=1e-4)
 
 
 @settings(max_examples=25, deadline=None)
@@ -168,16 +168,16 @@ def example_pairs(model: Translator, rows: int = 12) -> Pairs:
 def test_one_forward_grades_what_greedy_decoding_writes(kind: str) -> None:
     model = MODELS[kind, 1]
     pairs = example_pairs(model)
-    right, losses = grade_targets(model, pairs)
-    found = greedy_decode(model, pairs.source, 4).ids
-    found = torch.nn.functional.pad(found, (0, 4 - found.shape[1]), value=EOS)
-    same = ((found == pairs.targets) | ~pairs.mask).all(dim=-1)
-    assert right.bool().tolist() == same.tolist()
-    assert 0 < right.sum() < len(right)
+    correct, losses = grade_targets(model, pairs)
+    greedy_ids = greedy_decode(model, pairs.source, 4).ids
+    greedy_ids = torch.nn.functional.pad(greedy_ids, (0, 4 - greedy_ids.shape[1]), value=EOS)
+    same = ((greedy_ids == pairs.targets) | ~pairs.mask).all(dim=-1)
+    assert correct.bool().tolist() == same.tolist()
+    assert 0 < correct.sum() < len(correct)
     other = Pairs(pairs.source, pairs.decoder_input, pairs.targets.masked_fill(~pairs.mask, BOS), pairs.mask)
-    for one, again in zip((right, losses), grade_targets(model, other), strict=True):
+    for one, again in zip((correct, losses), grade_targets(model, other), strict=True):
         torch.testing.assert_close(one, again)  # masked targets have no effect
-    for row in range(len(right)):
+    for row in range(len(correct)):
         ids = pairs.targets[row][pairs.mask[row]].tolist()
         assert float(losses[row]) == pytest.approx(-score(model, pairs.source[row], ids), abs=1e-4)
 
@@ -194,8 +194,8 @@ def test_exposure_bias_by_position(kind: str) -> None:
         targets = pairs.targets[rows, position]
         losses = surprisal(logits[rows, position], targets)
         assert float(teacher_forced.loss[position]) == pytest.approx(float(losses.mean()), abs=1e-4, nan_ok=True)
-        right = (logits[rows, position].argmax(dim=-1) == targets).float().mean()
-        assert float(teacher_forced.accuracy[position]) == pytest.approx(float(right), nan_ok=True)
+        accuracy = (logits[rows, position].argmax(dim=-1) == targets).float().mean()
+        assert float(teacher_forced.accuracy[position]) == pytest.approx(float(accuracy), nan_ok=True)
     # The first question is the same, and so is everything where the model is right.
     torch.testing.assert_close(teacher_forced.loss[0], free.loss[0])
     odd = Pairs(*(part[1::2] for part in (pairs.source, pairs.decoder_input, pairs.targets, pairs.mask)))
@@ -207,10 +207,10 @@ def test_exposure_bias_by_position(kind: str) -> None:
 def test_exposure_of_a_stack_is_that_of_each() -> None:
     together = stack([MODELS["additive", seed] for seed in range(2)])
     pairs = example_pairs(MODELS["additive", 1])
-    both = Pairs(
+    repeated_pairs = Pairs(
         *(part.expand(2, *part.shape) for part in (pairs.source, pairs.decoder_input, pairs.targets, pairs.mask))
     )
-    curves = exposure_bias_curves(together, both)
+    curves = exposure_bias_curves(together, repeated_pairs)
     alone = exposure_bias_curves(MODELS["additive", 1], pairs)
     for one, other in zip(curves, alone, strict=True):
         torch.testing.assert_close(one.loss[1], other.loss, equal_nan=True, atol=1e-5, rtol=1e-5)

@@ -48,61 +48,61 @@ def test_each_row_is_the_text_of_write(name: str, sampling: Sampling, padding: i
     lm, prompt = model(name), texts(1, 3)[0]
     if padding is not None and name.startswith("ngram"):
         return  # it never learns from padded rows
-    found = compute_temperature_grid(TextGenerator(lm, CONTEXT, padding), prompt, TOKENS, sampling, SOME)
-    assert found.ids.shape == (len(SOME), TOKENS)
-    for temperature, row in zip(SOME, found.ids.tolist(), strict=True):
+    grid = compute_temperature_grid(TextGenerator(lm, CONTEXT, padding), prompt, TOKENS, sampling, SOME)
+    assert grid.ids.shape == (len(SOME), TOKENS)
+    for temperature, row in zip(SOME, grid.ids.tolist(), strict=True):
         own = Sampling(temperature, sampling.top_k, sampling.top_p, sampling.min_p, sampling.seed)
         assert row == generate_ids(TextGenerator(lm, CONTEXT, padding), prompt, TOKENS, own)[0].tolist()
-    assert len({tuple(row) for row in found.ids.tolist()}) > 1
+    assert len({tuple(row) for row in grid.ids.tolist()}) > 1
 
 
-def test_the_usual_slider_has_every_temperature() -> None:
+def test_the_default_grid_has_every_temperature() -> None:
     lm, prompt = model("gru"), texts(1, 3)[0]
-    found = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, Sampling(seed=2))
-    assert found.temperatures == TEMPERATURES
-    assert found.ids.shape == found.log_normalizer.shape == (41, TOKENS)
-    assert found.top_ids.shape == (41, TOKENS, VOCABULARY)
+    grid = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, Sampling(seed=2))
+    assert grid.temperatures == TEMPERATURES
+    assert grid.ids.shape == grid.log_normalizer.shape == (41, TOKENS)
+    assert grid.top_ids.shape == (41, TOKENS, VOCABULARY)
 
 
 @pytest.mark.parametrize("sampling", [Sampling(), TRUNCATED], ids=["free", "cut"])
 @pytest.mark.parametrize("name", ["gru", "ngram 4", TRANSFORMER])
 def test_the_numbers_of_a_choice(name: str, sampling: Sampling) -> None:
     lm, prompt = model(name), texts(1, 3)[0]
-    found = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, sampling, SOME)
+    grid = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, sampling, SOME)
     for row, t in enumerate(SOME):
-        text = found.ids[row].tolist()
+        text = grid.ids[row].tolist()
         log_p = log_probabilities(lm, prompt, text)
         own = Sampling(t, sampling.top_k, sampling.top_p, sampling.min_p)
-        for at, id in enumerate(text):
-            left = truncate_logits(log_p[at].float(), own).double()
-            p = (left / t).softmax(-1) if t else torch.nn.functional.one_hot(left.argmax(), VOCABULARY).double()
-            assert found.surprisal[row, at] == pytest.approx(-log_p[at, id].item(), abs=1e-4)
-            assert found.chosen_probability[row, at] == pytest.approx(p[id].item(), abs=1e-4)
-            assert found.entropy[row, at] == pytest.approx(torch.special.entr(p).sum().item(), abs=1e-3)
-            spread = (log_p[at] / t).logsumexp(-1).item() if t else 0
-            assert found.log_normalizer[row, at] == pytest.approx(spread, abs=1e-3)
-            ranked = log_p[at].sort(descending=True, stable=True)
-            assert found.top_ids[row, at].tolist() == ranked.indices.tolist()
-            nats = found.top_surprisals[row, at] / 2048
+        for position, id in enumerate(text):
+            allowed = truncate_logits(log_p[position].float(), own).double()
+            p = (allowed / t).softmax(-1) if t else torch.nn.functional.one_hot(allowed.argmax(), VOCABULARY).double()
+            assert grid.surprisal[row, position] == pytest.approx(-log_p[position, id].item(), abs=1e-4)
+            assert grid.chosen_probability[row, position] == pytest.approx(p[id].item(), abs=1e-4)
+            assert grid.entropy[row, position] == pytest.approx(torch.special.entr(p).sum().item(), abs=1e-3)
+            spread = (log_p[position] / t).logsumexp(-1).item() if t else 0
+            assert grid.log_normalizer[row, position] == pytest.approx(spread, abs=1e-3)
+            ranked = log_p[position].sort(descending=True, stable=True)
+            assert grid.top_ids[row, position].tolist() == ranked.indices.tolist()
+            nats = grid.top_surprisals[row, position] / 2048
             np.testing.assert_allclose(nats, -ranked.values, atol=1e-3)
             if t:  # what a reader of the file computes: the distribution at this temperature, from the top alone
-                share = np.exp(-nats / t - found.log_normalizer[row, at])
+                share = np.exp(-nats / t - grid.log_normalizer[row, position])
                 np.testing.assert_allclose(share.sum(), 1, atol=0.02)
-    cold = found.temperatures.index(0)
-    assert (found.chosen_probability[cold] == 1).all()
-    assert (found.entropy[cold] == 0).all()
+    cold = grid.temperatures.index(0)
+    assert (grid.chosen_probability[cold] == 1).all()
+    assert (grid.entropy[cold] == 0).all()
 
 
-def test_of_many_tokens_twenty_travel_and_equal_ones_by_their_ids() -> None:
+def test_the_twenty_most_probable_tokens_are_kept_and_ties_are_ordered_by_id() -> None:
     logits = torch.zeros(1, 1, 50)
     logits[..., 7], logits[..., 40] = 3, -1e9
-    found = temperature_grid._grid_fields(logits, logits.clone(), torch.tensor([[40]]), torch.tensor([1.0]))
-    top, fixed = found[-2][0, 0].tolist(), found[-1][0, 0].tolist()
+    fields = temperature_grid._grid_fields(logits, logits.clone(), torch.tensor([[40]]), torch.tensor([1.0]))
+    top, fixed = fields[-2][0, 0].tolist(), fields[-1][0, 0].tolist()
     assert len(top) == 20
     assert top[0] == 7
     assert top[1:] == sorted(top[1:])
     assert fixed == sorted(fixed)
-    assert found[1].item() > 1e8
+    assert fields[1].item() > 1e8
     logits = torch.tensor([[[0.0, -50.0]]])
     assert temperature_grid._grid_fields(logits, logits.clone(), torch.tensor([[0]]), torch.tensor([1.0]))[
         -1
@@ -114,20 +114,20 @@ def test_of_many_tokens_twenty_travel_and_equal_ones_by_their_ids() -> None:
 def test_a_token_of_no_probability_makes_no_number_undefined() -> None:
     logits = torch.tensor([[[0.0, -math.inf, 0.0]]]).expand(3, 1, 3)
     temperatures = torch.tensor([0.0, 0.5, 2.0], dtype=torch.float64)
-    left = truncate_logits(logits, Sampling(), temperatures[:, None])
-    found = temperature_grid._grid_fields(logits, left, torch.zeros(3, 1, dtype=torch.int64), temperatures)
-    for part in found[1:5]:
+    allowed = truncate_logits(logits, Sampling(), temperatures[:, None])
+    fields = temperature_grid._grid_fields(logits, allowed, torch.zeros(3, 1, dtype=torch.int64), temperatures)
+    for part in fields[1:5]:
         assert part.isfinite().all()
-    assert found[3][:, 0].tolist() == pytest.approx([0, math.log(2), math.log(2)])
+    assert fields[3][:, 0].tolist() == pytest.approx([0, math.log(2), math.log(2)])
 
 
 def test_computing_in_parts_gives_the_same_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     lm, prompt = model("lstm"), texts(1, 3)[0]
-    whole = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED)
+    complete = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED)
     monkeypatch.setattr(temperature_grid, "_LOGITS_AT_ONCE", 5 * 41 * VOCABULARY)
     parts = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED)
     for name in ("ids", "surprisal", "chosen_probability", "entropy", "log_normalizer", "top_ids", "top_surprisals"):
-        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), atol=1e-6)
+        np.testing.assert_allclose(getattr(parts, name), getattr(complete, name), atol=1e-6)
     assert parts.top_ids.dtype == parts.top_surprisals.dtype == np.uint16
 
 
@@ -135,14 +135,14 @@ def test_computing_in_parts_gives_the_same_grid(monkeypatch: pytest.MonkeyPatch)
 def test_a_token_can_be_sampled_again_at_every_temperature(name: str) -> None:
     """With the logits and the noise of a place a browser chooses the token that stands there."""
     lm, prompt = model(name), texts(1, 3)[0]
-    found = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED, SOME)
-    for at in (0, 1, TOKENS - 1):
+    grid = compute_temperature_grid(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED, SOME)
+    for position in (0, 1, TOKENS - 1):
         for row, t in enumerate(SOME):
-            before = torch.tensor(found.ids[row, :at].astype(np.int64))
+            before = torch.tensor(grid.ids[row, :position].astype(np.int64))
             place = sampling_inputs(TextGenerator(lm, CONTEXT), prompt, before, TRUNCATED)
             own = Sampling(t, TRUNCATED.top_k, TRUNCATED.top_p, TRUNCATED.min_p)
             chosen = choose(torch.from_numpy(place.logits), torch.from_numpy(place.noise), own)
-            assert chosen.item() == found.ids[row, at]
+            assert chosen.item() == grid.ids[row, position]
 
 
 def test_sampling_inputs_equal_the_logits_of_generation_exactly() -> None:
@@ -150,38 +150,38 @@ def test_sampling_inputs_equal_the_logits_of_generation_exactly() -> None:
     with torch.inference_mode():
         generated = list(generate_with_logits(TextGenerator(lm, CONTEXT), prompt, TOKENS, TRUNCATED))
     text = torch.cat([ids for _, _, ids in generated])
-    for at in (0, 5, TOKENS - 1):
+    for position in (0, 5, TOKENS - 1):
         assert torch.equal(
-            torch.from_numpy(sampling_inputs(TextGenerator(lm, CONTEXT), prompt, text[:at], TRUNCATED).logits),
-            generated[at][0][0],
+            torch.from_numpy(sampling_inputs(TextGenerator(lm, CONTEXT), prompt, text[:position], TRUNCATED).logits),
+            generated[position][0][0],
         )
 
 
 @pytest.mark.parametrize("sampling", [Sampling(0.8, seed=6), TRUNCATED, Sampling(0.0)], ids=str)
-def test_a_walk_along_what_the_dice_chose(sampling: Sampling) -> None:
+def test_a_walk_describes_every_sampled_token(sampling: Sampling) -> None:
     lm, prompt = model(TRANSFORMER), texts(1, 3)[0]
     text = generate_ids(TextGenerator(lm, CONTEXT), prompt, TOKENS + 1, sampling)[0]
     walk = trace_path(TextGenerator(lm, CONTEXT), prompt, text[:-1], sampling, most=4)
     assert [step.id for step in walk.steps] == [step.sampled for step in walk.steps] == text[:-1].tolist()
     assert walk.next_choice.sampled == text[-1].item()
     log_p = log_probabilities(lm, prompt, text.tolist())
-    left = truncate_logits(log_p.float(), sampling).double()
-    p = (left / (sampling.temperature or 1)).softmax(-1)
-    for at, place in enumerate([*walk.steps, walk.next_choice]):
+    allowed = truncate_logits(log_p.float(), sampling).double()
+    p = (allowed / (sampling.temperature or 1)).softmax(-1)
+    for position, place in enumerate([*walk.steps, walk.next_choice]):
         assert len(place.candidates) == 4
         assert place.sampled in [each.id for each in place.candidates]
-        learned = [each.learned for each in place.candidates]
-        assert learned == sorted(learned, reverse=True)
-        assert place.candidates[0].id == log_p[at].argmax()
+        probabilities = [each.learned for each in place.candidates]
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert place.candidates[0].id == log_p[position].argmax()
         for each in place.candidates:
-            assert each.learned == pytest.approx(log_p[at, each.id].exp().item(), abs=1e-5)
-            assert each.probability == pytest.approx(p[at, each.id].item(), abs=1e-5)
-    for at, step in enumerate(walk.steps):
-        assert step.surprisal == pytest.approx(-log_p[at, step.id].item(), abs=1e-4)
+            assert each.learned == pytest.approx(log_p[position, each.id].exp().item(), abs=1e-5)
+            assert each.probability == pytest.approx(p[position, each.id].item(), abs=1e-5)
+    for position, step in enumerate(walk.steps):
+        assert step.surprisal == pytest.approx(-log_p[position, step.id].item(), abs=1e-4)
         assert step.learned == pytest.approx(math.exp(-step.surprisal), rel=1e-4)
-        assert step.probability == pytest.approx(p[at, step.id].item(), abs=1e-5)
-    surprises = [step.surprisal for step in walk.steps]
-    assert walk.most_surprising == surprises.index(max(surprises))
+        assert step.probability == pytest.approx(p[position, step.id].item(), abs=1e-5)
+    surprisals = [step.surprisal for step in walk.steps]
+    assert walk.most_surprising == surprisals.index(max(surprisals))
 
 
 def test_whatever_stands_at_a_step_is_among_its_candidates() -> None:

@@ -60,27 +60,27 @@ def test_the_measures_at_each_temperature_are_those_of_its_texts(
         return  # it never learns from padded rows
     monkeypatch.setattr(text_statistics, "_ROWS", 7)  # two temperatures at once
     lm, prompt, cuts = model(name), texts(1, 3)[0], Sampling(4.0, top_p=0.95, seed=5)
-    found = compute_statistics_by_temperature(
+    statistics = compute_statistics_by_temperature(
         TextGenerator(lm, CONTEXT, padding), prompt, 14, cuts, (0.0, 0.6, 1.0, 1.5, 2.0), 3
     )
-    assert found.temperatures == (0.0, 0.6, 1.0, 1.5, 2.0)
-    for row, temperature in enumerate(found.temperatures):
+    assert statistics.temperatures == (0.0, 0.6, 1.0, 1.5, 2.0)
+    for row, temperature in enumerate(statistics.temperatures):
         rows = generate_ids(
             TextGenerator(lm, CONTEXT, padding), prompt, 14, Sampling(temperature, top_p=0.95, seed=5), 3
         )
         for sample, text in enumerate(rows):
             expected = compute_statistics(TextGenerator(lm, CONTEXT, padding), prompt, text)
-            assert found.distinct4[row, sample] == expected.distinct4 == distinct_n(text.tolist(), 4)
-            assert found.repetition8[row, sample] == expected.repetition8 == repetition(text.tolist(), 8)
-            assert found.log_probability[row, sample] == pytest.approx(expected.log_probability, abs=1e-4)
+            assert statistics.distinct4[row, sample] == expected.distinct4 == distinct_n(text.tolist(), 4)
+            assert statistics.repetition8[row, sample] == expected.repetition8 == repetition(text.tolist(), 8)
+            assert statistics.log_probability[row, sample] == pytest.approx(expected.log_probability, abs=1e-4)
 
 
 def test_the_chart_has_eleven_temperatures_and_eight_seeds() -> None:
-    found = compute_statistics_by_temperature(TextGenerator(model("gru"), CONTEXT), texts(1, 3)[0], 20, Sampling())
+    statistics = compute_statistics_by_temperature(TextGenerator(model("gru"), CONTEXT), texts(1, 3)[0], 20, Sampling())
     assert [f"{t:g}" for t in TEMPERATURES] == ["0", "0.2", "0.4", "0.6", "0.8", "1", "1.2", "1.4", "1.6", "1.8", "2"]
-    assert found.distinct4.shape == found.repetition8.shape == found.log_probability.shape == (11, 8)
-    assert np.ptp(found.log_probability[0]) < 1e-5  # greedy: whatever the dice
-    means = found.log_probability.mean(axis=1)
+    assert statistics.distinct4.shape == statistics.repetition8.shape == statistics.log_probability.shape == (11, 8)
+    assert np.ptp(statistics.log_probability[0]) < 1e-5  # greedy decoding ignores the noise
+    means = statistics.log_probability.mean(axis=1)
     assert means[0] > means[5] > means[10]
 
 
@@ -92,6 +92,6 @@ def test_the_probability_of_a_text_is_what_the_model_learned() -> None:
     assert compute_statistics(TextGenerator(lm), prompt, text).log_probability == pytest.approx(expected, abs=1e-5)
 
 
-def test_of_nothing_there_is_no_measure() -> None:
-    found = compute_statistics(TextGenerator(model("gru")), texts(1, 3)[0], texts(1, 0)[0])
-    assert all(map(math.isnan, (found.distinct4, found.repetition8, found.log_probability)))
+def test_an_empty_text_has_no_statistics() -> None:
+    statistics = compute_statistics(TextGenerator(model("gru")), texts(1, 3)[0], texts(1, 0)[0])
+    assert all(map(math.isnan, (statistics.distinct4, statistics.repetition8, statistics.log_probability)))
