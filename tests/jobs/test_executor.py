@@ -26,7 +26,7 @@ def events(text: str) -> list[Event]:
     return asyncio.run(collect())
 
 
-def kept(config: RunConfig, folder: Path, step: int) -> Path:
+def write_checkpoint(config: RunConfig, folder: Path, step: int) -> Path:
     store.write_run(interrupt_training(Recorder(config), train(config), step), folder)
     return folder
 
@@ -46,17 +46,17 @@ def test_in_process_executor_follows_the_protocol() -> None:
 
 def test_a_new_request_trains_from_step_zero() -> None:
     config = short_config("gru", replicas=2)
-    found = events(encode_request(config))
-    assert isinstance(found[0], Started)
-    assert comparable_events(found) == comparable_events(full_training(config))
+    received = events(encode_request(config))
+    assert isinstance(received[0], Started)
+    assert comparable_events(received) == comparable_events(full_training(config))
 
 
 @pytest.mark.parametrize("step", [0, 10, 20])
 def test_a_request_to_resume_trains_from_its_checkpoint(step: int, tmp_path: Path) -> None:
     config = short_config(replicas=2)
-    assert comparable_events(events(encode_request(config, kept(config, tmp_path, step), step))) == comparable_events(
-        full_training(config), after=step
-    )
+    assert comparable_events(
+        events(encode_request(config, write_checkpoint(config, tmp_path, step), step))
+    ) == comparable_events(full_training(config), after=step)
 
 
 def test_a_request_for_a_branch_trains_from_its_parent(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_request_for_a_branch_trains_from_its_parent(tmp_path: Path) -> None:
 
 def test_an_impossible_request_is_rejected_in_one_sentence(tmp_path: Path) -> None:
     config = short_config()
-    folder = kept(config, tmp_path / "kept", 3)
+    folder = write_checkpoint(config, tmp_path / "kept", 3)
     refused: list[tuple[str, type[LineageError]]] = [
         (encode_request(config, tmp_path / "nothing", 3), UnknownRun),
         (encode_request(config, folder, 2), DamagedRun),
@@ -88,19 +88,19 @@ def test_alternating_trainings_keep_their_own_number_of_threads() -> None:
 
     async def in_turns() -> list[list[tuple[Event, int]]]:
         streams = [InProcessExecutor().events(encode_request(config)) for config in configs]
-        found: list[list[tuple[Event, int]]] = [[] for _ in configs]
+        received: list[list[tuple[Event, int]]] = [[] for _ in configs]
         going = dict(enumerate(streams))
         while going:
             for index, stream in list(going.items()):
                 try:
-                    found[index].append((await anext(stream), torch.get_num_threads()))
+                    received[index].append((await anext(stream), torch.get_num_threads()))
                 except StopAsyncIteration:
                     del going[index]
-        return found
+        return received
 
-    for config, found in zip(configs, asyncio.run(in_turns()), strict=True):
-        assert {threads for _, threads in found} == {config.threads}
-        assert comparable_events(event for event, _ in found) == comparable_events(full_training(config))
+    for config, received in zip(configs, asyncio.run(in_turns()), strict=True):
+        assert {threads for _, threads in received} == {config.threads}
+        assert comparable_events(event for event, _ in received) == comparable_events(full_training(config))
 
 
 def test_closing_the_stream_stops_the_training() -> None:

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 @pytest.mark.slow
 def test_a_run_that_was_killed_repeatedly_is_bit_equal_to_an_undisturbed_one() -> None:
     command = [sys.executable, "-m", "benchmarks.load.crash_recovery", "--kills", "6", "--seed", "4", "--json"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert told.returncode == 0, told.stderr
-    found = json.loads(told.stdout)
-    assert (found["kills"], found["worries"]) == (6, [])
-    assert found["runs"] > 0
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert process.returncode == 0, process.stderr
+    report = json.loads(process.stdout)
+    assert (report["kills"], report["worries"]) == (6, [])
+    assert report["runs"] > 0

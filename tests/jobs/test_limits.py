@@ -15,7 +15,7 @@ MODELS = models_of("negation")
 
 
 @pytest.mark.parametrize(
-    ("model", "changes", "variable", "count", "says"),
+    ("model", "changes", "variable", "count", "expected"),
     [
         ("rnn", {"epochs": 3}, "MOST_STEPS", 5, "6 optimiser steps; this server allows 5"),
         ("rnn", {"train_size": 101, "batch_size": 101}, "MOST_DRAWS", 201, "202 sentences to see; this server allows"),
@@ -28,7 +28,7 @@ MODELS = models_of("negation")
     ids=str,
 )
 def test_exceeding_a_limit_is_rejected_with_the_name_of_its_variable(
-    model: str, changes: dict[str, object], variable: str, count: int, says: str, monkeypatch: pytest.MonkeyPatch
+    model: str, changes: dict[str, object], variable: str, count: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = with_settings(default_config("negation", model), {**SMALL, **changes})
     assert limits.check(config) is config  # with the default limits
@@ -36,7 +36,7 @@ def test_exceeding_a_limit_is_rejected_with_the_name_of_its_variable(
     with pytest.raises(InvalidSetting) as raised:
         limits.check(config)
     message = str(raised.value)
-    assert says in message
+    assert expected in message
     assert f"(LINEAGE_{variable})" in message
     assert message.startswith("These settings ask for ") and ". Take " in message
     assert "\n" not in message

@@ -73,9 +73,9 @@ def test_a_saved_private_run_is_a_run_like_any_other(service: JobService) -> Non
     wait(lambda: job.view().done)
     with pytest.raises(UnknownRun, match="nothing of run"):
         service.save(key(config), "bob")
-    kept = service.save(key(config), "ada")
-    assert (kept.config, kept.card.owner, kept.card.state) == (config, "ada", "finished")
-    assert store.find(key(config)).curves.samples == kept.curves.samples
+    saved = service.save(key(config), "ada")
+    assert (saved.config, saved.card.owner, saved.card.state) == (config, "ada", "finished")
+    assert store.find(key(config)).curves.samples == saved.curves.samples
     assert job.view().saved
 
 

@@ -60,9 +60,9 @@ class HoldingExecutor(InProcessExecutor):
         return [step for name, step in self.started if name == key(config)]
 
     async def events(self, request: str) -> AsyncIterator[Event]:
-        wanted = json.loads(request)
-        name = key(parse_config(wanted["config"]))
-        self.started.append((name, wanted["resume"] and wanted["resume"]["step"]))
+        request_data = json.loads(request)
+        name = key(parse_config(request_data["config"]))
+        self.started.append((name, request_data["resume"] and request_data["resume"]["step"]))
         async with aclosing(super().events(request)) as events:  # type: ignore[type-var]
             async for event in events:
                 yield event
@@ -479,12 +479,12 @@ def test_a_visitor_with_two_slots_gives_one_to_a_waiting_visitor(
     submitted = [service.submit(config, "ada") for config in of_ada]
     first, second, *others = submitted
     wait(lambda: is_running(first) and is_running(second))
-    wanted = service.submit(of_bob, "bob")
-    wait(lambda: is_running(wanted) and is_paused(second))
+    job_of_bob = service.submit(of_bob, "bob")
+    wait(lambda: is_running(job_of_bob) and is_paused(second))
     assert is_running(first)
     assert {job.view().step for job in others} == {0}
     executor.release(*configs)
-    wait(lambda: all_done(wanted, *submitted))
+    wait(lambda: all_done(job_of_bob, *submitted))
     assert executor.start_steps(of_ada[1]) == [None, 10]
     assert executor.start_steps(of_ada[0]) == executor.start_steps(of_bob) == [None]
     assert_equals_uninterrupted(*configs)
@@ -1027,11 +1027,11 @@ class RemoteExecutor:
     """Trains a request as if it had come over a network."""
 
     async def events(self, request: str) -> AsyncIterator[Event]:
-        wanted = json.loads(json.dumps(json.loads(request)))
-        if wanted["config"]["seed"] == 3:
+        request_data = json.loads(json.dumps(json.loads(request)))
+        if request_data["config"]["seed"] == 3:
             raise RuntimeError("the cluster is on fire")
-        assert wanted["resume"] is None
-        for event in train(parse_config(wanted["config"])):
+        assert request_data["resume"] is None
+        for event in train(parse_config(request_data["config"])):
             await asyncio.sleep(0)
             yield event
 
