@@ -3,7 +3,7 @@ import { test } from "node:test";
 import {
   largestDifference,
   attend,
-  randomTables,
+  randomNumber,
   explainCell,
   formatFinding,
   hiddenBy,
@@ -78,7 +78,7 @@ test("softmax stands large scores", () => {
 });
 
 test("numbers are drawn the same for the same seed, and stay when others come", () => {
-  assert.equal(randomTables(3, "q", 1, 2), randomTables(3, "q", 1, 2));
+  assert.equal(randomNumber(3, "q", 1, 2), randomNumber(3, "q", 1, 2));
   const small = makeTable("q", [], 2, 2, 5),
     large = makeTable("q", [], 6, 6, 5);
   assert.deepEqual(
@@ -87,7 +87,7 @@ test("numbers are drawn the same for the same seed, and stay when others come", 
   );
   assert.notDeepEqual(makeTable("k", [], 2, 2, 5), small);
   assert.notDeepEqual(makeTable("q", [], 2, 2, 6), small);
-  const many = Array.from({ length: 4000 }, (_, i) => randomTables(1, "v", i, i % 5)),
+  const many = Array.from({ length: 4000 }, (_, i) => randomNumber(1, "v", i, i % 5)),
     mean = many.reduce((a, b) => a + b) / 4000;
   const spread = Math.sqrt(many.reduce((sum, x) => sum + (x - mean) ** 2, 0) / 4000);
   assert.ok(Math.abs(mean) < 0.06 && Math.abs(spread - 1) < 0.06, `${mean} ${spread}`);

@@ -39,7 +39,7 @@ function hashText(...parts) {
 }
 
 /** Draw a number from N(0, 1) for one cell, with two digits; it depends on the seed, the table and the cell alone. */
-export function randomTables(seed, table, row, column) {
+export function randomNumber(seed, table, row, column) {
   const [a, b] = [0, 1].map((part) => hashText(seed, "qkv".indexOf(table), row, column, part));
   return Number((Math.sqrt(-2 * Math.log(1 - a)) * Math.cos(2 * Math.PI * b)).toFixed(2));
 }
@@ -50,7 +50,7 @@ export function makeTable(name, numbers, rows, width, seed) {
   return Array.from({ length: rows }, (_, r) =>
     Array.from(
       { length: width },
-      (_, c) => numbers[r * width + c] ?? story[r]?.[c] ?? randomTables(seed || 1, name, r, c),
+      (_, c) => numbers[r * width + c] ?? story[r]?.[c] ?? randomNumber(seed || 1, name, r, c),
     ),
   );
 }
