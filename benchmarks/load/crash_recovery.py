@@ -97,37 +97,37 @@ def run_in_process(work: Callable[..., list[str]], *args: object) -> list[str]:
 def check_readable(home: Path) -> list[str]:
     """After a kill: whatever has a card can be opened and gone on from."""
     use_home(home)
-    worries = []
+    problems = []
     for folder in [card.parent for place in ("jobs", "runs") for card in (home / place).glob("*/card.json")]:
         try:
             store.load(folder).record()
         except LineageError as error:
-            worries.append(f"unreadable: {error}")
-    return worries
+            problems.append(f"unreadable: {error}")
+    return problems
 
 
 def check_result(home: Path, calm: Path, finished: list[int], seed: int) -> list[str]:
     """After a run has ended: it is as if nobody had disturbed it, the others are there, the index is made anew."""
     use_home(home)
-    worries = []
+    problems = []
     for other in finished:
         try:
             if store.load(environment().runs / key(config(other))).card.name != NAME:
-                worries.append(f"lost: what was said of seed {other}")
+                problems.append(f"lost: the record of seed {other}")
         except LineageError as error:
-            worries.append(f"lost: {error}")
-    worries += [f"stuck: {job.name} is still under way" for job in (home / "jobs").glob("[a-z]*")]
+            problems.append(f"lost: {error}")
+    problems += [f"stuck: {job.name} is still under way" for job in (home / "jobs").glob("[a-z]*")]
     try:
         mine = store.load(environment().runs / key(config(seed)))
-        worries += find_differences(mine, store.load(calm / "runs" / mine.key))
+        problems += find_differences(mine, store.load(calm / "runs" / mine.key))
         operations.edit_card(mine.key, "", True, name=NAME)
         index.reindex()
         listed = {entry.key for entry in index.search(index.Query(shipped=False, unfinished=False))}
         if missing := {key(config(each)) for each in {*finished, seed}} - listed:
-            worries.append(f"unreadable: the index lacks {missing}")
+            problems.append(f"unreadable: the index lacks {missing}")
     except LineageError as error:
-        worries.append(f"lost: seed {seed}: {error}")
-    return worries
+        problems.append(f"lost: seed {seed}: {error}")
+    return problems
 
 
 def find_differences(one: store.StoredRun, other: store.StoredRun) -> list[str]:
@@ -155,7 +155,7 @@ def kill_repeatedly(kills: int, seed: int, folder: Path) -> tuple[Counter[str], 
     home, calm = folder / "home", folder / "calm"
     _, whole, ending = run_until_killed(calm, 0, True, math.inf, math.inf)  # nobody disturbs this one
     shutil.copytree(calm / "runs" / key(config(0)), home / "runs" / key(config(0)))
-    worries = [f"{worry} (before any kill)" for worry in run_in_process(check_result, home, calm, [], 0)]
+    problems = [f"{problem} (before any kill)" for problem in run_in_process(check_result, home, calm, [], 0)]
     count, finished = Counter(dict.fromkeys(("kills", "kills in the last moments", "runs"), 0)), [0]
     while count["kills"] < kills:
         run = (count["runs"] + 1) % SEEDS  # from the second on, over a finished one
@@ -172,17 +172,17 @@ def kill_repeatedly(kills: int, seed: int, folder: Path) -> tuple[Counter[str], 
             if killed:
                 count["kills"] += 1
                 count["kills in the last moments"] += ended > 0
-                worries += run_in_process(check_readable, home)
+                problems += run_in_process(check_readable, home)
         count["runs"] += 1
-        worries += [
-            f"{worry} (run {count['runs']}, seed {run})"
-            for worry in run_in_process(check_result, home, calm, finished, run)
+        problems += [
+            f"{problem} (run {count['runs']}, seed {run})"
+            for problem in run_in_process(check_result, home, calm, finished, run)
         ]
         finished = sorted({*finished, run})
     count["left on the disk"] = sum(1 for place in ("jobs", "runs") for _ in (home / place).glob(".*"))
-    for worry in worries:
-        count[worry.split(":")[0]] += 1
-    return count, worries
+    for problem in problems:
+        count[problem.split(":")[0]] += 1
+    return count, problems
 
 
 def main(
@@ -193,16 +193,16 @@ def main(
     """Kill a training again and again, and see what is left."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lineage-kills-") as folder:
-        count, worries = kill_repeatedly(kills, seed, Path(folder))
+        count, problems = kill_repeatedly(kills, seed, Path(folder))
     figures = {"kills": 0} | dict.fromkeys(PROBLEMS, 0) | count
     if as_json:
-        print(json.dumps({**figures, "worries": worries}))
+        print(json.dumps({**figures, "problems": problems}))
         return
     print(f"{figures.pop('kills')} kills -9 in {time.monotonic() - start:.0f} s")
     for name, number in figures.items():
         print(f"  {name:28}{number:5}")
-    for worry in worries[:10]:
-        print(f"  {worry}")
+    for problem in problems[:10]:
+        print(f"  {problem}")
 
 
 if __name__ == "__main__":

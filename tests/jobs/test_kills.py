@@ -18,5 +18,5 @@ def test_a_run_that_was_killed_repeatedly_is_bit_equal_to_an_undisturbed_one() -
     process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert process.returncode == 0, process.stderr
     report = json.loads(process.stdout)
-    assert (report["kills"], report["worries"]) == (6, [])
+    assert (report["kills"], report["problems"]) == (6, [])
     assert report["runs"] > 0
