@@ -14,17 +14,20 @@ def network() -> Feedforward:
 
 
 def test_fifty_steps_equal_those_of_torch() -> None:
-    ours, theirs = network(), network()
-    adam, reference = Adam(ours.parameters(), learning_rate=0.01), torch.optim.Adam(theirs.parameters(), lr=0.01)
+    own_model, reference_model = network(), network()
+    adam, reference = (
+        Adam(own_model.parameters(), learning_rate=0.01),
+        torch.optim.Adam(reference_model.parameters(), lr=0.01),
+    )
     ids = torch.randint(11, (50, 13, 5), generator=Generator().manual_seed(2))
     labels = torch.randint(2, (50, 13), generator=Generator().manual_seed(3))
     for x, y in zip(ids, labels, strict=True):
-        for model, optimiser in ((ours, adam), (theirs, reference)):
+        for model, optimiser in ((own_model, adam), (reference_model, reference)):
             optimiser.zero_grad()
             nn.functional.cross_entropy(model(x), y).backward()
             optimiser.step()
-        for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
-            torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-6)
+        for value, expected in zip(own_model.parameters(), reference_model.parameters(), strict=True):
+            torch.testing.assert_close(value, expected, atol=1e-6, rtol=1e-6)
 
 
 def test_the_first_step_equals_one_computed_by_hand() -> None:
@@ -38,10 +41,10 @@ def test_the_first_step_equals_one_computed_by_hand() -> None:
 
 
 def test_construction_changes_no_weight() -> None:
-    one, other = network(), network()
-    Adam(one.parameters(), learning_rate=0.1)
-    for (name, value), (_, before) in zip(one.named_parameters(), other.named_parameters(), strict=True):
-        assert torch.equal(value, before), name
+    model, reference = network(), network()
+    Adam(model.parameters(), learning_rate=0.1)
+    for (name, value), (_, expected) in zip(model.named_parameters(), reference.named_parameters(), strict=True):
+        assert torch.equal(value, expected), name
 
 
 def steps_on(model: nn.Module, adam: Adam, first: int, last: int) -> None:
@@ -52,16 +55,19 @@ def steps_on(model: nn.Module, adam: Adam, first: int, last: int) -> None:
 
 
 def test_resuming_from_its_state_equals_an_uninterrupted_training() -> None:
-    whole, part, rest = network(), network(), network()
-    adam = Adam(whole.parameters(), learning_rate=0.01)
-    steps_on(whole, adam, 0, 9)
-    before, after = Adam(part.parameters(), learning_rate=0.01), Adam(rest.parameters(), learning_rate=0.5)
-    steps_on(part, before, 0, 4)
-    rest.load_state_dict(part.state_dict())
-    after.restore(before.state(), steps=4)
-    steps_on(rest, after, 4, 9)
-    assert torch.equal(adam.weights, after.weights)
-    assert all(torch.equal(value, after.state()[name]) for name, value in adam.state().items())
+    uninterrupted, interrupted, resumed = network(), network(), network()
+    adam = Adam(uninterrupted.parameters(), learning_rate=0.01)
+    steps_on(uninterrupted, adam, 0, 9)
+    interrupted_adam, resumed_adam = (
+        Adam(interrupted.parameters(), learning_rate=0.01),
+        Adam(resumed.parameters(), learning_rate=0.5),
+    )
+    steps_on(interrupted, interrupted_adam, 0, 4)
+    resumed.load_state_dict(interrupted.state_dict())
+    resumed_adam.restore(interrupted_adam.state(), steps=4)
+    steps_on(resumed, resumed_adam, 4, 9)
+    assert torch.equal(adam.weights, resumed_adam.weights)
+    assert all(torch.equal(value, resumed_adam.state()[name]) for name, value in adam.state().items())
 
 
 def test_a_returned_state_never_changes() -> None:
@@ -69,18 +75,18 @@ def test_a_returned_state_never_changes() -> None:
     adam = Adam(model.parameters(), learning_rate=0.01)
     steps_on(model, adam, 0, 2)
     state = adam.state()
-    kept = {name: value.clone() for name, value in state.items()}
+    copies = {name: value.clone() for name, value in state.items()}
     steps_on(model, adam, 2, 4)
     adam.restore(state, steps=2)
     steps_on(model, adam, 2, 4)
     assert state.keys() == {"mean", "square"}
-    assert all(torch.equal(value, kept[name]) and value.any() for name, value in state.items())
+    assert all(torch.equal(value, copies[name]) and value.any() for name, value in state.items())
 
 
 def test_parameters_stay_views_of_one_vector() -> None:
     model = network()
     adam = Adam(model.parameters(), learning_rate=0.01)
-    for value in model.state_dict().values():  # as a checkpoint is taken up
+    for value in model.state_dict().values():  # as when a checkpoint is loaded
         value.copy_(torch.full_like(value, 0.25))
     assert (adam.weights == 0.25).all()
 

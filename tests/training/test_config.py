@@ -45,7 +45,7 @@ def fields(config: RunConfig) -> dict[str, tuple[Any, dataclasses.Field[Any]]]:
         f.name: (get_type_hints(type(part))[f.name], f)
         for part in (config, config.task, config.model, config.optimiser)
         for f in dataclasses.fields(part)
-        if "help" in f.metadata and f.name != "iterations"  # negation counts in epochs
+        if "help" in f.metadata and f.name != "iterations"  # the length of a negation run is given in epochs
     }
 
 
@@ -60,13 +60,13 @@ def value_of(hint: Any, field: dataclasses.Field[Any]) -> st.SearchStrategy[Any]
 
 @st.composite
 def configs(draw: st.DrawFn) -> RunConfig:
-    """Any run that the door lets in."""
-    usual = default_config("negation", draw(st.sampled_from(sorted(MODELS))))
-    every = fields(usual)
-    chosen = draw(st.sets(st.sampled_from(sorted(every))))
-    changes = {name: draw(value_of(*every[name])) for name in sorted(chosen)}
+    """Any configuration that validation accepts."""
+    default = default_config("negation", draw(st.sampled_from(sorted(MODELS))))
+    all_fields = fields(default)
+    names = draw(st.sets(st.sampled_from(sorted(all_fields))))
+    changes = {name: draw(value_of(*all_fields[name])) for name in sorted(names)}
     try:
-        config = with_settings(usual, changes)
+        config = with_settings(default, changes)
     except InvalidSetting:
         assume(False)
         raise
@@ -95,30 +95,37 @@ def test_the_key_of_a_run_with_other_settings_never_changes() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_key_changes_with_every_setting(name: str) -> None:
-    usual = default_config("negation", name)
-    keys = {key(usual)}
-    for setting, (hint, field) in fields(usual).items():
-        owner = next(p for p in (usual, usual.task, usual.model, usual.optimiser) if hasattr(p, setting))
+    default = default_config("negation", name)
+    keys = {key(default)}
+    for setting, (hint, field) in fields(default).items():
+        owner = next(p for p in (default, default.task, default.model, default.optimiser) if hasattr(p, setting))
         value = getattr(owner, setting)
         if get_origin(hint) is Literal:
-            other = next(v for v in get_args(hint) if v != value)
+            other_value = next(v for v in get_args(hint) if v != value)
         elif hint is bool:
-            other = not value
+            other_value = not value
         else:
-            other = value + 1 if value + 1 <= field.metadata["high"] else value / 2 or 0.5
-        keys.add(key(with_settings(usual, {setting: other})))
-    assert len(keys) == 1 + len(fields(usual))
+            other_value = value + 1 if value + 1 <= field.metadata["high"] else value / 2 or 0.5
+        keys.add(key(with_settings(default, {setting: other_value})))
+    assert len(keys) == 1 + len(fields(default))
 
 
 def test_the_key_does_not_depend_on_whether_a_default_is_given() -> None:
-    usual = default_config("negation", "transformer")
-    given = {"p_not": "0.35", "layers": 1, "learning_rate": "3e-3", "fresh_data": "true", "seed": "0", "epochs": 30}
-    given |= {"order": 0, "snapshots": "12", "schedule": "constant", "warmup": "0"}
-    assert key(with_settings(usual, given)) == key(usual)
-    whole = to_json(usual)
-    del whole["model"]["start"], whole["task"]["padding"], whole["threads"]  # fields that came later
-    del whole["order"], whole["snapshots"], whole["optimiser"]["schedule"], whole["optimiser"]["warmup"]
-    assert parse_config(whole) == usual
+    default = default_config("negation", "transformer")
+    explicit_defaults = {
+        "p_not": "0.35",
+        "layers": 1,
+        "learning_rate": "3e-3",
+        "fresh_data": "true",
+        "seed": "0",
+        "epochs": 30,
+    }
+    explicit_defaults |= {"order": 0, "snapshots": "12", "schedule": "constant", "warmup": "0"}
+    assert key(with_settings(default, explicit_defaults)) == key(default)
+    data = to_json(default)
+    del data["model"]["start"], data["task"]["padding"], data["threads"]  # fields that older files do not have
+    del data["order"], data["snapshots"], data["optimiser"]["schedule"], data["optimiser"]["warmup"]
+    assert parse_config(data) == default
 
 
 @settings(deadline=None)
@@ -146,11 +153,11 @@ def impossible_values(hint: Any, field: dataclasses.Field[Any]) -> list[object]:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_an_impossible_value_is_rejected_with_the_name_of_its_setting(name: str) -> None:
-    usual = default_config("negation", name)
-    for setting, (hint, field) in fields(usual).items():
+    default = default_config("negation", name)
+    for setting, (hint, field) in fields(default).items():
         for value in impossible_values(hint, field):
             with pytest.raises(InvalidSetting) as raised:
-                with_settings(usual, {setting: value})
+                with_settings(default, {setting: value})
             message = str(raised.value)
             assert message.startswith(f"{setting} = "), message
             assert "Give " in message
@@ -161,20 +168,20 @@ def test_an_impossible_value_is_rejected_with_the_name_of_its_setting(name: str)
 @settings(deadline=None)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_as_a_setting_is_accepted_or_rejected_in_one_sentence(name: str, value: str) -> None:
-    usual = default_config("negation", "gru")
+    default = default_config("negation", "gru")
     for setting in (name, "p_not", "hidden", "fresh_data", "padding"):
         try:
-            assert isinstance(with_settings(usual, {setting: value}), RunConfig)
+            assert isinstance(with_settings(default, {setting: value}), RunConfig)
         except InvalidSetting as error:
             assert "\n" not in str(error)
 
 
 @pytest.mark.parametrize(
-    ("setting", "near"),
+    ("setting", "suggestion"),
     [("p_nott", "p_not"), ("learnin_rate", "learning_rate"), ("replica", "replicas"), ("hiden", "hidden")],
 )
-def test_an_unknown_setting_gets_a_suggestion(setting: str, near: str) -> None:
-    with pytest.raises(InvalidSetting, match=rf"no setting “{setting}”. Nearest: {near}"):
+def test_an_unknown_setting_gets_a_suggestion(setting: str, suggestion: str) -> None:
+    with pytest.raises(InvalidSetting, match=rf"no setting “{setting}”. Nearest: {suggestion}"):
         with_settings(default_config("negation", "rnn"), {setting: 1})
 
 
@@ -241,7 +248,7 @@ def test_replicas_have_seeds_in_a_row() -> None:
     assert list(with_settings(default_config("negation", "rnn"), {"seed": 5, "replicas": 3}).seeds) == [5, 6, 7]
 
 
-# ---- where weights are kept
+# ---- steps at which weights are stored
 
 
 @settings(deadline=None)
@@ -254,13 +261,13 @@ def test_snapshots_are_at_the_first_and_last_step_and_at_growing_distances_betwe
     assert (steps[0], steps[-1]) == (config.first_step, config.steps)
     assert all(one < other for one, other in pairwise(steps))
     assert len(steps) <= snapshots
-    if snapshots > 2:  # each so many times as far from the first as the one before it, up to rounding
+    if snapshots > 2:  # the distance from the first step grows by this factor, up to rounding
         factor = (config.steps - config.first_step) ** (1 / (snapshots - 2))
-        after = [step - config.first_step for step in steps[1:]]
-        assert after[0] == 1
-        assert all(b <= factor * (a + 0.5) + 0.5 + 1e-6 for a, b in pairwise(after))
-        apart = [b - a for a, b in pairwise(after)]
-        assert all(b >= a - 2 for a, b in pairwise(apart))
+        distances = [step - config.first_step for step in steps[1:]]
+        assert distances[0] == 1
+        assert all(b <= factor * (a + 0.5) + 0.5 + 1e-6 for a, b in pairwise(distances))
+        gaps = [b - a for a, b in pairwise(distances)]
+        assert all(b >= a - 2 for a, b in pairwise(gaps))
 
 
 def test_snapshot_steps_equal_those_computed_by_hand() -> None:
@@ -274,7 +281,7 @@ def test_snapshot_steps_equal_those_computed_by_hand() -> None:
     assert branch_from(config, 255, {}).snapshot_steps == (255, 256)
 
 
-# ---- step sizes
+# ---- learning rates
 
 
 @pytest.mark.parametrize(
@@ -336,9 +343,9 @@ def test_a_branch_continues_the_step_count_of_its_parent() -> None:
 
 def test_a_branch_goes_through_json_and_back() -> None:
     branch = branch_from(branch_from(PARENT, 26, {"order": 1}), 39, {})
-    whole = to_json(branch)
-    assert whole["branch"] == {"parent": key(branch_from(PARENT, 26, {"order": 1})), "step": 39}
-    assert parse_config(json.loads(json.dumps(whole))) == branch
+    data = to_json(branch)
+    assert data["branch"] == {"parent": key(branch_from(PARENT, 26, {"order": 1})), "step": 39}
+    assert parse_config(json.loads(json.dumps(data))) == branch
     assert "branch" not in to_json(PARENT)
     assert parse_config(to_json(PARENT) | {"branch": None}) == PARENT
 
@@ -349,13 +356,13 @@ def test_a_branch_has_a_key_of_its_own() -> None:
     alike = parse_config(to_json(PARENT) | {"branch": {"parent": key(other), "step": 0}})
     assert len({key(config) for config in [PARENT, other, alike, *branches]}) == 7
     assert key(branch_from(PARENT, 26, {"order": 0, "epochs": 5, "snapshots": "12"})) == key(branches[2])
-    assert key(branches[2]) == "3ein35qxbhy3"  # the same for ever
+    assert key(branches[2]) == "3ein35qxbhy3"  # must never change
 
 
 def test_a_branch_keeps_task_model_and_seeds_of_its_parent() -> None:
-    refused = [name for name in fields(PARENT) if name not in BRANCH_SETTINGS]
-    assert {"p_not", "train_size", "hidden", "width", "seed", "replicas", "batch_size", "threads"} <= {*refused}
-    for name in [*refused, "task.p_not", "branch", "nonsense", "x" * 500]:
+    rejected_names = [name for name in fields(PARENT) if name not in BRANCH_SETTINGS]
+    assert {"p_not", "train_size", "hidden", "width", "seed", "replicas", "batch_size", "threads"} <= {*rejected_names}
+    for name in [*rejected_names, "task.p_not", "branch", "nonsense", "x" * 500]:
         with pytest.raises(InvalidSetting, match="A branch keeps the task, the model and the seeds") as raised:
             branch_from(PARENT, 26, {name: 1})
         assert "\n" not in str(raised.value)
@@ -378,7 +385,7 @@ def test_a_branch_from_an_impossible_step_is_rejected(step: Any) -> None:
 
 
 def _untyped(function: Any) -> Any:
-    """Without the type checker of these tests: what comes from outside has any type."""
+    """Return the function without the type checker of these tests: a request may hold values of any type."""
     return getattr(function, "__wrapped__", function)
 
 

@@ -14,8 +14,8 @@ def config(**changes: object) -> RunConfig:
     return with_settings(default_config("text", "gru"), changes)
 
 
-def answers(part: float, whole: float = math.nan) -> dict[str, Tensor]:
-    return {"val_loss_part": torch.tensor([part]), "val_loss": torch.tensor([whole])}
+def answers(part_loss: float, full_loss: float = math.nan) -> dict[str, Tensor]:
+    return {"val_loss_part": torch.tensor([part_loss]), "val_loss": torch.tensor([full_loss])}
 
 
 def test_without_its_settings_early_stopping_never_stops() -> None:
@@ -30,8 +30,8 @@ def test_without_its_settings_early_stopping_never_stops() -> None:
 def test_a_target_must_be_reached_on_all_validation_data() -> None:
     early_stopping = EarlyStopping(config(stop_at=1.5))
     assert not early_stopping.is_near_target(answers(1.6))
-    assert early_stopping.is_near_target(answers(1.51))  # a part may be off by a little, either way
-    assert not early_stopping.is_near_target(answers(1.4, 1.6))  # everything was asked already
+    assert early_stopping.is_near_target(answers(1.51))  # the loss on a part may deviate a little in either direction
+    assert not early_stopping.is_near_target(answers(1.4, 1.6))  # the loss on all validation data is known
     early_stopping.update(answers(1.4))
     assert not early_stopping.should_stop
     early_stopping.update(answers(1.4, 1.501))
@@ -40,14 +40,14 @@ def test_a_target_must_be_reached_on_all_validation_data() -> None:
     assert early_stopping.should_stop
 
 
-@pytest.mark.parametrize("broken", [None, 2, 4])
-def test_patience_counts_evaluations_without_improvement(broken: int | None) -> None:
+@pytest.mark.parametrize("interrupted_at", [None, 2, 4])
+def test_patience_counts_evaluations_without_improvement(interrupted_at: int | None) -> None:
     early_stopping = EarlyStopping(config(patience=2))
-    ended = []
+    stops = []
     for step, loss in enumerate([3.0, 2.0, 2.5, 1.9, 1.95, 1.9]):
-        if step == broken:  # a training that was broken off goes on as if it had not been
+        if step == interrupted_at:  # an interrupted training continues as if it had not been interrupted
             state, early_stopping = early_stopping.state(), EarlyStopping(config(patience=2))
             early_stopping.restore(state)
         early_stopping.update(answers(loss))
-        ended.append(early_stopping.should_stop)
-    assert ended == [False, False, False, False, False, True]
+        stops.append(early_stopping.should_stop)
+    assert stops == [False, False, False, False, False, True]

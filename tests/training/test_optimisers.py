@@ -15,24 +15,24 @@ from explorer.training.optimisers import SGD, Muon, ReplicaOptimizer, RMSProp, o
 METHODS = ("adam", "sgd", "rmsprop", "muon")
 
 
-def made(seed: int = 1) -> TransformerDecoder:
+def build_model(seed: int = 1) -> TransformerDecoder:
     config = TransformerTextConfig(width=8, heads=2, layers=2, hidden=12, start="usual", biases=True)
     return TransformerDecoder(config, 11, 5, Generator().manual_seed(seed))
 
 
 def settings(method: Any, **others: Any) -> Optimiser:
-    usual: dict[str, Any] = {"learning_rate": 0.01, "weight_decay": 0.1, "momentum": 0.9, "beta2": 0.95}
-    return Optimiser(method=method, **{**usual, **others})
+    defaults: dict[str, Any] = {"learning_rate": 0.01, "weight_decay": 0.1, "momentum": 0.9, "beta2": 0.95}
+    return Optimiser(method=method, **{**defaults, **others})
 
 
-def follow(model: nn.Module, optimizer: ReplicaOptimizer, first: int = 0, last: int = 5) -> None:
-    """Some steps along the gradients of one task: the next id is the same one."""
+def train_steps(model: nn.Module, optimizer: ReplicaOptimizer, first: int = 0, last: int = 5) -> None:
+    """Take a few optimizer steps on one task: to predict, at each position, the id at that position."""
     for step in range(first, last):
         shape = (optimizer.replicas, 3, 5) if optimizer.replicas > 1 else (3, 5)
         ids = torch.randint(11, shape[-2:], generator=Generator().manual_seed(step)).expand(shape)
         optimizer.zero_grad()
-        surprise = -model(ids).log_softmax(dim=-1).gather(-1, ids[..., None])
-        surprise.mean(dim=(-3, -2, -1)).backward(torch.ones(shape[:-2]))
+        losses = -model(ids).log_softmax(dim=-1).gather(-1, ids[..., None])
+        losses.mean(dim=(-3, -2, -1)).backward(torch.ones(shape[:-2]))
         optimizer.step(step + 1, 10)
 
 
@@ -40,13 +40,13 @@ def weights(model: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().clone() for name, value in model.state_dict().items()}
 
 
-def assert_close(one: dict[str, Tensor], other: dict[str, Tensor], tolerance: float = 0.0) -> None:
-    for name, value in one.items():
-        torch.testing.assert_close(value, other[name], atol=tolerance, rtol=tolerance, msg=name)
+def assert_close(actual: dict[str, Tensor], expected: dict[str, Tensor], tolerance: float = 0.0) -> None:
+    for name, value in actual.items():
+        torch.testing.assert_close(value, expected[name], atol=tolerance, rtol=tolerance, msg=name)
 
 
 @pytest.mark.parametrize(
-    ("ours", "theirs"),
+    ("build_own", "build_reference"),
     [
         (lambda p: SGD(p, 0.1, 0.9), lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)),
         (lambda p: SGD(p, 0.1), lambda p: torch.optim.SGD(p, 0.1)),
@@ -54,30 +54,30 @@ def assert_close(one: dict[str, Tensor], other: dict[str, Tensor], tolerance: fl
     ],
     ids=["momentum", "sgd", "rmsprop"],
 )
-def test_steps_equal_those_of_torch(ours: Any, theirs: Any) -> None:
-    one, other = nn.Linear(5, 3), nn.Linear(5, 3)
-    other.load_state_dict(one.state_dict())
-    mine, reference = ours(one.parameters()), theirs(other.parameters())
+def test_steps_equal_those_of_torch(build_own: Any, build_reference: Any) -> None:
+    own_model, reference_model = nn.Linear(5, 3), nn.Linear(5, 3)
+    reference_model.load_state_dict(own_model.state_dict())
+    own_optimiser, reference = build_own(own_model.parameters()), build_reference(reference_model.parameters())
     for step in range(20):
         x = torch.randn(7, 5, generator=Generator().manual_seed(step))
-        for model, optimiser in ((one, mine), (other, reference)):
+        for model, optimiser in ((own_model, own_optimiser), (reference_model, reference)):
             optimiser.zero_grad()
             model(x).square().mean().backward()
             optimiser.step()
-    assert_close(weights(one), weights(other), 1e-6)
+    assert_close(weights(own_model), weights(reference_model), 1e-6)
 
 
 def test_weight_decay_equals_that_of_adamw() -> None:
-    one, other = made(), made()
-    optimizer = ReplicaOptimizer(one, settings("adam"), 1)
-    reference = torch.optim.AdamW(other.parameters(), lr=0.01, betas=(0.9, 0.95), weight_decay=0.1)
-    follow(one, optimizer)
+    own_model, reference_model = build_model(), build_model()
+    optimizer = ReplicaOptimizer(own_model, settings("adam"), 1)
+    reference = torch.optim.AdamW(reference_model.parameters(), lr=0.01, betas=(0.9, 0.95), weight_decay=0.1)
+    train_steps(own_model, optimizer)
     for step in range(5):
         ids = torch.randint(11, (3, 5), generator=Generator().manual_seed(step))
         reference.zero_grad()
-        (-other(ids).log_softmax(dim=-1).gather(-1, ids[..., None])).mean().backward()
+        (-reference_model(ids).log_softmax(dim=-1).gather(-1, ids[..., None])).mean().backward()
         reference.step()
-    assert_close(weights(one), weights(other), 1e-5)
+    assert_close(weights(own_model), weights(reference_model), 1e-5)
 
 
 @pytest.mark.parametrize("shape", [(1, 4, 4), (3, 4, 16), (2, 16, 4)])
@@ -86,13 +86,13 @@ def test_orthogonalize_brings_every_singular_value_near_one(shape: tuple[int, ..
     values = torch.linalg.svdvals(orthogonalize(g))
     assert values.min() > 0.3
     assert values.max() < 1.4
-    # It turns nothing: U and V stay, so the product with G^T is as good as symmetric and positive.
+    # U and V stay the same, so the product with G^T is nearly symmetric and positive.
     product = orthogonalize(g) @ g.mT
     assert ((product - product.mT).norm() / product.norm()) < 0.1
 
 
 def test_muon_separates_queries_keys_and_values_and_leaves_embedding_and_readout_to_adam() -> None:
-    model = made()
+    model = build_model()
     optimizer = ReplicaOptimizer(model, settings("muon"), 1)
     muon = optimizer._methods["muon."]
     assert isinstance(muon, Muon)
@@ -104,86 +104,86 @@ def test_muon_separates_queries_keys_and_values_and_leaves_embedding_and_readout
         (8, 12): 2,
     }
     before = weights(model)
-    follow(model, optimizer, last=1)
+    train_steps(model, optimizer, last=1)
     assert all(not torch.equal(before[name], value) for name, value in weights(model).items())
 
 
 def test_parameters_that_muon_leaves_to_adam_have_their_own_weight_decay() -> None:
-    plain, shrunk = made(), made()
-    before = weights(plain)
-    follow(plain, ReplicaOptimizer(plain, settings("muon"), 1), last=1)
-    follow(shrunk, ReplicaOptimizer(shrunk, settings("muon", rest_decay=0.5), 1), last=1)
-    for name, value in weights(plain).items():
-        less = 0.0 if name.startswith("blocks") and value.dim() == 2 else 0.01 * 0.5
-        assert_close({name: weights(shrunk)[name]}, {name: value - less * before[name]}, 1e-6)
+    default_model, decayed_model = build_model(), build_model()
+    initial_weights = weights(default_model)
+    train_steps(default_model, ReplicaOptimizer(default_model, settings("muon"), 1), last=1)
+    train_steps(decayed_model, ReplicaOptimizer(decayed_model, settings("muon", rest_decay=0.5), 1), last=1)
+    for name, value in weights(default_model).items():
+        decrease = 0.0 if name.startswith("blocks") and value.dim() == 2 else 0.01 * 0.5
+        assert_close({name: weights(decayed_model)[name]}, {name: value - decrease * initial_weights[name]}, 1e-6)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_replicas_step_as_the_solo_model_does(method: str) -> None:
-    solo = [made(seed) for seed in (1, 2, 3)]
-    together = stack(solo)
-    chosen = settings(method, clip=0.05)
-    follow(together, ReplicaOptimizer(together, chosen, 3))
+    solo = [build_model(seed) for seed in (1, 2, 3)]
+    stacked_model = stack(solo)
+    config = settings(method, clip=0.05)
+    train_steps(stacked_model, ReplicaOptimizer(stacked_model, config, 3))
     for r, model in enumerate(solo):
-        follow(model, ReplicaOptimizer(model, chosen, 1))
-        assert_close(weights(replica(together, r)), weights(model), 2e-2 if method == "muon" else 1e-5)
+        train_steps(model, ReplicaOptimizer(model, config, 1))
+        assert_close(weights(replica(stacked_model, r)), weights(model), 2e-2 if method == "muon" else 1e-5)
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("average", [0.0, 0.9])
 def test_resuming_from_its_state_equals_an_uninterrupted_training(method: str, average: float) -> None:
-    whole, part, rest = made(), made(), made(2)
-    one = ReplicaOptimizer(whole, settings(method), 1, average)
-    follow(whole, one)
-    before, after = (
-        ReplicaOptimizer(part, settings(method), 1, average),
-        ReplicaOptimizer(rest, settings(method), 1, average),
+    uninterrupted, interrupted, resumed = build_model(), build_model(), build_model(2)
+    uninterrupted_optimizer = ReplicaOptimizer(uninterrupted, settings(method), 1, average)
+    train_steps(uninterrupted, uninterrupted_optimizer)
+    interrupted_optimizer, resumed_optimizer = (
+        ReplicaOptimizer(interrupted, settings(method), 1, average),
+        ReplicaOptimizer(resumed, settings(method), 1, average),
     )
-    follow(part, before, 0, 3)
-    before.swap_averaged_weights()
-    kept = weights(part)
-    before.swap_averaged_weights()
-    for name, value in rest.state_dict().items():
-        value.copy_(kept[name])
-    after.restore(before.state(), 3)
-    follow(rest, after, 3, 5)
-    assert_close(weights(rest), weights(whole))
-    one.swap_averaged_weights()
-    after.swap_averaged_weights()
-    assert_close(weights(rest), weights(whole))
+    train_steps(interrupted, interrupted_optimizer, 0, 3)
+    interrupted_optimizer.swap_averaged_weights()
+    checkpoint_weights = weights(interrupted)
+    interrupted_optimizer.swap_averaged_weights()
+    for name, value in resumed.state_dict().items():
+        value.copy_(checkpoint_weights[name])
+    resumed_optimizer.restore(interrupted_optimizer.state(), 3)
+    train_steps(resumed, resumed_optimizer, 3, 5)
+    assert_close(weights(resumed), weights(uninterrupted))
+    uninterrupted_optimizer.swap_averaged_weights()
+    resumed_optimizer.swap_averaged_weights()
+    assert_close(weights(resumed), weights(uninterrupted))
 
 
 @pytest.mark.parametrize("replicas", [1, 2])
 def test_a_long_gradient_is_clipped_to_the_set_norm(replicas: int) -> None:
-    model = made() if replicas == 1 else stack([made(1), made(2)])
+    model = build_model() if replicas == 1 else stack([build_model(1), build_model(2)])
     optimizer = ReplicaOptimizer(
         model, settings("sgd", clip=0.01, momentum=0.0, weight_decay=0.0, learning_rate=1.0), replicas
     )
     before = weights(model)
-    follow(model, optimizer, last=1)
+    train_steps(model, optimizer, last=1)
     for r in range(replicas):
-        moved = [weights(model)[name] - value for name, value in before.items()]
-        moved = [value[r] for value in moved] if replicas > 1 else moved
-        assert torch.stack([value.norm() for value in moved]).norm() == pytest.approx(0.01, rel=1e-3)
+        changes = [weights(model)[name] - value for name, value in before.items()]
+        changes = [value[r] for value in changes] if replicas > 1 else changes
+        assert torch.stack([value.norm() for value in changes]).norm() == pytest.approx(0.01, rel=1e-3)
 
 
 def test_a_short_gradient_is_not_clipped() -> None:
-    one, other = made(), made()
-    follow(one, ReplicaOptimizer(one, settings("adam", clip=1e6), 1))
-    follow(other, ReplicaOptimizer(other, settings("adam"), 1))
-    assert_close(weights(one), weights(other))
+    with_threshold, without_threshold = build_model(), build_model()
+    train_steps(with_threshold, ReplicaOptimizer(with_threshold, settings("adam", clip=1e6), 1))
+    train_steps(without_threshold, ReplicaOptimizer(without_threshold, settings("adam"), 1))
+    assert_close(weights(with_threshold), weights(without_threshold))
 
 
 def test_the_mean_of_the_weights_is_swapped_in_and_out() -> None:
-    model = made()
+    model = build_model()
     optimizer = ReplicaOptimizer(model, settings("sgd", momentum=0.0, weight_decay=0.0), 1, 0.5)
     means = weights(model)
     for step in range(4):
-        follow(model, optimizer, step, step + 1)
+        train_steps(model, optimizer, step, step + 1)
         keep = min(0.5, (step + 1) / (step + 10))
         means = {name: keep * mean + (1 - keep) * weights(model)[name] for name, mean in means.items()}
-    now = weights(model)
+    current_weights = weights(model)
     optimizer.swap_averaged_weights()
     assert_close(weights(model), means, 1e-6)
     optimizer.swap_averaged_weights()
-    assert_close(weights(model), now)
+    assert_close(weights(model), current_weights)

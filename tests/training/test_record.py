@@ -1,4 +1,4 @@
-"""Curves while a training goes on, and what is left of one that was broken off."""
+"""Curves during a training, and the records of interrupted, resumed, branched and diverged trainings."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ CONFIG = with_settings(default_config("negation", "rnn"), {"epochs": 3, "train_s
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, in a list so that a test can set it."""
-    now = [100.0]
-    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
-    return now
+    clock_time = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: clock_time[0])
+    return clock_time
 
 
-def recorded(events: tuple[Event, ...] | list[Event], ask: Iterator[bool] | None = None) -> Recorder:
-    """A recorder that took these events in, and was asked for its curves in between."""
+def recorder_after(events: tuple[Event, ...] | list[Event], read_curves: Iterator[bool] | None = None) -> Recorder:
+    """Return a recorder that received these events; `read_curves` says after which of them its curves are read."""
     recorder = Recorder(short_config(replicas=2))
     for event in events:
         recorder.add(event)
-        if ask and next(ask):
+        if read_curves and next(read_curves):
             recorder.curves()
     return recorder
 
 
-def assert_same_curves(one: Curves, other: Curves) -> None:
-    assert one.first == other.first
+def assert_same_curves(actual: Curves, expected: Curves) -> None:
+    assert actual.first == expected.first
     for name in ("losses", "tokens", "seconds", "evaluated"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+        np.testing.assert_array_equal(getattr(actual, name), getattr(expected, name), err_msg=name)
     for part in ("metrics", "answers", "signals"):
-        mine, theirs = getattr(one, part), getattr(other, part)
-        assert mine.keys() == theirs.keys()
-        for name, values in mine.items():
-            np.testing.assert_array_equal(values, theirs[name], err_msg=name)
+        actual_values, expected_values = getattr(actual, part), getattr(expected, part)
+        assert actual_values.keys() == expected_values.keys()
+        for name, values in actual_values.items():
+            np.testing.assert_array_equal(values, expected_values[name], err_msg=name)
 
 
-# ---- while it goes on
+# ---- curves during a training
 
 
 def test_curves_before_the_first_step_are_empty() -> None:
@@ -86,7 +86,7 @@ def test_returned_curves_never_change() -> None:
         recorder.add(next(events))
     early, record = recorder.curves(), recorder.record("running")
     parts = ("losses", "tokens", "seconds", "evaluated")
-    kept = [getattr(early, part).copy() for part in parts]
+    copies = [getattr(early, part).copy() for part in parts]
     metrics = {name: values.copy() for name, values in (*early.metrics.items(), *early.answers.items())}
     weights = {
         step: {name: value.copy() for name, value in (*snapshot.weights.items(), *(snapshot.optimiser or {}).items())}
@@ -94,7 +94,7 @@ def test_returned_curves_never_change() -> None:
     }
     for event in events:
         recorder.add(event)
-    for part, before in zip(parts, kept, strict=True):
+    for part, before in zip(parts, copies, strict=True):
         np.testing.assert_array_equal(getattr(early, part), before)
         np.testing.assert_array_equal(getattr(recorder.curves(), part)[: len(before)], before)
     for name, before in metrics.items():
@@ -107,9 +107,9 @@ def test_returned_curves_never_change() -> None:
 
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.booleans(), min_size=80, max_size=80))
-def test_reading_the_curves_often_or_once_gives_the_same_curves(asked: list[bool]) -> None:
+def test_reading_the_curves_often_or_once_gives_the_same_curves(read_curves: list[bool]) -> None:
     events = full_training(short_config(replicas=2))
-    assert_same_curves(recorded(events, iter(asked)).curves(), recorded(events).curves())
+    assert_same_curves(recorder_after(events, iter(read_curves)).curves(), recorder_after(events).curves())
 
 
 def test_time_between_two_slices_does_not_count(clock: list[float]) -> None:
@@ -141,18 +141,18 @@ def test_time_and_tokens_continue_from_the_earlier_record(clock: list[float]) ->
     before = interrupt_training(recorder, train(config), 20)
     clock[0] += 1_000
     assert before.seconds == 5
-    again = Recorder(config, before)
-    assert (again.step, again.seconds, again.parameters) == (20, 5, before.parameters)
-    again.start_clock()
+    resumed = Recorder(config, before)
+    assert (resumed.step, resumed.seconds, resumed.parameters) == (20, 5, before.parameters)
+    resumed.start_clock()
     clock[0] += 2
     for event in train(config, as_checkpoint(20, before.snapshots[20])):
-        again.add(event)
-    assert again.record().seconds == 7
-    assert again.curves().seconds.tolist() == [0, *[5] * 20, *[7] * 12]
-    np.testing.assert_array_equal(again.curves().tokens, record_run(config).curves.tokens)
+        resumed.add(event)
+    assert resumed.record().seconds == 7
+    assert resumed.curves().seconds.tolist() == [0, *[5] * 20, *[7] * 12]
+    np.testing.assert_array_equal(resumed.curves().tokens, record_run(config).curves.tokens)
 
 
-# ---- broken off and gone on with
+# ---- interrupted and resumed trainings
 
 
 def test_the_record_of_a_stopped_training_ends_at_its_last_checkpoint() -> None:
@@ -169,7 +169,7 @@ def test_the_record_of_a_stopped_training_ends_at_its_last_checkpoint() -> None:
     assert record.curves.tokens.shape == record.curves.seconds.shape == (21,)
     assert record.curves.evaluated.tolist() == [0, 1, 3, 4, 8, 10, 12, 16, 20]
     assert all(values.shape == (9, 2) for values in record.curves.metrics.values())
-    assert recorder.curves().step == 27  # what is on the screen is not cut
+    assert recorder.curves().step == 27  # the curves on the page still show every step
     assert recorder.record("stopped").curves.step == 20
 
 
@@ -186,9 +186,9 @@ def test_a_training_in_three_parts_has_the_record_of_an_uninterrupted_one(model:
 
 def test_a_training_may_be_interrupted_at_any_event() -> None:
     config = short_config(replicas=2)
-    events, complete = full_training(config), recorded(full_training(config)).record()
-    for many in range(3, len(events), 4):  # whatever came, from the first checkpoint on
-        before = recorded(events[: many + 1]).record("stopped")
+    events, complete = full_training(config), recorder_after(full_training(config)).record()
+    for last_event in range(3, len(events), 4):  # from the first checkpoint on
+        before = recorder_after(events[: last_event + 1]).record("stopped")
         assert before.curves.step == max(before.snapshots)
         assert_records_equal(record_run(config, before=before), complete)
 
@@ -196,9 +196,9 @@ def test_a_training_may_be_interrupted_at_any_event() -> None:
 def test_a_finished_record_that_is_resumed_stays_finished() -> None:
     config = short_config(replicas=2)
     complete = record_run(config)
-    again = record_run(config, before=complete)
-    assert again.finished
-    assert_records_equal(again, complete)
+    resumed = record_run(config, before=complete)
+    assert resumed.finished
+    assert_records_equal(resumed, complete)
 
 
 def test_a_checkpoint_replaced_by_a_later_one_is_dropped() -> None:
@@ -222,10 +222,10 @@ def test_a_training_stopped_again_before_its_next_checkpoint_keeps_its_record() 
 
 
 def test_on_event_receives_every_remaining_event() -> None:
-    config, heard = short_config(), []
+    config, received_events = short_config(), []
     before = interrupt_training(Recorder(config), train(config), 20)
-    record_run(config, heard.append, before)
-    assert comparable_events(heard) == comparable_events(full_training(config), after=20)
+    record_run(config, received_events.append, before)
+    assert comparable_events(received_events) == comparable_events(full_training(config), after=20)
 
 
 # ---- branches
@@ -233,8 +233,8 @@ def test_on_event_receives_every_remaining_event() -> None:
 
 def branch_of(parent: Record, step: int, **changes: object) -> tuple[Recorder, list[Event]]:
     config = branch_from(parent.config, step, changes)
-    at = step - parent.curves.first
-    origin = float(parent.curves.tokens[at]), float(parent.curves.seconds[at])
+    index = step - parent.curves.first
+    origin = float(parent.curves.tokens[index]), float(parent.curves.seconds[index])
     return Recorder(config, origin=origin), list(train(config, as_checkpoint(step, parent.snapshots[step])))
 
 
@@ -254,21 +254,21 @@ def test_a_branch_continues_its_parents_tokens_and_seconds(replicas: int, clock:
     assert (np.diff(child.curves.seconds) > 0).all()
     assert child.seconds == child.curves.seconds[-1] - child.curves.seconds[0]
     assert child.curves.evaluated[0] == 10
-    at = parent.curves.evaluated.tolist().index(10)
+    row = parent.curves.evaluated.tolist().index(10)
     for name, values in parent.curves.metrics.items():
-        np.testing.assert_array_equal(child.curves.metrics[name][0], values[at])
+        np.testing.assert_array_equal(child.curves.metrics[name][0], values[row])
         np.testing.assert_array_equal(child.curves.last(name), parent.curves.last(name))
-    np.testing.assert_array_equal(child.curves.answers["sustain"][0], parent.curves.answers["sustain"][at])
+    np.testing.assert_array_equal(child.curves.answers["sustain"][0], parent.curves.answers["sustain"][row])
 
 
-@pytest.mark.parametrize("step", [10, 11, 13, 20])  # its first step, two that it keeps, and one only to go on from
+@pytest.mark.parametrize("step", [10, 11, 13, 20])  # the first step, two snapshots, one checkpoint
 def test_an_interrupted_branch_ends_as_an_uninterrupted_one(step: int) -> None:
     parent = record_run(short_config(replicas=2))
     recorder, events = branch_of(parent, 10, order=2)
     for event in events:
         recorder.add(event)
-    other, again = branch_of(parent, 10, order=2)
-    before = interrupt_training(other, again, step)
+    interrupted_recorder, interrupted_events = branch_of(parent, 10, order=2)
+    before = interrupt_training(interrupted_recorder, interrupted_events, step)
     assert before.curves.step == step
     assert_records_equal(record_run(before.config, before=before), recorder.record())
 
@@ -290,7 +290,7 @@ def test_curves_before_a_divergence_are_kept(batch_size: int) -> None:
     record = recorder.record("diverged", str(raised.value))
     assert (record.state, record.problem) == ("diverged", str(raised.value))
     assert_same_curves(record.curves, healthy.curves)
-    assert all(np.isfinite(v).all() for kept in record.snapshots.values() for v in kept.weights.values())
+    assert all(np.isfinite(v).all() for snapshot in record.snapshots.values() for v in snapshot.weights.values())
 
 
 def test_a_training_that_diverges_at_once_leaves_an_empty_record() -> None:
@@ -330,12 +330,12 @@ def test_axis_values_of_steps(first: int) -> None:
     assert all(curves.axis_values(axis, steps, 4).dtype == float for axis in ("step", "epoch", "tokens", "seconds"))
 
 
-def part(curves: Curves, step: int) -> Curves:
-    """What came after a step, as a training that went on from there tells it."""
+def curves_after(curves: Curves, step: int) -> Curves:
+    """Return the curves after a step, as a training that is resumed from there records them."""
     later = curves.evaluated > step
     metrics = {name: values[later] for name, values in curves.metrics.items()}
-    at = step - curves.first
-    rest = (curves.losses[at:], curves.tokens[at:], curves.seconds[at:], curves.evaluated[later])
+    index = step - curves.first
+    rest = (curves.losses[index:], curves.tokens[index:], curves.seconds[index:], curves.evaluated[later])
     return Curves(step, *rest, metrics, {name: values[later] for name, values in curves.answers.items()})
 
 
@@ -345,19 +345,23 @@ def test_dividing_and_joining_curves_are_inverse() -> None:
         early = curves.up_to(step)
         assert early.step == step
         assert (early.evaluated <= step).all()
-        assert_same_curves(early.extended_by(part(curves, step)), curves)
+        assert_same_curves(early.extended_by(curves_after(curves, step)), curves)
         assert_same_curves(early.up_to(step), early)
 
 
 def test_curves_without_any_evaluation_can_be_extended() -> None:
-    curves = recorded(full_training(short_config(replicas=2))).curves()
-    empty = recorded([]).curves()
+    curves = recorder_after(full_training(short_config(replicas=2))).curves()
+    empty = recorder_after([]).curves()
     assert_same_curves(empty.extended_by(curves), curves)
-    silent = [event for event in full_training(short_config(replicas=2)) if not isinstance(event, Evaluation)]
-    assert_same_curves(curves.up_to(0).extended_by(recorded(silent).curves().up_to(0)), curves.up_to(0))
+    events_without_evaluation = [
+        event for event in full_training(short_config(replicas=2)) if not isinstance(event, Evaluation)
+    ]
+    assert_same_curves(
+        curves.up_to(0).extended_by(recorder_after(events_without_evaluation).curves().up_to(0)), curves.up_to(0)
+    )
 
 
 def test_the_last_value_of_a_metric_is_that_of_the_last_evaluation() -> None:
-    curves = recorded(full_training(short_config(replicas=2)), (step % 3 == 0 for step in count())).curves()
+    curves = recorder_after(full_training(short_config(replicas=2)), (step % 3 == 0 for step in count())).curves()
     np.testing.assert_array_equal(curves.last("test_loss"), curves.metrics["test_loss"][-1])
     assert tuple(sorted({*STEPS} - {*curves.evaluated.tolist()})) == (30,)
