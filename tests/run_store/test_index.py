@@ -119,9 +119,9 @@ def test_changed_settings_are_those_that_differ_from_the_default(model: str, cha
 
 def test_equal_setting_names_in_two_sections_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     default = {"seed": 0, "task": {"name": "t", "seed": 0, "size": 1}, "model": {"name": "m", "width": 1}}
-    whole = {"seed": 1, "task": {"name": "t", "seed": 2, "size": 1}, "model": {"name": "m", "width": 3}}
+    changed = {"seed": 1, "task": {"name": "t", "seed": 2, "size": 1}, "model": {"name": "m", "width": 3}}
     config = default_config("negation", "gru")
-    monkeypatch.setattr(run_config, "to_json", lambda c: whole if c is config else default)
+    monkeypatch.setattr(run_config, "to_json", lambda c: changed if c is config else default)
     monkeypatch.setattr(run_config, "default_config", lambda *_: None)
     assert changed_settings(config) == {"seed": 1, "task.seed": 2, "width": 3}
 
@@ -154,8 +154,8 @@ def test_special_characters_in_a_search_are_literal(database: str) -> None:
         assert search_names(text=name) == [name]
         assert search_names(text=f"  {name.upper()} ") == [name]
         assert search_names(text=name[1:-1]) == [name] or len(name) < 3
-    for sign, found in {"%": 1, "_": 1, "'": 1, "\\": 1, ";": 1, "/": 1, "\0": 10, "\x1f": 10, "": 10}.items():
-        assert len(search_names(text=sign)) == found, sign
+    for sign, expected_count in {"%": 1, "_": 1, "'": 1, "\\": 1, ";": 1, "/": 1, "\0": 10, "\x1f": 10, "": 10}.items():
+        assert len(search_names(text=sign)) == expected_count, sign
     assert search_names(text="'; DROP TABLE runs; --") == []
     assert len(search_names()) == 10
 
@@ -163,8 +163,8 @@ def test_special_characters_in_a_search_are_literal(database: str) -> None:
 def test_text_is_searched_separately_in_name_title_key_note_and_tags(database: str) -> None:
     run = store_run(0, name="first", note="second\nline", tags=["third", "fourth"])
     store_run(1, model="rnn")
-    for found in ("FIRS", "bag of", run.key[2:9].upper(), "Second", "nd\nli", "hird", "fourth"):
-        assert search_keys(text=found) == [run.key], found
+    for search_text in ("FIRS", "bag of", run.key[2:9].upper(), "Second", "nd\nli", "hird", "fourth"):
+        assert search_keys(text=search_text) == [run.key], search_text
     for text_ in ("firstbag", "first\x1fbag", "first bag", "thirdfourth", "negation-"):
         assert search_keys(text=text_) == []
     with pytest.raises(InvalidSetting, match="at most 2,000 characters; this one has 2,001"):
@@ -276,31 +276,31 @@ def test_a_refresh_detects_manual_changes_of_folders(database: str) -> None:
 def test_a_refresh_reads_only_new_folders(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     store_run(0)
     (store_run(1).folder / "events.parquet").unlink()
-    read: list[str] = []
+    read_folders: list[str] = []
     original = index._read_entry
-    monkeypatch.setattr(index, "_read_entry", lambda folder: (read.append(folder.name), original(folder))[1])
+    monkeypatch.setattr(index, "_read_entry", lambda folder: (read_folders.append(folder.name), original(folder))[1])
     index.refresh()
-    assert len(read) == 2
+    assert len(read_folders) == 2
     index.refresh()
-    assert len(read) == 2
+    assert len(read_folders) == 2
     new = store_run(2)
     index.refresh()
-    assert read[2:] == [new.key]
+    assert read_folders[2:] == [new.key]
 
 
 def test_a_search_refreshes_every_two_seconds(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 100.0
-    monkeypatch.setattr(index.time, "monotonic", lambda: now)
+    clock_time = 100.0
+    monkeypatch.setattr(index.time, "monotonic", lambda: clock_time)
     assert search_keys() == []
     run = store_run(0)
-    now += 1.9
+    clock_time += 1.9
     assert search_keys() == []
-    now += 0.2
+    clock_time += 0.2
     assert search_keys() == [run.key]
     shutil.rmtree(run.folder)
-    now += 1.9
+    clock_time += 1.9
     assert index.used_bytes() > 0
-    now += 0.2
+    clock_time += 0.2
     assert index.used_bytes() == 0
 
 

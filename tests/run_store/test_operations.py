@@ -210,9 +210,9 @@ def test_editing_a_card_changes_only_the_given_fields(database: str) -> None:
 def test_any_text_can_be_stored_and_searched(text: str, database: str) -> None:
     run = store_run()
     operations.edit_card(run.key, "ada", False, name=text, tags=[text], note=text)
-    shown = text.replace("\ud800", "")
-    (entry,) = search(Query(text=shown, tags=(shown,)))
-    assert (entry.name, entry.tags, entry.note) == (shown, (shown,), shown)
+    stored_text = text.replace("\ud800", "")
+    (entry,) = search(Query(text=stored_text, tags=(stored_text,)))
+    assert (entry.name, entry.tags, entry.note) == (stored_text, (stored_text,), stored_text)
 
 
 @pytest.mark.parametrize(

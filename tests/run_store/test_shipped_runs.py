@@ -20,16 +20,16 @@ SHORT = 10.0  # seconds of training on the card
 QUICK = 2.0  # seconds of training on the card; longer ones are left to `pytest --all`
 
 
-def read(folder: Path, file: str) -> dict[str, Any]:
+def read_json(folder: Path, file: str) -> dict[str, Any]:
     return dict(json.loads((folder / file).read_text()))
 
 
 def representatives() -> dict[tuple[str, str], Path]:
     """Return for each task and model the shipped run with the shortest training, if that is under ten seconds."""
     chosen: dict[tuple[str, str], Path] = {}
-    for folder in sorted(FOLDERS, key=lambda folder: float(read(folder, "card.json")["seconds"])):
-        config = read(folder, "config.json")
-        if read(folder, "card.json")["seconds"] < SHORT:
+    for folder in sorted(FOLDERS, key=lambda folder: float(read_json(folder, "card.json")["seconds"])):
+        config = read_json(folder, "config.json")
+        if read_json(folder, "card.json")["seconds"] < SHORT:
             chosen.setdefault((config["task"]["name"], config["model"]["name"]), folder)
     return chosen
 
@@ -37,9 +37,9 @@ def representatives() -> dict[tuple[str, str], Path]:
 def test_all_shipped_runs_load_with_the_key_of_their_configuration() -> None:
     assert len(FOLDERS) == 234
     for folder in FOLDERS:
-        stored = read(folder, "config.json")
+        stored = read_json(folder, "config.json")
         config = parse_config(stored)
-        assert read(folder, "card.json")["key"] == key(config), folder.name
+        assert read_json(folder, "card.json")["key"] == key(config), folder.name
         assert parse_config(json.loads(json.dumps(to_json(config)))) == config, folder.name
         run = store.load(folder)
         assert (run.key, run.config, run.curves.step) == (key(config), config, run.card.step)
@@ -51,11 +51,11 @@ def test_there_is_a_representative_of_every_kind_of_short_run() -> None:
 
 
 def retrain(folder: Path, *options: str) -> dict[str, Any]:
-    """Return what the benchmark says. It runs in a process without the checks of array shapes, which cost minutes."""
+    """Run the benchmark in a process without the slow checks of array shapes; return its result."""
     command = [sys.executable, "-m", "benchmarks.retrain_shipped", *options, "--json", str(folder / "result.json")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return read(folder, "result.json")
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return read_json(folder, "result.json")
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_the_first_steps_of_every_short_run_are_the_same_when_it_is_trained_agai
     result = retrain(tmp_path, "--first-steps", "--seconds", str(SHORT))
     assert result["same_key"] == {folder.name: True for folder in FOLDERS}
     assert result["retrained"].keys() == {
-        folder.name for folder in FOLDERS if read(folder, "card.json")["seconds"] < SHORT
+        folder.name for folder in FOLDERS if read_json(folder, "card.json")["seconds"] < SHORT
     }
 
 
@@ -75,7 +75,7 @@ def test_a_run_of_every_kind_trained_again_has_the_same_curve(slow: bool, tmp_pa
     names = [
         folder.name
         for folder in representatives().values()
-        if (read(folder, "card.json")["seconds"] > QUICK) == slow
+        if (read_json(folder, "card.json")["seconds"] > QUICK) == slow
         and (needs.has_tiny_shakespeare() or not folder.name.startswith("text-"))
     ]
     for name, run in retrain(tmp_path, *names)["retrained"].items():

@@ -435,15 +435,15 @@ class PowerCut(BaseException):
 @contextmanager
 def file_operations_until_power_cut(operations: int) -> Iterator[list[str]]:
     """Let a number of file operations succeed and all later ones raise; yield the names of those that succeeded."""
-    done: list[str] = []
+    succeeded: list[str] = []
 
     def limit(name: str, operation: Callable[..., Any]) -> Callable[..., Any]:
         def run_operation(*arguments: Any, **options: Any) -> Any:
-            if len(done) >= operations:
+            if len(succeeded) >= operations:
                 if name == "open" and "wb" in (*arguments, *options.values()):
                     operation(*arguments, **options).close()  # opening for writing truncates the file
                 raise PowerCut
-            done.append(name)
+            succeeded.append(name)
             return operation(*arguments, **options)
 
         return run_operation
@@ -452,7 +452,7 @@ def file_operations_until_power_cut(operations: int) -> Iterator[list[str]]:
         for name in ("replace", "rename", "unlink", "mkdir", "open"):
             patch.setattr(Path, name, limit(name, getattr(Path, name)))
         patch.setattr(store.os, "fsync", limit("fsync", lambda handle: None))
-        yield done
+        yield succeeded
 
 
 def read_stored_step(folder: Path, complete: Record) -> tuple[int, str] | None:
@@ -482,7 +482,7 @@ def test_a_power_cut_leaves_either_the_old_or_the_new_state(tmp_path: Path, monk
     before, operations = tmp_path / "before", 0
     before.mkdir()
     for index, part in enumerate(parts):
-        seen = set()
+        observed_states = set()
         for operation_count in count():
             work = tmp_path / f"{index}-{operation_count}"
             shutil.copytree(before, work)
@@ -491,14 +491,14 @@ def test_a_power_cut_leaves_either_the_old_or_the_new_state(tmp_path: Path, monk
                     store.write_run(part, work)
                 break
             except PowerCut:
-                found = read_stored_step(work, complete)
-                assert found in (expected_states[index], expected_states[index + 1]), operation_count
-                seen.add(found)
+                stored_state = read_stored_step(work, complete)
+                assert stored_state in (expected_states[index], expected_states[index + 1]), operation_count
+                observed_states.add(stored_state)
             store.write_run(part, work)  # the power is back
             assert read_stored_step(work, complete) == expected_states[index + 1]
             operations += 1
         if index:
-            assert seen == {expected_states[index], expected_states[index + 1]}
+            assert observed_states == {expected_states[index], expected_states[index + 1]}
         shutil.rmtree(before)
         work.rename(before)
     assert operations > 40
@@ -664,24 +664,24 @@ def test_included_runs_are_trimmed_to_their_snapshots() -> None:
 
 def test_no_source_file_uses_pickle() -> None:
     for file in Path(store.__file__).parents[1].rglob("*.py"):
-        found = re.findall(r"import \w*pickle|from \w*pickle|pickle\.\w|torch\.load|allow_pickle", file.read_text())
-        assert not found, file  # its docstring may mention it
+        matches = re.findall(r"import \w*pickle|from \w*pickle|pickle\.\w|torch\.load|allow_pickle", file.read_text())
+        assert not matches, file  # a docstring may mention pickle
 
 
 def test_recovery_restores_a_displaced_run_and_keeps_recent_temporary_folders(home: Path) -> None:
     config = short_config()
     snapshots = store.save_run(record_run(config), store.run_folder(config))
-    old, fresh = home / "runs" / ".old-crash", home / "runs" / ".writing-now"
-    old.mkdir()
-    fresh.mkdir()
-    snapshots.folder.rename(old / "run")
-    os.utime(old, (0, 0))
+    old_folder, recent_folder = home / "runs" / ".old-crash", home / "runs" / ".writing-now"
+    old_folder.mkdir()
+    recent_folder.mkdir()
+    snapshots.folder.rename(old_folder / "run")
+    os.utime(old_folder, (0, 0))
     store.recover_after_crash()
     assert store.find(key(config)).curves.step == config.steps
-    assert (old.exists(), fresh.exists()) == (False, True)
+    assert (old_folder.exists(), recent_folder.exists()) == (False, True)
 
 
 def test_included_runs_stay_cached() -> None:
     shipped = list(store.pretrained_folders().values())
-    first = [store.find(name) for name in shipped]
-    assert all(store.find(name) is run for name, run in zip(shipped, first, strict=True))
+    runs = [store.find(name) for name in shipped]
+    assert all(store.find(name) is run for name, run in zip(shipped, runs, strict=True))

@@ -65,15 +65,15 @@ def test_bag_of_words_with_p_not_one_half_ends_below_its_ceiling() -> None:
 @pytest.mark.parametrize("padding", ["pad", "eos"])
 @pytest.mark.parametrize("model", MODELS)
 def test_replica_of_a_run_equals_the_solo_run_of_its_seed(model: str, padding: str) -> None:
-    together = losses(run(model, **SHORT, padding=padding, seed=5, replicas=3))
+    stacked_losses = losses(run(model, **SHORT, padding=padding, seed=5, replicas=3))
     for r in range(3):
-        alone = losses(run(model, **SHORT, padding=padding, seed=5 + r))
-        np.testing.assert_allclose(together[:, r], alone[:, 0], atol=1e-4, rtol=0)
+        single_losses = losses(run(model, **SHORT, padding=padding, seed=5 + r))
+        np.testing.assert_allclose(stacked_losses[:, r], single_losses[:, 0], atol=1e-4, rtol=0)
 
 
 def test_seeds_differ() -> None:
-    first = losses(run("rnn", **SHORT, replicas=3))[0]
-    assert len(set(first.tolist())) == 3
+    initial_losses = losses(run("rnn", **SHORT, replicas=3))[0]
+    assert len(set(initial_losses.tolist())) == 3
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -84,13 +84,13 @@ def test_the_same_configuration_gives_the_same_curve_bit_for_bit(model: str) -> 
 
 def test_two_trainings_at_once_are_bit_equal_to_each_alone() -> None:
     configs = [run("transformer", **SHORT, replicas=3), run("gru", **SHORT, replicas=2, seed=7)]
-    alone = [losses(config) for config in configs]
-    inside = threading.Barrier(2, timeout=60)
+    expected = [losses(config) for config in configs]
+    barrier = threading.Barrier(2, timeout=60)
     together: dict[int, list[np.ndarray]] = {0: [], 1: []}
 
     def work(index: int) -> None:
         for _ in range(5):
-            inside.wait()
+            barrier.wait()
             together[index].append(losses(configs[index]))
 
     threads = [threading.Thread(target=work, args=[index]) for index in range(2)]
@@ -101,7 +101,7 @@ def test_two_trainings_at_once_are_bit_equal_to_each_alone() -> None:
     for index in range(2):
         assert len(together[index]) == 5
         for curve in together[index]:
-            np.testing.assert_array_equal(curve, alone[index])
+            np.testing.assert_array_equal(curve, expected[index])
 
 
 LEAVES_ALONE = """
@@ -127,25 +127,25 @@ def test_a_training_leaves_the_global_generators_alone() -> None:
 
 def test_global_generators_do_not_change_a_training() -> None:
     config = run("feedforward", **SHORT)
-    before = losses(config)
+    expected = losses(config)
     state = torch.get_rng_state()
     torch.manual_seed(123)
     random.seed(5)
-    np.testing.assert_array_equal(losses(config), before)
+    np.testing.assert_array_equal(losses(config), expected)
     torch.set_rng_state(state)
 
 
 def test_between_two_events_gradients_are_enabled() -> None:
-    for _ in train(run("rnn", **SHORT)):  # trainings take turns on one thread: nobody may pause with gradients off
+    for _ in train(run("rnn", **SHORT)):  # trainings share a thread: none may pause with gradients off
         assert torch.is_grad_enabled()
         assert not torch.is_inference_mode_enabled()
 
 
 def test_closing_the_generator_stops_the_training() -> None:
     events = train(run("rnn", epochs=2_000))
-    seen = [next(events) for _ in range(8)]
+    received_events = [next(events) for _ in range(8)]
     events.close()
-    assert [type(event) for event in seen] == [Started, *[Evaluation, Checkpoint, Step] * 2, Step]
+    assert [type(event) for event in received_events] == [Started, *[Evaluation, Checkpoint, Step] * 2, Step]
     with pytest.raises(StopIteration):
         next(events)
 
@@ -178,16 +178,17 @@ def test_events_of_a_whole_training(replicas: int) -> None:
 def test_tokens_are_those_that_were_read() -> None:
     config = run("bag_of_words", **SHORT, padding="eos", batch_size=211)  # one batch an epoch: every sentence
     task = Negation(config.task)
-    drawn = [task.sentences[i] for i in task.sample("train", 0)]
-    lengths = {s.text: max(len(s.text.split()) for s in drawn) + 2 for s in drawn}  # <BOS>, <EOS>; filled up with it
-    assert {e.tokens for e in train(config) if isinstance(e, Step)} == {sum(lengths[s.text] for s in drawn)}
+    sentences = [task.sentences[i] for i in task.sample("train", 0)]
+    # The longest sentence with <BOS> and <EOS>; shorter ones are padded with <EOS>.
+    lengths = {s.text: max(len(s.text.split()) for s in sentences) + 2 for s in sentences}
+    assert {e.tokens for e in train(config) if isinstance(e, Step)} == {sum(lengths[s.text] for s in sentences)}
 
 
 def test_every_snapshot_step_is_evaluated() -> None:
     config = short_config()
-    kept = [e.step for e in full_training(config) if isinstance(e, Checkpoint) and e.is_snapshot]
-    assert tuple(kept) == config.snapshot_steps == (0, 1, 3, 10, 32)
-    assert {*kept} <= {e.step for e in full_training(config) if isinstance(e, Evaluation)}
+    snapshot_steps = [e.step for e in full_training(config) if isinstance(e, Checkpoint) and e.is_snapshot]
+    assert tuple(snapshot_steps) == config.snapshot_steps == (0, 1, 3, 10, 32)
+    assert {*snapshot_steps} <= {e.step for e in full_training(config) if isinstance(e, Evaluation)}
 
 
 def test_metrics_equal_those_computed_from_the_samples() -> None:
@@ -195,20 +196,20 @@ def test_metrics_equal_those_computed_from_the_samples() -> None:
     curves, task = record.curves, Negation(record.config.task)
     labels = np.array(task.labels)
     for r, seed in enumerate(record.config.seeds):
-        says = curves.answers["sustain"][-1, r]
-        right = (says > 0.5) == labels
-        drawn = np.array(task.sample("test", seed))
-        negated = np.array([task.sentences[i].nots > 0 for i in drawn])
-        assert curves.last("test_accuracy")[r] == pytest.approx(right[drawn].mean())
-        assert curves.last("test_accuracy_negated")[r] == pytest.approx(right[drawn][negated].mean())
-        assert curves.last("test_accuracy_plain")[r] == pytest.approx(right[drawn][~negated].mean())
-        surprise = -np.log(np.where(labels == 1, says, 1 - says))
-        trained = np.array(task.sample("train", seed))
-        assert curves.last("train_loss")[r] == pytest.approx(surprise[trained].mean(), rel=1e-5)
-        chance = np.array([s.probability for s in task.sentences])
-        assert curves.last("exact_accuracy")[r] == pytest.approx((right * chance).sum())
-        pair = [s.text for s in task.sentences].index("human not destroy nature")
-        assert curves.last("exact_accuracy_held_out")[r] == right[pair]
+        probabilities = curves.answers["sustain"][-1, r]
+        correct = (probabilities > 0.5) == labels
+        test_indices = np.array(task.sample("test", seed))
+        negated = np.array([task.sentences[i].nots > 0 for i in test_indices])
+        assert curves.last("test_accuracy")[r] == pytest.approx(correct[test_indices].mean())
+        assert curves.last("test_accuracy_negated")[r] == pytest.approx(correct[test_indices][negated].mean())
+        assert curves.last("test_accuracy_plain")[r] == pytest.approx(correct[test_indices][~negated].mean())
+        sentence_losses = -np.log(np.where(labels == 1, probabilities, 1 - probabilities))
+        train_indices = np.array(task.sample("train", seed))
+        assert curves.last("train_loss")[r] == pytest.approx(sentence_losses[train_indices].mean(), rel=1e-5)
+        sentence_probabilities = np.array([s.probability for s in task.sentences])
+        assert curves.last("exact_accuracy")[r] == pytest.approx((correct * sentence_probabilities).sum())
+        held_out_index = [s.text for s in task.sentences].index("human not destroy nature")
+        assert curves.last("exact_accuracy_held_out")[r] == correct[held_out_index]
 
 
 def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
@@ -217,7 +218,7 @@ def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
     assert curves.last("exact_accuracy").tolist() == [1.0]
 
 
-# ---- broken off and gone on with
+# ---- interrupted and resumed trainings
 
 
 @pytest.mark.sampled(3)
@@ -225,9 +226,9 @@ def test_a_kind_of_sentence_that_never_occurs_has_no_accuracy() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_resuming_from_any_checkpoint_gives_the_same_events_bit_for_bit(model: str, replicas: int) -> None:
     config = short_config(model, replicas=replicas)
-    kept = checkpoints(full_training(config))
-    assert tuple(kept) == STEPS
-    for step, checkpoint in kept.items():
+    stored_checkpoints = checkpoints(full_training(config))
+    assert tuple(stored_checkpoints) == STEPS
+    for step, checkpoint in stored_checkpoints.items():
         assert comparable_events(train(config, checkpoint)) == comparable_events(full_training(config), after=step), (
             step
         )
@@ -236,9 +237,9 @@ def test_resuming_from_any_checkpoint_gives_the_same_events_bit_for_bit(model: s
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_resuming_twice_gives_the_same_events_bit_for_bit(replicas: int) -> None:
     config = short_config("transformer", replicas=replicas)
-    once = list(train(config, checkpoints(full_training(config))[3]))
-    twice = list(train(config, checkpoints(once)[20]))
-    assert comparable_events(twice) == comparable_events(full_training(config), after=20)
+    resumed_once = list(train(config, checkpoints(full_training(config))[3]))
+    resumed_twice = list(train(config, checkpoints(resumed_once)[20]))
+    assert comparable_events(resumed_twice) == comparable_events(full_training(config), after=20)
 
 
 def test_resuming_at_the_last_step_gives_no_new_event() -> None:
@@ -249,18 +250,18 @@ def test_resuming_at_the_last_step_gives_no_new_event() -> None:
 def test_a_checkpoint_is_not_changed_by_resuming_from_it() -> None:
     config = short_config()
     checkpoint = checkpoints(full_training(config))[10]
-    before = comparable_events([checkpoint])
+    expected = comparable_events([checkpoint])
     list(train(config, checkpoint))
-    assert comparable_events([checkpoint]) == before
+    assert comparable_events([checkpoint]) == expected
 
 
 @pytest.mark.parametrize(
-    "other",
+    "other_config",
     [short_config("gru"), short_config(hidden=7), short_config(replicas=3), short_config("bag_of_words")],
     ids=["another model", "another width", "more replicas", "fewer layers"],
 )
-def test_a_checkpoint_of_another_model_is_rejected(other: RunConfig) -> None:
-    checkpoint = checkpoints(full_training(other))[10]
+def test_a_checkpoint_of_another_model_is_rejected(other_config: RunConfig) -> None:
+    checkpoint = checkpoints(full_training(other_config))[10]
     with pytest.raises(InvalidSetting, match=r"checkpoint of step 10 does not fit this run's model. Train it from its"):
         list(train(short_config(), checkpoint))
 
@@ -296,15 +297,22 @@ def steps_of(events: list[Event]) -> list[object]:
 @pytest.mark.parametrize("model", MODELS)
 def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str, replicas: int) -> None:
     parent = short_config(model, replicas=replicas)
-    parents = list(full_training(parent))
-    asked = {event.step: comparable_events([event]) for event in parents if isinstance(event, Evaluation)}
+    parent_events = list(full_training(parent))
+    parent_evaluations = {
+        event.step: comparable_events([event]) for event in parent_events if isinstance(event, Evaluation)
+    }
     for step in (0, 3, 20):
         events = from_parent(parent, step)
-        assert steps_of(events) == [e for e in steps_of(parents) if e[1] > step]
+        assert steps_of(events) == [e for e in steps_of(parent_events) if e[1] > step]
         assert isinstance(events[1], Evaluation) and events[1].step == step
-        again = {event.step: comparable_events([event]) for event in events if isinstance(event, Evaluation)}
-        assert all(again[s] == asked[s] for s in again.keys() & asked.keys())
-        assert comparable_events([checkpoints(events)[32]]) == comparable_events([checkpoints(parents)[32]])
+        branch_evaluations = {
+            event.step: comparable_events([event]) for event in events if isinstance(event, Evaluation)
+        }
+        assert all(
+            branch_evaluations[s] == parent_evaluations[s]
+            for s in branch_evaluations.keys() & parent_evaluations.keys()
+        )
+        assert comparable_events([checkpoints(events)[32]]) == comparable_events([checkpoints(parent_events)[32]])
 
 
 @pytest.mark.parametrize(
@@ -321,14 +329,16 @@ def test_a_branch_that_changes_nothing_equals_its_parent_bit_for_bit(model: str,
 )
 def test_a_branch_with_another_setting_differs_after_its_step_and_only_after(changes: dict[str, object]) -> None:
     parent = short_config(replicas=2)
-    events, parents = from_parent(parent, 10, **changes), list(full_training(parent))
-    asked = {e.step: comparable_events([e]) for e in parents if isinstance(e, Evaluation)}
-    assert comparable_events([events[1]]) == asked[10]
-    assert to_bytes(checkpoints(events)[10].weights) == to_bytes(checkpoints(parents)[10].weights)
-    mine, theirs = steps_of(events), [e for e in steps_of(parents) if e[1] > 10]
+    events, parent_events = from_parent(parent, 10, **changes), list(full_training(parent))
+    parent_evaluations = {e.step: comparable_events([e]) for e in parent_events if isinstance(e, Evaluation)}
+    assert comparable_events([events[1]]) == parent_evaluations[10]
+    assert to_bytes(checkpoints(events)[10].weights) == to_bytes(checkpoints(parent_events)[10].weights)
+    branch_steps, parent_steps = steps_of(events), [e for e in steps_of(parent_events) if e[1] > 10]
     same_batches = "order" not in changes
-    assert (mine[0] == theirs[0]) == same_batches  # the loss of a batch is taken before its step
-    assert all(one != other for one, other in zip(mine[1:], theirs[1:], strict=False))
+    assert (branch_steps[0] == parent_steps[0]) == same_batches  # the loss of a batch is taken before its step
+    assert all(
+        branch_step != parent_step for branch_step, parent_step in zip(branch_steps[1:], parent_steps[1:], strict=False)
+    )
 
 
 def test_a_branch_with_more_epochs_continues_where_its_parent_ended() -> None:
@@ -345,10 +355,10 @@ def test_a_branch_with_more_epochs_continues_where_its_parent_ended() -> None:
 def test_a_branch_of_a_branch_equals_the_first_parent() -> None:
     parent = short_config(replicas=2)
     child = branch_from(parent, 3, {})
-    children = list(train(child, checkpoints(full_training(parent))[3]))
+    child_events = list(train(child, checkpoints(full_training(parent))[3]))
     grandchild = branch_from(child, 13, {})
     assert (grandchild.branch.parent, grandchild.branch.step) == (key(child), 13)
-    events = list(train(grandchild, checkpoints(children)[13]))
+    events = list(train(grandchild, checkpoints(child_events)[13]))
     assert steps_of(events) == [e for e in steps_of(list(full_training(parent))) if e[1] > 13]
 
 
@@ -374,9 +384,9 @@ def test_a_branch_without_its_parents_checkpoint_is_rejected() -> None:
     "changes", [{"schedule": "linear"}, {"schedule": "cosine"}, {"warmup": 5}, {"order": 1}], ids=str
 )
 def test_schedule_warmup_and_order_change_the_curve(changes: dict[str, object]) -> None:
-    usual, other = losses(short_config()), losses(short_config(**changes))
-    assert not np.array_equal(usual, other)
-    np.testing.assert_array_equal(other, losses(short_config(**changes)))
+    default_losses, changed_losses = losses(short_config()), losses(short_config(**changes))
+    assert not np.array_equal(default_losses, changed_losses)
+    np.testing.assert_array_equal(changed_losses, losses(short_config(**changes)))
 
 
 # ---- divergence
@@ -407,9 +417,9 @@ def test_a_large_learning_rate_is_named_as_the_cause() -> None:
 
 
 def test_no_checkpoint_contains_nan() -> None:
-    config = short_config(batch_size=7, epochs=1)  # 31 steps in one epoch: nothing else is asked between 10 and 20
+    config = short_config(batch_size=7, epochs=1)  # 31 steps in one epoch: nothing is evaluated between 10 and 20
     events = train(config, diverging_training(config, 10))
-    seen: list[Event] = []
+    received_events: list[Event] = []
     with pytest.raises(Diverged, match="by step 20"):
-        seen.extend(events)
-    assert not any(isinstance(event, Checkpoint) for event in seen)
+        received_events.extend(events)
+    assert not any(isinstance(event, Checkpoint) for event in received_events)

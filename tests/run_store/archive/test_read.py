@@ -468,14 +468,14 @@ def test_a_rewritten_zip_is_accepted(change: Callable[[Files], object], tmp_path
     assert remaining_files(tmp_path) == ["place"]
 
 
-def assert_same_curves(one: StoredRun, other: StoredRun) -> None:
+def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
     for name in ("first", "losses", "tokens", "seconds", "evaluated"):
-        np.testing.assert_array_equal(getattr(one.curves, name), getattr(other.curves, name))
+        np.testing.assert_array_equal(getattr(actual.curves, name), getattr(expected.curves, name))
     for part in ("metrics", "answers", "signals"):
-        mine, theirs = getattr(one.curves, part), getattr(other.curves, part)
-        assert mine.keys() == theirs.keys()
-        for name, values in mine.items():
-            np.testing.assert_array_equal(theirs[name], values)
+        actual_values, expected_values = getattr(actual.curves, part), getattr(expected.curves, part)
+        assert actual_values.keys() == expected_values.keys()
+        for name, values in actual_values.items():
+            np.testing.assert_array_equal(expected_values[name], values)
 
 
 @pytest.mark.parametrize("model", ["rnn", "transformer", "bag_of_words"])

@@ -56,13 +56,13 @@ def short(task: str, model: str = "transformer", **changes: Any) -> RunConfig:
 @pytest.mark.parametrize("task", NAMES)
 @pytest.mark.parametrize("model", ["transformer", "rnn", "gru"])
 def test_stacked_seeds_train_as_each_does_alone(task: str, model: str) -> None:
-    together = record_run(short(task, model))
+    stacked_record = record_run(short(task, model))
     assert models_of(task) == ("rnn", "gru", "transformer") and TASKS[task].objective.endswith("LabellingObjective")
     for seed in range(2):
-        alone = record_run(short(task, model, replicas=1, seed=seed)).curves
-        np.testing.assert_allclose(alone.losses[:, 0], together.curves.losses[:, seed], atol=2e-4)
-        for name, values in alone.metrics.items():
-            np.testing.assert_allclose(values[:, 0], together.curves.metrics[name][:, seed], atol=0.02)
+        single_curves = record_run(short(task, model, replicas=1, seed=seed)).curves
+        np.testing.assert_allclose(single_curves.losses[:, 0], stacked_record.curves.losses[:, seed], atol=2e-4)
+        for name, values in single_curves.metrics.items():
+            np.testing.assert_allclose(values[:, 0], stacked_record.curves.metrics[name][:, seed], atol=0.02)
 
 
 @pytest.mark.parametrize("task", NAMES)
@@ -92,7 +92,7 @@ def test_a_causal_model_predicts_the_same_from_a_prefix_and_an_unmasked_one_leak
     assert (honest.last("loss") > floor - 0.05).all()
     assert (leaking.last("loss") < floor / 2).all() and (leaking.last("prefix_loss") > floor).all()
     by_place = leaking.answers["by_place"][-1]
-    assert (by_place[:, -1] > floor - 0.05).all(), "the last place cannot see what it is asked"
+    assert (by_place[:, -1] > floor - 0.05).all(), "the last position cannot see its own target"
     assert (by_place[:, :-1] < by_place[:, -1:]).all()
 
 
@@ -105,17 +105,17 @@ def test_exact_match_by_length_is_that_of_greedy_decoding() -> None:
     rows = evaluation_rows(task, evaluation_lengths(task), 100)
     for n in (1, 2, 3):
         part = rows.ids[100 * (n - 1) : 100 * n, : n + 1]
-        written = part
+        generated = part
         with torch.inference_mode():
             for _ in range(n):
-                written = torch.cat([written, model(written)[:, -1:].argmax(dim=-1)], dim=-1)
-        right = (written[:, n + 1 :] == part[:, :n]).all(dim=-1).float().mean()
-        assert by_length[0, n - 1] == pytest.approx(float(right), abs=1e-6)
+                generated = torch.cat([generated, model(generated)[:, -1:].argmax(dim=-1)], dim=-1)
+        expected_accuracy = (generated[:, n + 1 :] == part[:, :n]).all(dim=-1).float().mean()
+        assert by_length[0, n - 1] == pytest.approx(float(expected_accuracy), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["gloss", "gist"])
 def test_only_a_model_with_attention_learns_the_sense(name: str) -> None:
-    few: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "model.width": 24,
         "hidden": 24,
         "layers": 1,
@@ -125,15 +125,18 @@ def test_only_a_model_with_attention_learns_the_sense(name: str) -> None:
         "evaluate_every": 1_000,
         "replicas": 1,
     }
-    first = {"gloss": "sense", "gist": "synonym"}[name]
-    looking, alone = (record_run(short(name, **few, attention=each)).curves.metrics[first] for each in (True, False))
-    assert looking[-1, 0] > 0.8 > 0.65 > looking[0, 0], "it was not so before training"
-    assert 0.35 < alone[-1, 0] < 0.65
+    metric = {"gloss": "sense", "gist": "synonym"}[name]
+    with_attention, without_attention = (
+        record_run(short(name, **settings, attention=use_attention)).curves.metrics[metric]
+        for use_attention in (True, False)
+    )
+    assert with_attention[-1, 0] > 0.8 > 0.65 > with_attention[0, 0], "the accuracy is high only after training"
+    assert 0.35 < without_attention[-1, 0] < 0.65
 
 
 def test_every_variant_of_a_page_has_a_shipped_run() -> None:
     assert shipped_configs().items() <= shipped().items()
-    shown = {
+    page_variants = {
         *MASK_VARIANTS,
         *POSITION_VARIANTS,
         *SCALING_VARIANTS,
@@ -141,7 +144,7 @@ def test_every_variant_of_a_page_has_a_shipped_run() -> None:
         *encoder_variants("gloss"),
         *encoder_variants("gist"),
     }
-    assert shown == set(VARIANTS) == set(shipped_configs())
+    assert page_variants == set(VARIANTS) == set(shipped_configs())
     assert all(config.replicas >= 3 for config in shipped_configs().values())
     for name, config in shipped_configs().items():
         assert store.find(name).config == config

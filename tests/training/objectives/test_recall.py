@@ -41,15 +41,17 @@ def short(name: str = "gru-chrono", **changes: Any) -> RunConfig:
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", DEFAULT_VARIANTS)
 def test_eight_seeds_train_as_each_does_alone(name: str) -> None:
-    together = record_run(short(name))
+    stacked_record = record_run(short(name))
     for seed in range(2):
-        alone = record_run(short(name, replicas=1, seed=seed))
-        np.testing.assert_allclose(alone.curves.losses[:, 0], together.curves.losses[:, seed], atol=2e-4)
+        single_record = record_run(short(name, replicas=1, seed=seed))
+        np.testing.assert_allclose(single_record.curves.losses[:, 0], stacked_record.curves.losses[:, seed], atol=2e-4)
 
 
 def test_same_key_same_curve() -> None:
-    one, other = ([float(v) for e in full_training(short()) if isinstance(e, Step) for v in e.losses] for _ in range(2))
-    assert one == other
+    losses, repeated_losses = (
+        [float(v) for e in full_training(short()) if isinstance(e, Step) for v in e.losses] for _ in range(2)
+    )
+    assert losses == repeated_losses
 
 
 def test_a_gru_with_chrono_initialization_solves_recall() -> None:
@@ -65,31 +67,33 @@ def test_accuracy_by_length_equals_that_of_each_length_alone(name: str) -> None:
     config = short(name)
     record = record_run(config)
     model = load_model(record).stack
-    at = record.curves.answers["by_length"][-1]
+    recorded_accuracies = record.curves.answers["by_length"][-1]
     assert np.isnan(record.curves.answers["by_length"][0]).all()
     longest = max(evaluation_lengths(6))
     for length in (1, 5, 6, 7, 60):
         if length not in evaluation_lengths(6):
             continue
-        # A recurrent net is asked about the beginnings of the longest sequences, the Transformer about others.
+        # Recurrent networks are evaluated on prefixes of the longest sequences, the Transformer on separate ones.
         ids = (
             evaluation_sequences(RecallConfig(6), longest, EVALUATION_SEQUENCES)[:, :length]
             if "former" not in name
             else evaluation_sequences(RecallConfig(6), length, EVALUATION_SEQUENCES)
         )
         with torch.inference_mode():
-            right = model(ids.expand(2, *ids.shape)).argmax(-1) == ids[:, 0]
-        np.testing.assert_allclose(at[:, evaluation_lengths(6).index(length)], right.float().mean(-1), atol=1e-6)
+            correct = model(ids.expand(2, *ids.shape)).argmax(-1) == ids[:, 0]
+        np.testing.assert_allclose(
+            recorded_accuracies[:, evaluation_lengths(6).index(length)], correct.float().mean(-1), atol=1e-6
+        )
 
 
 def test_training_sequences_have_an_accuracy_of_their_own() -> None:
     config = short("lstm-usual", length=20, sequences=32, batch_size=32, iterations=200, replicas=1, clip=0.0)
     record = record_run(config)
-    own, other = (float(record.curves.last(name)[0]) for name in ("train_accuracy", "accuracy"))
-    assert own > other + 0.2, "it has learned them by heart"
+    train_accuracy, test_accuracy = (float(record.curves.last(name)[0]) for name in ("train_accuracy", "accuracy"))
+    assert train_accuracy > test_accuracy + 0.2, "the model has memorized its training sequences"
     model, ids = load_model(record).stack, fixed_sequences(config.task_as(RecallConfig), 0)
     with torch.inference_mode():
-        assert own == pytest.approx(float((model(ids).argmax(-1) == ids[:, 0]).float().mean()))
+        assert train_accuracy == pytest.approx(float((model(ids).argmax(-1) == ids[:, 0]).float().mean()))
 
 
 def test_layout_names_the_recorded_metrics() -> None:
@@ -106,6 +110,6 @@ def test_a_run_comes_back_from_its_folder_and_from_a_zip(monkeypatch: pytest.Mon
     run = store.save_run(record, tmp_path / "run")
     assert {name: m.values for name, m in evaluate(run).items()} == {n: m.values for n, m in run.card.metrics.items()}
     monkeypatch.setenv("LINEAGE_HOME", str(tmp_path / "home"))
-    taken = import_zip(pack(run), "me", limits.check)
-    assert taken.key == run.key
-    np.testing.assert_array_equal(taken.curves.answers["by_length"], run.curves.answers["by_length"])
+    imported = import_zip(pack(run), "me", limits.check)
+    assert imported.key == run.key
+    np.testing.assert_array_equal(imported.curves.answers["by_length"], run.curves.answers["by_length"])

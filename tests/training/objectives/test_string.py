@@ -41,29 +41,31 @@ def recorded(config: RunConfig) -> Record:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_without_its_state_the_loss_ends_at_the_bound_of_counting_and_never_below(model: str) -> None:
-    cut = recorded(short(model, recurrent=False, replicas=3)).curves
-    low = loss_floor(StringConfig().text)
-    assert (cut.metrics["loss"] >= low - 1e-6).all()
-    assert (cut.losses >= low - 1e-6).all()
-    assert (cut.last("loss") < low + 1e-2).all()
-    assert cut.last("accuracy") == pytest.approx([11 / 14] * 3)  # after "a", one of two is a guess
+    curves = recorded(short(model, recurrent=False, replicas=3)).curves
+    floor = loss_floor(StringConfig().text)
+    assert (curves.metrics["loss"] >= floor - 1e-6).all()
+    assert (curves.losses >= floor - 1e-6).all()
+    assert (curves.last("loss") < floor + 1e-2).all()
+    assert curves.last("accuracy") == pytest.approx([11 / 14] * 3)  # after "a", one of two is a guess
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_with_its_state_it_learns_the_whole_string(model: str) -> None:
-    kept = recorded(short(model, replicas=3)).curves
-    assert (kept.last("loss") < 0.1 * loss_floor(StringConfig().text)).all()
-    assert (kept.last("accuracy") == 1).all()
+    curves = recorded(short(model, replicas=3)).curves
+    assert (curves.last("loss") < 0.1 * loss_floor(StringConfig().text)).all()
+    assert (curves.last("accuracy") == 1).all()
 
 
 def test_curves_record_losses_tokens_and_samples() -> None:
     record = recorded(short(replicas=3))
     curves = record.curves
     assert curves.evaluated.tolist() == [*range(0, 201, 2)]
-    at = curves.evaluated[curves.evaluated < 200]
-    np.testing.assert_allclose(curves.metrics["loss"][: len(at)], curves.losses[at], atol=1e-6)
+    evaluated_steps = curves.evaluated[curves.evaluated < 200]
+    np.testing.assert_allclose(
+        curves.metrics["loss"][: len(evaluated_steps)], curves.losses[evaluated_steps], atol=1e-6
+    )
     assert curves.tokens[-1] == 200 * 14
-    assert {text for each in curves.samples[:-1] for text in each} == {""}
+    assert {text for samples in curves.samples[:-1] for text in samples} == {""}
     assert [len(text) for text in curves.samples[-1]] == [200] * 3
 
 
@@ -72,11 +74,11 @@ def test_curves_record_losses_tokens_and_samples() -> None:
 @pytest.mark.parametrize("model", MODELS)
 def test_stacked_seeds_train_and_generate_as_each_does_alone(model: str, recurrent: bool) -> None:
     settings = {"recurrent": recurrent, "text": "aabbab", "iterations": 20}
-    together = recorded(short(model, replicas=3, **settings))
+    stacked_record = recorded(short(model, replicas=3, **settings))
     for seed in range(3):
-        alone = record_run(short(model, seed=seed, **settings))
-        np.testing.assert_allclose(together.curves.losses[:, seed], alone.curves.losses[:, 0], atol=1e-4)
-        assert together.curves.samples[-1][seed] == alone.curves.samples[-1][0]
+        single_record = record_run(short(model, seed=seed, **settings))
+        np.testing.assert_allclose(stacked_record.curves.losses[:, seed], single_record.curves.losses[:, 0], atol=1e-4)
+        assert stacked_record.curves.samples[-1][seed] == single_record.curves.samples[-1][0]
 
 
 @pytest.mark.parametrize("recurrent", [True, False])
@@ -103,28 +105,28 @@ def test_one_character_repeated_has_nothing_to_learn() -> None:
 def test_a_run_survives_storage_and_packing_and_evaluates_the_same(tmp_path: Path, recurrent: bool) -> None:
     config = short("gru", text="<b>ü🙂</b>", recurrent=recurrent, replicas=2, iterations=12)
     run = store.save_run(recorded(config), tmp_path / "run")
-    again = store.load(unpack(pack(run), tmp_path / "again", "", limits.check))
-    assert again.config == config
-    assert again.curves.samples == run.curves.samples
-    metrics = evaluate(again)
+    imported = store.load(unpack(pack(run), tmp_path / "again", "", limits.check))
+    assert imported.config == config
+    assert imported.curves.samples == run.curves.samples
+    metrics = evaluate(imported)
     for name, metric in run.card.metrics.items():
         assert metrics[name].values == pytest.approx(metric.values, abs=1e-6)
 
 
 @pytest.mark.sampled(3)
-@pytest.mark.parametrize(("recurrent", "most"), [("true", 1), ("false", 30)])
+@pytest.mark.parametrize(("recurrent", "most_errors"), [("true", 1), ("false", 30)])
 def test_the_command_line_trains_evaluates_and_generates(
-    ask: RunCommand, tmp_path: Path, recurrent: str, most: int
+    ask: RunCommand, tmp_path: Path, recurrent: str, most_errors: int
 ) -> None:
     folder = str(tmp_path / "run")
     text = "hello hello "
-    given = ["--set", f"text={text}", "--set", f"model.recurrent={recurrent}", "--out", folder]
-    assert ask("train", "--task", "string", "--model", "rnn", *given)[0] == 0
+    arguments = ["--set", f"text={text}", "--set", f"model.recurrent={recurrent}", "--out", folder]
+    assert ask("train", "--task", "string", "--model", "rnn", *arguments)[0] == 0
     code, out, _ = ask("evaluate", folder)
     assert (code, out.splitlines()[-1]) == (0, "equal to its card")
     code, out, err = ask("generate", folder, "--prompt", "h", "--tokens", "50", "--json")
-    (written,) = json.loads(out)["texts"]
-    assert (code, err, len(written)) == (0, "", 50)
-    assert (len(find_errors(text, written)) <= 1) == (most == 1)
+    (generated,) = json.loads(out)["texts"]
+    assert (code, err, len(generated)) == (0, "", 50)
+    assert (len(find_errors(text, generated)) <= 1) == (most_errors == 1)
     _, _, err = ask("generate", folder, "--prompt", "hx", "--tokens", "5")
     assert "Not in the vocabulary: 'x'" in err

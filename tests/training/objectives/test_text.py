@@ -1,4 +1,4 @@
-"""A language model is trained like any other: same key, same curve, whatever breaks it off."""
+"""Trainings of language models: equal configurations give equal curves, also when a training is interrupted."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ def test_every_model_records_its_metrics(model: str) -> None:
     assert from_json(events[0].tokenizer).tokens == text_data(config.task).tokenizer.tokens
     steps = [e for e in events if isinstance(e, Step)]
     assert [e.step for e in steps] == list(range(1, config.steps + 1))
-    asked = [e for e in events if isinstance(e, Evaluation)]
-    assert [e.step for e in asked] == ([1] if model == "ngram" else [0, 1, 5, 10, 20, 23])
-    for e in asked[:-1]:
+    evaluations = [e for e in events if isinstance(e, Evaluation)]
+    assert [e.step for e in evaluations] == ([1] if model == "ngram" else [0, 1, 5, 10, 20, 23])
+    for e in evaluations[:-1]:
         assert e.answers["val_loss"].isnan()
-    last = {name: float(value) for name, value in asked[-1].answers.items()}
+    last = {name: float(value) for name, value in evaluations[-1].answers.items()}
     assert last["perplexity"] == pytest.approx(math.exp(last["val_loss"]))
     assert last["bits_per_char"] == pytest.approx(last["val_loss"] / math.log(2))  # a token is a character
     if model != "ngram":
         assert all(e.tokens == 4 * 8 and float(e.signals["gradient_norm"]) > 0 for e in steps)
-        assert last["val_loss"] < float(asked[0].answers["val_loss_part"])
+        assert last["val_loss"] < float(evaluations[0].answers["val_loss_part"])
 
 
 @pytest.mark.parametrize("model", models_of("text"))
@@ -83,10 +83,10 @@ def test_the_final_loss_is_that_of_every_held_out_target(model: str) -> None:
     assert sum(
         batch.targets.numel() if batch.mask is None else int(batch.mask.sum()) for batch in data.held_out_batches()
     ) == (data.held_out_targets)
-    model_now = load(record)
+    trained_model = load(record)
     total, count = 0.0, 0
     for batch in data.held_out_batches(rows=1):  # row by row, target by target
-        logits = model_now(batch.ids).detach().log_softmax(dim=-1)
+        logits = trained_model(batch.ids).detach().log_softmax(dim=-1)
         for t in range(batch.ids.shape[-1]):
             if batch.mask is None or batch.mask[0, t]:
                 total -= float(logits[0, t, batch.targets[0, t]])
@@ -95,7 +95,7 @@ def test_the_final_loss_is_that_of_every_held_out_target(model: str) -> None:
 
 
 def load(record: Record) -> torch.nn.Module:
-    """The model as it was after its last step."""
+    """Return the model with the weights of its last step."""
     model = build_model(record.config)
     weights = record.snapshots[max(record.snapshots)].weights
     model.load_state_dict({name: torch.tensor(value[0]) for name, value in weights.items()})
@@ -109,9 +109,9 @@ def test_a_stored_run_evaluates_the_same(model: str, tmp_path: Path) -> None:
     assert run.key == key(config)
     assert run.tokenizer == recorded(config).tokenizer
     assert run.card.step == run.curves.step == config.steps
-    again = evaluate(run)
+    metrics = evaluate(run)
     for name, metric in run.card.metrics.items():
-        assert again[name].values == pytest.approx(metric.values, abs=1e-6)
+        assert metrics[name].values == pytest.approx(metric.values, abs=1e-6)
 
 
 def test_a_run_loads_without_its_training_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ VARIED: list[tuple[str, dict[str, object]]] = [
     *((model, {}) for model in TRAINED),
     ("gru", {"batches": "contiguous"}),
     ("lstm", {"batches": "contiguous", "replicas": 2, "layers": 2}),
-    ("lstm", {"batches": "contiguous", "layers": 6}),  # more than ten parts of state
+    ("lstm", {"batches": "contiguous", "layers": 6}),  # more than ten state tensors
     ("transformer", {"average": 0.9, "replicas": 2}),
     ("transformer", {"average": 0.9, "patience": 3}),
     ("rnn", {"method": "sgd", "clip": 0.1}),
@@ -143,10 +143,10 @@ def test_an_interrupted_and_resumed_training_ends_as_an_uninterrupted_one(
 ) -> None:
     config = short(model, **changes)
     events = full_training(config)
-    for stop in (5, 10, 20):
-        checkpoint = next(e for e in events if isinstance(e, Checkpoint) and e.step == stop)
-        assert comparable_events(train(config, checkpoint)) == comparable_events(events, after=stop)[0:], (
-            f"from step {stop}"
+    for step in (5, 10, 20):
+        checkpoint = next(e for e in events if isinstance(e, Checkpoint) and e.step == step)
+        assert comparable_events(train(config, checkpoint)) == comparable_events(events, after=step)[0:], (
+            f"from step {step}"
         )
 
 
@@ -157,21 +157,23 @@ def test_twice_the_same_over_a_recorder_is_the_same_record() -> None:
         recorder.add(event)
         if isinstance(event, Checkpoint) and event.step >= 10:
             break
-    before = recorder.record("stopped")
-    last = max(before.snapshots)
-    rest = Recorder(config, before)
-    for event in train(config, as_checkpoint(last, before.snapshots[last])):
-        rest.add(event)
-    assert_records_equal(rest.record(), recorded(config))
+    stopped_record = recorder.record("stopped")
+    last_step = max(stopped_record.snapshots)
+    resumed_recorder = Recorder(config, stopped_record)
+    for event in train(config, as_checkpoint(last_step, stopped_record.snapshots[last_step])):
+        resumed_recorder.add(event)
+    assert_records_equal(resumed_recorder.record(), recorded(config))
 
 
 @pytest.mark.parametrize("model", TRAINED)
 def test_replicas_train_as_the_solo_run_of_their_seed(model: str) -> None:
-    together = recorded(short(model, replicas=2, seed=3))
+    stacked_record = recorded(short(model, replicas=2, seed=3))
     for r, seed in enumerate((3, 4)):
-        alone = recorded(short(model, seed=seed))
-        np.testing.assert_allclose(together.curves.losses[:, r], alone.curves.losses[:, 0], atol=2e-3)
-        assert together.curves.last("val_loss")[r] == pytest.approx(alone.curves.last("val_loss")[0], abs=5e-3)
+        single_record = recorded(short(model, seed=seed))
+        np.testing.assert_allclose(stacked_record.curves.losses[:, r], single_record.curves.losses[:, 0], atol=2e-3)
+        assert stacked_record.curves.last("val_loss")[r] == pytest.approx(
+            single_record.curves.last("val_loss")[0], abs=5e-3
+        )
 
 
 def test_a_target_ends_the_training_and_is_confirmed_over_everything() -> None:
@@ -192,19 +194,19 @@ EARLY: list[dict[str, object]] = [
 @pytest.mark.parametrize("changes", EARLY, ids=["target", "patience"])
 def test_killed_after_its_last_checkpoint_a_training_that_ended_early_stays_ended(changes: dict[str, object]) -> None:
     events = full_training(short("gru", iterations=400, **changes))
-    end = events[-1]
-    assert isinstance(end, Checkpoint) and end.step < 400
-    again = list(train(short("gru", iterations=400, **changes), end))
-    assert [type(event) for event in again] == [Started]
+    last_checkpoint = events[-1]
+    assert isinstance(last_checkpoint, Checkpoint) and last_checkpoint.step < 400
+    resumed_events = list(train(short("gru", iterations=400, **changes), last_checkpoint))
+    assert [type(event) for event in resumed_events] == [Started]
 
 
 def test_a_branch_from_where_its_parent_ended_early_is_trained() -> None:
     parent = short("gru", iterations=400, **EARLY[1])
-    end = full_training(parent)[-1]
-    assert isinstance(end, Checkpoint)
-    branch = Branch(parent=key(parent), step=end.step)
+    last_checkpoint = full_training(parent)[-1]
+    assert isinstance(last_checkpoint, Checkpoint)
+    branch = Branch(parent=key(parent), step=last_checkpoint.step)
     child = replace(with_settings(parent, {"learning_rate": 0.01}), branch=branch)
-    assert any(isinstance(event, Step) for event in train(child, end))
+    assert any(isinstance(event, Step) for event in train(child, last_checkpoint))
 
 
 def test_patience_ends_a_training_that_gets_no_better() -> None:
@@ -212,8 +214,10 @@ def test_patience_ends_a_training_that_gets_no_better() -> None:
     assert record.curves.step < 400
     assert len(set(record.curves.evaluated)) == len(record.curves.evaluated), "one row for each evaluated step"
     for metric in ("val_loss", "perplexity", "bits_per_char"):
-        known = np.isfinite(record.curves.metrics[metric][:, 0])
-        assert known[-1] and not known[:-1].any(), "its last evaluation asks everything, as if it were its last step"
+        is_finite = np.isfinite(record.curves.metrics[metric][:, 0])
+        assert is_finite[-1] and not is_finite[:-1].any(), (
+            "the last evaluation uses all validation data, as at the last step"
+        )
 
 
 def test_a_counted_model_scores_as_its_table_says() -> None:
@@ -230,20 +234,20 @@ def test_with_carried_state_the_state_is_carried_through_held_out_text() -> None
     config = short("gru", batches="contiguous", iterations=60, learning_rate=0.02)
     model = load(recorded(config))
     data = text_data(config.task)
-    cold = float(mean_loss(model, data.held_out_batches()))
-    carried = float(mean_loss(model, data.held_out_contiguous(16, 8), carries=True))
-    assert carried != cold
-    assert float(recorded(config).curves.last("val_loss")[0]) == pytest.approx(carried)
+    loss_from_zero_states = float(mean_loss(model, data.held_out_batches()))
+    loss_with_carried_states = float(mean_loss(model, data.held_out_contiguous(16, 8), carries=True))
+    assert loss_with_carried_states != loss_from_zero_states
+    assert float(recorded(config).curves.last("val_loss")[0]) == pytest.approx(loss_with_carried_states)
 
 
 def test_training_text_is_evaluated_without_carried_state() -> None:
     config = with_settings(short("gru"), {"batches": "contiguous", "context": 4, "replicas": 2, "evaluation_size": 0})
     data = text_data(config.task_as(TextConfig))
     sizes = [len(batch.ids) for batch in data.training_sample(65_536)]
-    assert len(sizes) > 1 and sizes[0] != sizes[-1]  # no state of the first could be carried to the last
-    first = next(event for event in train(config) if isinstance(event, Evaluation))
-    cold = mean_loss(build_model(config), data.training_sample(65_536), 2)
-    assert first.answers["train_loss"].tolist() == pytest.approx(cold.tolist())
+    assert len(sizes) > 1 and sizes[0] != sizes[-1]  # batches of different sizes cannot share carried states
+    first_evaluation = next(event for event in train(config) if isinstance(event, Evaluation))
+    expected = mean_loss(build_model(config), data.training_sample(65_536), 2)
+    assert first_evaluation.answers["train_loss"].tolist() == pytest.approx(expected.tolist())
 
 
 @pytest.mark.parametrize("model", ["ngram", "gru"])
@@ -257,17 +261,17 @@ def test_a_run_generates_the_same_samples_every_time(model: str) -> None:
 
 
 def test_samples_of_padded_prefixes_are_read_at_the_trained_position() -> None:
-    cut = {"rows": "prefixes", "split": "pairs", "corpus": "repeats", "tokenizer": "bpe", "vocabulary": 60}
-    config = short(sample=16, **cut, context=17, iterations=100, learning_rate=0.05)
-    data, model_now = text_data(config.task), load(recorded(config))
-    start = prompt_ids(data.tokenizer, "\n")[0].tolist()
-    text, noise = list(start), gumbel_noise(noise_generator(config.seed, 0), config.sample, data.vocabulary)
+    prefix_settings = {"rows": "prefixes", "split": "pairs", "corpus": "repeats", "tokenizer": "bpe", "vocabulary": 60}
+    config = short(sample=16, **prefix_settings, context=17, iterations=100, learning_rate=0.05)
+    data, trained_model = text_data(config.task), load(recorded(config))
+    prompt = prompt_ids(data.tokenizer, "\n")[0].tolist()
+    text, noise = list(prompt), gumbel_noise(noise_generator(config.seed, 0), config.sample, data.vocabulary)
     for step in range(17 - len(text)):  # until the row is full
         row = torch.tensor([text + [data.padding] * (17 - len(text))])
-        text.append(int((model_now(row)[0, -1] + noise[step]).argmax()))
-    expected = data.tokenizer.decode(text[len(start) :])
+        text.append(int((trained_model(row)[0, -1] + noise[step]).argmax()))
+    expected = data.tokenizer.decode(text[len(prompt) :])
     assert recorded(config).curves.samples[-1][0].startswith(expected)
-    # Such rows are the ones of its training.
+    # Held-out rows have the same length and a target at the last position only.
     batch = next(data.held_out_batches())
     assert batch.ids.shape[1] == 17 and batch.mask is not None
     assert batch.mask[:, -1].all() and not batch.mask[:, :-1].any()
@@ -277,9 +281,9 @@ def test_every_replica_generates_its_own_sample_and_the_run_stores_them(tmp_path
     config = short("transformer", sample=20, replicas=2)
     run = store.save_run(recorded(config), tmp_path / "run")
     assert run.curves.samples == recorded(config).curves.samples
-    assert all(one != other for one, other in run.curves.samples[-1:])
-    alone = recorded(short("transformer", sample=20, seed=1)).curves.samples
-    assert run.curves.samples[0][1] == alone[0][0]
+    assert all(first_sample != second_sample for first_sample, second_sample in run.curves.samples[-1:])
+    single_samples = recorded(short("transformer", sample=20, seed=1)).curves.samples
+    assert run.curves.samples[0][1] == single_samples[0][0]
 
 
 def test_an_n_gram_cannot_read_padded_prefixes() -> None:
@@ -295,11 +299,11 @@ def test_counting_has_one_seed() -> None:
 def test_counting_can_be_resumed_only_after_its_end() -> None:
     config = short("ngram", corpus="repeats")
     recorder = Recorder(config)
-    seen = []
+    statuses = []
     for event in train(config):
         recorder.add(event)
-        seen.append((type(event).__name__, recorder.has_evaluation, recorder.resumable))
-    assert seen == [
+        statuses.append((type(event).__name__, recorder.has_evaluation, recorder.resumable))
+    assert statuses == [
         ("Started", False, False),
         ("Step", False, False),
         ("Evaluation", True, False),

@@ -55,8 +55,8 @@ def test_models_of_the_translation_tasks(task: str) -> None:
     for name in SMALL:
         config = default_config(task, name)
         assert config.model_name == name
-        # A configuration of a model names one row: what it is must not depend on the task.
-        kinds = {(each.config, each.class_path, each.version) for each in MODELS[name].by_task.values()}
+        # A model configuration has one class and one version, whatever the task.
+        kinds = {(row.config, row.class_path, row.version) for row in MODELS[name].by_task.values()}
         assert kinds == {(model_for_task(config.model).config, model_for_task(config.model).class_path, 1)}
         assert Path("explorer", model_for_task(config.model).source_file).is_file()
 
@@ -84,9 +84,9 @@ def test_replica_of_a_run_equals_the_solo_run_of_its_seed(task: str, model: str)
     def losses(config: RunConfig) -> np.ndarray:
         return torch.stack([event.losses for event in train(config) if isinstance(event, Step)]).numpy()
 
-    together = losses(short(task, model, seed=5, replicas=2))
+    stacked_losses = losses(short(task, model, seed=5, replicas=2))
     for r in range(2):
-        np.testing.assert_allclose(together[:, r], losses(short(task, model, seed=5 + r))[:, 0], atol=1e-4)
+        np.testing.assert_allclose(stacked_losses[:, r], losses(short(task, model, seed=5 + r))[:, 0], atol=1e-4)
 
 
 def test_the_same_configuration_gives_the_same_events() -> None:
@@ -97,17 +97,17 @@ def test_the_same_configuration_gives_the_same_events() -> None:
 def test_the_loss_is_the_mean_over_the_target_tokens() -> None:
     config = short("reverse", "encoder_decoder")
     model = build_model(config)
-    losses, read = objective_class(config.task)(config, model).losses(3)
-    drawn = batch(config.task, 0, 0, 3, 8)
+    losses, total_tokens = objective_class(config.task)(config, model).losses(3)
+    examples = batch(config.task, 0, 0, 3, 8)
     expected, tokens = 0.0, 0
     for row in range(8):
-        wanted = drawn.targets[row][drawn.mask[row]]
-        source = drawn.source[row][drawn.source[row] != 10]
-        said = model(source[None], drawn.decoder_input[row][None, : len(wanted)])[0].log_softmax(dim=-1)
-        expected -= said[torch.arange(len(wanted)), wanted].sum().item()
-        tokens += len(wanted)
+        target = examples.targets[row][examples.mask[row]]
+        source = examples.source[row][examples.source[row] != 10]
+        log_probabilities = model(source[None], examples.decoder_input[row][None, : len(target)])[0].log_softmax(dim=-1)
+        expected -= log_probabilities[torch.arange(len(target)), target].sum().item()
+        tokens += len(target)
     assert losses.item() == pytest.approx(expected / tokens, abs=1e-5)
-    assert read == tokens + int((drawn.source != 10).sum())
+    assert total_tokens == tokens + int((examples.source != 10).sum())
 
 
 def test_exact_match_equals_that_of_greedy_decoding_at_every_length() -> None:
@@ -116,16 +116,19 @@ def test_exact_match_equals_that_of_greedy_decoding_at_every_length() -> None:
         {"longest": 3, "symbols": 2, "attention": "additive", "iterations": 120, "hidden": 16, "width": 8},
     )
     record = record_run(config)
-    at = record.curves.answers["by_length"][-1, 0]
+    recorded_accuracies = record.curves.answers["by_length"][-1, 0]
     lengths = evaluation_lengths(config.task)
-    asked = evaluation_digits(config.task, lengths, 100)
+    examples = evaluation_digits(config.task, lengths, 100)
     model = load_model(record).stack
-    written = greedy_decode(model, asked.source, asked.targets.shape[1]).ids
-    written = torch.nn.functional.pad(written, (0, asked.targets.shape[1] - written.shape[1]), value=model.eos)
-    right = ((written == asked.targets) | ~asked.mask).all(dim=-1).view(len(lengths), 100).float().mean(dim=-1)
-    np.testing.assert_allclose(at, right.numpy(), atol=1e-6)
-    assert record.curves.last("exact")[0] == pytest.approx(right[:3].mean().item())
-    assert right[:3].mean() > 0.3 and right[-1] < right[0]  # it has learned something, and not everything
+    generated = greedy_decode(model, examples.source, examples.targets.shape[1]).ids
+    generated = torch.nn.functional.pad(generated, (0, examples.targets.shape[1] - generated.shape[1]), value=model.eos)
+    expected_accuracies = (
+        ((generated == examples.targets) | ~examples.mask).all(dim=-1).view(len(lengths), 100).float().mean(dim=-1)
+    )
+    np.testing.assert_allclose(recorded_accuracies, expected_accuracies.numpy(), atol=1e-6)
+    assert record.curves.last("exact")[0] == pytest.approx(expected_accuracies[:3].mean().item())
+    # The model has learned something, but it does not get every length right.
+    assert expected_accuracies[:3].mean() > 0.3 and expected_accuracies[-1] < expected_accuracies[0]
 
 
 @pytest.mark.parametrize(("task", "model"), KINDS)
@@ -133,14 +136,14 @@ def test_a_run_survives_storage_packing_and_import_and_evaluates_the_same(
     task: str, model: str, tmp_path: Path
 ) -> None:
     record = recorded(task, model)
-    kept = store.save_run(record, tmp_path / "run")
-    assert kept.config == record.config
-    for name, metric in evaluate(kept).items():
-        assert metric.values == pytest.approx(kept.card.metrics[name].values, abs=1e-6)
-    again = store.load(unpack(pack(kept), tmp_path / "again", "me", limits.check))
-    assert again.key == kept.key
-    for name, values in again.weights().items():
-        np.testing.assert_array_equal(values, kept.weights()[name])
+    run = store.save_run(record, tmp_path / "run")
+    assert run.config == record.config
+    for name, metric in evaluate(run).items():
+        assert metric.values == pytest.approx(run.card.metrics[name].values, abs=1e-6)
+    imported = store.load(unpack(pack(run), tmp_path / "again", "me", limits.check))
+    assert imported.key == run.key
+    for name, values in imported.weights().items():
+        np.testing.assert_array_equal(values, run.weights()[name])
 
 
 def test_too_few_positions_are_rejected() -> None:
