@@ -117,11 +117,11 @@ def test_tap_names_are_part_of_the_file_format(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_initialization_follows_from_the_seed_and_ignores_the_global_generator(name: str) -> None:
     before = torch.get_rng_state()
-    one, again, other = build_single(name), build_single(name), build_single(name, seed=2)
+    model, same_seed, other_seed = build_single(name), build_single(name), build_single(name, seed=2)
     assert torch.equal(torch.get_rng_state(), before)
     ids = padded_ids(BATCH)
-    assert torch.equal(one(ids), again(ids))
-    assert not torch.equal(one(ids), other(ids))
+    assert torch.equal(model(ids), same_seed(ids))
+    assert not torch.equal(model(ids), other_seed(ids))
 
 
 # ---- initial weights that two models of one seed have in common

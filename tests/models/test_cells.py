@@ -24,37 +24,42 @@ TORCH_NAMES = {
 }
 
 
-@pytest.mark.parametrize("start", ["cold", "carried"])
+@pytest.mark.parametrize("initial_state", ["cold", "carried"])
 @pytest.mark.parametrize("path", ["fused", "watched"])
 @pytest.mark.parametrize("name", CELLS)
-def test_cell_equals_torch_forward_and_backward(name: str, path: str, start: str) -> None:
-    ours_class, theirs_class = CELLS[name]
-    ours, theirs = ours_class(WIDTH, HIDDEN, Generator().manual_seed(2)), theirs_class(WIDTH, HIDDEN, batch_first=True)
-    theirs.load_state_dict(
-        {their_name: ours.get_parameter(our_name).detach() for our_name, their_name in TORCH_NAMES.items()}
+def test_cell_equals_torch_forward_and_backward(name: str, path: str, initial_state: str) -> None:
+    own_class, torch_class = CELLS[name]
+    own_cell, torch_cell = (
+        own_class(WIDTH, HIDDEN, Generator().manual_seed(2)),
+        torch_class(WIDTH, HIDDEN, batch_first=True),
+    )
+    torch_cell.load_state_dict(
+        {torch_name: own_cell.get_parameter(own_name).detach() for own_name, torch_name in TORCH_NAMES.items()}
     )
     x = torch.randn(BATCH, TIME, WIDTH, generator=Generator().manual_seed(3))
     output_weights = torch.randn(BATCH, TIME, HIDDEN, generator=Generator().manual_seed(5))
 
-    state_count = 0 if start == "cold" else 2 if name == "lstm" else 1
+    state_count = 0 if initial_state == "cold" else 2 if name == "lstm" else 1
     state = [torch.randn(BATCH, HIDDEN, generator=Generator().manual_seed(7 + i)) for i in range(state_count)]
 
-    mine, reference = ([part.clone().requires_grad_() for part in (x, *state)] for _ in range(2))
-    with record(ours) if path == "watched" else nullcontext():
-        states, last = unroll(ours, mine[0], tuple(mine[1:]))
-    stacked = [part[None] for part in reference[1:]]
-    expected, end = theirs(reference[0], tuple(stacked) if state_count == 2 else stacked[0] if state_count else None)
+    own_inputs, torch_inputs = ([part.clone().requires_grad_() for part in (x, *state)] for _ in range(2))
+    with record(own_cell) if path == "watched" else nullcontext():
+        states, last = unroll(own_cell, own_inputs[0], tuple(own_inputs[1:]))
+    stacked = [part[None] for part in torch_inputs[1:]]
+    expected, end = torch_cell(
+        torch_inputs[0], tuple(stacked) if state_count == 2 else stacked[0] if state_count else None
+    )
     end = end if name == "lstm" else (end,)
     for one, other in zip((states, *last), (expected, *(part[0] for part in end)), strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
     ((states * output_weights).sum() + sum(part.square().sum() for part in last)).backward()
     ((expected * output_weights).sum() + sum(part.square().sum() for part in end)).backward()
-    for one, other in zip(mine, reference, strict=True):
+    for one, other in zip(own_inputs, torch_inputs, strict=True):
         torch.testing.assert_close(one.grad, other.grad, atol=1e-5, rtol=1e-5)
-    for our_name, their_name in TORCH_NAMES.items():
+    for own_name, torch_name in TORCH_NAMES.items():
         torch.testing.assert_close(
-            ours.get_parameter(our_name).grad, theirs.get_parameter(their_name).grad, atol=1e-5, rtol=1e-5
+            own_cell.get_parameter(own_name).grad, torch_cell.get_parameter(torch_name).grad, atol=1e-5, rtol=1e-5
         )
 
 

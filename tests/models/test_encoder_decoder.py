@@ -21,11 +21,11 @@ def matrices(model: EncoderDecoder) -> dict[str, ndarray]:
 
 def torch_cell(cell: nn.Module) -> nn.GRUCell:
     """Return PyTorch's GRU cell with the same weights."""
-    theirs = nn.GRUCell(cell.input.weight.shape[1], cell.hidden).double()
-    for name, ours in (("ih", cell.input), ("hh", cell.recurrent)):
-        getattr(theirs, f"weight_{name}").data = ours.weight.detach().double()
-        getattr(theirs, f"bias_{name}").data = ours.bias.detach().double()
-    return theirs
+    copy = nn.GRUCell(cell.input.weight.shape[1], cell.hidden).double()
+    for name, layer in (("ih", cell.input), ("hh", cell.recurrent)):
+        getattr(copy, f"weight_{name}").data = layer.weight.detach().double()
+        getattr(copy, f"bias_{name}").data = layer.bias.detach().double()
+    return copy
 
 
 def step(cell: nn.GRUCell, x: ndarray, h: ndarray, extra: ndarray | None = None) -> ndarray:

@@ -74,9 +74,9 @@ def test_a_replica_of_a_stack_equals_the_single_model(layer: str, middle: tuple[
 def test_replica_extracts_one_model_from_a_stack(layer: str) -> None:
     single_models = build_models(layer)
     for r, model in enumerate(single_models):
-        again = replica(stack(single_models), r)
+        extracted = replica(stack(single_models), r)
         for name, value in model.named_parameters():
-            assert torch.equal(again.get_parameter(name), value)
+            assert torch.equal(extracted.get_parameter(name), value)
 
 
 def test_stack_does_not_share_memory_with_its_models() -> None:
@@ -101,9 +101,9 @@ def test_replicas_have_independent_gradients() -> None:
 
 
 def test_linear_equals_torch() -> None:
-    ours, theirs = Linear(5, 7, seeded(1)), nn.Linear(5, 7)
-    theirs.load_state_dict(ours.state_dict())
-    torch.testing.assert_close(ours(random_input(3, 5)), theirs(random_input(3, 5)))
+    own_layer, torch_layer = Linear(5, 7, seeded(1)), nn.Linear(5, 7)
+    torch_layer.load_state_dict(own_layer.state_dict())
+    torch.testing.assert_close(own_layer(random_input(3, 5)), torch_layer(random_input(3, 5)))
 
 
 def test_linear_is_initialized_within_one_over_the_root_of_its_inputs() -> None:
@@ -113,61 +113,65 @@ def test_linear_is_initialized_within_one_over_the_root_of_its_inputs() -> None:
 
 
 def test_embedding_equals_torch_and_has_the_configured_initial_std() -> None:
-    ours = Embedding(101, 53, seeded(1), std=0.1)
+    own_layer = Embedding(101, 53, seeded(1), std=0.1)
     ids = torch.tensor([[3, 100], [0, 3], [7, 7]])
-    assert torch.equal(ours(ids), nn.Embedding.from_pretrained(ours.weight.detach())(ids))
-    assert ours.weight.std().item() == pytest.approx(0.1, rel=0.05)
+    assert torch.equal(own_layer(ids), nn.Embedding.from_pretrained(own_layer.weight.detach())(ids))
+    assert own_layer.weight.std().item() == pytest.approx(0.1, rel=0.05)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_norm_equals_torch(bias: bool) -> None:
-    ours, theirs = randomize_norm(LayerNorm(5, bias), 3), nn.LayerNorm(5, bias=bias)
-    theirs.load_state_dict(ours.state_dict())
-    torch.testing.assert_close(ours(random_input(3, 5)), theirs(random_input(3, 5)))
+    own_layer, torch_layer = randomize_norm(LayerNorm(5, bias), 3), nn.LayerNorm(5, bias=bias)
+    torch_layer.load_state_dict(own_layer.state_dict())
+    torch.testing.assert_close(own_layer(random_input(3, 5)), torch_layer(random_input(3, 5)))
 
 
 def test_rms_norm_equals_torch() -> None:
-    ours, theirs = randomize_norm(RMSNorm(5), 3), nn.RMSNorm(5, eps=1e-5)
-    theirs.load_state_dict(ours.state_dict())
-    torch.testing.assert_close(ours(random_input(3, 5)), theirs(random_input(3, 5)))
+    own_layer, torch_layer = randomize_norm(RMSNorm(5), 3), nn.RMSNorm(5, eps=1e-5)
+    torch_layer.load_state_dict(own_layer.state_dict())
+    torch.testing.assert_close(own_layer(random_input(3, 5)), torch_layer(random_input(3, 5)))
 
 
 # ---- layers that differ between training and evaluation
 
 
 def batch_norms() -> tuple[BatchNorm, nn.BatchNorm1d]:
-    ours, theirs = randomize_norm(BatchNorm(5), 3), nn.BatchNorm1d(5)
+    own_layer, torch_layer = randomize_norm(BatchNorm(5), 3), nn.BatchNorm1d(5)
     names = {"weight": "weight", "bias": "bias", "mean": "running_mean", "variance": "running_var"}
-    theirs.load_state_dict({names[name]: value for name, value in ours.state_dict().items()}, strict=False)
-    return ours, theirs
+    torch_layer.load_state_dict({names[name]: value for name, value in own_layer.state_dict().items()}, strict=False)
+    return own_layer, torch_layer
 
 
 def test_batch_norm_equals_torch_in_evaluation() -> None:
-    ours, theirs = batch_norms()
-    x, before = random_input(3, 17, 5), [buffer.clone() for buffer in ours.buffers()]
-    torch.testing.assert_close(ours(x), theirs.eval()(x.flatten(0, 1)).view_as(x))
-    assert all(torch.equal(one, other) for one, other in zip(before, ours.buffers(), strict=True))
+    own_layer, torch_layer = batch_norms()
+    x, before = random_input(3, 17, 5), [buffer.clone() for buffer in own_layer.buffers()]
+    torch.testing.assert_close(own_layer(x), torch_layer.eval()(x.flatten(0, 1)).view_as(x))
+    assert all(torch.equal(one, other) for one, other in zip(before, own_layer.buffers(), strict=True))
 
 
 def test_batch_norm_equals_torch_in_training() -> None:
-    ours, theirs = batch_norms()
-    variance = ours.variance.clone()
-    our_input, their_input = (
+    own_layer, torch_layer = batch_norms()
+    variance = own_layer.variance.clone()
+    own_input, torch_input = (
         (2 * random_input(3, 17, 5) + 1).requires_grad_(),
         (2 * random_input(3, 17, 5) + 1).requires_grad_(),
     )
     with learning([seeded(1)]):
-        y = ours(our_input)
-    expected = theirs(their_input.flatten(0, 1)).view_as(y)
+        y = own_layer(own_input)
+    expected = torch_layer(torch_input.flatten(0, 1)).view_as(y)
     torch.testing.assert_close(y, expected)
     (y * random_input(3, 17, 5)).sum().backward()
     (expected * random_input(3, 17, 5)).sum().backward()
-    for one, other in ((our_input, their_input), (ours.weight, theirs.weight), (ours.bias, theirs.bias)):
+    for one, other in (
+        (own_input, torch_input),
+        (own_layer.weight, torch_layer.weight),
+        (own_layer.bias, torch_layer.bias),
+    ):
         torch.testing.assert_close(one.grad, other.grad, atol=1e-5, rtol=1e-5)
-    torch.testing.assert_close(ours.mean, theirs.running_mean)
-    biased = our_input.flatten(0, 1).var(0, correction=0)  # torch averages the unbiased variance: 51 / 50 of this
-    torch.testing.assert_close(ours.variance, 0.9 * variance + 0.1 * biased)
-    torch.testing.assert_close(theirs.running_var, 0.9 * variance + 0.1 * biased * 51 / 50)
+    torch.testing.assert_close(own_layer.mean, torch_layer.running_mean)
+    biased = own_input.flatten(0, 1).var(0, correction=0)  # torch averages the unbiased variance: 51 / 50 of this
+    torch.testing.assert_close(own_layer.variance, 0.9 * variance + 0.1 * biased)
+    torch.testing.assert_close(torch_layer.running_var, 0.9 * variance + 0.1 * biased * 51 / 50)
 
 
 def test_batch_norms_in_a_stack_train_as_single_ones_do() -> None:
@@ -238,12 +242,12 @@ def test_learning_contexts_nest_and_end_after_an_exception() -> None:
 
 
 def test_learning_is_invisible_to_another_thread() -> None:
-    x, seen = torch.ones(2, 3, 53), []
+    x, outputs = torch.ones(2, 3, 53), []
     with learning([seeded(1)]):
-        other = threading.Thread(target=lambda: seen.append(Dropout(0.5)(x)))
-        other.start()
-        other.join()
-    assert torch.equal(seen[0], x)
+        thread = threading.Thread(target=lambda: outputs.append(Dropout(0.5)(x)))
+        thread.start()
+        thread.join()
+    assert torch.equal(outputs[0], x)
 
 
 def test_layers_do_not_use_the_global_generator() -> None:

@@ -44,9 +44,9 @@ def logits_and_gradients(model: nn.Module, ids: Tensor) -> list[Tensor]:
     return [logits, *torch.autograd.grad((logits * weights).sum(), list(model.parameters()))]
 
 
-def assert_close(ours: list[Tensor], theirs: list[Tensor]) -> None:
-    for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+def assert_close(actual: list[Tensor], expected: list[Tensor]) -> None:
+    for actual_value, expected_value in zip(actual, expected, strict=True):
+        torch.testing.assert_close(actual_value, expected_value, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 20])
@@ -81,10 +81,10 @@ def test_recording_gives_the_same_logits_and_gradients(path: str, stacked: bool,
     model, ids = (
         (stack(models), random_ids(REPLICAS, *SHAPES[path])) if stacked else (models[0], random_ids(*SHAPES[path]))
     )
-    plain = logits_and_gradients(model, ids)
+    unrecorded = logits_and_gradients(model, ids)
     with record(model):
         recorded = logits_and_gradients(model, ids)
-    assert_close(recorded, plain)
+    assert_close(recorded, unrecorded)
 
 
 @pytest.mark.parametrize("path", SHAPES)
@@ -138,13 +138,13 @@ def test_batch_norm_is_applied_before_the_tanh() -> None:
 
 
 def test_dropout_is_active_only_during_learning() -> None:
-    model, plain, ids = neural_ngram(dropout=0.5), neural_ngram(), random_ids(3, 9)
-    assert torch.equal(model(ids), plain(ids))
+    model, model_without_dropout, ids = neural_ngram(dropout=0.5), neural_ngram(), random_ids(3, 9)
+    assert torch.equal(model(ids), model_without_dropout(ids))
     with learning([Generator().manual_seed(1)]):
         h, _ = model.features(ids)
     kept_units = h != 0
     assert 0.2 < kept_units.float().mean() < 0.8
-    torch.testing.assert_close(h[kept_units], 2 * plain.features(ids)[0][kept_units])
+    torch.testing.assert_close(h[kept_units], 2 * model_without_dropout.features(ids)[0][kept_units])
 
 
 def test_tap_names_are_part_of_the_file_format() -> None:
@@ -162,13 +162,16 @@ def test_tap_names_are_part_of_the_file_format() -> None:
 
 def test_initialization_follows_from_the_seed_and_ignores_the_global_generator() -> None:
     before = torch.get_rng_state()
-    one, again, other = neural_ngram(), neural_ngram(), neural_ngram(seed=2)
+    model, same_seed, other_seed = neural_ngram(), neural_ngram(), neural_ngram(seed=2)
     assert torch.equal(torch.get_rng_state(), before)
-    assert all(torch.equal(value, again.state_dict()[name]) for name, value in one.state_dict().items())
-    assert not any(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
+    assert all(torch.equal(value, same_seed.state_dict()[name]) for name, value in model.state_dict().items())
+    assert not any(torch.equal(value, other_seed.state_dict()[name]) for name, value in model.state_dict().items())
 
 
 def test_batch_norm_does_not_change_the_initialization_of_other_layers() -> None:
-    plain, normed = neural_ngram().state_dict(), neural_ngram(batch_norm=True).state_dict()
-    assert plain.keys() - normed.keys() == {"inner.bias"}
-    assert all(torch.equal(plain[name], normed[name]) for name in plain.keys() & normed.keys())
+    parameters, parameters_with_norm = neural_ngram().state_dict(), neural_ngram(batch_norm=True).state_dict()
+    assert parameters.keys() - parameters_with_norm.keys() == {"inner.bias"}
+    assert all(
+        torch.equal(parameters[name], parameters_with_norm[name])
+        for name in parameters.keys() & parameters_with_norm.keys()
+    )

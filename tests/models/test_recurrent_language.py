@@ -39,8 +39,8 @@ def build_model(name: str, seed: int = 1, layers: int = 2, **settings: object) -
     )
 
 
-def assert_close(one: Tensor | None, other: Tensor | None) -> None:
-    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+def assert_close(actual: Tensor | None, expected: Tensor | None) -> None:
+    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
 
 
 def logits_and_gradients(network: RecurrentLanguageModel, ids: Tensor) -> list[Tensor]:
@@ -51,40 +51,40 @@ def logits_and_gradients(network: RecurrentLanguageModel, ids: Tensor) -> list[T
 
 @pytest.mark.parametrize("path", PATHS)
 def test_two_layers_equal_torch_forward_and_backward(name: str, path: str) -> None:
-    ours, theirs = build_model(name), MODELS[name][2](WIDTH, HIDDEN, num_layers=2, batch_first=True)
+    own_model, torch_model = build_model(name), MODELS[name][2](WIDTH, HIDDEN, num_layers=2, batch_first=True)
     torch_names = {
-        f"cells.{layer}.{our_name}.{kind}": f"{kind}_{their_name}_l{layer}"
+        f"cells.{layer}.{own_name}.{kind}": f"{kind}_{torch_name}_l{layer}"
         for layer in range(2)
-        for our_name, their_name in (("input", "ih"), ("recurrent", "hh"))
+        for own_name, torch_name in (("input", "ih"), ("recurrent", "hh"))
         for kind in ("weight", "bias")
     }
-    theirs.load_state_dict(
-        {their_name: ours.get_parameter(our_name).detach() for our_name, their_name in torch_names.items()}
+    torch_model.load_state_dict(
+        {torch_name: own_model.get_parameter(own_name).detach() for own_name, torch_name in torch_names.items()}
     )
-    with PATHS[path](ours):
-        logits = ours(IDS)
-    embedding = ours.embedding.weight.detach().clone().requires_grad_()
-    expected = theirs(embedding[IDS])[0] @ ours.readout.weight.mT + ours.readout.bias
+    with PATHS[path](own_model):
+        logits = own_model(IDS)
+    embedding = own_model.embedding.weight.detach().clone().requires_grad_()
+    expected = torch_model(embedding[IDS])[0] @ own_model.readout.weight.mT + own_model.readout.bias
     assert_close(logits, expected)
     output_weights = torch.randn(expected.shape, generator=seeded(5))
     (logits * output_weights).sum().backward()
     (expected * output_weights).sum().backward()
-    assert_close(ours.embedding.weight.grad, embedding.grad)
-    for our_name, their_name in torch_names.items():
-        assert_close(ours.get_parameter(our_name).grad, theirs.get_parameter(their_name).grad)
+    assert_close(own_model.embedding.weight.grad, embedding.grad)
+    for own_name, torch_name in torch_names.items():
+        assert_close(own_model.get_parameter(own_name).grad, torch_model.get_parameter(torch_name).grad)
 
 
 @pytest.mark.parametrize("layers", [1, 3])
 @pytest.mark.parametrize("path", PATHS)
 def test_carried_state_makes_reading_in_pieces_equal_to_reading_at_once(name: str, path: str, layers: int) -> None:
     reader = build_model(name, layers=layers)
-    whole, end = reader.features(IDS)
+    expected, end = reader.features(IDS)
     state, pieces = (), []
     for piece in (IDS[:, :4], IDS[:, 4:5], IDS[:, 5:]):
         with PATHS[path](reader):
             features, state = reader.features(piece, state)
         pieces.append(features)
-    assert_close(torch.cat(pieces, dim=1), whole)
+    assert_close(torch.cat(pieces, dim=1), expected)
     assert len(state) == len(end) == layers * (2 if name == "lstm" else 1)
     for one, other in zip(state, end, strict=True):
         assert one.shape == (BATCH, HIDDEN)
@@ -158,14 +158,14 @@ def test_dropout_is_active_only_during_learning(name: str) -> None:
     assert torch.equal(undropped, reader(IDS))
     assert torch.equal(undropped, build_model(name)(IDS))
     with learning([seeded(1)]):
-        one, _ = reader.features(IDS)
+        dropped, _ = reader.features(IDS)
     with learning([seeded(1)]):
-        again, _ = reader.features(IDS)
+        repeated, _ = reader.features(IDS)
     with learning([seeded(2)]):
-        other, _ = reader.features(IDS)
-    assert torch.equal(one, again)
-    assert not torch.equal(one, other)
-    left_out = one == 0  # dropout zeroes the same units at every position of a row
+        other_seed, _ = reader.features(IDS)
+    assert torch.equal(dropped, repeated)
+    assert not torch.equal(dropped, other_seed)
+    left_out = dropped == 0  # dropout zeroes the same units at every position of a row
     assert torch.equal(left_out.any(1), left_out.all(1))
     assert 0 < left_out.sum() < left_out.numel()
 
@@ -173,13 +173,13 @@ def test_dropout_is_active_only_during_learning(name: str) -> None:
 def test_dropout_is_applied_between_layers(name: str) -> None:
     """Dropout changes the state of the upper cell and not that of the lower one, whose input has no dropout."""
     reader = build_model(name, dropout=0.5)
-    _, plain = reader.features(IDS)
+    _, undropped = reader.features(IDS)
     with learning([seeded(1)]):
         _, dropped = reader.features(IDS)
-    each = len(plain) // 2
-    for below in range(each):
-        assert torch.equal(plain[below], dropped[below])
-    assert not torch.allclose(plain[each], dropped[each])
+    states_per_layer = len(undropped) // 2
+    for below in range(states_per_layer):
+        assert torch.equal(undropped[below], dropped[below])
+    assert not torch.allclose(undropped[states_per_layer], dropped[states_per_layer])
 
 
 def test_dropout_masks_of_a_stack_equal_those_of_single_models(name: str) -> None:
@@ -206,34 +206,34 @@ def test_orthogonal_initialization_makes_each_gate_orthogonal(name: str) -> None
         assert all(not torch.allclose(gate, other) for other in matrices[:i])
 
 
-@pytest.mark.parametrize(("start", "bound"), [("uniform", 48**-0.5), ("xavier", (6 / 96) ** 0.5)])
-def test_initial_weights_cover_the_range_up_to_their_bound(name: str, start: str, bound: float) -> None:
-    for gate in gates(build_model(name, start=start, hidden=48), name):
+@pytest.mark.parametrize(("initialization", "bound"), [("uniform", 48**-0.5), ("xavier", (6 / 96) ** 0.5)])
+def test_initial_weights_cover_the_range_up_to_their_bound(name: str, initialization: str, bound: float) -> None:
+    for gate in gates(build_model(name, start=initialization, hidden=48), name):
         assert 0.98 * bound < gate.abs().max() <= bound
         assert gate.std().item() == pytest.approx(bound / 3**0.5, rel=0.1)
 
 
-@pytest.mark.parametrize("start", ["xavier", "orthogonal"])
-def test_the_initialization_setting_changes_only_the_recurrent_matrices(name: str, start: str) -> None:
-    default, other = build_model(name).state_dict(), build_model(name, start=start).state_dict()
-    assert {key for key in default if not torch.equal(default[key], other[key])} == {
+@pytest.mark.parametrize("initialization", ["xavier", "orthogonal"])
+def test_the_initialization_setting_changes_only_the_recurrent_matrices(name: str, initialization: str) -> None:
+    default, changed = build_model(name).state_dict(), build_model(name, start=initialization).state_dict()
+    assert {key for key in default if not torch.equal(default[key], changed[key])} == {
         f"cells.{layer}.recurrent.weight" for layer in range(2)
     }
 
 
-@pytest.mark.parametrize("start", ["uniform", "xavier", "orthogonal"])
-def test_initialization_follows_from_the_seed_and_ignores_the_global_generator(name: str, start: str) -> None:
+@pytest.mark.parametrize("initialization", ["uniform", "xavier", "orthogonal"])
+def test_initialization_follows_from_the_seed_and_ignores_the_global_generator(name: str, initialization: str) -> None:
     before = torch.get_rng_state()
-    one, again, other = (
-        build_model(name, start=start),
-        build_model(name, start=start),
-        build_model(name, seed=2, start=start),
+    model, same_seed, other_seed = (
+        build_model(name, start=initialization),
+        build_model(name, start=initialization),
+        build_model(name, seed=2, start=initialization),
     )
     assert torch.equal(torch.get_rng_state(), before)
-    for value, same, different in zip(one.parameters(), again.parameters(), other.parameters(), strict=True):
+    for value, same, different in zip(model.parameters(), same_seed.parameters(), other_seed.parameters(), strict=True):
         assert torch.equal(value, same)
         assert not torch.equal(value, different)
-    first, second = logits_and_gradients(one, IDS), logits_and_gradients(again, IDS)
+    first, second = logits_and_gradients(model, IDS), logits_and_gradients(same_seed, IDS)
     assert all(torch.equal(value, same) for value, same in zip(first, second, strict=True))
 
 

@@ -52,9 +52,9 @@ def test_a_replica_of_a_stack_equals_the_single_model(model: str, recurrent: boo
 
 
 def test_carried_state_makes_reading_in_pieces_equal_to_reading_at_once() -> None:
-    with_state = build("lstm", recurrent=True)
-    whole, _ = with_state.features(IDS)
-    first, state = with_state.features(IDS[:, :4])
-    rest, _ = with_state.features(IDS[:, 4:], state)
-    torch.testing.assert_close(torch.cat([first, rest], dim=1), whole, atol=1e-6, rtol=1e-6)
+    model = build("lstm", recurrent=True)
+    expected, _ = model.features(IDS)
+    first_part, state = model.features(IDS[:, :4])
+    second_part, _ = model.features(IDS[:, 4:], state)
+    torch.testing.assert_close(torch.cat([first_part, second_part], dim=1), expected, atol=1e-6, rtol=1e-6)
     assert build("lstm", recurrent=False).features(IDS)[1] == ()

@@ -92,7 +92,7 @@ def test_tap_names_are_part_of_the_file_format() -> None:
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_block_equals_pytorchs_encoder_layer(norm_place: str, causal: bool) -> None:
     model = transformer(layers=1, positions="none", norm_place=norm_place, causal=causal)
-    block, theirs = (
+    block, torch_block = (
         model.blocks[0],
         nn.TransformerEncoderLayer(12, 3, 10, 0.0, batch_first=True, norm_first=norm_place == "pre"),
     )
@@ -106,13 +106,13 @@ def test_a_block_equals_pytorchs_encoder_layer(norm_place: str, causal: bool) ->
         "linear2.weight": block.contract.weight,
         "linear2.bias": block.contract.bias,
         **{
-            f"norm{i}.{what}": torch.full((12,), float(what == "weight")) for i in (1, 2) for what in ("weight", "bias")
+            f"norm{i}.{kind}": torch.full((12,), float(kind == "weight")) for i in (1, 2) for kind in ("weight", "bias")
         },
     }
-    theirs.load_state_dict(inputs)
+    torch_block.load_state_dict(inputs)
     row = random_ids(4)
     causal_mask = nn.Transformer.generate_square_subsequent_mask(TIME) if causal else None
-    expected = theirs(model.embedding(row), src_mask=causal_mask)
+    expected = torch_block(model.embedding(row), src_mask=causal_mask)
     if norm_place == "pre":
         expected = nn.functional.layer_norm(expected, (12,))
     torch.testing.assert_close(model.features(row), expected, atol=1e-5, rtol=1e-5)

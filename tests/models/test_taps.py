@@ -146,15 +146,15 @@ def run_in_threads(*functions: Callable[[], None]) -> None:
 
 def test_recording_is_invisible_to_another_thread() -> None:
     model = Doubling()
-    seen = []
+    observed_in_thread = []
 
     def record_state() -> None:
-        seen.append(is_observed())
+        observed_in_thread.append(is_observed())
         model(X)
 
     with record(model) as trace:
         run_in_threads(record_state)
-    assert seen == [False]
+    assert observed_in_thread == [False]
     assert len(trace) == 0
 
 

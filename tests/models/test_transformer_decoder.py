@@ -70,8 +70,8 @@ def every_option(positions: str) -> Iterator[dict[str, object]]:
         }
 
 
-def assert_close(one: Tensor | None, other: Tensor | None) -> None:
-    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+def assert_close(actual: Tensor | None, expected: Tensor | None) -> None:
+    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
 
 
 def logits_and_gradients(network: nn.Module, ids: Tensor) -> list[Tensor]:
@@ -159,7 +159,7 @@ def test_no_state_is_carried() -> None:
 
 
 def copy_block(block: Block, norm_place: str, activation: str, biases: bool) -> tuple[nn.TransformerEncoderLayer, list]:
-    theirs = nn.TransformerEncoderLayer(
+    torch_block = nn.TransformerEncoderLayer(
         WIDTH,
         HEADS,
         HIDDEN,
@@ -169,21 +169,21 @@ def copy_block(block: Block, norm_place: str, activation: str, biases: bool) -> 
         norm_first=norm_place == "pre",
         bias=biases,
     )
-    attention = theirs.self_attn
+    attention = torch_block.self_attn
     attention.in_proj_weight.data = block.attention.project.weight.detach().clone()
     pairs = [
-        (block.expand, theirs.linear1),
-        (block.contract, theirs.linear2),
-        (block.attention_norm, theirs.norm1),
-        (block.feedforward_norm, theirs.norm2),
+        (block.expand, torch_block.linear1),
+        (block.contract, torch_block.linear2),
+        (block.attention_norm, torch_block.norm1),
+        (block.feedforward_norm, torch_block.norm2),
     ]
-    for ours, other in pairs:
-        other.load_state_dict(ours.state_dict())
+    for own_part, torch_part in pairs:
+        torch_part.load_state_dict(own_part.state_dict())
     attention.out_proj.weight.data = block.attention.output.weight.detach().clone()
     if biases:  # our attention has no biases
         attention.in_proj_bias.data.zero_()
         attention.out_proj.bias.data.zero_()
-    return theirs, [*pairs, (block.attention.output, attention.out_proj)]
+    return torch_block, [*pairs, (block.attention.output, attention.out_proj)]
 
 
 @pytest.mark.parametrize("biases", [False, True])
@@ -191,22 +191,22 @@ def copy_block(block: Block, norm_place: str, activation: str, biases: bool) -> 
 @pytest.mark.parametrize("norm_place", NORM_PLACES)
 @pytest.mark.parametrize("path", PATHS)
 def test_block_equals_torch_forward_and_backward(path: str, norm_place: str, activation: str, biases: bool) -> None:
-    ours = Block(config(norm_place=norm_place, activation=activation, biases=biases, positions="none"), seeded())
-    vary_norms(ours)
-    theirs, pairs = copy_block(ours, norm_place, activation, biases)
-    mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
-    with PATHS[path](ours):
-        out = ours(mine, None)
+    own_model = Block(config(norm_place=norm_place, activation=activation, biases=biases, positions="none"), seeded())
+    vary_norms(own_model)
+    torch_model, pairs = copy_block(own_model, norm_place, activation, biases)
+    own_input, torch_input = X.clone().requires_grad_(), X.clone().requires_grad_()
+    with PATHS[path](own_model):
+        out = own_model(own_input, None)
     causal = nn.Transformer.generate_square_subsequent_mask(TIME)
-    expected = theirs(reference, src_mask=causal, is_causal=True)
+    expected = torch_model(torch_input, src_mask=causal, is_causal=True)
     assert_close(out, expected)
     (out * OUTPUT_WEIGHTS).sum().backward()
     (expected * OUTPUT_WEIGHTS).sum().backward()
-    assert_close(mine.grad, reference.grad)
-    assert_close(ours.attention.project.weight.grad, theirs.self_attn.in_proj_weight.grad)
-    for our_part, their_part in pairs:
-        for name, parameter in our_part.named_parameters():
-            assert_close(parameter.grad, their_part.get_parameter(name).grad)
+    assert_close(own_input.grad, torch_input.grad)
+    assert_close(own_model.attention.project.weight.grad, torch_model.self_attn.in_proj_weight.grad)
+    for own_part, torch_part in pairs:
+        for name, parameter in own_part.named_parameters():
+            assert_close(parameter.grad, torch_part.get_parameter(name).grad)
 
 
 @pytest.mark.parametrize("norm_place", NORM_PLACES)
@@ -403,11 +403,13 @@ def test_dropout_is_applied_after_each_part(zeroed: str, norm_place: str) -> Non
     """In training, each unit that a part adds is zeroed or doubled, and equally so for all tokens of a row."""
     decoder = build_model(dropout=0.5, layers=1, norm="none", norm_place=norm_place)
     decoder.get_parameter(f"blocks.0.{zeroed}.weight").data.zero_()
-    with record(decoder) as plain:
+    with record(decoder) as undropped:
         decoder(IDS)
     with learning([seeded(1)]), record(decoder) as dropped:
         decoder(IDS)
-    ratio = (dropped["blocks.0.output"] - plain["embedded"]) / (plain["blocks.0.output"] - plain["embedded"])
+    ratio = (dropped["blocks.0.output"] - undropped["embedded"]) / (
+        undropped["blocks.0.output"] - undropped["embedded"]
+    )
     factors = ratio.round()
     torch.testing.assert_close(ratio, factors[:, :1].expand_as(ratio), atol=1e-2, rtol=0)
     assert set(factors.flatten().tolist()) == {0.0, 2.0}

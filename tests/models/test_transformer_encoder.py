@@ -20,12 +20,12 @@ def seeded() -> Generator:
     return Generator().manual_seed(2)
 
 
-def copy_attention(ours: Attention, theirs: nn.MultiheadAttention) -> None:
-    theirs.in_proj_weight.data = ours.project.weight.detach()
-    theirs.out_proj.weight.data = ours.output.weight.detach()
-    if theirs.in_proj_bias is not None:
-        theirs.in_proj_bias.data.zero_()
-        theirs.out_proj.bias.data.zero_()
+def copy_attention(own_model: Attention, torch_model: nn.MultiheadAttention) -> None:
+    torch_model.in_proj_weight.data = own_model.project.weight.detach()
+    torch_model.out_proj.weight.data = own_model.output.weight.detach()
+    if torch_model.in_proj_bias is not None:
+        torch_model.in_proj_bias.data.zero_()
+        torch_model.out_proj.bias.data.zero_()
 
 
 def assert_close(one: Tensor | None, other: Tensor | None) -> None:
@@ -34,55 +34,58 @@ def assert_close(one: Tensor | None, other: Tensor | None) -> None:
 
 @pytest.mark.parametrize("path", ["fused", "watched"])
 def test_attention_equals_torch_forward_and_backward(path: str) -> None:
-    ours, theirs = Attention(WIDTH, HEADS, seeded()), nn.MultiheadAttention(WIDTH, HEADS, bias=False, batch_first=True)
-    copy_attention(ours, theirs)
-    mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
-    with record(ours) if path == "watched" else nullcontext() as trace:
-        mixed = ours(mine, MASK, queries=TIME)
-    expected, weights = theirs(
-        reference, reference, reference, key_padding_mask=~MASK[:, 0, 0], average_attn_weights=False
+    own_model, torch_model = (
+        Attention(WIDTH, HEADS, seeded()),
+        nn.MultiheadAttention(WIDTH, HEADS, bias=False, batch_first=True),
+    )
+    copy_attention(own_model, torch_model)
+    own_input, torch_input = X.clone().requires_grad_(), X.clone().requires_grad_()
+    with record(own_model) if path == "watched" else nullcontext() as trace:
+        mixed = own_model(own_input, MASK, queries=TIME)
+    expected, weights = torch_model(
+        torch_input, torch_input, torch_input, key_padding_mask=~MASK[:, 0, 0], average_attn_weights=False
     )
     assert_close(mixed, expected)
     if trace:
         assert_close(trace["weights"], weights)
     (mixed * OUTPUT_WEIGHTS).sum().backward()
     (expected * OUTPUT_WEIGHTS).sum().backward()
-    assert_close(mine.grad, reference.grad)
-    assert_close(ours.project.weight.grad, theirs.in_proj_weight.grad)
-    assert_close(ours.output.weight.grad, theirs.out_proj.weight.grad)
+    assert_close(own_input.grad, torch_input.grad)
+    assert_close(own_model.project.weight.grad, torch_model.in_proj_weight.grad)
+    assert_close(own_model.output.weight.grad, torch_model.out_proj.weight.grad)
 
 
 @pytest.mark.parametrize("path", ["fused", "watched"])
 def test_block_equals_torch_encoder_layer_forward_and_backward(path: str) -> None:
-    ours = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), seeded())
+    own_model = Block(TransformerEncoderConfig(width=WIDTH, heads=HEADS, hidden=HIDDEN), seeded())
     varied = seeded()
     for norm in (
-        ours.attention_norm,
-        ours.feedforward_norm,
+        own_model.attention_norm,
+        own_model.feedforward_norm,
     ):  # the initial ones and zeros would hide swapped parameters
         norm.weight.data.uniform_(0.5, 2, generator=varied)
         norm.bias.data.uniform_(-1, 1, generator=varied)
-    theirs = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, dropout=0, batch_first=True, norm_first=False)
-    copy_attention(ours.attention, theirs.self_attn)
+    torch_model = nn.TransformerEncoderLayer(WIDTH, HEADS, HIDDEN, dropout=0, batch_first=True, norm_first=False)
+    copy_attention(own_model.attention, torch_model.self_attn)
     pairs = [
-        (ours.expand, theirs.linear1),
-        (ours.contract, theirs.linear2),
-        (ours.attention_norm, theirs.norm1),
-        (ours.feedforward_norm, theirs.norm2),
+        (own_model.expand, torch_model.linear1),
+        (own_model.contract, torch_model.linear2),
+        (own_model.attention_norm, torch_model.norm1),
+        (own_model.feedforward_norm, torch_model.norm2),
     ]
-    for our_part, their_part in pairs:
-        their_part.load_state_dict(our_part.state_dict())
-    mine, reference = X.clone().requires_grad_(), X.clone().requires_grad_()
-    with record(ours) if path == "watched" else nullcontext():
-        out = ours(mine, MASK, queries=TIME)
-    expected = theirs(reference, src_key_padding_mask=~MASK[:, 0, 0])
+    for own_part, torch_part in pairs:
+        torch_part.load_state_dict(own_part.state_dict())
+    own_input, torch_input = X.clone().requires_grad_(), X.clone().requires_grad_()
+    with record(own_model) if path == "watched" else nullcontext():
+        out = own_model(own_input, MASK, queries=TIME)
+    expected = torch_model(torch_input, src_key_padding_mask=~MASK[:, 0, 0])
     assert_close(out, expected)
     (out * OUTPUT_WEIGHTS).sum().backward()
     (expected * OUTPUT_WEIGHTS).sum().backward()
-    assert_close(mine.grad, reference.grad)
-    for our_part, their_part in pairs:
-        assert_close(our_part.weight.grad, their_part.weight.grad)
-        assert_close(our_part.bias.grad, their_part.bias.grad)
+    assert_close(own_input.grad, torch_input.grad)
+    for own_part, torch_part in pairs:
+        assert_close(own_part.weight.grad, torch_part.weight.grad)
+        assert_close(own_part.bias.grad, torch_part.bias.grad)
 
 
 def encoder(layers: int = 2, window: int = 7) -> TransformerEncoder:

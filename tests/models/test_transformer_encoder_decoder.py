@@ -17,16 +17,18 @@ CONFIG = TransformerEncoderDecoderConfig(width=8, heads=2)
 
 
 def test_attention_equals_that_of_pytorch() -> None:
-    ours = Attention(CONFIG, torch.Generator().manual_seed(1))
-    theirs = nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
-    theirs.in_proj_weight.data = torch.cat((ours.query.weight, ours.key.weight, ours.value.weight)).detach()
-    theirs.out_proj.weight.data = ours.output.weight.detach()
+    own_attention = Attention(CONFIG, torch.Generator().manual_seed(1))
+    torch_attention = nn.MultiheadAttention(8, 2, bias=False, batch_first=True)
+    torch_attention.in_proj_weight.data = torch.cat(
+        (own_attention.query.weight, own_attention.key.weight, own_attention.value.weight)
+    ).detach()
+    torch_attention.out_proj.weight.data = own_attention.output.weight.detach()
     generator = torch.Generator().manual_seed(2)
     x, memory = torch.randn(3, 4, 8, generator=generator), torch.randn(3, 5, 8, generator=generator)
     padding_mask = torch.arange(5) >= torch.tensor([[5], [2], [3]])
-    with record(ours) as trace:
-        logits = ours(x, memory, ~padding_mask[:, None])
-    expected, weights = theirs(x, memory, memory, key_padding_mask=padding_mask, average_attn_weights=False)
+    with record(own_attention) as trace:
+        logits = own_attention(x, memory, ~padding_mask[:, None])
+    expected, weights = torch_attention(x, memory, memory, key_padding_mask=padding_mask, average_attn_weights=False)
     torch.testing.assert_close(logits, expected, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(trace["weights"], weights, atol=1e-6, rtol=1e-5)
 

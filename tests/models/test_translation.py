@@ -29,12 +29,12 @@ def build_stack(kind: str) -> Translator:
 def test_recording_gives_the_same_logits_and_gradients(kind: str, use_stack: bool) -> None:
     model = build_stack(kind) if use_stack else translator(kind)
     shape = (REPLICAS, BATCH) if use_stack else (BATCH,)
-    plain = logits_and_gradients(model, sources(*shape), targets(*shape))
+    unrecorded = logits_and_gradients(model, sources(*shape), targets(*shape))
     with record(model) as trace:
-        watched = logits_and_gradients(model, sources(*shape), targets(*shape))
+        recorded = logits_and_gradients(model, sources(*shape), targets(*shape))
     assert len(trace) > 0
-    for one, other in zip(plain, watched, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+    for expected, actual in zip(unrecorded, recorded, strict=True):
+        torch.testing.assert_close(expected, actual, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,12 +61,12 @@ def test_source_padding_does_not_change_the_logits(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_are_independent_and_later_target_tokens_are_invisible(kind: str) -> None:
     model, source, target = translator(kind), sources(BATCH), targets(BATCH)
-    whole = model(source, target)
-    torch.testing.assert_close(whole[2:3], model(source[2:3], target[2:3]), atol=1e-5, rtol=1e-5)
-    other = target.clone()
-    other[:, -1] = (other[:, -1] + 1) % (TARGETS - 2)
-    torch.testing.assert_close(model(source, other)[:, :-1], whole[:, :-1], atol=1e-6, rtol=1e-6)
-    assert not torch.allclose(model(source, other)[:, -1], whole[:, -1], atol=1e-3)
+    logits = model(source, target)
+    torch.testing.assert_close(logits[2:3], model(source[2:3], target[2:3]), atol=1e-5, rtol=1e-5)
+    changed_target = target.clone()
+    changed_target[:, -1] = (changed_target[:, -1] + 1) % (TARGETS - 2)
+    torch.testing.assert_close(model(source, changed_target)[:, :-1], logits[:, :-1], atol=1e-6, rtol=1e-6)
+    assert not torch.allclose(model(source, changed_target)[:, -1], logits[:, -1], atol=1e-3)
 
 
 @pytest.mark.parametrize("use_stack", [False, True], ids=["solo", "stacked"])
@@ -109,11 +109,11 @@ def test_a_gradient_reaches_every_parameter(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_initialization_follows_from_the_seed_and_ignores_the_global_generator(kind: str) -> None:
     before = torch.get_rng_state()
-    one, again, other = translator(kind), translator(kind), translator(kind, seed=2)
+    model, same_seed, other_seed = translator(kind), translator(kind), translator(kind, seed=2)
     assert torch.equal(torch.get_rng_state(), before)
     inputs = sources(BATCH), targets(BATCH)
-    assert torch.equal(one(*inputs), again(*inputs))
-    assert not torch.equal(one(*inputs), other(*inputs))
+    assert torch.equal(model(*inputs), same_seed(*inputs))
+    assert not torch.equal(model(*inputs), other_seed(*inputs))
 
 
 CELL_TAPS = ("candidate", "reset_gate", "state", "update_gate")
