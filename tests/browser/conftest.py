@@ -11,7 +11,7 @@ from playwright import sync_api
 
 from explorer.catalogue import PAGES
 from tests import needs
-from tests.browser.steps import wait_until_idle
+from tests.browser.steps import RETRIES, wait_until_idle
 from tests.serving import running_server
 
 sync_api.expect.set_options(timeout=180_000)  # a busy machine is slow; nothing here is about speed
@@ -142,9 +142,10 @@ def visit(request: pytest.FixtureRequest, profile: Any, server: str, home: Path)
 
     yield opened
     for context in contexts:
-        for job in context.request.get(f"{server}/jobs").json()["jobs"]:
+        for job in context.request.get(f"{server}/jobs", max_retries=RETRIES).json()["jobs"]:
             if job["can_stop"]:
-                context.request.post(f"{server}/jobs/{job['key']}/stop", headers={"X-Lineage": "1"})
+                stop_url, headers = f"{server}/jobs/{job['key']}/stop", {"X-Lineage": "1"}
+                context.request.post(stop_url, headers=headers, max_retries=RETRIES)
         if context is profile:
             _clear(profile, server)
         else:

@@ -12,6 +12,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
+RETRIES = 3  # of a request whose idle connection the server has just closed
 # Training that takes 40 seconds or more; each test uses its own seed.
 LONG_TRAINING_URL = "/negation?models=rnn&rnn.epochs=2000&seed="
 PROGRESS = re.compile(r"^\d+%, about \d.* left,")
@@ -85,7 +86,7 @@ def wait_for_url_params(page: Page, **params: str) -> None:
 
 def jobs_of_seed(page: Page, seed: int) -> list[dict[str, Any]]:
     """Return the rows of the jobs panel for one seed."""
-    answer = page.request.get(f"{origin(page)}/jobs").json()
+    answer = page.request.get(f"{origin(page)}/jobs", max_retries=RETRIES).json()
     return [job for job in answer["jobs"] if f"seed = {seed}" in job["detail"].split(", ")]
 
 
@@ -100,7 +101,7 @@ def wait_until(condition: Callable[[], Any], seconds: float = 90) -> Any:
 
 def post_job_command(page: Page, key: str, verb: str, **headers: str) -> Any:
     """Send the request of a button of the jobs panel, with this visitor's cookie."""
-    return page.request.post(f"{origin(page)}/jobs/{key}/{verb}", headers=headers)
+    return page.request.post(f"{origin(page)}/jobs/{key}/{verb}", headers=headers, max_retries=RETRIES)
 
 
 def origin(page: Page) -> str:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from explorer.lessons.lesson import Step
 from explorer.lessons.parse import read_lessons
-from tests.browser.steps import origin, wait_until_idle
+from tests.browser.steps import RETRIES, origin, wait_until_idle
 
 pytestmark = pytest.mark.slow
 
@@ -105,7 +105,8 @@ def test_a_class_predicts_and_sees_the_answer_together(visit: Any) -> None:
     board.get_by_role("button", name="Next step").click()
     for page in (teacher, ada, bob):
         expect(page.get_by_role("heading", level=1)).to_have_text(["Fifty terms"])
-    refused = ada.request.post(f"{origin(ada)}/class/{code}/reveal", data={"number": 2}, headers={"X-Lineage": "1"})
+    reveal = f"{origin(ada)}/class/{code}/reveal"
+    refused = ada.request.post(reveal, data={"number": 2}, headers={"X-Lineage": "1"}, max_retries=RETRIES)
     assert refused.status == 403
     ada.get_by_role("spinbutton").fill("3")
     ada.get_by_role("button", name="Send my prediction").click()
