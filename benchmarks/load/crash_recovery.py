@@ -95,7 +95,7 @@ def run_in_process(work: Callable[..., list[str]], *args: object) -> list[str]:
 
 
 def check_readable(home: Path) -> list[str]:
-    """After a kill: whatever has a card can be opened and gone on from."""
+    """Return a problem for each run or checkpoint with a card that cannot be opened after a kill."""
     use_home(home)
     problems = []
     for folder in [card.parent for place in ("jobs", "runs") for card in (home / place).glob("*/card.json")]:
@@ -107,7 +107,7 @@ def check_readable(home: Path) -> list[str]:
 
 
 def check_result(home: Path, calm: Path, finished: list[int], seed: int) -> list[str]:
-    """After a run has ended: it is as if nobody had disturbed it, the others are there, the index is made anew."""
+    """Return the problems of a finished run: it differs from the undisturbed one, or other runs or its entry are lost."""
     use_home(home)
     problems = []
     for other in finished:
@@ -190,7 +190,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Decides the moments.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object, nothing else.")] = False,
 ) -> None:
-    """Kill a training again and again, and see what is left."""
+    """Kill a training repeatedly, and count the runs that are lost, damaged or different afterwards."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lineage-kills-") as folder:
         count, problems = kill_repeatedly(kills, seed, Path(folder))

@@ -47,7 +47,7 @@ def tokenizer_section(
     """Draw the typed text in tokens, with a slider for the size of the vocabulary."""
     state, text = session.state, corpora.load_text(config)
     with st.container(horizontal=True, vertical_alignment="top"):
-        # One text box for each corpus: what a slow browser still sends belongs to the box of the earlier one.
+        # One text box per corpus: a late event from the box of the previous corpus must not change the new text.
         key = f"tokens.say.{config.corpus}{config.text}"
         ties = bind_widget(session, key, state.typed_text(text), lambda d, say: replace(d, say=say), redraw=_REDRAW)
         st.text_area("Type a text", height=76, width=620, **ties)

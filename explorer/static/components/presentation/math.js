@@ -106,7 +106,7 @@ function shownOf(own, units) {
   return own.filter((i) => units[i].kind !== "code" && !(busy && units[i].kind === "text"));
 }
 
-/** Return the step that a key causes at screen `view` of a stop with `views` screens: "next", "last", … or null. */
+/** Return the command of a key ("next", "last", …), or null if it has none. */
 export function keyCommand({ key, shiftKey = false, ctrlKey = false, metaKey = false, altKey = false }) {
   if (ctrlKey || metaKey || altKey) return null;
   if (key === " ") return shiftKey ? "back" : "next";
