@@ -107,7 +107,7 @@ def check_readable(home: Path) -> list[str]:
 
 
 def check_result(home: Path, calm: Path, finished: list[int], seed: int) -> list[str]:
-    """Return the problems of a finished run: it differs from the undisturbed one, or other runs or its entry are lost."""
+    """Return the problems of a finished run: it differs from the undisturbed one, or others or its entry are lost."""
     use_home(home)
     problems = []
     for other in finished:
