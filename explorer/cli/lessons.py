@@ -9,9 +9,10 @@ import typer
 
 from explorer.cli.common import Json, print_json
 from explorer.errors import InvalidSetting, shorten
-from explorer.lessons.grading import Answer, describe_measurement, describe_unexpected_answer, format_number, grade_step
+from explorer.lessons.grading import Answer, describe_measurement, describe_unexpected_answer, grade_step
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.parse import read_lessons as every_lesson
+from explorer.number_format import format_rounded
 
 
 def lessons(
@@ -58,7 +59,7 @@ def _print_step(place: int, step: Step, found: Answer, as_json: bool) -> None:
         return
     print(f"{place}. {step.title}: {step.question.text}")
     for row in found.rows:
-        values = ", ".join(row.labels or map(format_number, row.values))
+        values = ", ".join(row.labels or map(format_rounded, row.values))
         print(f"   {row.title}: {values}" if row.title else f"   {values}")
     print(f"   {describe_measurement(step, found)}")
     print(f"   {describe_unexpected_answer(step, found) or 'As the author expected.'}")

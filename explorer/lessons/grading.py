@@ -9,6 +9,7 @@ from statistics import median
 
 from explorer.errors import LineageError
 from explorer.lessons.lesson import Measurement, Step
+from explorer.number_format import format_rounded
 
 MeasureFunction = Callable[[str, Mapping[str, object]], "list[float] | list[str]"]
 
@@ -113,27 +114,11 @@ def _row_placeholders(row: Row) -> dict[str, str]:
             "seeds": str(row.count),
         }
     return {
-        "value": format_number(row.median),
-        "low": format_number(min(row.values)),
-        "high": format_number(max(row.values)),
+        "value": format_rounded(row.median),
+        "low": format_rounded(min(row.values)),
+        "high": format_rounded(max(row.values)),
         "seeds": str(row.count),
     }
-
-
-_POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def format_number(value: float) -> str:
-    """Return a number with two or three significant digits; tiny ones as a power of ten."""
-    if value and abs(value) < 1e-3:
-        first, power = f"{value:.0e}".split("e")
-        return f"{first}·10{str(int(power)).translate(_POWERS)}".replace("-", "−")
-    if abs(value - round(value)) < 1e-6 * max(1.0, abs(value)):  # a whole number in single precision
-        return f"{value:,.0f}".replace("-", "−")
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    while digits < 4 and float(f"{value:.{digits}f}").is_integer():  # 99.98 is not 100
-        digits += 1
-    return f"{value:,.{digits}f}".replace("-", "−")
 
 
 # ---- in words
@@ -162,7 +147,7 @@ def describe_measurement(step: Step, found: Answer) -> str:
 
 def _with_unit(step: Step, value: float) -> str:
     scale = step.question.scale
-    return scale.with_unit(format_number(value)) if scale else format_number(value)
+    return scale.with_unit(format_rounded(value)) if scale else format_rounded(value)
 
 
 def _describe_spread(step: Step, row: Row) -> str:
@@ -174,10 +159,10 @@ def _describe_spread(step: Step, row: Row) -> str:
         return f" ({', '.join(known + one)})" if known or one else ""
     low, high = min(row.values), max(row.values)
     over = f"{row.count} {step.measurement.measure.over}"
-    if format_number(low) == format_number(high):
-        return f" ({format_number(low)} in all {over})" if step.question.scale is None else f" in all {over}"
-    middle = f"{format_number(row.median)}, " if step.question.scale is None else ""
-    return f" ({middle}{format_number(low)} to {format_number(high)} over {over})"
+    if format_rounded(low) == format_rounded(high):
+        return f" ({format_rounded(low)} in all {over})" if step.question.scale is None else f" in all {over}"
+    middle = f"{format_rounded(row.median)}, " if step.question.scale is None else ""
+    return f" ({middle}{format_rounded(low)} to {format_rounded(high)} over {over})"
 
 
 def _describe_error(step: Step, found: Answer, said: float) -> str:
@@ -188,7 +173,7 @@ def _describe_error(step: Step, found: Answer, said: float) -> str:
         return ", and that is it"
     if min(found.rows[0].values) <= said <= max(found.rows[0].values):
         return ", which is inside what was measured"
-    off = f"{format_number(abs(said - value))} points" if scale.unit == "%" else _with_unit(step, abs(said - value))
+    off = f"{format_rounded(abs(said - value))} points" if scale.unit == "%" else _with_unit(step, abs(said - value))
     return f", {off} too {'much' if said > value else 'little'}"
 
 
@@ -200,5 +185,5 @@ def describe_unexpected_answer(step: Step, found: Answer) -> str:
         expected = f"“{step.question.find_choice(step.expects).text}”"
     else:
         low, high = step.expects
-        expected = f"{format_number(low)} to {format_number(high)}"
+        expected = f"{format_rounded(low)} to {format_rounded(high)}"
     return f"The author of this lesson had expected {expected}. These runs say otherwise, so read the reason with care:"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from explorer.lessons.measures import Measure
+from explorer.number_format import format_count, format_number
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Scale:
     def format(self, value: float) -> str:
         """Return a number with its unit, with as many digits as the step of the scale has."""
         digits = 0 if self.step >= 1 else 1 if self.step >= 0.1 else 2
-        return self.with_unit(f"{value:,.{digits}f}".replace("-", "−"))
+        return self.with_unit(format_count(value) if digits == 0 else format_number(value, digits))
 
     def with_unit(self, number: str) -> str:
         """Return a formatted number with its unit: 1 letter, 2 letters, 50 %."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from explorer.errors import shorten
+from explorer.number_format import format_percent
 
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")  # digits of an exponent
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
 
@@ -19,17 +18,6 @@ def number_word(count: int) -> str:
 def visible_whitespace(token: str) -> str:
     """Return a token with visible symbols for its white space."""
     return token.translate({ord(" "): "␣", ord("\n"): "↵", ord("\t"): "⇥"})
-
-
-def power_of_ten(value: float) -> str:
-    """Return a positive number with one or two significant digits: 0.076, 1.3, 4 × 10⁻¹⁷."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "infinitely many"
-    if 0.01 <= value < 1_000:
-        return f"{float(f'{value:.2g}'):g}"
-    digits, _, exponent = f"{value:.0e}".partition("e")
-    power = f"10{str(int(exponent)).translate(SUPERSCRIPTS)}"
-    return power if digits == "1" else f"{digits}\u00a0×\u00a0{power}"  # non-breaking spaces
 
 
 def count_seeds(count: int) -> str:
@@ -59,9 +47,5 @@ def both_or_all(count: int) -> str:
 
 
 def percentage(share: float) -> str:
-    """Return a share in percent with one digit: "none" for 0, "< 0.1 %" for anything smaller, "–" for NaN."""
-    if math.isnan(share):
-        return "–"
-    if share == 0:
-        return "none"
-    return "< 0.1\u00a0%" if share < 0.0005 else f"{100 * share:.1f}\u00a0%"
+    """Return a share in percent with one digit, "none" for 0."""
+    return "none" if share == 0 else format_percent(share)

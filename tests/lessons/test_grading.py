@@ -12,7 +12,6 @@ from explorer.lessons.grading import (
     describe_measurement,
     describe_result,
     describe_unexpected_answer,
-    format_number,
     grade_step,
 )
 from explorer.lessons.lesson import Step
@@ -123,22 +122,3 @@ def test_a_number_selects_the_choice_whose_range_contains_it(steps: tuple[Step, 
 def test_an_undefined_number_raises_an_error(steps: tuple[Step, ...]) -> None:
     with pytest.raises(UndefinedMeasurement, match="is not a number here"):
         grade_step(steps[1], lambda name, options: [float("nan")])
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.0, "0"),
-        (3.0, "3"),
-        (62.99999952, "63"),
-        (88.329, "88.3"),
-        (99.98, "99.98"),
-        (0.998, "0.998"),
-        (-0.5, "−0.50"),
-        (1234.0, "1,234"),
-        (5.6e-15, "6·10⁻¹⁵"),
-        (0.13, "0.13"),
-    ],
-)
-def test_numbers_are_short_and_not_rounded_to_a_limit(value: float, text: str) -> None:
-    assert format_number(value) == text

@@ -1,17 +1,22 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { formatScientific } from "../../explorer/static/shared/runtime/format.js";
+import * as format from "../../explorer/static/shared/runtime/format.js";
 
-test("near one a number stands as it is, with two digits", () => {
-  assert.deepEqual([0, 1, 0.0764, -0.5, 123.4, 0.01].map(formatScientific), ["0", "1", "0.076", "−0.5", "120", "0.01"]);
-});
+// tests/test_number_format.py runs the same cases in Python
+const CASES = JSON.parse(readFileSync(new URL("../number_format.json", import.meta.url), "utf8"));
+const SPECIAL = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 
-test("far from one it stands with a power of ten", () => {
-  assert.deepEqual([4.2e-17, 0.0011, 25e9, -3e-120].map(formatScientific), [
-    "4 × 10⁻¹⁷",
-    "1 × 10⁻³",
-    "3 × 10¹⁰",
-    "−3 × 10⁻¹²⁰",
-  ]);
-  assert.equal(formatScientific(9.6e-5), "1 × 10⁻⁴"); // rounded up into the next power
+for (const [name, cases] of Object.entries(CASES))
+  test(`${name} formats numbers as the table says`, () => {
+    const camelCase = name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
+    for (const [values, text] of cases)
+      assert.equal(format[camelCase](...values.map((value) => SPECIAL[value] ?? value)), text, `${values}`);
+  });
+
+test("a weight is 0 or 1 only if it is exactly that", () => {
+  assert.deepEqual(
+    [0, 1, 0.0004, 0.9996, 0.25].map((weight) => format.formatWeight(weight)),
+    ["0.000", "1.000", "<0.001", ">0.999", "0.250"],
+  );
 });

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.jobs.estimate import format_duration
+from explorer.number_format import format_duration
 from explorer.ui.wording import count_seeds, join_words, number_word
 
 
