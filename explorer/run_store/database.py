@@ -12,7 +12,7 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -146,18 +146,22 @@ def _open_database(given: str, home: Path) -> Database:
     try:
         if not given:
             home.mkdir(parents=True, exist_ok=True)
-        try:
-            _prepare(engine)
-        except (SQLAlchemyError, CommandError, _DamagedDatabase) as error:
-            if not _is_damage(error):
-                raise
-            if given:
-                engine.dispose()
-                raise StoreError(_INCOMPATIBLE) from error
-            _replace_file(engine, file)
+        with _file_lock(Path(url.database)) if url.get_backend_name() == "sqlite" and url.database else nullcontext():
+            try:
+                _prepare(engine)
+            except (SQLAlchemyError, CommandError, _DamagedDatabase) as error:
+                if not _is_damage(error):
+                    raise
+                if given:
+                    raise StoreError(_INCOMPATIBLE) from error
+                _move_aside(file)
+                _prepare(engine)
     except (SQLAlchemyError, CommandError, _DamagedDatabase, OSError) as error:
         engine.dispose()
         raise StoreError(_UNREACHABLE) from error
+    except StoreError:
+        engine.dispose()
+        raise
     return Database(engine)
 
 
@@ -232,25 +236,21 @@ def _is_damage(error: Exception) -> bool:
     return isinstance(error, ProgrammingError) or code in (1, 11, 26)  # SQLITE_ERROR, _CORRUPT, _NOTADB
 
 
-def _replace_file(engine: Engine, file: Path) -> None:
-    """Move a damaged SQLite file aside and create an empty one; the next refresh fills it."""
-    with _file_lock(file.with_name("index.lock")):
-        try:
-            _prepare(engine)  # another process may have done it while this one waited
-        except (SQLAlchemyError, CommandError, _DamagedDatabase) as error:
-            if not _is_damage(error):
-                raise
-            aside = f"{file.name}.damaged-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S%f}"
-            log.error("%s is damaged or of a newer version; it is renamed to %s, and a new one is created", file, aside)
-            for end in ("-wal", "-shm", ""):
-                if (part := file.with_name(file.name + end)).exists():
-                    part.rename(file.with_name(aside + end))
-            _prepare(engine)
+def _move_aside(file: Path) -> None:
+    """Rename a damaged SQLite file; the next refresh fills the new one."""
+    aside = f"{file.name}.damaged-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S%f}"
+    log.error("%s is damaged or of a newer version; it is renamed to %s, and a new one is created", file, aside)
+    for end in ("-wal", "-shm", ""):
+        if (part := file.with_name(file.name + end)).exists():
+            part.rename(file.with_name(aside + end))
 
 
 @contextmanager
 def _file_lock(file: Path) -> Iterator[None]:
-    """Hold an exclusive lock on a file: one process at a time."""
-    with file.open("w") as handle:
+    """Wait until no other process opens this SQLite file, and keep them waiting.
+
+    SQLite does not wait, but fails, if two processes switch a new file to its write-ahead log at the same time.
+    """
+    with file.with_suffix(".lock").open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

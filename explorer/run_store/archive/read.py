@@ -7,11 +7,11 @@ with the store's own writer. Nothing is unpickled: safetensors is the only accep
 from __future__ import annotations
 
 import datetime
-import io
 import json
 import math
 import re
 import shutil
+import sys
 import tempfile
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import safetensors.numpy
 from numpy import ndarray
 from safetensors import SafetensorError
@@ -30,10 +29,13 @@ from explorer.environment import environment
 from explorer.errors import LineageError, RunError, StoreError, shorten
 from explorer.models.configs import NgramTextConfig
 from explorer.run_store import operations, store
-from explorer.run_store.archive.parquet_limits import unpacked_bytes
+from explorer.run_store.archive.curves_tensors import expected_shapes, from_tensors
+from explorer.run_store.archive.parquet_process import decode_parquet
 from explorer.run_store.archive.zip_reader import (
+    CURVES,
     MAX_HEADER_BYTES,
     NOTHING_IMPORTED,
+    PARQUET_CURVES,
     STEP_FILE,
     Readable,
     read_files,
@@ -105,7 +107,7 @@ def _validated_run(files: Mapping[str, bytes], check_limits: Callable[[RunConfig
     fits = _expected_contents(config, tokenizer)
     if card.parameters != fits.parameters:
         raise refusal(f"its card counts {card.parameters:,} parameters; its model has {fits.parameters:,}.")
-    curves = _curves(files["events.parquet"], config, card, fits)
+    curves = _curves(files, config, card, fits)
     snapshots = {
         step: Snapshot(
             _tensors(files, "snapshots", step, fits.weights, card.state == "diverged", fits.exact_weights),
@@ -290,27 +292,34 @@ def _tensors(
     optional: groups of further tensors, each complete or absent
     """
     name = _step_file(what, step)
-    content = files[name]
-    if int.from_bytes(content[:8], "little") > min(
-        len(content), MAX_HEADER_BYTES
-    ):  # the length of the safetensors header
-        raise refusal(f"“{name}” is not a safetensors file.")
-    try:
-        tensors: dict[str, ndarray] = safetensors.numpy.load(content)
-    except (SafetensorError, ValueError, TypeError, LookupError) as error:
-        raise refusal(f"“{name}” is not a safetensors file.") from error
+    tensors = _load_tensors(name, files[name])
     for more in optional:
         if not tensors.keys().isdisjoint(more):
             expected = expected | more
-    if {n: (value.shape, str(value.dtype)) for n, value in tensors.items()} != expected:
-        raise refusal(
-            f"“{name}” does not contain the tensors of this run's model: {_first_difference(tensors, expected)}."
-        )
+    _check_shapes(name, tensors, expected, "the tensors of this run's model")
     if not diverged and not all(np.isfinite(value).all() for value in tensors.values()):
         raise refusal(f"“{name}” contains numbers that are not finite.")
     if exact_weights and not all(np.array_equal(tensors[n], value) for n, value in exact_weights.items()):
         raise refusal(f"“{name}” does not contain the counts of its text.")
     return tensors
+
+
+def _load_tensors(name: str, content: bytes) -> dict[str, ndarray]:
+    """Return the tensors of a safetensors file. Raises DamagedRun."""
+    header_bytes = int.from_bytes(content[:8], "little")
+    if header_bytes > min(len(content), MAX_HEADER_BYTES):
+        raise refusal(f"“{name}” is not a safetensors file.")
+    try:
+        tensors: dict[str, ndarray] = safetensors.numpy.load(content)
+    except (SafetensorError, ValueError, TypeError, LookupError) as error:
+        raise refusal(f"“{name}” is not a safetensors file.") from error
+    return tensors
+
+
+def _check_shapes(name: str, tensors: Mapping[str, ndarray], expected: Shapes, what: str) -> None:
+    """Raise DamagedRun unless a file has exactly the expected tensors, which `what` describes."""
+    if {n: (value.shape, str(value.dtype)) for n, value in tensors.items()} != expected:
+        raise refusal(f"“{name}” does not contain {what}: {_first_difference(tensors, expected)}.")
 
 
 def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
@@ -326,20 +335,57 @@ def _first_difference(tensors: Mapping[str, ndarray], expected: Shapes) -> str:
     return ""
 
 
-def _curves(content: bytes, config: RunConfig, card: Card, expected: _Expected) -> Curves:
-    """Return the curves up to the card's step, with every column checked. Raises DamagedRun."""
+def _curves(files: Mapping[str, bytes], config: RunConfig, card: Card, expected: _Expected) -> Curves:
+    """Return the curves up to the card's step, with every value checked. Raises DamagedRun."""
     if set(card.metrics) != set(expected.layout.metrics) or any(
         len(m.values) != config.replicas for m in card.metrics.values()
     ):
         raise refusal("the metrics on its card are not those of this task and these seeds.")
+    name, read = (CURVES, _read_curves) if CURVES in files else (PARQUET_CURVES, _read_parquet_curves)
     try:
-        table = _table(content, config, expected)
+        curves = read(files[name], config, expected.layout)
     except (OSError, ValueError, LookupError, TypeError, pa.ArrowException) as error:
-        raise refusal("its events.parquet cannot be read.") from error
+        raise refusal(f"its {name} cannot be read.") from error
+    if curves.step < card.step:
+        raise refusal(f"its events do not reach step {card.step:,}.")
+    for name, values in (("tokens", curves.tokens), ("seconds", curves.seconds)):
+        if not np.isfinite(values).all() or (values < 0).any() or (np.diff(values) < 0).any():
+            raise refusal(f"the {name} of its events do not increase from zero.")
+    curves = curves.up_to(card.step)
+    if not len(curves.evaluated):
+        raise refusal("its events contain no evaluation.")
+    if card.state != "diverged" and not np.isfinite(curves.losses).all():
+        raise refusal("its events contain losses that are not finite.")
+    if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
+        raise refusal("its events contain metrics that are not finite.")
+    missing_allowed = expected.layout.answers_at_end_only  # then earlier evaluations have no answers
+    highest = expected.layout.answer_max
+    if not all(((v >= 0) & (v <= highest) | missing_allowed & np.isnan(v)).all() for v in curves.answers.values()):
+        raise refusal(f"its events contain impossible {'probabilities' if highest == 1 else 'answers'}.")
+    _check_summary(card, curves)
+    return curves
+
+
+def _read_curves(content: bytes, config: RunConfig, layout: RecordLayout) -> Curves:
+    """Return the curves of a safetensors file. Raises DamagedRun, ValueError, LookupError or TypeError."""
+    tensors = _load_tensors(CURVES, content)
+    steps, evaluated, sample_bytes = len(tensors["losses"]), tensors["evaluated"], np.size(tensors.get("sample", ()))
+    fits = expected_shapes(layout, steps, len(evaluated), config.replicas, sample_bytes)
+    _check_shapes(CURVES, tensors, fits, "the curves of this task")
+    if steps > config.steps - config.first_step:
+        raise refusal(f"its events have {steps:,} steps, more than its configuration allows.")
+    if (np.diff(evaluated) <= 0).any() or (
+        (evaluated < config.first_step) | (evaluated - steps > config.first_step)
+    ).any():
+        raise refusal("the evaluations of its events are not at increasing steps of the run.")
+    return from_tensors(tensors, layout, config.first_step)
+
+
+def _read_parquet_curves(content: bytes, config: RunConfig, layout: RecordLayout) -> Curves:
+    """Return the curves of an archive of an earlier version. Raises DamagedRun, ValueError or LookupError."""
+    table = _parquet_table(content, config, layout)
     columns = {name: table[name].to_numpy() for name in table.column_names}
     moments = len(table) // config.replicas
-    if moments <= card.step - config.first_step:
-        raise refusal(f"its events do not reach step {card.step:,}.")
 
     def per_moment(name: str) -> ndarray:
         """Return a column whose values must be equal for all replicas, one value per step."""
@@ -353,28 +399,13 @@ def _curves(content: bytes, config: RunConfig, card: Card, expected: _Expected) 
         columns["replica"], np.tile(np.arange(config.replicas), moments)
     ):
         raise refusal("the steps of its events are not consecutive.")
-    for name in ("tokens", "seconds"):
-        values = per_moment(name)
-        if not np.isfinite(values).all() or (values < 0).any() or (np.diff(values) < 0).any():
-            raise refusal(f"the {name} of its events do not increase from zero.")
-    if not per_moment("evaluated")[: card.step - config.first_step + 1].any():
-        raise refusal("its events contain no evaluation.")
-    curves = from_table(table, config).up_to(card.step)
-    if card.state != "diverged" and not np.isfinite(curves.losses).all():
-        raise refusal("its events contain losses that are not finite.")
-    if card.state != "diverged" and any(np.isinf(values).any() for values in curves.metrics.values()):
-        raise refusal("its events contain metrics that are not finite.")
-    missing_allowed = expected.layout.answers_at_end_only  # then earlier evaluations have no answers
-    highest = expected.layout.answer_max
-    if not all(((v >= 0) & (v <= highest) | missing_allowed & np.isnan(v)).all() for v in curves.answers.values()):
-        raise refusal(f"its events contain impossible {'probabilities' if highest == 1 else 'answers'}.")
-    _check_summary(card, curves)
-    return curves
+    for name in ("tokens", "seconds", "evaluated"):
+        per_moment(name)
+    return from_table(table, config)
 
 
-def _table(content: bytes, config: RunConfig, expected: _Expected) -> pa.Table:
-    """Read the events. Raises DamagedRun if there are more, or other columns, than the configuration allows."""
-    layout = expected.layout
+def _parquet_table(content: bytes, config: RunConfig, layout: RecordLayout) -> pa.Table:
+    """Decode the events. Raises DamagedRun if there are more, or other columns, than the configuration allows."""
     parts = [f"{name}.{i}" for name, count in layout.answers.items() for i in range(count)]
     types = {"step": pa.int32(), "replica": pa.int16(), "loss": pa.float32(), "tokens": pa.float64()}
     types |= {"seconds": pa.float64(), "evaluated": pa.bool_()}
@@ -382,21 +413,21 @@ def _table(content: bytes, config: RunConfig, expected: _Expected) -> pa.Table:
     types |= {name: pa.float32() for name in numbers}
     if layout.samples:
         types["sample"] = pa.string()
-    with pq.ParquetFile(io.BytesIO(content)) as parquet:
-        schema, rows = parquet.schema_arrow, parquet.metadata.num_rows
-        groups = [parquet.metadata.row_group(i) for i in range(parquet.num_row_groups)]
-        names = [n for n in schema.names if n in parts]
-        if len(schema) != len(types) or dict(zip(schema.names, schema.types, strict=True)) != types or names != parts:
-            raise refusal("the columns of its events are not those of this task.")
-        if rows != sum(group.num_rows for group in groups) or rows % config.replicas or rows < 0:
-            raise refusal("its events do not have one row for each step and seed.")
-        if rows > (config.steps - config.first_step + 1) * config.replicas:
-            raise refusal(f"its events have {rows:,} rows, more than its configuration allows.")
-        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
-        if sum(unpacked_bytes(content, column) for column in columns) > environment().most_upload:
-            raise refuse_size()
-        table = parquet.read()
-    if len(table) != rows or any(column.null_count for column in table.columns):
+    if sys.platform != "linux":
+        raise refusal(
+            f"its curves are in {PARQUET_CURVES}, which only a server on Linux can import. Export the run again."
+        )
+    most_rows = (config.steps - config.first_step + 1) * config.replicas
+    try:  # for the file, its pages, its texts and the decoded numbers
+        table = decode_parquet(content, 4 * environment().most_upload + 8 * most_rows * len(types))
+    except MemoryError as error:
+        raise refuse_size() from error
+    names = [n for n in table.column_names if n in parts]
+    if table.num_columns != len(types) or {f.name: f.type for f in table.schema} != types or names != parts:
+        raise refusal("the columns of its events are not those of this task.")
+    if len(table) > most_rows:
+        raise refusal(f"its events have {len(table):,} rows, more than its configuration allows.")
+    if len(table) % config.replicas or any(column.null_count for column in table.columns):
         raise refusal("its events do not have one row for each step and seed.")
     return table
 

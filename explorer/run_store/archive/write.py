@@ -1,7 +1,7 @@
 """Exports a run as one zip file.
 
-It contains the files of the run folder, and two for readers: `metrics.csv` and `MODEL_CARD.md`. Unzipped into
-`LINEAGE_HOME/runs/KEY` it is a run; `read.py` imports it.
+It contains the files of the run folder, the curves as `curves.safetensors`, which `read.py` imports without trusting
+them, and two files for readers: `metrics.csv` and `MODEL_CARD.md`. Unzipped into `LINEAGE_HOME/runs/KEY` it is a run.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ import math
 import zipfile
 from collections.abc import Iterable
 
+from safetensors.numpy import save
+
 from explorer.catalogue import model_for_task, model_row, task_row
 from explorer.errors import DamagedRun
+from explorer.run_store.archive.curves_tensors import to_tensors
+from explorer.run_store.archive.zip_reader import CURVES
 from explorer.run_store.store import Card, StoredRun
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
@@ -39,6 +43,7 @@ def pack(run: StoredRun) -> bytes:
             files[name] = (run.folder / name).read_bytes()
     except OSError as error:
         raise DamagedRun(f"Run {run.key} cannot be exported: its files have changed meanwhile. Try again.") from error
+    files[CURVES] = save(to_tensors(run.curves))
     files["card.json"] = (json.dumps(card.model_dump(), indent=2, ensure_ascii=False) + "\n").encode()
     files["metrics.csv"] = metrics_csv(run).encode()
     files["MODEL_CARD.md"] = model_card(run, zipped=True).encode()

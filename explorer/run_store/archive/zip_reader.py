@@ -20,7 +20,9 @@ _MAX_ENTRIES = 400  # two for each of 64 snapshots, and a few
 MAX_HEADER_BYTES = 1_000_000  # limit for descriptions: config, card, safetensors header, zip directory
 _CHUNK = 1 << 16
 STEP_FILE = re.compile(r"(snapshots|optimiser)/([0-9]{8})\.safetensors")
-_RUN_FILES = ("config.json", "card.json", "events.parquet")
+CURVES = "curves.safetensors"
+PARQUET_CURVES = "events.parquet"  # all that archives of earlier versions have; now for those who unzip a run by hand
+_RUN_FILES = ("config.json", "card.json", CURVES)
 _TOKENIZER = "tokenizer.json"  # of runs on text
 _INFORMATION_FILES = ("metrics.csv", "MODEL_CARD.md")
 _FOLDERS = ("", "snapshots/", "optimiser/")
@@ -76,7 +78,7 @@ def read_files(content: bytes | Path | Readable) -> dict[str, bytes]:
             files[name] = _read_entry(archive, info, name, room)
             room -= len(files[name])
     for name in _RUN_FILES:
-        if name not in files:
+        if name not in files and not (name == CURVES and PARQUET_CURVES in files):
             raise refusal(f"the zip has no {name}, so it is not a run exported by Lineage.")
     return files
 
@@ -104,12 +106,14 @@ def _run_entries(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         name = info.orig_filename.removeprefix(top)
         if name in _FOLDERS:
             continue
-        if name not in (*_RUN_FILES, _TOKENIZER) and name not in _INFORMATION_FILES and not STEP_FILE.fullmatch(name):
+        known = (*_RUN_FILES, PARQUET_CURVES, _TOKENIZER, *_INFORMATION_FILES)
+        if name not in known and not STEP_FILE.fullmatch(name):
             raise refusal(f"the zip contains “{shorten(name)}”, which is not a file of a run.")
         if name in wanted:
             raise refusal(f"the zip contains “{name}” twice.")
         wanted[name] = info
-    return {name: info for name, info in wanted.items() if name not in _INFORMATION_FILES}
+    unread = (*_INFORMATION_FILES, *([PARQUET_CURVES] if CURVES in wanted else []))
+    return {name: info for name, info in wanted.items() if name not in unread}
 
 
 def _is_macos_metadata(name: str) -> bool:

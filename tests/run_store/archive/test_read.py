@@ -11,6 +11,7 @@ import re
 import shlex
 import stat
 import struct
+import sys
 import tempfile
 import tracemalloc
 import zipfile
@@ -32,6 +33,7 @@ from explorer.errors import DamagedRun, StoreError
 from explorer.jobs import limits
 from explorer.run_store import store
 from explorer.run_store.archive import read, write, zip_reader
+from explorer.run_store.archive.parquet_process import decode_parquet
 from explorer.run_store.store import StoredRun
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.record import Record
@@ -134,13 +136,31 @@ def zip_with_changed_weights(change: Callable[[dict], object], name: str = END) 
     return zip_with_changed_files(edit)
 
 
-def zip_with_changed_events(change: Callable[[pa.Table], pa.Table]) -> Callable[[], bytes]:
-    def edit(files: Files) -> None:
-        out = io.BytesIO()
-        pq.write_table(change(pq.read_table(io.BytesIO(files["events.parquet"]))), out)
-        files["events.parquet"] = out.getvalue()
+@cache
+def old_zip() -> bytes:
+    """Return the same run as an earlier version exported it: its curves are in events.parquet only."""
+    return zip_without("curves.safetensors")()
 
-    return zip_with_changed_files(edit)
+
+def zip_with_parquet(change: Callable[[bytes], bytes]) -> Callable[[], bytes]:
+    """Return an archive of an earlier version with another events.parquet."""
+
+    def make() -> bytes:
+        files = read_files(old_zip())
+        return make_zip(files | {"events.parquet": change(files["events.parquet"])})
+
+    return make
+
+
+def zip_with_changed_events(change: Callable[[pa.Table], pa.Table]) -> Callable[[], bytes]:
+    """Return an archive of an earlier version with other events."""
+
+    def edit(content: bytes) -> bytes:
+        out = io.BytesIO()
+        pq.write_table(change(pq.read_table(io.BytesIO(content))), out)
+        return out.getvalue()
+
+    return zip_with_parquet(edit)
 
 
 def zip_with_changed_cell(name: str, row: int, value: object) -> Callable[[], bytes]:
@@ -161,7 +181,7 @@ def swap_columns(one: str, other: str) -> Callable[[pa.Table], pa.Table]:
 
 
 def zip_with_patched_header(
-    signature: bytes, field_offset: int, value: bytes, name: str = "events.parquet"
+    signature: bytes, field_offset: int, value: bytes, name: str = "curves.safetensors"
 ) -> Callable[[], bytes]:
     """Overwrite bytes in the header of an entry; `signature` selects the kind of header."""
 
@@ -210,6 +230,30 @@ def zip_with_metric_value(value: object) -> Callable[[], bytes]:
     return zip_with_changed_json("card.json", lambda data: data["metrics"]["test_loss"].update(values=[0.5, value]))
 
 
+def zip_with_changed_curves(change: Callable[[dict], object]) -> Callable[[], bytes]:
+    return zip_with_changed_weights(change, "curves.safetensors")
+
+
+STEP_CURVES = {"losses", "tokens", "seconds"}
+
+
+def repeat_steps(tensors: dict) -> None:
+    for name, values in tensors.items():
+        if name in STEP_CURVES or name.startswith("signal."):
+            tensors[name] = np.concatenate([values, values[-1:], values[-1:]])
+
+
+def remove_last_step(tensors: dict) -> None:
+    for name, values in tensors.items():
+        tensors[name] = values[:-1].copy()
+
+
+def remove_evaluations(tensors: dict) -> None:
+    for name, values in tensors.items():
+        if not (name in STEP_CURVES or name.startswith("signal.")):
+            tensors[name] = values[:0].copy()
+
+
 def repeat_rows(table: pa.Table) -> pa.Table:
     return pa.concat_tables([table, table.slice(0, 2)])
 
@@ -242,21 +286,27 @@ INVALID_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
     "bzip2": (bzip2_zip, "uses an unsupported compression"),
     "size in header too small": (
         zip_with_patched_header(b"PK\1\2", 24, struct.pack("<I", 9)),
-        "“events.parquet” in the zip is damaged",
+        "“curves.safetensors” in the zip is damaged",
     ),
     "size in header too large": (
         zip_with_patched_header(b"PK\1\2", 24, struct.pack("<I", 90_000)),
-        "“events.parquet” in the zip is damaged",
+        "“curves.safetensors” in the zip is damaged",
     ),
-    "wrong checksum": (zip_with_patched_header(b"PK\1\2", 16, b"\1\2\3\4"), "“events.parquet” in the zip is damaged"),
+    "wrong checksum": (
+        zip_with_patched_header(b"PK\1\2", 16, b"\1\2\3\4"),
+        "“curves.safetensors” in the zip is damaged",
+    ),
     "wrong offset": (
         zip_with_patched_header(b"PK\1\2", 42, struct.pack("<I", 2**31)),
-        "“events.parquet” in the zip is damaged",
+        "“curves.safetensors” in the zip is damaged",
     ),
     "large config": (zip_with_replaced_file("config.json", b" " * 1_000_001), "config.json is too large"),
     "no config": (zip_without("config.json"), "has no config.json"),
     "no card": (zip_without("card.json"), "has no card.json"),
-    "no events": (zip_without("events.parquet"), "has no events.parquet"),
+    "no events": (
+        zip_with_changed_files(lambda f: (f.pop("curves.safetensors"), f.pop("events.parquet"))),
+        "has no curves.safetensors",
+    ),
     "config is no text": (zip_with_replaced_file("config.json", b"\xff\xfe\x00"), "config.json cannot be read"),
     "config is deep": (zip_with_replaced_file("config.json", b"[" * 100_000), "config.json cannot be read"),
     "config is a list": (zip_with_replaced_file("config.json", b"[]"), "not a run's configuration"),
@@ -313,11 +363,11 @@ INVALID_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
         "the test_loss on its card",
     ),
     "truncated events": (
-        zip_with_changed_files(lambda f: f.update({"events.parquet": f["events.parquet"][:-97]})),
+        zip_with_parquet(lambda content: content[:-97]),
         "events.parquet cannot be read",
     ),
-    "events are text": (zip_with_replaced_file("events.parquet", b"step,replica\n"), "events.parquet cannot be read"),
-    "no events at all": (zip_with_replaced_file("events.parquet", b""), "events.parquet cannot be read"),
+    "events are text": (zip_with_parquet(lambda _: b"step,replica\n"), "events.parquet cannot be read"),
+    "no events at all": (zip_with_parquet(lambda _: b""), "events.parquet cannot be read"),
     "extra rows": (zip_with_changed_events(repeat_rows), "its events have 8 rows, more than"),
     "rows missing": (zip_with_changed_events(lambda table: table.slice(0, 4)), "do not reach step 2"),
     "half a step": (zip_with_changed_events(lambda table: table.slice(0, 5)), "one row for each step and seed"),
@@ -382,6 +432,73 @@ INVALID_ZIPS: dict[str, tuple[Callable[[], bytes], str]] = {
     "probability above one": (zip_with_changed_cell("sustain.0", 0, 1.5), "contain impossible probabilities"),
     "probability is nan": (
         zip_with_changed_cell("sustain.0", 0, math.nan),
+        "contain impossible probabilities",
+    ),
+    "curves are text": (zip_with_replaced_file("curves.safetensors", b"step"), "“curves.safetensors” is not a safeten"),
+    "curves are cut": (
+        zip_with_changed_files(lambda f: f.update({"curves.safetensors": f["curves.safetensors"][:-5]})),
+        "“curves.safetensors” is not a safetensors file",
+    ),
+    "header of the curves too long": (
+        zip_with_changed_files(
+            lambda f: f.update({"curves.safetensors": struct.pack("<Q", 2**40) + f["curves.safetensors"][8:]})
+        ),
+        "“curves.safetensors” is not a safetensors file",
+    ),
+    "no losses": (zip_with_changed_curves(lambda t: t.pop("losses")), "curves.safetensors cannot be read"),
+    "losses are one number": (
+        zip_with_changed_curves(lambda t: t.update(losses=np.zeros((), np.float32))),
+        "curves.safetensors cannot be read",
+    ),
+    "curve missing": (zip_with_changed_curves(lambda t: t.pop("metric.test_loss")), "metric.test_loss is missing"),
+    "curve unknown": (zip_with_changed_curves(lambda t: t.update(evil=t["tokens"])), "evil is unknown"),
+    "curve of another type": (
+        zip_with_changed_curves(lambda t: t.update(losses=t["losses"].astype(np.float64))),
+        r"losses is float64 \[2, 2\], not float32 \[2, 2\]",
+    ),
+    "curve of one seed": (
+        zip_with_changed_curves(lambda t: t.update({"metric.test_loss": t["metric.test_loss"][:, :1].copy()})),
+        r"metric.test_loss is float32 \[3, 1\]",
+    ),
+    "curve of a sentence missing": (
+        zip_with_changed_curves(lambda t: t.update({"answer.sustain": t["answer.sustain"][:, :, 1:].copy()})),
+        r"answer.sustain is float32 \[3, 2, 5\], not float32 \[3, 2, 6\]",
+    ),
+    "more steps": (zip_with_changed_curves(repeat_steps), "its events have 4 steps, more than"),
+    "fewer steps": (zip_with_changed_curves(remove_last_step), "do not reach step 2"),
+    "curves of infinite tokens": (zip_with_changed_curves(lambda t: t["tokens"].fill(math.inf)), "the tokens of its"),
+    "curves of negative tokens": (zip_with_changed_curves(lambda t: t["tokens"].fill(-1)), "the tokens of its"),
+    "curves of seconds that shrink": (
+        zip_with_changed_curves(lambda t: t.update(seconds=np.array([0.0, 2.0, 1.0]))),
+        "the seconds of its events do not increase",
+    ),
+    "evaluations not in order": (
+        zip_with_changed_curves(lambda t: t.update(evaluated=t["evaluated"][::-1].copy())),
+        "not at increasing steps",
+    ),
+    "evaluation before the start": (
+        zip_with_changed_curves(lambda t: np.put(t["evaluated"], 0, -1)),
+        "not at increasing steps",
+    ),
+    "evaluation after the end": (
+        zip_with_changed_curves(lambda t: np.put(t["evaluated"], -1, 3)),
+        "not at increasing steps",
+    ),
+    "no evaluation in the curves": (zip_with_changed_curves(remove_evaluations), "its events contain no evaluation"),
+    "infinite loss in the curves": (
+        zip_with_changed_curves(lambda t: t["losses"].fill(math.inf)),
+        "losses that are not",
+    ),
+    "infinite metric in the curves": (
+        zip_with_changed_curves(lambda t: np.put(t["metric.test_loss"], 0, math.inf)),
+        "metrics that are not finite",
+    ),
+    "other metric in the curves": (
+        zip_with_changed_curves(lambda t: np.put(t["metric.test_loss"], -1, 0)),
+        "the test_loss on its card differs from its events",
+    ),
+    "impossible probability in the curves": (
+        zip_with_changed_curves(lambda t: np.put(t["answer.sustain"], 0, 1.5)),
         "contain impossible probabilities",
     ),
     "pickle": (
@@ -462,7 +579,15 @@ def test_an_invalid_zip_is_rejected_with_one_sentence(make: Callable[[], bytes],
     assert not remaining_files(tmp_path)
 
 
-@pytest.mark.parametrize("change", [lambda files: None, lambda files: files.pop("metrics.csv")])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda files: None,
+        lambda files: files.pop("metrics.csv"),
+        lambda files: files.pop("events.parquet"),
+        lambda files: files.update({"events.parquet": b"ignored"}),
+    ],
+)
 def test_a_rewritten_zip_is_accepted(change: Callable[[Files], object], tmp_path: Path) -> None:
     read.unpack(zip_with_changed_files(change)(), tmp_path / "place", "me", limits.check)
     assert remaining_files(tmp_path) == ["place"]
@@ -476,6 +601,22 @@ def assert_same_curves(actual: StoredRun, expected: StoredRun) -> None:
         assert actual_values.keys() == expected_values.keys()
         for name, values in actual_values.items():
             np.testing.assert_array_equal(expected_values[name], values)
+
+
+def test_an_archive_of_an_earlier_version_unpacks_to_the_same_run(run: StoredRun, tmp_path: Path) -> None:
+    old = store.load(read.unpack(old_zip(), tmp_path / "old", "somebody", limits.check))
+    assert_same_curves(old, run)
+    assert write.pack(old) == valid_zip()
+
+
+def test_an_archive_of_an_earlier_version_is_rejected_where_memory_has_no_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(DamagedRun, match="only a server on Linux can import"):
+        read.unpack(old_zip(), tmp_path / "place", "me", limits.check)
+    assert not remaining_files(tmp_path)
+    read.unpack(valid_zip(), tmp_path / "place", "me", limits.check)
 
 
 @pytest.mark.parametrize("model", ["rnn", "transformer", "bag_of_words"])
@@ -670,32 +811,59 @@ def test_the_unpacked_size_is_measured_and_not_taken_from_headers(
         read.unpack(content, tmp_path / "place", "me", limits.check)
 
 
-def test_a_table_larger_than_its_footer_states_is_rejected_without_using_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def zigzag_varint(number: int, width: int = 0) -> bytes:
+    number, out = 2 * number, list[int]()
+    while number > 127 or len(out) < width - 1:
+        out.append(number % 128 | 128)
+        number //= 128
+    return bytes([*out, number])
+
+
+@pytest.mark.parametrize("footer", ["honest", "other rows", "other rows and sizes"])
+def test_a_large_table_is_rejected_without_using_memory(
+    footer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files, rows, stated_rows = read_files(valid_zip()), 3_000_017, 6
-
-    def varint(number: int, width: int = 0) -> bytes:
-        number, out = 2 * number, []
-        while number > 127 or len(out) < width - 1:
-            out.append(number % 128 | 128)
-            number //= 128
-        return bytes([*out, number])
-
+    files, rows = read_files(old_zip()), 6_000_017
     schema = pq.read_schema(io.BytesIO(files["events.parquet"]))
-    zeros = pa.table([pa.array(np.zeros(rows, np.int8)).cast(field.type) for field in schema], schema=schema)
+    zeros = pa.array(np.zeros(rows, np.int8))
     out = io.BytesIO()
     one_page = {"data_page_size": 2**30, "row_group_size": rows, "max_rows_per_page": rows, "use_dictionary": False}
-    pq.write_table(zeros, out, compression="zstd", write_statistics=False, **one_page)
-    content = out.getvalue()
-    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-    encoded_count = varint(rows)
-    content = content[:footer] + content[footer:].replace(encoded_count, varint(stated_rows, len(encoded_count)))
-    assert len(content) < 20_000
-    assert pq.read_metadata(io.BytesIO(content)).num_rows == stated_rows
-    monkeypatch.setattr(pq.ParquetFile, "read", pytest.fail)
+    table = pa.table([zeros.cast(field.type) for field in schema], schema=schema)
+    pq.write_table(table, out, compression="zstd", write_statistics=False, **one_page)
+    content, metadata = out.getvalue(), pq.read_metadata(out)
+    stated = {} if footer == "honest" else {rows: 6}
+    if footer == "other rows and sizes":
+        group = metadata.row_group(0)
+        sizes = {group.total_byte_size, *(group.column(i).total_uncompressed_size for i in range(group.num_columns))}
+        stated |= dict.fromkeys((size for size in sizes if size > 100_000), 100)
+    start = len(content) - 8 - metadata.serialized_size
+    end = content[start:]
+    for true, wrong in stated.items():
+        assert zigzag_varint(true) in end
+        end = end.replace(zigzag_varint(true), zigzag_varint(wrong, len(zigzag_varint(true))))
+    content = content[:start] + end
+    assert len(content) < 200_000
+    stated_group = pq.read_metadata(io.BytesIO(content)).row_group(0)
+    assert stated_group.num_rows == stated.get(rows, rows)
+    assert (stated_group.total_byte_size < 10_000) == (footer == "other rows and sizes")
+    del zeros, table
+    # It is refused for its size only: with enough memory it can be decoded.
+    assert len(decode_parquet(content, 3_000_000_000)) == stated.get(rows, rows)
+    limits_of_memory: list[int] = []
+
+    def decode(content: bytes, memory: int) -> pa.Table:
+        limits_of_memory.append(memory)
+        return decode_parquet(content, memory)
+
+    monkeypatch.setattr(read, "decode_parquet", decode)
+    tracemalloc.start()
+    pool_before = pa.total_allocated_bytes()
     with pytest.raises(DamagedRun, match="unpacks to more than 50,000,000 bytes"):
         read.unpack(make_zip(files | {"events.parquet": content}), tmp_path / "place", "me", limits.check)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert limits_of_memory[0] < 210_000_000
+    assert peak < 5_000_000 and pa.total_allocated_bytes() == pool_before
     assert not remaining_files(tmp_path)
 
 
@@ -857,14 +1025,14 @@ def test_a_zip_with_random_changes_is_rejected_or_unpacks_to_the_same_run(data: 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    name=st.sampled_from(["config.json", "card.json", "events.parquet", END, END_OPTIMISER]),
+    name=st.sampled_from(["config.json", "card.json", "curves.safetensors", "events.parquet", END, END_OPTIMISER]),
     edits=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4),
     keep=st.just(1.0) | st.floats(0, 1),
 )
 def test_random_changes_with_a_valid_checksum_raise_only_damaged_run(
     name: str, edits: list[tuple[float, int]], keep: float
 ) -> None:
-    files = read_files(valid_zip())
+    files = read_files(old_zip() if name == "events.parquet" else valid_zip())
     content = bytearray(files[name])
     for offset, value in edits:
         content[int(offset * len(content))] = value

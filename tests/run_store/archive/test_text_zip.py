@@ -133,3 +133,24 @@ def test_an_incomplete_carried_state_is_rejected(tmp_path: Path) -> None:
     run = store.save_run(recorded(short("lstm", batches="contiguous")), tmp_path / "run")
     with pytest.raises(DamagedRun, match=r"carried\.1 is missing"):
         read.unpack(pack_zip(run, remove_half_of_the_state), tmp_path / "again", "me", limits.check)
+
+
+@pytest.mark.parametrize("file", ["curves.safetensors", "events.parquet"])  # without the first: an earlier version
+def test_generated_texts_are_read_from_either_file(file: str, tmp_path: Path) -> None:
+    run = store.save_run(recorded(short("gru", replicas=2, sample=20)), tmp_path / "run")
+    (other,) = {"curves.safetensors", "events.parquet"} - {file}
+    content = pack_zip(run, lambda files: files.pop(other))
+    imported = store.load(read.unpack(content, tmp_path / "again", "me", limits.check))
+    assert imported.curves.samples == run.curves.samples and any(run.curves.samples[-1])
+
+
+@pytest.mark.parametrize("end", [-1, 10**9])
+def test_texts_that_end_outside_their_bytes_are_rejected(end: int, tmp_path: Path) -> None:
+    def change(files: Files) -> None:
+        tensors = load(files["curves.safetensors"])
+        np.put(tensors["sample_end"], 0, end)
+        files["curves.safetensors"] = save(tensors)
+
+    run = store.save_run(recorded(short("gru", replicas=2, sample=20)), tmp_path / "run")
+    with pytest.raises(DamagedRun, match=r"its curves\.safetensors cannot be read"):
+        read.unpack(pack_zip(run, change), tmp_path / "again", "me", limits.check)
