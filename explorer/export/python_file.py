@@ -41,6 +41,7 @@ _TEXT_SOURCES = {  # texts that are not generated
 }
 _TRANSLATION = ("explorer.export.scripts.translation", "EncoderDecoder", "EncoderDecoderConfig")
 _LABELLING = "explorer.export.scripts.labelling"
+_TRAINING_LOOP = "explorer.export.scripts.training_loop"  # `train` and `main` of all scripts but that of the text task
 # By task: the script, and the names of the model and its settings that the script uses.
 _SCRIPTS: dict[type[TaskConfig], tuple[str, str, str]] = {
     NegationConfig: ("explorer.export.scripts.negation", "RNN", "RNNConfig"),
@@ -77,6 +78,8 @@ def file_parts(config: RunConfig) -> FileParts:
     alone = dataclasses.replace(config, branch=None)
     name, renamed = _script(alone)
     text = re.sub(rf"\b({'|'.join(map(re.escape, renamed))})\b", lambda old: renamed[old[0]], source_text(name))
+    if not isinstance(alone.task, TextConfig):
+        text += source_text(_TRAINING_LOOP)  # one file, so that the selection shows both as one section
     facts = _facts(alone)
     script = Source(name, prune(_with_definitions(text, _settings(alone)), facts[name]))
     used_methods = {_METHODS[alone.optimiser.method], *(["Adam"] if alone.optimiser.method == "muon" else [])}
@@ -139,7 +142,12 @@ def _script(config: RunConfig) -> tuple[str, dict[str, str]]:
 def _facts(config: RunConfig) -> Facts:
     """Return the conditions that are known for this run, so that the file leaves out code that it never runs."""
     optimiser, alone = config.optimiser, config.replicas == 1
-    of_script = {"RUN.replicas > 1": not alone, "RUN.average": config.average > 0}
+    # Those of a script hold for the training loop that is appended to it, too.
+    of_script = {
+        "RUN.replicas > 1": not alone,
+        "RUN.average": config.average > 0,
+        "RUN.iterations": config.iterations > 0,
+    }
     facts: dict[str, dict[str, bool]] = {
         **{script: of_script for script in (*(script for script, *_ in _SCRIPTS.values()), _LABELLING)},
         "explorer.training.optimisers": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.export.python_file import as_python
+from explorer.export.python_file import as_python, file_parts
 from explorer.training.config import RunConfig, branch_from, default_config, key, with_settings
 from explorer.training.events import Step
 from explorer.training.train import train
@@ -141,6 +142,18 @@ def test_the_file_has_no_more_than_the_run_uses() -> None:
     text = as_python(CONFIGS["adamw"])
     for name in ("class SGD", "class Muon", "def _clip", "def stack", "baddbmm(self.bias"):
         assert (name in text) == (name not in ("class SGD", "class Muon"))
+
+
+@pytest.mark.parametrize("name", ["bag_of_words", "recall_rnn", "recall_lstm", "noise", "echo", "reverse", "copy"])
+def test_the_training_loop_is_in_the_last_section_without_branches_that_are_never_entered(name: str) -> None:
+    sections = file_parts(CONFIGS[name]).sections
+    title, _, code = sections[-1]
+    assert title == "the training"
+    assert not [other for other, *_ in sections if "export" in other]
+    functions = [node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)]
+    assert functions == ["build_model", "batches", "batch_losses", "train", "main"]
+    assert "RUN.replicas > 1" not in code and "RUN.iterations" not in code
+    assert ('print(f"epoch ' in code) == (name in RUNS)
 
 
 def test_a_file_is_made_without_torch() -> None:
