@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 from explorer.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
-    from explorer.experiments.labelling import LabellingVariant as LabellingVariant
+    from explorer.experiments.model_variant import ModelVariant as ModelVariant
     from explorer.experiments.paper_experiments import Experiment as Experiment
     from explorer.experiments.presets import PRESETS as PRESETS
     from explorer.experiments.presets import preset as preset
     from explorer.experiments.pretraining import shipped_configs as shipped_configs
-    from explorer.experiments.recall import RecallVariant as RecallVariant
-    from explorer.experiments.translation import TranslationVariant as TranslationVariant
 else:
     __getattr__, __dir__, __all__ = export_lazily(__name__, __file__)

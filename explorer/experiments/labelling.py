@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from functools import partial
 
 from explorer.experiments.model_variant import ModelVariant
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import RunConfig
 
-
-@dataclass(frozen=True)
-class LabellingVariant(ModelVariant):
-    """A Transformer that labels every position, with one of its components chosen or removed."""
-
-    task: str  # before the name in the names of shipped runs
-    seeds: int
-
-    def config(self, **shared: object) -> RunConfig:
-        """Return the run, with settings that all variants share. Raises InvalidSetting."""
-        return with_settings(
-            default_config(self.task, "transformer"), {"replicas": self.seeds, **self.settings, **shared}
-        )
-
-
+_variant = partial(ModelVariant, model="transformer")
 # A narrow model learns the twelve digits in seconds.
 _NARROW: dict[str, object] = {"model.width": 32, "model.heads": 2, "model.hidden": 64}
 _ECHO: dict[str, object] = {**_NARROW, "causal": True}
@@ -63,7 +50,7 @@ VARIANTS = {
     for each in (
         # Does the causal mask matter? Without it a model can copy the token that it predicts.
         *(
-            LabellingVariant(name, title, words, label, dash, {**sizes, "causal": name == "causal"}, task, 3)
+            _variant(name, title, words, label, dash, {**sizes, "causal": name == "causal"}, task=task, seeds=3)
             for task, sizes in (("noise", _NARROW), ("tale", {"norm_place": "pre"}))
             for name, title, words, label, dash in (
                 ("causal", "With the causal mask", "the model with the mask", "with mask", "solid"),
@@ -71,70 +58,70 @@ VARIANTS = {
             )
         ),
         # How does a model know the position of a digit?
-        LabellingVariant(
+        _variant(
             "learned",
             "Learned positions",
             "the model with learned positions",
             "learned",
             "solid",
             {**_ECHO, "positions": "learned"},
-            "echo",
-            3,
+            task="echo",
+            seeds=3,
         ),
-        LabellingVariant(
+        _variant(
             "sinusoidal",
             "Positions as sines",
             "the one with sines",
             "sines",
             "12px,3px",
             {**_ECHO, "positions": "sinusoidal"},
-            "echo",
-            3,
+            task="echo",
+            seeds=3,
         ),
-        LabellingVariant(
+        _variant(
             "rotary",
             "Rotary positions",
             "the one that turns queries and keys",
             "rotary",
             "2px,4px",
             {**_ECHO, "positions": "rotary"},
-            "echo",
-            3,
+            task="echo",
+            seeds=3,
         ),
-        LabellingVariant(
+        _variant(
             "none",
             "No positions",
             "the one without positions",
             "none",
             "6px,4px",
             {**_ECHO, "positions": "none"},
-            "echo",
-            3,
+            task="echo",
+            seeds=3,
         ),
         # Does dividing by the root of d_k matter in training?
-        LabellingVariant(
+        _variant(
             "scaled",
             "Divided by √d_k",
             "the model that divides by √d_k",
             "divided",
             "solid",
             {**_WIDE, "scaled": True},
-            "echo",
-            5,
+            task="echo",
+            seeds=5,
         ),
-        LabellingVariant(
+        _variant(
             "raw",
             "Not divided",
             "the one that does not",
             "not divided",
             "6px,4px",
             {**_WIDE, "scaled": False},
-            "echo",
-            5,
+            task="echo",
+            seeds=5,
         ),
         # Which components of a block does a deep stack need in order to learn?
         *(
-            LabellingVariant(name, title, f"the stack {words}", label, dash, settings, "echo", 3)
+            _variant(name, title, f"the stack {words}", label, dash, settings, task="echo", seeds=3)
             for name, title, words, label, dash, settings in (
                 ("deep", "Norm before", "with the norm before each part", "norm before", "solid", _BEFORE),
                 ("deep-after", "Norm after", "with the norm after each part", "norm after", "6px,4px", _AFTER),
@@ -159,7 +146,7 @@ VARIANTS = {
         ),
         # Does the vector of a word depend on its sentence?
         *(
-            LabellingVariant(name, title, words, label, dash, settings, task, 5)
+            _variant(name, title, words, label, dash, settings, task=task, seeds=5)
             for task in ("gloss", "gist")
             for name, title, words, label, dash, settings in (
                 ("two", "Two layers", "the encoder of two layers", "two layers", "solid", {}),
@@ -180,6 +167,11 @@ MASK_VARIANTS = ("noise-causal", "noise-open", "tale-causal", "tale-open")
 POSITION_VARIANTS = ("echo-learned", "echo-sinusoidal", "echo-rotary", "echo-none")
 SCALING_VARIANTS = ("echo-scaled", "echo-raw")
 DEPTH_VARIANTS = ("echo-deep", "echo-deep-after", "echo-deep-gentle", "echo-deep-none", "echo-deep-bare")
+
+
+def variants_of(task: str, names: Iterable[str]) -> dict[str, ModelVariant]:
+    """Return the variants of a task by their names without the task."""
+    return {name: VARIANTS[f"{task}-{name}"] for name in names}
 
 
 def encoder_variants(task: str) -> tuple[str, ...]:

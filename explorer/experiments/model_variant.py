@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from explorer.catalogue import MODELS
+from explorer.training.config import RunConfig, default_config, with_settings
 
 
 @dataclass(frozen=True)
@@ -16,3 +19,38 @@ class ModelVariant:
     label: str  # at the end of its curve
     dash: str  # of its curve: "solid", or lengths of dashes and gaps
     settings: Mapping[str, object] = field(hash=False)
+    model: str  # name of the architecture
+    task: str = ""  # that it learns; empty if `config` is given the task
+    seeds: int = 1
+    steps: Mapping[str, int] = field(default_factory=dict, hash=False)  # by task, if not as released
+    colour: str = ""  # a CSS variable of static/shared/base.css; by default that of the model
+    paper: str = ""  # by default that of the model
+    link: str = ""
+
+    def __post_init__(self) -> None:
+        row = MODELS[self.model]
+        for name in ("colour", "paper", "link"):
+            object.__setattr__(self, name, getattr(self, name) or getattr(row, name))
+
+    @property
+    def full_label(self) -> str:
+        """The label with the architecture, for charts with several architectures."""
+        return f"{MODELS[self.model].title} {self.label}"
+
+    def config(self, task: str = "", /, **shared: object) -> RunConfig:
+        """Return the run on a task, with settings that all variants share. Raises InvalidSetting."""
+        task = task or self.task
+        own = {"iterations": self.steps[task]} if task in self.steps else {}
+        defaults = default_config(task, self.model)
+        return with_settings(defaults, {"replicas": self.seeds, **own, **self.settings, **shared})
+
+    def requested_as(self, run: str, title: str = "", words: str = "") -> ModelVariant:
+        """Return the variant as a chart shows a run that the URL names: with a label and a dash of its own."""
+        return replace(
+            self,
+            name=run,
+            title=title or f"{self.title}, run {run}",
+            words=words or f"{self.words} (run {run})",
+            label="this run",
+            dash="1px,3px",
+        )

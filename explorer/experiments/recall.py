@@ -6,32 +6,16 @@ Needs no torch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import Any
 
 from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import RunConfig
 
 SEEDS = 8
 SOLVED = 0.95  # accuracy on new sequences from which a seed counts as having solved the task
 SWEEP_LENGTHS = (10, 25, 50, 100, 200)  # of the sweep
 LEARNING_RATES = (1e-3, 3e-3, 1e-2, 3e-2)
-
-
-@dataclass(frozen=True)
-class RecallVariant(ModelVariant):
-    """An architecture with its initialization or, for the Transformer, its positional encoding."""
-
-    model: str
-
-    @property
-    def full_label(self) -> str:
-        """The label with the architecture, for charts with several architectures."""
-        return f"{MODELS[self.model].title} {self.label}"
-
-    def config(self, **shared: object) -> RunConfig:
-        """Return the run with some settings that all variants share. Raises InvalidSetting."""
-        return with_settings(default_config("recall", self.model), {"replicas": SEEDS, **self.settings, **shared})
 
 
 # Of each initialization: title, words in the middle of a sentence, label, and dash.
@@ -49,10 +33,11 @@ _POSITIONS = {
 }
 
 
-def _variants_of(model: str, setting: str, texts: Mapping[str, tuple[str, str, str, str]]) -> Iterator[RecallVariant]:
+def _variants_of(model: str, setting: str, texts: Mapping[str, tuple[str, str, str, str]]) -> Iterator[ModelVariant]:
     for value, (title, words, label, dash) in texts.items():
         full_title = f"{MODELS[model].title}, {title}"
-        yield RecallVariant(f"{model}-{value}", full_title, words, label, dash, {setting: value}, model)
+        name = f"{model}-{value}"
+        yield ModelVariant(name, full_title, words, label, dash, {setting: value}, model, "recall", SEEDS)
 
 
 VARIANTS = {
@@ -66,7 +51,7 @@ VARIANTS = {
 }
 
 
-def variant_of(config: RunConfig) -> RecallVariant:
+def variant_of(config: RunConfig) -> ModelVariant:
     """Return the variant of a run on recall, by its architecture and its initialization."""
     candidates = (each for each in VARIANTS.values() if each.model == config.model_name)
     return next(
@@ -95,7 +80,7 @@ LEARNING_RATE_VARIANTS = (
 )  # at every learning rate, because their accuracy depends on it and on the seed
 
 
-def length_sweep(names: Iterable[str], **shared: object) -> dict[tuple[str, int], RunConfig]:
+def length_sweep(names: Iterable[str], **shared: Any) -> dict[tuple[str, int], RunConfig]:
     """Return each variant at every length of the sweep, with shared settings. Raises InvalidSetting."""
     return {
         (name, length): VARIANTS[name].config(**{**shared, "length": length})
@@ -122,7 +107,13 @@ NOTEBOOK_STEPS = 30  # after which the notebook stops and evaluates
 
 def notebook_configs() -> dict[str, RunConfig]:
     """Return runs on 256 sequences, all in every batch, without clipping: as in the notebook, but ten times as long."""
-    protocol = {"sequences": 256, "batch_size": 256, "clip": 0.0, "iterations": 300, "evaluate_every": 10}
+    protocol: dict[str, Any] = {
+        "sequences": 256,
+        "batch_size": 256,
+        "clip": 0.0,
+        "iterations": 300,
+        "evaluate_every": 10,
+    }
     return {model: VARIANTS[f"{model}-usual"].config(**protocol) for model in NOTEBOOK_MODELS}
 
 

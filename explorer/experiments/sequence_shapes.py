@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from explorer.experiments.recall import VARIANTS
 from explorer.training.config import RunConfig, default_config, with_settings
@@ -51,7 +52,7 @@ def agreement_config(**shared: object) -> RunConfig:
     )
 
 
-def clipping_config(clip: float, **shared: object) -> RunConfig:
+def clipping_config(clip: float, **shared: Any) -> RunConfig:
     """Return the run of the vanilla RNN of the memory page, with its gradient norm clipped; 0: not clipped."""
     return VARIANTS["rnn-usual"].config(clip=clip, **shared)
 

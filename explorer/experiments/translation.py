@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 from explorer.catalogue import MODELS
 from explorer.experiments.model_variant import ModelVariant
-from explorer.training.config import RunConfig, default_config, with_settings
+from explorer.training.config import RunConfig
 
 SEEDS = 3
 TASKS = ("reverse", "copy", "dates")
 
 
-@dataclass(frozen=True)
-class TranslationVariant(ModelVariant):
-    """A translator; the colour says what connects its encoder and decoder."""
-
-    model: str
-    colour: str  # a CSS variable of static/shared/base.css
-    steps: Mapping[str, int] = field(hash=False)  # by task, if not as released
-    paper: str
-    link: str
-
-    def config(self, task: str, **shared: object) -> RunConfig:
-        """Return the run on a task, with settings that all variants share. Raises InvalidSetting."""
-        own = {"iterations": self.steps[task]} if task in self.steps else {}
-        return with_settings(default_config(task, self.model), {"replicas": SEEDS, **own, **self.settings, **shared})
-
-
-_ADDITIVE = (
-    "Bahdanau, Cho and Bengio 2015, Neural machine translation by jointly learning to align and translate",
-    "https://arxiv.org/abs/1409.0473",
-)
-_VECTOR = (MODELS["gru"].paper, MODELS["gru"].link)
+# One vector is drawn in the colour of the GRU: the colour says what connects encoder and decoder.
+_VECTOR = {"colour": MODELS["gru"].colour, "paper": MODELS["gru"].paper, "link": MODELS["gru"].link}
 # A step without attention is faster: with these steps the training takes about as long as with attention.
 _LONGER = {"reverse": 1_200, "copy": 1_200}
 _WIDE: dict[str, object] = {"model.hidden": 128}
 VARIANTS = {
     each.name: each
     for each in (
-        TranslationVariant(
+        ModelVariant(
             "vector",
             "One vector",
             "the model with one vector",
@@ -48,11 +26,11 @@ VARIANTS = {
             "6px,4px",
             {},
             "encoder_decoder",
-            "--m-gru",
-            _LONGER,
-            *_VECTOR,
+            seeds=SEEDS,
+            steps=_LONGER,
+            **_VECTOR,
         ),
-        TranslationVariant(
+        ModelVariant(
             "wide",
             "One vector, twice as wide",
             "the one whose vector is twice as wide",
@@ -60,11 +38,11 @@ VARIANTS = {
             "solid",
             _WIDE,
             "encoder_decoder",
-            "--m-gru",
-            _LONGER,
-            *_VECTOR,
+            seeds=SEEDS,
+            steps=_LONGER,
+            **_VECTOR,
         ),
-        TranslationVariant(
+        ModelVariant(
             "additive",
             "Additive attention",
             "the model with additive attention",
@@ -72,11 +50,13 @@ VARIANTS = {
             "solid",
             {"attention": "additive"},
             "encoder_decoder",
-            "--m-additive",
-            {"dates": 400},
-            *_ADDITIVE,
+            seeds=SEEDS,
+            steps={"dates": 400},
+            paper="Bahdanau, Cho and Bengio 2015, Neural machine translation by jointly learning to align and "
+            "translate",
+            link="https://arxiv.org/abs/1409.0473",
         ),
-        TranslationVariant(
+        ModelVariant(
             "transformer",
             "Transformer",
             "the Transformer",
@@ -84,16 +64,15 @@ VARIANTS = {
             "solid",
             {},
             "transformer_encoder_decoder",
-            "--m-transformer",
-            {},
-            MODELS["transformer"].paper,
-            MODELS["transformer"].link,
+            seeds=SEEDS,
+            paper=MODELS["transformer"].paper,
+            link=MODELS["transformer"].link,
         ),
     )
 }
 
 
-def variant_of(config: RunConfig) -> TranslationVariant:
+def variant_of(config: RunConfig) -> ModelVariant:
     """Return the variant of a run; an encoder-decoder of another width counts as `vector`."""
     wide = getattr(config.model, "hidden", 0) == _WIDE["model.hidden"]
     if config.model_name != "encoder_decoder":

@@ -169,3 +169,11 @@ def metric_over_seeds(curves: Curves | None, metric: str) -> tuple[Float[ndarray
     values = np.zeros((0, 3)) if curves is None else mean_and_range(curves.metrics[metric])
     steps = np.zeros(0) if curves is None else curves.evaluated[: len(values)].astype(float)
     return steps, *values.T
+
+
+def last_answers(curves: Curves | None, name: str) -> ndarray | None:
+    """Return the answers of the last evaluation, one row per seed; None without any."""
+    if curves is None or name not in curves.answers or not len(curves.answers[name]):
+        return None
+    values: ndarray = curves.answers[name][-1]
+    return None if np.isnan(values).all() else values

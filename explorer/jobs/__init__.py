@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from explorer.lazy_exports import export_lazily
 
 if TYPE_CHECKING:
-    from explorer.jobs.estimate import format_duration as format_duration
     from explorer.jobs.job import JobView as JobView
     from explorer.jobs.scheduler import JobService as JobService
     from explorer.jobs.scheduler import service as service

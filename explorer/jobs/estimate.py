@@ -102,12 +102,3 @@ def _row_ratio(config: RunConfig, shipped: store.StoredRun) -> float:
 
 def _parameter_ratio(config: RunConfig, shipped: store.StoredRun) -> float:
     return _parameters(config) / max(shipped.card.parameters, 1)
-
-
-def format_duration(seconds: float) -> str:
-    """Return a time in words, with the unit that fits: s, min or h."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5_400 else f"{seconds / 3_600:.0f} h"

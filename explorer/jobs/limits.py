@@ -5,6 +5,7 @@ from __future__ import annotations
 from explorer.environment import environment
 from explorer.errors import InvalidSetting
 from explorer.jobs import estimate
+from explorer.number_format import format_duration
 from explorer.training.config import RunConfig
 
 
@@ -28,7 +29,7 @@ def check(config: RunConfig) -> RunConfig:
         limit = getattr(limits, name)
         if count > limit:
             seconds = estimate.estimate_seconds(config) if name == "most_length" else 0.0
-            about = f", about {estimate.format_duration(seconds)} of training" if seconds else ""
+            about = f", about {format_duration(seconds)} of training" if seconds else ""
             raise InvalidSetting(
                 f"These settings ask for {count:,} {what}{about}; this server allows {limit:,} "
                 f"(LINEAGE_{name.upper()}). Take {remedy}."

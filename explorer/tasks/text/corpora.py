@@ -12,10 +12,11 @@ import random
 import re
 import sys
 import threading
-from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+from cachetools import LRUCache
 
 from explorer.environment import environment
 from explorer.errors import CorpusMissing, NeedsText, TextError, shorten
@@ -240,52 +241,32 @@ def validated_text(content: bytes | str, name: str = "") -> str:
     return text
 
 
-class _TextStore:
-    """Texts by SHA-256. Above `max_bytes` in total, the least recently used texts are dropped."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self._most, self._bytes = max_bytes, 0
-        self._texts: OrderedDict[str, str] = OrderedDict()  # the least recently used one first
-        self._lock = threading.Lock()
-
-    def add(self, sha: str, text: str) -> None:
-        with self._lock:
-            if sha not in self._texts:
-                self._bytes += sys.getsizeof(text)
-            self._texts[sha] = text
-            self._texts.move_to_end(sha)
-            while self._bytes > self._most and len(self._texts) > 1:
-                self._bytes -= sys.getsizeof(self._texts.popitem(last=False)[1])
-
-    def get(self, sha: str) -> str | None:
-        with self._lock:
-            if sha in self._texts:
-                self._texts.move_to_end(sha)
-            return self._texts.get(sha)
-
-    def drop(self, sha: str) -> None:
-        with self._lock:
-            if sha in self._texts:
-                self._bytes -= sys.getsizeof(self._texts.pop(sha))
+def _new_text_store(max_bytes: int) -> LRUCache[str, str]:
+    """Return an empty store of texts by SHA-256; above `max_bytes` in total, the least recently used are dropped."""
+    return LRUCache(max_bytes, getsizeof=lambda text: min(sys.getsizeof(text), max_bytes))  # a larger text fits alone
 
 
-_own_texts = _TextStore(_MAX_STORED_BYTES)
+_own_texts = _new_text_store(_MAX_STORED_BYTES)
+_lock = threading.Lock()
 
 
 def store_text(text: str) -> str:
     """Store a validated text of a visitor; return its SHA-256, which identifies it in a TextConfig."""
     sha = hashlib.sha256(text.encode()).hexdigest()
-    _own_texts.add(sha, text)
+    with _lock:
+        _own_texts[sha] = text
     return sha
 
 
 def drop_text(sha: str) -> None:
     """Drop the text of a visitor."""
-    _own_texts.drop(sha)
+    with _lock:
+        _own_texts.pop(sha, None)
 
 
 def _stored_text(sha: str) -> str:
-    text = _own_texts.get(sha)
+    with _lock:
+        text = _own_texts.get(sha)
     if text is None:
         raise NeedsText(
             f"This needs your text, the one whose SHA-256 begins with {sha[:12]}: a visitor's own text is not kept for "

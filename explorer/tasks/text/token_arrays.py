@@ -20,7 +20,6 @@ import os
 import shutil
 import tempfile
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from importlib.metadata import version
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 from jaxtyping import Int, Integer
 from numpy import ndarray
 
@@ -39,6 +39,7 @@ from explorer.tokenization.text import Tokenizer, from_json, train
 log = logging.getLogger(__name__)
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+TOKENIZERS = version("tokenizers")  # read once: concurrent calls from two threads can fail
 _MAX_FOLDERS = 64  # in the cache; the least recently used ones are deleted
 _MAX_IN_MEMORY = 16
 _CHARACTERS_AT_ONCE = 500_000  # of lines that are encoded in one call
@@ -48,16 +49,12 @@ class Once(Generic[_K, _V]):
     """A thread-safe LRU cache. If several threads need a missing value, one of them computes it and the others wait."""
 
     def __init__(self, max_entries: int) -> None:
-        self._most = max_entries
-        self._slots: OrderedDict[_K, _Slot[_V]] = OrderedDict()
+        self._slots: LRUCache[_K, _Slot[_V]] = LRUCache(max_entries)
         self._lock = threading.Lock()
 
     def get(self, key: _K, make: Callable[[], _V]) -> _V:
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
-            self._slots.move_to_end(key)
-            while len(self._slots) > self._most:
-                self._slots.popitem(last=False)
         with slot.lock:
             if not slot.values:
                 slot.values.append(make())
@@ -240,7 +237,7 @@ def _load_or_tokenize(recipe: Recipe, text: str) -> Tokens:
 
 
 def _folder_name(recipe: Recipe) -> str:
-    description = json.dumps([VERSION, version("tokenizers"), *astuple(recipe)])
+    description = json.dumps([VERSION, TOKENIZERS, *astuple(recipe)])
     return hashlib.sha256(description.encode()).hexdigest()[:32]
 
 

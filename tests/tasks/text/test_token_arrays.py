@@ -377,6 +377,17 @@ def test_once_keeps_the_most_recent_values() -> None:
     assert once.get(2, object) is not second
 
 
+def test_once_does_not_store_a_value_that_was_dropped_while_it_was_computed() -> None:
+    once: Once[str, int] = Once(2)
+
+    def make() -> int:
+        once.drop_where(lambda key: key == "private")
+        return 7
+
+    assert once.get("private", make) == 7
+    assert once.get("private", lambda: 8) == 8
+
+
 def test_the_cache_is_where_the_environment_says(cache: Path) -> None:
     load_again()
     assert cache.parent == environment().cache
