@@ -20,15 +20,11 @@ import {
   describeInterventions,
   weightRows,
   describeImportance,
-} from "../../explorer/static/components/attention_heads/math.js";
-import {
   FULL,
-  cellEdges,
   fullColourWeight,
-  paintHead,
-  colourRamp,
-  tileSide,
-} from "../../explorer/static/shared/charts/heatmap.js";
+  headCells,
+} from "../../explorer/static/components/attention_heads/math.js";
+import { cellEdges, paintCells, colourRamp, tileSide } from "../../explorer/static/shared/charts/heatmap.js";
 
 const pack = (...rows) => Uint16Array.from(rows.flat(), (weight) => Math.round(weight * FULL));
 const near = (a, b, off = 1e-4) =>
@@ -107,7 +103,7 @@ test("a loss changes where chance would hardly change it so much", () => {
   assert.match(describeImportance(-0.026, 0.01, "nats"), /falls by 0\.026/);
   assert.match(
     describeImportance(0, 0, "nats", "all sentences"),
-    /^Without it the loss on all sentences hardly changes: \+0\.000 nats\.$/,
+    /^Without it the loss on all sentences hardly changes: 0\.000 nats\.$/,
   );
 });
 
@@ -345,7 +341,7 @@ function painted(view, head, pixels, scale, gap = 0) {
       },
     }),
   };
-  paintHead(canvas, view, 0, head, { shades, scale, gap });
+  paintCells(canvas, headCells(view, 0, head, scale), shades, gap);
   return Array.from({ length: pixels }, (_, y) => seen.slice(y * pixels, (y + 1) * pixels));
 }
 

@@ -5,10 +5,10 @@ import {
   countBins,
   histogramColumns,
   retryDelay,
-  formatNumber,
   stackDots,
   countChoices,
 } from "../../explorer/static/shared/charts/dot_strip_math.js";
+import { formatRounded } from "../../explorer/static/shared/runtime/format.js";
 
 test("an axis holds all its numbers, and what could be guessed", () => {
   const line = makeAxis([12, 40], 0, 100);
@@ -65,8 +65,11 @@ test("numbers read as the server writes them", () => {
     1234: "1,234",
     0.13: "0.13",
   };
-  for (const [number, text] of Object.entries(texts)) assert.equal(formatNumber(Number(number)), text);
-  assert.deepEqual([formatNumber(-0.5), formatNumber(5.6e-15), formatNumber(1e-18)], ["−0.50", "6·10⁻¹⁵", "10⁻¹⁸"]);
+  for (const [number, text] of Object.entries(texts)) assert.equal(formatRounded(Number(number)), text);
+  assert.deepEqual(
+    [formatRounded(-0.5), formatRounded(5.6e-15), formatRounded(1e-18)],
+    ["−0.50", "6 × 10⁻¹⁵", "10⁻¹⁸"],
+  );
 });
 
 test("who gets no answer waits longer each time, up to eight seconds", () => {

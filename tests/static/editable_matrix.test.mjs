@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  nextCell,
   neighbouringStops,
   textColours,
   colourLimit,
@@ -9,16 +8,16 @@ import {
   stepValue,
   colourStop,
   parseNumber,
-  formatNumber,
+  formatEntry,
 } from "../../explorer/static/shared/charts/editable_matrix/math.js";
 
 test("numbers have a true minus, zero has none, and large ones fewer digits", () => {
   assert.deepEqual(
-    [-0.331, -0.001, 0.5, 123.456, -20480].map((value) => formatNumber(value)),
+    [-0.331, -0.001, 0.5, 123.456, -20480].map((value) => formatEntry(value)),
     ["−0.33", "0.00", "0.50", "123.5", "−20480"],
   );
   assert.deepEqual(
-    [Infinity, -Infinity, NaN].map((value) => formatNumber(value)),
+    [Infinity, -Infinity, NaN].map((value) => formatEntry(value)),
     ["∞", "−∞", ""],
   );
 });
@@ -103,18 +102,4 @@ test("numbers are written where they have room", () => {
   assert.ok(numbersFit(["0.50", "−0.33"], 44));
   assert.ok(!numbersFit(["0.50", "−0.33"], 36));
   assert.ok(numbersFit([], 20));
-});
-
-test("keys move inside the table", () => {
-  assert.deepEqual(nextCell("ArrowDown", [0, 1], 2, 3), [1, 1]);
-  assert.deepEqual(nextCell("ArrowDown", [1, 1], 2, 3), [1, 1]);
-  assert.deepEqual(
-    [nextCell("Home", [1, 2], 2, 3), nextCell("End", [0, 0], 2, 3), nextCell("ArrowLeft", [0, 0], 2, 3)],
-    [
-      [1, 0],
-      [0, 2],
-      [0, 0],
-    ],
-  );
-  assert.equal(nextCell("x", [0, 0], 2, 3), null);
 });

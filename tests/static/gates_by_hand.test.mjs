@@ -98,10 +98,13 @@ test("half-lives", () => {
 
 test("the finding is made from what is set", () => {
   const says = (which, given) => cell.formatFinding(which, lanes(given));
-  assert.equal(says("lstm"), "With f = 0.90 the LSTM keeps 0.6 % of step 1 at step 50; with 0.99 it would be 61 %.");
+  assert.equal(
+    says("lstm"),
+    "With f = 0.90 the LSTM keeps 0.6\u00a0% of step 1 at step 50; with 0.99 it would be 61\u00a0%.",
+  );
   assert.equal(
     says("gru", { z: "0,0.5" }),
-    "With z = 0.50 the GRU keeps 1.8\u00a0×\u00a010⁻¹⁵ of step 1 at step 50; with 0.95 it would be 8.1 %.",
+    "With z = 0.50 the GRU keeps 1.8\u00a0×\u00a010⁻¹⁵ of step 1 at step 50; with 0.95 it would be 8.1\u00a0%.",
   );
   assert.equal(says("lstm", { f: "1", i: "0x4,1,0" }), "With f = 1 the LSTM keeps all of step 5 until step 50.");
   assert.equal(
@@ -110,7 +113,7 @@ test("the finding is made from what is set", () => {
   );
   assert.equal(
     says("lstm", { f: "1x24,0.5x2,1" }),
-    "49 values of f multiply: the LSTM keeps 25 % of step 1 at step 50.",
+    "49 values of f multiply: the LSTM keeps 25\u00a0% of step 1 at step 50.",
   );
   assert.equal(
     says("lstm", { i: "0x49,1" }),
@@ -142,9 +145,9 @@ test("numbers are short, and small ones are powers", () => {
   assert.deepEqual([0, 1, 0.611, 0.00573, 0.9996, 1e-5].map(cell.formatShare), [
     "nothing",
     "all",
-    "61 %",
-    "0.6 %",
-    "99.96 %",
+    "61\u00a0%",
+    "0.6\u00a0%",
+    "99.96\u00a0%",
     "1.0\u00a0×\u00a010⁻⁵",
   ]);
   assert.deepEqual([0.9, 0.731, -0.5].map(cell.formatGate), ["0.90", "0.731", "−0.50"]);

@@ -3,7 +3,6 @@ import { test } from "node:test";
 
 globalThis.document = { createElement: () => ({ getContext: () => null }) }; // text_metrics.js measures labels with a canvas
 const {
-  formatDuration: duration,
   describeJobs: headline,
   describeJob: line,
   pollDelay: pause,
@@ -18,10 +17,6 @@ const job = (more) => ({
   ahead: 0,
   problem: "",
   ...more,
-});
-
-test("durations are those of findings.py", () => {
-  assert.deepEqual([1.23, 9.94, 9.96, 89, 200].map(duration), ["1.2 s", "9.9 s", "10 s", "89 s", "3 min"]);
 });
 
 test("everybody's trainings in one line", () => {

@@ -1,13 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  describeCell,
-  cellAt,
-  evenShare,
-  moveCell,
-  tileSizes,
-  toneOf,
-} from "../../explorer/static/components/multi_head/math.js";
+import { describeCell, evenShare, tileSizes, toneOf } from "../../explorer/static/components/multi_head/math.js";
+import { cellAt } from "../../explorer/static/shared/charts/heatmap.js";
 
 test("tiles fit into their stage, however many and however narrow", () => {
   for (const width of [340, 358, 699, 700, 1300])
@@ -30,16 +24,12 @@ test("an even look is the middle of its scale, eight times of it the end", () =>
   assert.deepEqual([toneOf(0.3, 3, "shares"), toneOf(2, 0, "shares")], [0.3, 1]);
 });
 
-test("a pointer and the keys find a cell and stay inside", () => {
+test("a pointer finds a cell and stays inside", () => {
   const box = { left: 100, top: 50, width: 200, height: 200 };
-  assert.deepEqual(cellAt({ clientX: 110, clientY: 249 }, box, 10), [9, 0]);
-  assert.deepEqual(cellAt({ clientX: 900, clientY: 0 }, box, 10), [0, 9]);
-  assert.deepEqual(moveCell([3, 3], "ArrowUp", 5), [2, 3]);
-  assert.deepEqual(moveCell([0, 0], "ArrowLeft", 5), [0, 0]);
-  assert.deepEqual(moveCell([2, 2], "End", 5), [2, 4]);
-  assert.equal(moveCell([2, 2], "r", 5), null);
+  assert.deepEqual(cellAt({ clientX: 110, clientY: 249 }, box, { rows: 10, columns: 10 }), { row: 9, column: 0 });
+  assert.deepEqual(cellAt({ clientX: 900, clientY: 0 }, box, { rows: 10, columns: 20 }), { row: 0, column: 19 });
 });
 
 test("who asks whom", () => {
-  assert.equal(describeCell(["t", "h"], [1, 0]), "“h” at place 2 looks at “t” at place 1.");
+  assert.equal(describeCell(["t", "h"], { row: 1, column: 0 }), "“h” at place 2 looks at “t” at place 1.");
 });

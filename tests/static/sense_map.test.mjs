@@ -9,7 +9,7 @@ import {
   nearestPoint,
   fitPoints,
 } from "../../explorer/static/components/sense_map/math.js";
-import { formatSigned } from "../../explorer/static/shared/runtime/format.js";
+import { formatNumber } from "../../explorer/static/shared/runtime/format.js";
 
 test("points fill the box, upright, with one scale for both directions", () => {
   const [{ points, own }] = fitPoints(
@@ -102,9 +102,9 @@ test("the nearest place, if one is near enough", () => {
 });
 
 test("numbers have two digits and a true minus", () => {
-  assert.equal(formatSigned(-0.126), "−0.13");
-  assert.equal(formatSigned(-0.001), "0.00");
-  assert.equal(formatSigned(2, 1), "2.0");
+  assert.equal(formatNumber(-0.126), "−0.13");
+  assert.equal(formatNumber(-0.001), "0.00");
+  assert.equal(formatNumber(2, 1), "2.0");
 });
 
 test("a word is likened to itself in other sentences only", () => {

@@ -6,10 +6,8 @@ import {
   formatFinding,
   knownView,
   nearestRow,
-  formatProbability,
   sharedPrefix,
   stepTemperature,
-  twoBits,
 } from "../../explorer/static/components/temperature/math.js";
 import { tokenLabel, shortenToEnd } from "../../explorer/static/shared/runtime/visible_text.js";
 import {
@@ -190,14 +188,9 @@ test("arrow keys go to the next twentieth and stay on the scale", () => {
 
 test("numbers and texts in words", () => {
   assert.deepEqual(
-    [formatProbability(0), formatProbability(0.0004), formatProbability(0.0312), formatProbability(1)],
-    ["0.000", "<0.001", "0.031", "1.000"],
-  );
-  assert.deepEqual(
     [formatChoices(0), formatChoices(Math.log(3.24)), formatChoices(Math.log(9.96)), formatChoices(Math.log(12345))],
     ["1.0", "3.2", "10", "12,345"],
   );
-  assert.deepEqual([twoBits(Math.LN2), twoBits(-1e-9)], ["1.00", "0.00"]);
   assert.deepEqual([tokenLabel(" a\n"), tokenLabel("")], ["␣a↵", "∅"]);
   assert.deepEqual(
     [shortenToEnd("to be or not to be "), shortenToEnd("a\nb"), shortenToEnd("12345678901234567")],

@@ -4,6 +4,7 @@ import {
   isCut,
   addAction,
   nextAction,
+  pathAfter,
   remainder,
   candidateRows,
   formatCandidate,
@@ -13,11 +14,9 @@ import { branchWidth } from "../../explorer/static/shared/charts/value_scale.js"
 import {
   formatOdds,
   splitLines,
-  formatProbability,
   quotePiece,
   pieceLabel,
   colourStrength,
-  formatUnits,
 } from "../../explorer/static/shared/charts/surprisal_colour.js";
 
 const candidates = [
@@ -56,25 +55,11 @@ test("odds are said as one in so many, and what is likely as a probability", () 
   assert.doesNotMatch(formatOdds(nats(1 / 812)), / /); // one line
 });
 
-test("a probability is never 0 or 1 for what is neither", () => {
-  assert.deepEqual([0, 0.0004, 0.006, 0.123, 0.9949, 0.9999, 1].map(formatProbability), [
-    "0.00",
-    "<0.01",
-    "0.01",
-    "0.12",
-    "0.99",
-    ">0.99",
-    "1.00",
-  ]);
-});
-
 test("white space that stands alone can be seen, and a piece without letters has its id", () => {
   assert.equal(pieceLabel(" a\n\t", 5), "␣a↵⇥");
   assert.equal(pieceLabel("", 5), "#5");
   assert.equal(quotePiece(" a", 5), "“␣a”");
   assert.match(quotePiece("", 5), /without a letter \(#5\)/);
-  assert.equal(formatUnits(1, "letter"), "1 letter");
-  assert.equal(formatUnits(1200, "token"), "1,200 tokens");
 });
 
 test("a piece is split where its lines end, and nothing of it is lost", () => {
@@ -208,4 +193,12 @@ test("what is sent fits the path as it is by then", () => {
   assert.deepEqual(nextAction([["go", { at: 3, id: 1 }]], 3, 60), { action: ["go", { at: 3, id: 1 }], behind: [] });
   assert.deepEqual(nextAction([["go", { at: 60, id: 1 }]], 60, 60), { action: null, behind: [] });
   assert.deepEqual(nextAction([], 3, 60), { action: null, behind: [] });
+});
+
+test("the page is asked for a whole path, and for the tokens that the dice choose after it", () => {
+  const ids = [5, 6, 7];
+  assert.deepEqual(pathAfter(["go", { at: 1, id: 9 }], ids), { path: [5, 9], more: 0 });
+  assert.deepEqual(pathAfter(["go", { at: 3, id: 9 }], ids), { path: [5, 6, 7, 9], more: 0 });
+  assert.deepEqual(pathAfter(["back", 3], ids), { path: [], more: 0 });
+  assert.deepEqual(pathAfter(["next", 10], ids), { path: ids, more: 10 });
 });

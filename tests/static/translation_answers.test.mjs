@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  moveToken,
-  describeToken,
-  formatProbability,
-  answersTable,
-} from "../../explorer/static/components/translation_answers/math.js";
+import { moveToken, describeToken, answersTable } from "../../explorer/static/components/translation_answers/math.js";
+import { formatProbability } from "../../explorer/static/shared/runtime/format.js";
 
 const rows = [
   {
@@ -28,7 +24,10 @@ const rows = [
 const lengths = rows.map(({ tokens }) => tokens.length);
 
 test("a probability is never 0 or 1 for what is not", () => {
-  assert.deepEqual([0.001, 0.5, 0.9999].map(formatProbability), ["<0.01", "0.50", ">0.99"]);
+  assert.deepEqual(
+    [0.001, 0.5, 0.9999].map((p) => formatProbability(p)),
+    ["<0.01", "0.50", ">0.99"],
+  );
 });
 
 test("arrows move among the tokens and leave out who wrote nothing", () => {

@@ -67,10 +67,12 @@ test("half-lives are said in symbols", () => {
 });
 
 test("arrows move inside the grid and other keys do not", () => {
-  const at = { row: 0, time: 3 };
+  const at = { row: 0, column: 3 };
   assert.deepEqual(moveCell(at, "ArrowUp", 4, 5), at);
-  assert.deepEqual(moveCell(at, "ArrowDown", 4, 5), { row: 1, time: 3 });
-  assert.deepEqual(moveCell(at, "End", 4, 5), { row: 0, time: 4 });
-  assert.deepEqual(moveCell(at, "Home", 4, 5), { row: 0, time: 0 });
+  assert.deepEqual(moveCell({ row: 3, column: 3 }, "ArrowUp", 5, 5), { row: 2, column: 3 });
+  assert.deepEqual(moveCell({ row: 0, column: 0 }, "ArrowLeft", 5, 5), { row: 0, column: 0 });
+  assert.deepEqual(moveCell(at, "ArrowDown", 4, 5), { row: 1, column: 3 });
+  assert.deepEqual(moveCell(at, "End", 4, 5), { row: 0, column: 4 });
+  assert.deepEqual(moveCell(at, "Home", 4, 5), { row: 0, column: 0 });
   assert.equal(moveCell(at, "x", 4, 5), null);
 });

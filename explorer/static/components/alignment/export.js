@@ -3,9 +3,11 @@
    `look` = { colour(name, alpha), tint: the model's variable, signed: scores instead of weights, span: their scale,
    given: marks of the target tokens, written: whether the rows are target tokens } */
 import { VISIBLE_WEIGHT, strongestColumns, LABELLED_WEIGHT } from "./math.js";
-import { mixColours, formatNumber, scalePosition } from "../../shared/charts/value_scale.js";
+import { cellRects, colourRamp } from "../../shared/charts/heatmap.js";
+import { scalePosition } from "../../shared/charts/value_scale.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { svgNode } from "../../shared/runtime/dom.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 const MONO = '"Source Code", monospace';
 const VALUES = 12; // values beside the names of a drawing of lines
@@ -15,16 +17,6 @@ const svgText = (words, attributes) => {
   label.textContent = words;
   return label;
 };
-const colourStops = (look, name) =>
-  Array.from({ length: 7 }, (_, i) =>
-    look
-      .colour(`--${name}-${i}`)
-      .match(/[\d.]+/g)
-      .slice(0, 3)
-      .map(Number),
-  );
-const formatRgb = (channels) => `rgb(${channels.join(",")})`;
-
 /** Draw the token of a row, and after a wrong token the correct one. */
 function rowName(look, view, row, x, y) {
   const { right, wanted } = look.written ? look.given[row] : { right: null };
@@ -52,31 +44,27 @@ function rowName(look, view, row, x, y) {
 
 /** Draw every cell in its colour; a masked cell has no tile. */
 export function drawHeatMap(view, box, look) {
-  const scale = colourStops(look, look.signed ? "sign" : "amount"),
-    shapes = [],
-    soft = look.colour("--soft");
-  const size = { width: Math.max(1, box.cell - box.gap), height: Math.max(1, box.high - box.gap) };
+  const soft = look.colour("--soft"),
+    partAt = (at) => scalePosition(look.signed ? view.scores[at] : view.weights[at], look.signed ? look.span : null);
+  const rowParts = (row) =>
+    Array.from({ length: view.columns }, (_, c) => (c < view.reach(row) ? partAt(row * view.columns + c) : NaN));
+  const shapes = cellRects(
+    { rows: view.rows, columns: view.columns, row: rowParts },
+    colourRamp(look.colour, look.signed ? "sign" : "amount"),
+    box,
+  );
   for (let row = 0; row < view.rows; row++) {
     const y = box.top + (row + 0.5) * box.high;
     shapes.push(...rowName(look, view, row, 6, y));
     for (let column = 0; column < view.reach(row); column++) {
       const at = row * view.columns + column,
         value = look.signed ? view.scores[at] : view.weights[at];
-      const part = scalePosition(value, look.signed ? look.span : null),
-        x = box.left + column * box.cell;
-      shapes.push(
-        svgNode("rect", {
-          x: x.toFixed(2),
-          y: (y - box.high / 2).toFixed(2),
-          ...size,
-          fill: formatRgb(mixColours(scale, part)),
-        }),
-      );
+      const part = partAt(at);
       if (!box.values || (!look.signed && value < LABELLED_WEIGHT)) continue;
       const strong = look.signed ? Math.abs(part - 0.5) > 0.3 : part > 0.6;
       shapes.push(
-        svgText(look.signed ? value.toFixed(1).replace("-", "−") : value.toFixed(2), {
-          x: x + size.width / 2,
+        svgText(formatNumber(value, look.signed ? 1 : 2), {
+          x: box.left + column * box.cell + (box.cell - box.gap) / 2,
           y: y - box.gap / 2,
           "font-size": 12,
           "text-anchor": "middle",
@@ -210,18 +198,10 @@ export function lineMark(view, box, look, { row }) {
 
 /** Numbers from −1 to 1 side by side. */
 export function drawStrip(values, wide, high, look) {
-  const scale = colourStops(look, "sign"),
-    cell = wide / values.length,
-    gap = cell >= 5 ? 1 : 0;
-  return Array.from(values, (value, i) =>
-    svgNode("rect", {
-      x: (i * cell).toFixed(2),
-      y: 0,
-      width: Math.max(0.5, cell - gap).toFixed(2),
-      height: high,
-      fill: formatRgb(mixColours(scale, scalePosition(value, 1))),
-    }),
-  );
+  const cell = wide / values.length,
+    gap = cell >= 5 ? 1 : 0,
+    grid = { rows: 1, columns: values.length, row: () => Array.from(values, (value) => scalePosition(value, 1)) };
+  return cellRects(grid, colourRamp(look.colour, "sign"), { left: 0, top: 0, cell, high: high + gap, gap });
 }
 
 /** Draw how far the context vector moves, one bar per source token. */
@@ -247,7 +227,7 @@ export function drawBars(tokens, moved, wide, high, look, pointed) {
         "fill-opacity": pointed === null || isPointed ? 1 : 0.55,
       }),
       showsEveryValue || isPointed || (pointed === null && i === best)
-        ? svgText(moved[i].toFixed(2), {
+        ? svgText(formatNumber(moved[i]), {
             x,
             y: high - below - tall - 11,
             "text-anchor": "middle",

@@ -1,5 +1,5 @@
 /* Draw small heat maps of all heads in their layers, to select one of them. */
-import { mixColours } from "../../shared/charts/value_scale.js";
+import { colourRamp, paintPixels } from "../../shared/charts/heatmap.js";
 import { headName } from "../../shared/runtime/format.js";
 import { node } from "../../shared/runtime/dom.js";
 
@@ -51,25 +51,14 @@ export function headPicker(open) {
       heads = count;
       if (drawnShape !== `${layers} ${heads}`) makeTiles(layers);
       drawnShape = `${layers} ${heads}`;
-      const stops = Array.from({ length: 7 }, (_, i) =>
-        colour(`--amount-${i}`)
-          .match(/[\d.]+/g)
-          .slice(0, 3)
-          .map(Number),
-      );
+      const shades = colourRamp(colour);
       tiles.forEach((tile, i) => {
-        const isSelected = tile.layer === layer && tile.head === head,
-          image = new ImageData(columns, rows);
-        Object.assign(tile.canvas, { width: columns, height: rows });
-        for (let r = 0; r < rows; r++) {
-          const reach = causal ? r + 1 : columns;
-          for (let c = 0; c < reach; c++)
-            image.data.set(
-              [...mixColours(stops, weights.data[(i * rows + r) * columns + c]), 255],
-              4 * (r * columns + c),
-            );
-        }
-        tile.canvas.getContext("2d").putImageData(image, 0, 0);
+        const isSelected = tile.layer === layer && tile.head === head;
+        const row = (r) =>
+          weights.data
+            .slice((i * rows + r) * columns, (i * rows + r + 1) * columns)
+            .map((weight, c) => (causal && c > r ? NaN : weight));
+        paintPixels(tile.canvas, { rows, columns, row }, shades);
         tile.button.setAttribute("aria-pressed", isSelected);
         tile.button.tabIndex = isSelected ? 0 : -1;
       });

@@ -1,6 +1,6 @@
 /* The arithmetic of the alignment viewer: the number in each cell, which labels fit, the sentences. No DOM. */
-import { formatNumber } from "../../shared/charts/value_scale.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { formatNumber, formatWeight } from "../../shared/runtime/format.js";
 
 export const LABELLED_WEIGHT = 0.15; // weights from here on carry their value
 export const VISIBLE_WEIGHT = 0.02; // the weakest line that is drawn
@@ -135,9 +135,6 @@ export function likeliestTokens({ shape: [, size], data }, vocabulary, step, mos
 export const markTokens = (target, right) =>
   target.map((token, i) => ({ token, right: right ? token === right[i] : null, wanted: right?.[i] ?? null }));
 
-/** Format a probability with three digits; a positive one never becomes 0. */
-export const formatProbability = (p) => (p < 0.0005 ? "<0.001" : p.toFixed(3));
-
 /* ---- in words ---- */
 
 const quoteToken = (token) => `“${tokenLabel(token)}”`;
@@ -146,7 +143,7 @@ const quoteToken = (token) => `“${tokenLabel(token)}”`;
 export function rowWords(view, look, place, tokens) {
   const { row } = place,
     keysRead = strongestColumns(view, row, 4).map(
-      ({ column, weight }) => `${quoteToken(view.answers[column])} (place ${column + 1}) ${weight.toFixed(2)}`,
+      ({ column, weight }) => `${quoteToken(view.answers[column])} (place ${column + 1}) ${formatWeight(weight, 2)}`,
     );
   const subject =
     look === "encoder"
@@ -173,7 +170,7 @@ export function cellWords(view, { row, column }, score) {
   if (column >= view.reach(row))
     return ` ${quoteToken(view.answers[column])} at place ${column + 1} is masked: it comes later.`;
   const at = row * view.columns + column;
-  return ` Here: ${quoteToken(view.answers[column])} at place ${column + 1}, ${score} ${formatNumber(view.scores[at])}, weight ${view.weights[at].toFixed(3)}.`;
+  return ` Here: ${quoteToken(view.answers[column])} at place ${column + 1}, ${score} ${formatNumber(view.scores[at])}, weight ${formatWeight(view.weights[at])}.`;
 }
 
 /** Summarize a vector of numbers. */
@@ -181,5 +178,5 @@ export function stripWords(name, values) {
   const low = Math.min(...values),
     high = Math.max(...values),
     length = Math.hypot(...values);
-  return `${name}: ${values.length} numbers from ${formatNumber(low)} to ${formatNumber(high)}, as a vector of length ${length.toFixed(2)}`;
+  return `${name}: ${values.length} numbers from ${formatNumber(low)} to ${formatNumber(high)}, as a vector of length ${formatNumber(length)}`;
 }

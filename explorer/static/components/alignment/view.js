@@ -16,6 +16,11 @@
  * @property {string} title
  * @property {string} colour CSS variable
  * @property {string} file
+ *
+ * @typedef {object} AlignmentEvents
+ * @property {string} look which attention is shown
+ * @property {number[]} open [layer, head]
+ * @property {number} at the selected row or -1
  */
 import {
   gapBetween,
@@ -26,7 +31,6 @@ import {
   markTokens,
   headMatrix,
   nearestRow,
-  formatProbability,
   scoreLimit,
   rowWords,
   heatMapSizes,
@@ -35,7 +39,7 @@ import {
 } from "./math.js";
 import { drawBars, drawHeatMap, heatMark, lineMark, drawLines, drawStrip } from "./export.js";
 import { headPicker } from "./head_picker.js";
-import { moveCell as shifted, formatNumber } from "../../shared/charts/value_scale.js";
+import { moveCell as shifted } from "../../shared/charts/value_scale.js";
 import { setTextIfChanged, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
@@ -46,6 +50,7 @@ import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { svgFile } from "../../shared/runtime/svg_file.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
+import { formatNumber, formatProbability } from "../../shared/runtime/format.js";
 
 const STRIP = 30,
   BARS = 170,
@@ -100,7 +105,7 @@ export default defineComponent((place) => {
     arrays = null,
     outputTokens = [],
     raw = false,
-    /** @type {(...args: any[]) => void} */
+    /** @type {import("../../shared/runtime/events.js").SendEvent<AlignmentEvents>} */
     trigger = () => {},
     timer = 0,
     paintedWidth = 0;
@@ -128,6 +133,11 @@ export default defineComponent((place) => {
   /** Return the generation step of the row; the encoder generates nothing. */
   const decodingStep = () => (currentView().look === "encoder" ? null : currentCell().row);
 
+  /**
+   * @template {keyof AlignmentEvents} Name
+   * @param {Name} name
+   * @param {AlignmentEvents[Name]} value
+   */
   function sendEvent(name, value) {
     syncedValues[name].set(value);
     trigger(name, value);
@@ -226,11 +236,11 @@ export default defineComponent((place) => {
     if (event.key === "Escape") keepRow(-1);
     else if (event.key === "Enter" || event.key === " ") keepRow(keptRow() === null ? at.row : -1, at.column);
     else {
-      const next = arrays && shifted({ row: at.row, time: at.column ?? 0 }, event.key, rowCount(), columnCount());
+      const next = arrays && shifted({ row: at.row, column: at.column ?? 0 }, event.key, rowCount(), columnCount());
       if (!next) return;
       const across =
-        next.time !== (at.column ?? 0) || at.column !== null || ["ArrowLeft", "ArrowRight"].includes(event.key);
-      keepRow(next.row, across ? next.time : null);
+        next.column !== (at.column ?? 0) || at.column !== null || ["ArrowLeft", "ArrowRight"].includes(event.key);
+      keepRow(next.row, across ? next.column : null);
     }
     event.preventDefault();
   };
@@ -359,7 +369,7 @@ export default defineComponent((place) => {
   const movedWords = (at) =>
     at === null
       ? ""
-      : ` Another symbol instead of “${tokenLabel(data.source[at])}” at place ${at + 1} moves the vector by ${arrays.moved.data[at].toFixed(2)} on average.`;
+      : ` Another symbol instead of “${tokenLabel(data.source[at])}” at place ${at + 1} moves the vector by ${formatNumber(arrays.moved.data[at])} on average.`;
 
   function candidatesOf(i) {
     const title = node("h4", {}, `What could stand at step ${i + 1}`),
@@ -375,7 +385,7 @@ export default defineComponent((place) => {
           { class: "candidate" },
           node("b", {}, tokenLabel(token)),
           node("span", { class: "track" }, fill),
-          node("span", { class: "value" }, formatProbability(p)),
+          node("span", { class: "value" }, formatProbability(p, 3)),
           node("span", { class: "right" }, token === wanted ? "right" : ""),
         );
       }),

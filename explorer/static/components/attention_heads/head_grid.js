@@ -1,7 +1,7 @@
 /* Draw the grid of all heads: small heat maps in buttons, with a switch for each head and each layer; or a list, sorted by
    a score. Tiles have one size and the grid one height in every order, with or without the causal mask. */
-import { includesHead, sortHeads } from "./math.js";
-import { paintHead, tileSide } from "../../shared/charts/heatmap.js";
+import { headCells, includesHead, sortHeads } from "./math.js";
+import { paintCells, tileSide } from "../../shared/charts/heatmap.js";
 import { node } from "../../shared/runtime/dom.js";
 import { headName } from "../../shared/runtime/format.js";
 
@@ -140,7 +140,8 @@ export function headGrid(does) {
       for (const { canvas } of tiles) canvas.width = canvas.height = pixels;
     }
     const between = pixels / view.queries >= 8 * ratio ? Math.round(ratio) : 0;
-    for (const { canvas, layer, head } of tiles) paintHead(canvas, view, layer, head, { ...look, gap: between });
+    for (const { canvas, layer, head } of tiles)
+      paintCells(canvas, headCells(view, layer, head, look.scale), look.shades, between);
   }
 
   return {

@@ -4,11 +4,11 @@ import {
   includesHead,
   distanceProfile,
   describeHead,
-  formatSigned,
   describeInterventions,
   describeImportance,
 } from "./math.js";
 import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { formatNumber, formatSigned, formatWeight } from "../../shared/runtime/format.js";
 
 export const FAR = 15; // bars of the profile
 
@@ -27,8 +27,8 @@ export const scoreFormat = (sort) =>
   sort === "worth"
     ? (value) => formatSigned(value, 3)
     : sort === "spread"
-      ? (value) => value.toFixed(1)
-      : (value) => value.toFixed(2);
+      ? (value) => formatNumber(value, 1)
+      : (value) => formatNumber(value);
 
 export const formatDistance = (back) => (back ? `${Math.abs(back)} ${back < 0 ? "ahead" : "back"}` : "itself");
 
@@ -95,7 +95,7 @@ export function headScoresPanel(does) {
         const number = found[name],
           spread = name === "spread";
         setTextIfChanged(place, spread ? `${words.spread}, of ${keys}` : words[name]);
-        setTextIfChanged(value, Number.isNaN(number) ? "–" : spread ? number.toFixed(1) : number.toFixed(2));
+        setTextIfChanged(value, formatNumber(number, spread ? 1 : 2));
         const why = Number.isNaN(number) ? `no ${unit} of this text could` : "";
         if (value.title !== why) value.title = why;
         bar.style.backgroundSize = `${Number.isNaN(number) ? 0 : 100 * (spread ? number / Math.max(1, keys) : number)}% 100%`;
@@ -110,15 +110,15 @@ export function headScoresPanel(does) {
       own.setAttribute("d", middleOf < 0 ? "" : barPath(shown[middleOf], middleOf));
       const [{ back: first }, { back: last }] = [shown[0], shown.at(-1)];
       setTextIfChanged(farTitle, first < 0 ? "How far it looks" : "How far back it looks");
-      setTextIfChanged(most, `highest shown ${top.toFixed(2)}`);
+      setTextIfChanged(most, `highest shown ${formatNumber(top)}`);
       setTextIfChanged(near, formatDistance(first));
       setTextIfChanged(middle, first < 0 ? "itself" : "");
       setTextIfChanged(far, shown.length > 1 ? formatDistance(last) : "");
       setTextIfChanged(
         beyond,
-        farther === null ? "" : `Farther off: ${farther < 0.01 ? "below 0.01" : `at most ${farther.toFixed(2)}`}.`,
+        farther === null ? "" : `Farther off: ${farther < 0.01 ? "below 0.01" : `at most ${formatNumber(farther)}`}.`,
       );
-      bars.ariaLabel = `How far ${label} looks: ${shown.map(({ share, back }) => `${formatDistance(back)} ${share.toFixed(2)}`).join(", ")}.`;
+      bars.ariaLabel = `How far ${label} looks: ${shown.map(({ share, back }) => `${formatDistance(back)} ${formatWeight(share, 2)}`).join(", ")}.`;
       setTextIfChanged(description, describeHead(found, unit));
     },
     showIntervention({ touch, open: [layer, head], rise, error, unit, where, ended }) {

@@ -1,11 +1,12 @@
 /* Draw one head enlarged: lines from query tokens (left) to key tokens (right), or its matrix. There are two canvases: the
    lower one changes with the head, the upper one follows the pointer. */
-import { describeQuery, strongestKeys } from "./math.js";
-import { fullColourWeight, paintHead } from "../../shared/charts/heatmap.js";
+import { describeQuery, fullColourWeight, headCells, strongestKeys } from "./math.js";
+import { paintCells } from "../../shared/charts/heatmap.js";
 import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { limitHeight } from "../../shared/runtime/component.js";
+import { formatWeight } from "../../shared/runtime/format.js";
 
 export const TALLEST = 768,
   VISIBLE_WEIGHT = 0.02; // px of a long text; the weakest line that is drawn
@@ -120,7 +121,12 @@ export function headView(does) {
     };
     lefts = tokens.map((text, i) =>
       placeToken(
-        node("button", { type: "button", tabindex: -1 }, node("span", {}, tokenLabel(text))),
+        node(
+          "button",
+          { type: "button", tabindex: -1 },
+          node("span", {}, tokenLabel(text)),
+          node("b", { class: "weight" }),
+        ),
         i,
         view.silent[i],
       ),
@@ -128,7 +134,13 @@ export function headView(does) {
     rights =
       kind === "matrix"
         ? []
-        : keys.map((text, i) => placeToken(node("span", {}, node("span", {}, tokenLabel(text))), i, view.hidden[i]));
+        : keys.map((text, i) =>
+            placeToken(
+              node("span", {}, node("span", {}, tokenLabel(text)), node("b", { class: "weight" })),
+              i,
+              view.hidden[i],
+            ),
+          );
     queries.replaceChildren(...lefts);
     answers.replaceChildren(...rights, veil);
     if (focus >= 0) lefts[Math.min(focus, lefts.length - 1)]?.focus();
@@ -146,6 +158,7 @@ export function headView(does) {
   }
 
   const rowMiddle = (i) => box.top + (i + 0.5) * box.cell;
+  /** @returns {any} */
   function prepareCanvas(canvas) {
     const ratio = devicePixelRatio || 1,
       context = canvas.getContext("2d");
@@ -155,10 +168,9 @@ export function headView(does) {
     return context;
   }
 
-  /** Draw the lower canvas: the attention of the head. */
-  function drawBase() {
-    const { view, layer, head, kind, look } = state,
-      context = prepareCanvas(below);
+  /** Draw the attention of the head on the lower canvas, or into a file. */
+  function drawBase(context = prepareCanvas(below)) {
+    const { view, layer, head, kind, look } = state;
     below.ariaLabel = `${kind === "matrix" ? "The matrix" : "The lines"} of layer ${layer + 1}, head ${head + 1}`;
     if (kind === "matrix") return drawMatrix(context);
     const least = smallestVisible(view.queries),
@@ -193,10 +205,8 @@ export function headView(does) {
       ratio = devicePixelRatio || 1;
     const [wide, tall] = [view.keys, view.queries].map((count) => Math.max(1, Math.round(count * box.cell * ratio)));
     if (cellsOf.width !== wide || cellsOf.height !== tall) Object.assign(cellsOf, { width: wide, height: tall });
-    paintHead(cellsOf, view, layer, head, {
-      ...look,
-      gap: box.cell >= 14 ? Math.round(2 * ratio) : box.cell >= 6 ? Math.round(ratio) : 0,
-    });
+    const gap = box.cell >= 14 ? Math.round(2 * ratio) : box.cell >= 6 ? Math.round(ratio) : 0;
+    paintCells(cellsOf, headCells(view, layer, head, look.scale), look.shades, gap);
     context.imageSmoothingEnabled = false;
     context.drawImage(cellsOf, box.left, box.top, wide / ratio, tall / ratio);
     context.font = `${box.font}px "Source Code", monospace`;
@@ -227,15 +237,15 @@ export function headView(does) {
         const weight = view.at(layer, head, asking, key);
         if (!(weight >= 0.005)) continue;
         context.fillStyle = weight / full > 0.6 ? look.page : look.ink;
-        context.fillText(weight.toFixed(2), box.left + (key + 0.5) * box.cell - 1, rowMiddle(asking));
+        context.fillText(formatWeight(weight, 2), box.left + (key + 0.5) * box.cell - 1, rowMiddle(asking));
       }
     }
   }
 
-  /** Draw the upper canvas and the tokens: the hovered or focused token, otherwise the selected query. */
-  function drawHover() {
+  /** Draw on the upper canvas, or into a file, and in the tokens: the hovered or focused token, otherwise the selected
+      query. */
+  function drawHover(context = prepareCanvas(above)) {
     const { view, layer, head, look, kind } = state,
-      context = prepareCanvas(above),
       asking = shownQuery();
     stage.classList.toggle("dim", kind !== "matrix");
     if (kind === "matrix") {
@@ -300,13 +310,13 @@ export function headView(does) {
     }
     if (hover?.side === "right")
       highlightTokens(
-        strong.map(([from, , weight]) => [from, weight.toFixed(2)]),
+        strong.map(([from, , weight]) => [from, formatWeight(weight, 2)]),
         [[hover.at, ""]],
       );
     else
       highlightTokens(
         [[asking, ""]],
-        strong.map(([, to, weight]) => [to, weight.toFixed(2)]),
+        strong.map(([, to, weight]) => [to, formatWeight(weight, 2)]),
       );
     const blocked = hover?.side === "right" ? view.keys : view.reach(asking);
     veil.style.transform = `translateY(${box.cell * blocked}px)`; // over the masked keys
@@ -322,12 +332,12 @@ export function headView(does) {
     for (const [one] of lit)
       if (!labels.some(([other]) => other === one)) {
         one.classList.remove("lit", "pivot");
-        one.dataset.value = "";
+        setTextIfChanged(one.lastChild, "");
       }
     for (const [one, text] of labels) {
       one.classList.add("lit");
       one.classList.toggle("pivot", !text);
-      if (one.dataset.value !== text) one.dataset.value = text;
+      setTextIfChanged(one.lastChild, text);
     }
     lit = labels;
   }
@@ -345,12 +355,12 @@ export function headView(does) {
       text = view.hidden[hover.at]
         ? `Nobody may look at ${name}.`
         : from.length
-          ? `${name} is looked at by ${from.map(([i, weight]) => `${tokenQuoter(tokens)(i)} ${weight.toFixed(2)}`).join(", ")}.`
+          ? `${name} is looked at by ${from.map(([i, weight]) => `${tokenQuoter(tokens)(i)} ${formatWeight(weight, 2)}`).join(", ")}.`
           : `Nobody looks at ${name} with more than 0.04.`;
     } else if (hover?.key >= 0 && state.kind === "matrix") {
       const weight = view.at(layer, head, asking, hover.key),
         pair = `${tokenQuoter(tokens)(asking)} ${Number.isNaN(weight) ? "cannot look" : "looks"} at ${tokenQuoter(keys)(hover.key)}`;
-      text = Number.isNaN(weight) ? `${pair}: empty, not zero.` : `${pair} with ${weight.toFixed(4)}.`;
+      text = Number.isNaN(weight) ? `${pair}: empty, not zero.` : `${pair} with ${formatWeight(weight, 4)}.`;
     } else text = asking >= 0 ? describeQuery(view, layer, head, asking, tokenQuoter(keys), tokenQuoter(tokens)) : "";
     setTextIfChanged(reading, text);
   }
@@ -419,6 +429,11 @@ export function headView(does) {
 
   return {
     root,
+    /** What draws the two canvases, for a saved file. */
+    canvases: new Map([
+      [below, drawBase],
+      [above, drawHover],
+    ]),
     /** Show a head. */
     show(newState, width) {
       state = newState;

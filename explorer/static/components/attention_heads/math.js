@@ -3,7 +3,10 @@
 
    Rows are query tokens, columns are key tokens. A weight is an unsigned 16-bit number, 65535 = 1. A causal model sends
    the lower triangle row by row, any other model all cells; no query attends to the keys in `masked`. */
-import { FULL } from "../../shared/charts/heatmap.js";
+
+import { formatNumber, formatSigned, formatWeight } from "../../shared/runtime/format.js";
+
+export const FULL = 65535; // the unsigned 16-bit number that stands for a weight of 1
 
 /** The measured scores, in the order in which they are shown. */
 export const SCORES = ["previous", "itself", "first", "same", "after_same"];
@@ -56,6 +59,31 @@ export function readWeights(array, { layers, heads, causal, can, tokens, keys = 
     causal: triangle,
     from: (snapshot ?? 0) * layers * heads * weightCount({ ...shape, causal: triangle }),
   });
+}
+
+/** Return the weight that gets the full colour: 1, or the largest of its row if each row has its own scale. */
+export function fullColourWeight(view, layer, head, query, scale) {
+  if (scale !== "row") return FULL;
+  const row = view.row(layer, head, query),
+    reach = view.reach(query);
+  let most = 0;
+  for (let key = 0; key < reach; key++)
+    if (!view.hidden[key] && view.data[row + key] > most) most = view.data[row + key];
+  return most || FULL;
+}
+
+/** Return the weights of a head as the grid of a heat map; masked cells are empty. */
+export function headCells(view, layer, head, scale) {
+  const shares = new Float32Array(view.keys);
+  const row = (query) => {
+    const start = view.row(layer, head, query),
+      reach = view.reach(query),
+      full = fullColourWeight(view, layer, head, query, scale);
+    shares.fill(NaN);
+    for (let key = 0; key < reach; key++) if (!view.hidden[key]) shares[key] = view.data[start + key] / full;
+    return shares;
+  };
+  return { rows: view.queries, columns: view.keys, row };
 }
 
 /** The keys a query attends to, the strongest first: [key, weight]. */
@@ -155,19 +183,18 @@ const WORDS = {
 /** Describe a head by its scores in one sentence. `unit` is "letter", "token" or "word". */
 export function describeHead(scores, unit) {
   if (scores.room < 1.001) return `One ${unit}: there is nowhere else to look.`;
-  const formatDistance = (number) => `${number.toFixed(1)} ${unit}s`,
-    formatShare = (share) => share.toFixed(2);
+  const formatDistance = (number) => `${formatNumber(number, 1)} ${unit}s`;
   if (scores.spread >= 0.95 * scores.room)
-    return `It looks everywhere alike: over ${formatDistance(scores.spread)} on average, of ${scores.room.toFixed(1)} that it could.`;
+    return `It looks everywhere alike: over ${formatDistance(scores.spread)} on average, of ${formatNumber(scores.room, 1)} that it could.`;
   const shares = SCORES.filter((name) => scores[name] >= 0.3).sort((a, b) => scores[b] - scores[a]),
     [name, second] = shares;
   if (!name) return `No single habit: it spreads over ${formatDistance(scores.spread)} on average.`;
   const pair = [name, second].every((one) => one === "previous" || one === "itself"),
     condition = name.endsWith("same") ? ", where there was one" : "";
   if (pair)
-    return `It divides its attention between ${PLACES[name](unit)}, ${formatShare(scores[name])}, and ${PLACES[second](unit)}, ${formatShare(scores[second])}.`;
+    return `It divides its attention between ${PLACES[name](unit)}, ${formatNumber(scores[name])}, and ${PLACES[second](unit)}, ${formatNumber(scores[second])}.`;
   const start = scores[name] >= 0.5 ? WORDS[name](unit) : `It leans to ${PLACES[name](unit)}`;
-  return `${start}: ${formatShare(scores[name])} of its attention goes there${condition}.`;
+  return `${start}: ${formatNumber(scores[name])} of its attention goes there${condition}.`;
 }
 
 /** Describe what one token attends to. */
@@ -175,20 +202,19 @@ export function describeQuery(view, layer, head, query, named, asking = named) {
   const strongest = strongestKeys(view, layer, head, query, 3, 0.05);
   const [first] = strongestKeys(view, layer, head, query, 1);
   if (!first) return `${asking(query)} may look at nothing.`;
-  const weights = (strongest.length ? strongest : [first]).map(([key, weight]) => `${named(key)} ${weight.toFixed(2)}`);
+  const weights = (strongest.length ? strongest : [first]).map(
+    ([key, weight]) => `${named(key)} ${formatWeight(weight, 2)}`,
+  );
   return `${asking(query)} looks at ${weights.length > 1 ? `${weights.slice(0, -1).join(", ")} and ${weights.at(-1)}` : weights[0]}.`;
 }
 
 export const CHANCE = 2.5; // standard errors that chance rarely exceeds; the same value as in attention_findings.py
 const TRIFLE = 1e-4; // a change of the loss that three digits do not show
 
-/** A number with its sign, and a true minus. */
-export const formatSigned = (value, digits) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(digits)}`;
-
 /** Describe the importance of a head: the loss without it minus the loss with it. */
 export function describeImportance(rise, error, unit, textName = "held-out text") {
-  const amount = `${Math.abs(rise).toFixed(3)}\u00a0${unit}`.trim(),
-    about = error ? ` (±\u00a0${error.toFixed(3)})` : "";
+  const amount = `${formatNumber(Math.abs(rise), 3)}\u00a0${unit}`.trim(),
+    about = error ? ` (±\u00a0${formatNumber(error, 3)})` : "";
   if (Math.abs(rise) <= Math.max(CHANCE * (error || 0), TRIFLE))
     return `Without it the loss on ${textName} hardly changes: ${formatSigned(rise, 3)} ${unit}${about}.`;
   return `Without it the loss on ${textName} ${rise < 0 ? "falls" : "rises"} by ${amount}${about}.`;
@@ -197,7 +223,7 @@ export function describeImportance(rise, error, unit, textName = "held-out text"
 /** The weights of one head as rows of a table; layers, heads and tokens are counted from 1, a masked cell is empty. */
 export const COLUMNS = ["layer", "head", "query", "query_token", "key", "key_token", "weight"];
 export function weightRows(view, tokens, keys, layer, head) {
-  const formatWeight = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
+  const fileText = (weight) => (Number.isNaN(weight) ? "" : weight.toFixed(5));
   const row = (from) =>
     keys.map((key, to) => [
       layer + 1,
@@ -206,7 +232,7 @@ export function weightRows(view, tokens, keys, layer, head) {
       tokens[from],
       to + 1,
       key,
-      formatWeight(view.at(layer, head, from, to)),
+      fileText(view.at(layer, head, from, to)),
     ]);
   return tokens.flatMap((_, from) => row(from));
 }

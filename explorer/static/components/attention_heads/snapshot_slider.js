@@ -2,12 +2,11 @@
    whatever their steps: the curve is drawn on the slider's own axis. */
 import { snapshotPosition, lossAt } from "./math.js";
 import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { formatCount, formatNumber } from "../../shared/runtime/format.js";
 
 export const TALL = 64,
   EDGE = 8; // px of the curve; half a thumb, by which the slider's stops are inside its ends
 const PACE = 170; // ms a snapshot while it plays
-
-const formatStep = (step) => step.toLocaleString("en");
 
 /** Return the loss curve as a path in a box, and the highest and lowest loss. */
 export function lossCurve({ steps, losses }, stops, width, tall) {
@@ -118,7 +117,7 @@ export function trainingSlider(does) {
       const x = (step) => EDGE + snapshotPosition(training.steps, step) * (width - 2 * EDGE);
       marks.replaceChildren(
         ...labelledSteps(training.steps, x, 46).map((i) => {
-          const mark = node("span", {}, formatStep(training.steps[i]));
+          const mark = node("span", {}, formatCount(training.steps[i]));
           mark.style.left = `${x(training.steps[i])}px`;
           return mark;
         }),
@@ -133,12 +132,12 @@ export function trainingSlider(does) {
       if (Number(slider.value) !== index) slider.value = index;
       slider.style.setProperty("--at", share);
       const loss = data.curve?.steps.length ? lossAt(data.curve, step) : NaN;
-      const words = `step ${formatStep(step)} of ${formatStep(data.steps.at(-1))}`;
+      const words = `step ${formatCount(step)} of ${formatCount(data.steps.at(-1))}`;
       const text = loading
         ? `${words}, on its way…`
         : Number.isNaN(loss)
           ? words
-          : `${words}, loss ${loss.toFixed(2)} ${data.unit ?? ""}`.trim();
+          : `${words}, loss ${formatNumber(loss)} ${data.unit ?? ""}`.trim();
       setTextIfChanged(stepLabel, text);
       slider.setAttribute("aria-valuetext", text);
       if (!curve) return;
@@ -148,7 +147,7 @@ export function trainingSlider(does) {
       dot.style.transform = `translate(${x}px, ${y}px)`;
       picture.setAttribute(
         "aria-label",
-        `The loss of the training falls from ${curve.high.toFixed(2)} to ${curve.low.toFixed(2)} at its lowest; here ${text}.`,
+        `The loss of the training falls from ${formatNumber(curve.high)} to ${formatNumber(curve.low)} at its lowest; here ${text}.`,
       );
     },
     /** Stop the playback, because there is no training to show any more. */

@@ -1,8 +1,7 @@
 /**
  * Draw the attention of every layer and head over one text, one head enlarged with its scores, and the effect of
  * interventions. Events: "open" [layer, head]; "asked" index; "scale", "sort", "view" strings; "step" number, when
- * the slider is released; "touch" as below, after each press; "snapshots" true: the page should send their address,
- * once per text; "stands" true, see `follow`.
+ * the slider is released; "touch" as below, after each press.
  *
  * @typedef {object} AttentionHeadsData
  * @property {string[]} tokens what each token adds to the text
@@ -18,8 +17,8 @@
  * @property {"one" | "row"} scale
  * @property {string} sort "place", the name of a score, "spread" or "worth"
  * @property {"lines" | "matrix"} view
- * @property {any} snapshots null or {steps, curve: {steps, losses}, unit: "nats", address: null or array "weights"
- *    (U16 "steps layers heads cells")}
+ * @property {any} snapshots null or {steps, curve: {steps, losses}, unit: "nats", address}; its address answers with
+ *    {address} of the array "weights" (U16 "steps layers heads cells") once the snapshots are computed
  * @property {number | null} step the step shown; null: the last
  * @property {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} touch interventions; heads are
  *    [layer, head]
@@ -31,8 +30,15 @@
  * @property {string} colour CSS variable
  * @property {string} title
  * @property {string} file
- * @property {boolean} old a new text is being computed: the last one is shown paler and accepts no input
- * @property {boolean} follow the page waits with its other sections until the picture is drawn
+ *
+ * @typedef {object} AttentionHeadsEvents
+ * @property {number[]} open [layer, head]
+ * @property {number} asked index of the query token
+ * @property {string} scale "one" or "row"
+ * @property {string} sort "place" or a score
+ * @property {string} view "lines" or "matrix"
+ * @property {number} step of the training
+ * @property {{off: number[][], flat: number[][], unmasked: boolean, unplaced: boolean}} touch interventions
  */
 import {
   SCORES,
@@ -48,7 +54,8 @@ import { headGrid } from "./head_grid.js";
 import { headName } from "../../shared/runtime/format.js";
 import { headScoresPanel, scoreTitles, scoreFormat } from "./head_scores.js";
 import { VISIBLE_WEIGHT, headView, smallestVisible } from "./head_view.js";
-import { gridCsv, gridSvg, scoresCsv, scoresSvg, headCsv, headSvg, trainingCsv, trainingSvg } from "./export.js";
+import { gridCsv, headCsv, scoresCsv, trainingCsv } from "./export.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { colourRamp } from "../../shared/charts/heatmap.js";
 import { setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
 import { trainingSlider } from "./snapshot_slider.js";
@@ -58,8 +65,7 @@ import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 
-const SOON = 1500,
-  AGAIN = 10_000; // ms from the first drawing to the request for snapshots, and until it is repeated without an answer
+const SOON = 1500; // ms from the first drawing to the request for snapshots
 const NOTHING = { off: [], flat: [], unmasked: false, unplaced: false };
 const KEPT = ["open", "asked", "scale", "sort", "view", "step", "touch"];
 
@@ -82,15 +88,13 @@ export default defineComponent((place) => {
   /** @type {AttentionHeadsData | null} */
   let data = null,
     requestedData = null,
-    /** @type {(...args: any[]) => void} */
+    /** @type {import("../../shared/runtime/events.js").SendEvent<AttentionHeadsEvents>} */
     trigger = () => {};
   let loaded = null,
     later = null,
     view = null,
     look = null,
     widths = null,
-    askedFor = "",
-    askedAt = 0,
     fetching = "",
     timer = null;
   let frame = 0,
@@ -98,10 +102,9 @@ export default defineComponent((place) => {
     pointed = null,
     measured = new Map(),
     settling = false,
-    begun = null,
-    old = false;
+    begun = null;
 
-  const training = trainingSlider({ move: moveToStep, settle: releaseStep, reach: requestSnapshots });
+  const training = trainingSlider({ move: moveToStep, settle: releaseStep, reach: fetchSnapshots });
   const grid = headGrid({
     open: (layer, head) => sendEvent("open", [layer, head], "open"),
     flip: (layer, head) => setInterventions({ off: toggleHead(currentState().touch.off, layer, head) }),
@@ -111,7 +114,7 @@ export default defineComponent((place) => {
       requestPaint("words");
     },
   });
-  const large = headView({ keep: (at) => old || sendEvent("asked", at, "head") });
+  const large = headView({ keep: (at) => sendEvent("asked", at, "head") });
   const scoresPanel = headScoresPanel({
     flip: () => setInterventions({ off: toggleHead(currentState().touch.off, ...currentState().open) }),
     flatten: () => setInterventions({ flat: toggleHead(currentState().touch.flat, ...currentState().open) }),
@@ -222,13 +225,19 @@ export default defineComponent((place) => {
       touch: { ...NOTHING, ...syncedValues.touch.value },
     };
   }
+  /**
+   * @template {keyof AttentionHeadsEvents} Name
+   * @param {Name} name
+   * @param {AttentionHeadsEvents[Name]} value
+   * @param {string} part of the picture that changes
+   */
   function sendEvent(name, value, part) {
     syncedValues[name].set(value);
     trigger(name, value);
     requestPaint(part);
   }
   function setInterventions(change) {
-    if (!old) sendEvent("touch", { ...currentState().touch, ...change }, "touch");
+    sendEvent("touch", { ...currentState().touch, ...change }, "touch");
   }
 
   /* The training */
@@ -249,7 +258,7 @@ export default defineComponent((place) => {
     !snapshotSteps().length || snapshotSteps()[stepIndex()] === (data.step ?? snapshotSteps().at(-1));
   function moveToStep(index) {
     if (!snapshotSteps().length) return;
-    requestSnapshots();
+    fetchSnapshots();
     if (!settling) begun = syncedValues.step.value;
     syncedValues.step.value = snapshotSteps()[index];
     settling = true;
@@ -261,14 +270,6 @@ export default defineComponent((place) => {
     if (settling && to !== undefined && to !== from) sendEvent("step", to, "step");
     settling = false;
     for (const part of ["step", "grid"]) requestPaint(part);
-  }
-  function requestSnapshots() {
-    if (!data?.snapshots || old) return;
-    if (data.snapshots.address) return fetchSteps(data);
-    const key = JSON.stringify([data.ids, data.title]);
-    if (key === askedFor && performance.now() - askedAt < AGAIN) return;
-    [askedFor, askedAt] = [key, performance.now()];
-    trigger("snapshots", true);
   }
 
   /** Read the weights of the shown step: from a snapshot if loaded, with interventions only as the page sent them.
@@ -434,75 +435,43 @@ export default defineComponent((place) => {
       training.stop();
       settling = false;
     }
-    setStale(Boolean(data.old));
     look = null;
     tint(place, data.colour);
     requestPaint("all");
     updateSaveMenus();
     clearTimeout(timer);
-    if (data.snapshots && !data.snapshots.address && !old) timer = setTimeout(requestSnapshots, SOON);
+    timer = setTimeout(fetchSnapshots, SOON);
   }
   function updateSaveMenus() {
     const file = data.file ?? "attention",
-      exportState = () => {
-        const {
-          open: [layer, head],
-          view: kind,
-          asked,
-        } = currentState();
-        return {
-          view,
-          look,
-          tokens: data.tokens,
-          keys: data.keys ?? data.tokens,
-          title: data.title ?? "",
-          layer,
-          head,
-          kind,
-          asked,
-        };
-      };
+      title = data.title ?? "";
+    const exportState = () => {
+      const [layer, head] = currentState().open;
+      return { view, tokens: data.tokens, keys: data.keys ?? data.tokens, layer, head };
+    };
+    const openHead = () => headName(...currentState().open);
     saveMenu(heads, {
-      svg: () => gridSvg(place, exportState()),
+      svg: () => screenSvg(heads, { title, skip: ".order, .words, .flip, .layer i" }),
       csv: () => gridCsv(exportState()),
       file: `${file}-heads`,
     });
     saveMenu(second, {
-      svg: () => headSvg(place, exportState()),
+      svg: () =>
+        screenSvg(large.root, { title: `${openHead()} · ${title}`, canvases: large.canvases, skip: ".thin:not(.lit)" }),
       csv: () => headCsv(exportState()),
       file: `${file}-head`,
     });
     saveMenu(scoresPanel.figure, {
-      svg: () => {
-        const { layer, head } = exportState(),
-          scores = scoresOf(layer, head),
-          { unit } = data;
-        return scoresSvg(place, {
-          found: scores,
-          unit,
-          keys: countVisibleKeys(),
-          name: headName(layer, head),
-          colour: look.colour,
-          said: describeHead(scores, unit),
-        });
-      },
+      svg: () => screenSvg(scoresPanel.root, { title: openHead(), skip: "button" }),
       csv: () => scoresCsv({ view, ids: data.ids, worth: data.worth, worthError: data.worth_error }),
       file: `${file}-habits`,
     });
     if (!data.snapshots?.curve?.steps.length) return;
-    const curve = {
-      svg: () => trainingSvg(place, data.snapshots, stepIndex(), look.colour),
+    saveMenu(training.root, {
+      svg: () => screenSvg(training.root, { title: "The training", skip: "button" }),
       csv: () => trainingCsv(data.snapshots),
       file: `${file}-training`,
-    };
-    saveMenu(training.root, curve);
-  }
-
-  /** Set whether the shown numbers belong to the previous text. */
-  function setStale(isStale) {
-    old = isStale;
-    place.classList.toggle("old", isStale);
-    parts.ariaBusy = String(isStale);
+    });
   }
 
   /** Show new numbers only together with their own tokens. */
@@ -513,42 +482,32 @@ export default defineComponent((place) => {
         if (drawnData !== requestedData) return;
         [data, loaded] = [drawnData, weights];
         showData();
-        reportWhenDrawn(drawnData);
       },
       () => {
         if (drawnData !== requestedData) return;
-        reportWhenDrawn(drawnData);
         trouble.hidden = false;
         parts.hidden = !data;
       },
     );
-    fetchSteps(drawnData);
   }
-  /** Let the page compute its other sections after this picture is drawn; earlier, they would delay it. */
-  function reportWhenDrawn(drawnData) {
-    if (drawnData.follow)
-      requestAnimationFrame(() =>
-        setTimeout(() => {
-          if (drawnData === requestedData) trigger("stands", true);
-        }),
-      );
-  }
-  function fetchSteps(requested) {
-    const address = requested.snapshots?.address;
+  /** Fetch the weights of all snapshots; while they are computed, each request is answered after a second. */
+  async function fetchSnapshots() {
+    const address = data?.snapshots?.address;
     if (!address || later?.address === address || fetching === address) return;
     fetching = address;
-    loadArrays(address)
-      .then(
-        ({ weights }) => {
-          if (requestedData.snapshots?.address !== address) return;
-          later = { address, array: weights };
-          requestPaint("all");
-        },
-        () => {},
-      )
-      .finally(() => {
-        if (fetching === address) fetching = "";
-      });
+    const isWanted = () => data.snapshots?.address === address && fetching === address;
+    try {
+      let answer = await fetch(address);
+      while (answer.status === 202 && isWanted()) answer = await fetch(address);
+      const { weights } = await loadArrays((await answer.json()).address);
+      if (!isWanted()) return;
+      later = { address, array: weights };
+      requestPaint("all");
+    } catch {
+      // the next movement of the slider tries again
+    } finally {
+      if (fetching === address) fetching = "";
+    }
   }
 
   return {
@@ -558,12 +517,12 @@ export default defineComponent((place) => {
       const step = syncedValues.step.value;
       for (const name of KEPT) syncedValues[name].receive(newData[name]);
       if (syncedValues.step.value !== step) begun = syncedValues.step.value; // the page changed the step; the slider continues from it
-      if (newData.old) setStale(true); // until new numbers arrive
       fetchAll();
     },
     close() {
       cancelAnimationFrame(frame);
       clearTimeout(timer);
+      fetching = "";
       watch.disconnect();
       training.close();
       large.close();

@@ -11,10 +11,8 @@ import {
   VALUES,
   barScale,
   digitsOf,
-  formatFixed,
   weightedValue,
   quoteToken,
-  formatWeight,
   strongestKeys,
 } from "./math.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
@@ -22,15 +20,16 @@ import { pointerPosition } from "../../shared/runtime/pointer.js";
 import { node } from "../../shared/runtime/dom.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { paintShapes, weightedScale } from "./pictures.js";
+import { formatNumber, formatWeight } from "../../shared/runtime/format.js";
 
 const NAMED = 4; // of the strongest
 const SUM = 26; // px of the tiles of the sum
 
 /** Whether a step shows vectors; the others show one number a key. */
-export const showsVectors = (step) => step < SCORES || step === VALUES;
+const showsVectors = (step) => step < SCORES || step === VALUES;
 
 /** Draw one vector per row as tiles without numbers, or only the weighted sum of the values. */
-export function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
+function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
   const cell = size.track / walk.width,
     gap = cell >= 8 ? 1.5 : 0.5,
     high = sum ? SUM : Math.min(30, size.row - 4);
@@ -51,11 +50,11 @@ export function vectorTiles({ walk, step, scale, arrays, size }, sum = false) {
 }
 
 /** Return the note at the end of a row: the number by which keys are compared at this step. */
-export function rowNote({ walk, step }, i) {
+function rowNote({ walk, step }, i) {
   if (step < SCORES) return step === QUERY && i === walk.asked ? "asks" : "";
-  if (step >= MASK && Number.isNaN(walk.weights[i])) return step === MASK ? formatFixed(-Infinity) : ""; // empty, not zero
+  if (step >= MASK && Number.isNaN(walk.weights[i])) return step === MASK ? formatNumber(-Infinity) : ""; // empty, not zero
   if (step >= SOFTMAX) return formatWeight(walk.weights[i]);
-  return formatFixed((step === SCORES ? walk.raw : walk.scaled)[i]);
+  return formatNumber((step === SCORES ? walk.raw : walk.scaled)[i]);
 }
 
 class KeyRow {
@@ -148,7 +147,7 @@ export class KeyList {
   #nameBest({ given, walk, step }) {
     const { tokens, unit } = given,
       values = step >= SOFTMAX ? walk.weights : step >= SCALE ? walk.scaled : walk.raw,
-      digits = step >= SOFTMAX ? formatWeight : formatFixed;
+      digits = step >= SOFTMAX ? formatWeight : formatNumber;
     const showHint = (text) => this.best.replaceChildren(node("span", { class: "label hint" }, text));
     if (step === QUERY) return showHint(walk.count === 1 ? "" : `Press a ${unit} to let it ask.`);
     if (walk.count === 1 || (step >= MASK && !walk.seen.length)) return showHint("");
@@ -181,13 +180,13 @@ export class KeyList {
       makeLabel = (text) => node("span", { class: "foot-label" }, text);
     if (step < SCORES) {
       const digits = digitsOf(scale.asking),
-        [low, high] = [-scale.asking, scale.asking].map((value) => node("span", {}, formatFixed(value, digits)));
+        [low, high] = [-scale.asking, scale.asking].map((value) => node("span", {}, formatNumber(value, digits)));
       return this.foot.replaceChildren(node("div", { class: "legend" }, low, node("i", { class: "ramp" }), high));
     }
     if (step >= MASK && !walk.seen.length) return this.foot.replaceChildren();
     if (step === VALUES) {
       paintShapes(this.sum, vectorTiles(scene, true), look, size.track, SUM);
-      this.sum.ariaLabel = `The sum: ${Array.from(walk.mixed, (value) => formatFixed(value)).join(", ")}`;
+      this.sum.ariaLabel = `The sum: ${Array.from(walk.mixed, (value) => formatNumber(value)).join(", ")}`;
       return this.foot.replaceChildren(
         makeLabel(walk.off ? "zeros" : "sum"),
         node("span", { class: "foot-track" }, this.sum),
@@ -199,9 +198,15 @@ export class KeyList {
       return tick;
     };
     const ticks = [makeTick("0", zero)];
-    if (axis.low < 0 && zero > 0.12) ticks.push(makeTick(formatFixed(axis.low, 1), 0));
-    if (axis.high > 0 && zero < 0.88) ticks.push(makeTick(formatFixed(axis.high, 1), 1));
-    const total = step === SOFTMAX ? walk.seen.reduce((all, i) => all + walk.weights[i], 0).toFixed(3) : "";
+    if (axis.low < 0 && zero > 0.12) ticks.push(makeTick(formatNumber(axis.low, 1), 0));
+    if (axis.high > 0 && zero < 0.88) ticks.push(makeTick(formatNumber(axis.high, 1), 1));
+    const total =
+      step === SOFTMAX
+        ? formatNumber(
+            walk.seen.reduce((all, i) => all + walk.weights[i], 0),
+            3,
+          )
+        : "";
     this.foot.replaceChildren(
       makeLabel(total && "sum"),
       node("span", { class: "foot-track" }, ...ticks),

@@ -8,6 +8,7 @@
    { result } the number it equals. What they hold are parts again. */
 
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
+import { formatCount, formatNumber, formatScientific, formatUnits, formatWeight } from "../../shared/runtime/format.js";
 
 export const STEPS = ["Query", "Keys", "Scores", "Scale", "Mask", "Softmax", "Values"];
 export const [QUERY, KEYS, SCORES, SCALE, MASK, SOFTMAX, VALUES] = STEPS.keys();
@@ -25,40 +26,17 @@ export function quoteToken(text) {
 
 // Numbers.
 
-export function formatFixed(value, digits = 2) {
-  if (Number.isNaN(value)) return "–";
-  if (!Number.isFinite(value)) return value < 0 ? MINUS + INFINITE : INFINITE;
-  const text = Math.abs(value).toFixed(digits);
-  return value < 0 && Number(text) !== 0 ? MINUS + text : text;
-}
-
 /** Digits after the point with which numbers up to `largest` are written. */
 export const digitsOf = (largest) =>
   largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 0.1 || largest === 0 ? 2 : largest >= 0.01 ? 3 : 4;
 
-/** Format a weight with three digits; a value between 0 and 1 never becomes 0 or 1. */
-export function formatWeight(weight) {
-  if (Number.isNaN(weight)) return "–";
-  if (weight > 0 && weight < 0.0005) return "<0.001";
-  return weight < 1 && weight >= 0.9995 ? ">0.999" : weight.toFixed(3);
-}
-
-/** A positive number of any size in three digits, as parts. */
-export function formatSignificant(value) {
-  if (value === 0) return ["0"];
-  if (value >= 1e6 || value < 1e-3) {
-    const [digits, power] = value.toExponential(1).split("e");
-    return [`${digits} · 10`, { sup: [formatFixed(Number(power), 0)] }];
-  }
-  return [
-    value >= 1000
-      ? Math.round(value).toLocaleString("en")
-      : value >= 100
-        ? value.toFixed(0)
-        : value >= 1
-          ? value.toPrecision(3)
-          : value.toFixed(3),
-  ];
+/** Format a positive number of any size with three significant digits. */
+export function formatThreeDigits(value) {
+  if (value === 0) return "0";
+  if (value >= 1e6 || value < 1e-3) return formatScientific(value, 2);
+  return value >= 1000
+    ? formatCount(value)
+    : formatNumber(value, value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3);
 }
 
 const largestMagnitude = (values) =>
@@ -155,7 +133,6 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
   const { count, width, seen, hidden } = walk,
     name = quoteToken(tokens[walk.asked]),
     other = quoteToken(tokens[key]);
-  const formatUnits = (n) => `${n.toLocaleString("en")} ${unit}${n === 1 ? "" : "s"}`;
   const numbers = `${width} number${width === 1 ? "" : "s"}`;
   if (step === QUERY) return `Layer ${layer + 1}, head ${head + 1} turns ${name} into a query: ${numbers} that ask.`;
   if (step === KEYS)
@@ -163,14 +140,14 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
       ? `The only ${unit} holds out a key: ${numbers} that answer.`
       : `Every ${unit} holds out a key: ${count} times ${numbers} that answer.`;
   if (step === SCORES)
-    return `Query times key, number by number, all added up: ${other} scores ${formatFixed(walk.raw[key])}.`;
+    return `Query times key, number by number, all added up: ${other} scores ${formatNumber(walk.raw[key])}.`;
   if (step === SCALE) {
     const division = `divided by √${width} = ${formatRoot(width)}`;
     if (count === 1)
-      return `The score is ${division}: ${formatFixed(walk.raw[key])} becomes ${formatFixed(walk.scaled[key])}.`;
+      return `The score is ${division}: ${formatNumber(walk.raw[key])} becomes ${formatNumber(walk.scaled[key])}.`;
     const formatRange = (values) => {
       const [low, high] = minAndMax(Array.from(values));
-      return formatFixed(high - low, 1);
+      return formatNumber(high - low, 1);
     };
     return `Every score is ${division}: they lay ${formatRange(walk.raw)} apart, now ${formatRange(walk.scaled)}.`;
   }
@@ -179,7 +156,7 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
     if (!hidden.length)
       return count === 1
         ? `Nothing is hidden: there is only ${name} itself.`
-        : `Nothing is hidden here: ${name} may look at all ${formatUnits(count)}.`;
+        : `Nothing is hidden here: ${name} may look at all ${formatUnits(count, unit)}.`;
     const becomes = `${hidden.length} of ${count} scores become${hidden.length === 1 ? "s" : ""} ${MINUS}${INFINITE}`;
     if (hidden.every((i) => i > walk.asked) && hidden.length === count - 1 - walk.asked)
       return `${name} may not look ahead: ${becomes}.`;
@@ -188,7 +165,7 @@ export function describeStep(walk, step, key, { tokens, unit, layer, head }) {
   }
   if (step === SOFTMAX) {
     if (walk.uniform)
-      return `This head was made uniform: whatever the scores, each of ${formatUnits(seen.length)} gets ${formatWeight(walk.weights[seen[0]])}.`;
+      return `This head was made uniform: whatever the scores, each of ${formatUnits(seen.length, unit)} gets ${formatWeight(walk.weights[seen[0]])}.`;
     if (seen.length === 1) return `One ${unit} to look at: it gets all of the attention.`;
     const first = largestKey(walk);
     return `Scores become shares that sum to 1: ${name} looks at ${first === walk.asked ? "itself" : quoteToken(tokens[first])} most, with ${formatWeight(walk.weights[first])}.`;
@@ -217,10 +194,11 @@ export function describePicture(walk, step, key, { tokens }) {
 
 const q = { v: "q" },
   withSubscript = (letter, key) => [{ v: letter }, { sub: [String(key + 1)] }];
-const formatBracketed = (value, digits) =>
-  Number(value.toFixed(digits)) < 0 ? `(${formatFixed(value, digits)})` : formatFixed(value, digits);
-const formatRoot = (width) =>
-  Number.isInteger(Math.sqrt(width)) ? String(Math.sqrt(width)) : Math.sqrt(width).toFixed(2);
+const formatBracketed = (value, digits) => {
+  const text = formatNumber(value, digits);
+  return text.startsWith(MINUS) ? `(${text})` : text;
+};
+const formatRoot = (width) => formatNumber(Math.sqrt(width), Number.isInteger(Math.sqrt(width)) ? 0 : 2);
 
 /** The first terms, dots, and what they come to. */
 function sumOfTerms(terms, all) {
@@ -232,7 +210,7 @@ function sumOfTerms(terms, all) {
 }
 
 const formatVector = (values, digits) => {
-  const list = Array.from(values, (value) => formatFixed(value, digits));
+  const list = Array.from(values, (value) => formatNumber(value, digits));
   return [`(${(list.length > FEW + 2 ? [...list.slice(0, FEW), "…", list.at(-1)] : list).join(", ")})`];
 };
 
@@ -260,7 +238,7 @@ export function generalFormula(walk, step, { turned = undefined } = {}) {
 export function filledFormula(walk, step, key, place) {
   const { query, raw, scaled, weights, width, seen } = walk,
     keys = walk.key(key),
-    number = formatFixed(raw[key]);
+    number = formatNumber(raw[key]);
   const digits = digitsOf(Math.max(largestMagnitude(query), largestMagnitude(keys)));
   const makeResult = (text) => ({ result: [text].flat() });
   if (step === QUERY) return [q, " = ", ...formatVector(query, digits)];
@@ -280,7 +258,7 @@ export function filledFormula(walk, step, key, place) {
       " = ",
       dividedBy(formatRoot(width)),
       " = ",
-      makeResult(formatFixed(scaled[key])),
+      makeResult(formatNumber(scaled[key])),
     ];
   }
   const hidden = Number.isNaN(weights[key]);
@@ -288,8 +266,8 @@ export function filledFormula(walk, step, key, place) {
     const added = hidden ? `(${MINUS}${INFINITE})` : "0";
     return [
       ...withSubscript("s", key),
-      ` + ${added} = ${formatFixed(scaled[key])} + ${added} = `,
-      makeResult(hidden ? MINUS + INFINITE : formatFixed(scaled[key])),
+      ` + ${added} = ${formatNumber(scaled[key])} + ${added} = `,
+      makeResult(hidden ? MINUS + INFINITE : formatNumber(scaled[key])),
     ];
   }
   if (!seen.length) return ["nothing to weigh"];
@@ -300,14 +278,14 @@ export function filledFormula(walk, step, key, place) {
       return [...left, { over: [["1"], [String(seen.length)]] }, " = ", makeResult(formatWeight(weights[key]))];
     // Larger scores make e^score unreadable; subtracting the highest score leaves the weights unchanged.
     const less = walk.top > 7 || walk.top < -3 ? walk.top : 0,
-      exponential = (i) => ["e", { sup: [formatFixed(scaled[i] - less)] }];
+      exponential = (i) => ["e", { sup: [formatNumber(scaled[i] - less)] }];
     const sum = walk.total * Math.exp(walk.top - less),
       own = Math.exp(scaled[key] - less);
     return [
       ...left,
       { over: [exponential(key), sumOfTerms(strongestKeys(walk, SOFTMAX, FEW + 2).map(exponential), seen.length)] },
       " = ",
-      { over: [formatSignificant(own), formatSignificant(sum)] },
+      { over: [[formatThreeDigits(own)], [formatThreeDigits(sum)]] },
       " = ",
       makeResult(formatWeight(weights[key])),
     ];
@@ -318,8 +296,8 @@ export function filledFormula(walk, step, key, place) {
   const terms = first.map((i, at) => [`${formatWeight(weights[i])} · ${formatBracketed(values[at], fine)}`]);
   const answer = seen.reduce((all, i) => all + weights[i] * walk.value(i)[place], 0);
   const end = walk.off
-    ? [formatFixed(answer, fine), ", switched off: ", makeResult("0")]
-    : [makeResult(formatFixed(walk.mixed[place], fine))];
+    ? [formatNumber(answer, fine), ", switched off: ", makeResult("0")]
+    : [makeResult(formatNumber(walk.mixed[place], fine))];
   return [{ v: "o" }, { sub: [String(place + 1)] }, " = ", ...sumOfTerms(terms, seen.length), " = ", ...end];
 }
 
@@ -332,7 +310,7 @@ export function stepNote(walk, step, { turned = undefined } = {}) {
         ? "x is what this layer reads here."
         : "";
   if (step === SOFTMAX && walk.seen.length && !walk.uniform && (walk.top > 7 || walk.top < -3)) {
-    return `The highest score, ${formatFixed(walk.top)}, is taken off every one first: the shares stay the same, the powers stay small.`;
+    return `The highest score, ${formatNumber(walk.top)}, is taken off every one first: the shares stay the same, the powers stay small.`;
   }
   return "";
 }

@@ -1,24 +1,13 @@
-/* Draw the pictures of the attention walkthrough: each is a list of shapes, painted on a canvas or written into a file.
+/* Draw the pictures of the attention walkthrough: each is a list of shapes, drawn on a canvas or into a file.
 
    A shape is { rect: [x, y, wide, high] }, { line: [x, y, x, y] }, { way: [[x, y], ...] }, { dot: [x, y, radius] }, { text, at: [x, y] }
    or { tiles: { at(row, column), rows, columns }, box: [x, y, cell] }; `fill` and `stroke` are a colour of shared/base.css, or a number
    from -1 to 1 on the signed colour scale. Text on a rect of that scale has its value in `on`. */
-import {
-  KEYS,
-  MASK,
-  QUERY,
-  SCALE,
-  SCORES,
-  SOFTMAX,
-  VALUES,
-  digitsOf,
-  formatFixed,
-  weightedValue,
-  products,
-  formatWeight,
-} from "./math.js";
+import { KEYS, MASK, QUERY, SCALE, SCORES, SOFTMAX, VALUES, digitsOf, weightedValue, products } from "./math.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
-import { svgNode } from "../../shared/runtime/dom.js";
+import { colourRamp, paintCells, rampColour } from "../../shared/charts/heatmap.js";
+import { scalePosition } from "../../shared/charts/value_scale.js";
+import { formatNumber, formatWeight } from "../../shared/runtime/format.js";
 
 /**
  * One shape of a picture: the first property that is present says which (text, rect, line, way, dot or tiles).
@@ -140,7 +129,7 @@ function drawVectors(walk, step, key, place, scale, wide, room) {
       size = 0;
     for (let digits = most; digits >= Math.min(most, 1) && size < SMALLEST; digits--) {
       // a number with one digit less is better than none
-      texts = Array.from(values, (value) => formatFixed(value, digits));
+      texts = Array.from(values, (value) => formatNumber(value, digits));
       size = Math.min(20, line * 0.56, (cell - 5) / (Math.max(...texts.map((text) => text.length)) * 0.51));
     }
     texts.forEach((text, i) => {
@@ -240,7 +229,7 @@ function drawScaling(walk, key, wide, high) {
     { dot: [from, above, 8], fill: "--ink" },
     { dot: [to, below, 8], fill: "--ink" },
     {
-      text: formatFixed(walk.raw[key]),
+      text: formatNumber(walk.raw[key]),
       at: [clampX(from), above - 26],
       size: 20,
       align: "center",
@@ -248,7 +237,7 @@ function drawScaling(walk, key, wide, high) {
       fill: "--ink",
     },
     {
-      text: formatFixed(walk.scaled[key]),
+      text: formatNumber(walk.scaled[key]),
       at: [clampX(to), below + 26],
       size: 20,
       align: "center",
@@ -312,7 +301,7 @@ function drawMatrix(walk, key, tokens, arrays, wide, high) {
         const t = tiles.at(row, column);
         if (Number.isNaN(t)) continue;
         shapes.push({
-          text: formatFixed(t * tiles.end, 1),
+          text: formatNumber(t * tiles.end, 1),
           at: [names + (column + 0.5) * cell - 1, head + (row + 0.5) * cell],
           size: 15,
           align: "center",
@@ -356,7 +345,7 @@ function drawCurve(walk, key, wide, high) {
   const alignmentOf = (end) => (ends.length === 1 ? "center" : end === low ? "left" : "right");
   for (const end of ends)
     shapes.push({
-      text: formatFixed(end),
+      text: formatNumber(end),
       at: [x(end), bottom + 18],
       size: 14,
       align: alignmentOf(end),
@@ -395,7 +384,7 @@ function drawCurve(walk, key, wide, high) {
 export function pictureCaption({ walk, step, key, place, scale, arrays }) {
   if (step === SCALE) return "Each line is a key.";
   if (step === MASK)
-    return `Brown: below zero, teal: above, up to ${formatFixed(scoreTiles(arrays).end)}. Empty: cannot look.`;
+    return `Brown: below zero, teal: above, up to ${formatNumber(scoreTiles(arrays).end)}. Empty: cannot look.`;
   if (step === SOFTMAX)
     return walk.seen.length > 1 && !walk.uniform
       ? "Each point is a key. One score higher by 1 has a share 2.72 times as large."
@@ -404,13 +393,13 @@ export function pictureCaption({ walk, step, key, place, scale, arrays }) {
   if (place < 0) {
     const third =
       step === SCORES
-        ? `, of a product ${formatFixed(productScale(walk))}`
+        ? `, of a product ${formatNumber(productScale(walk))}`
         : step === VALUES
-          ? `, of a part and of the sum ${formatFixed(weightedScale(walk))}`
+          ? `, of a part and of the sum ${formatNumber(weightedScale(walk))}`
           : "";
-    return `Brown: below zero, teal: above. Full colour: ${formatFixed(step === VALUES ? scale.telling : scale.asking)}${third}.`;
+    return `Brown: below zero, teal: above. Full colour: ${formatNumber(step === VALUES ? scale.telling : scale.asking)}${third}.`;
   }
-  const [first, second, third] = linesOf(walk, step, key, scale).map(([, values]) => formatFixed(values[place])),
+  const [first, second, third] = linesOf(walk, step, key, scale).map(([, values]) => formatNumber(values[place])),
     number = `Number ${place + 1}`;
   if (step === QUERY) return `${number}: ${first}.`;
   if (step === KEYS) return `${number}: query ${first}, key ${second}.`;
@@ -421,37 +410,35 @@ export function pictureCaption({ walk, step, key, place, scale, arrays }) {
 
 // Painting.
 
-const STOPS = 6;
+/** Return the position of a value from -1 to 1 on the signed colour scale; NaN: masked. */
+const signPosition = (t) => (Number.isNaN(t) ? NaN : scalePosition(t, 1));
+
 /** Return the current colours. `colour(name)` resolves a variable of shared/base.css. */
 export function makePalette(colour, own) {
-  const parseColour = (name) =>
-    colour(name)
+  const parseColour = (text) =>
+    text
       .match(/[\d.]+/g)
       .slice(0, 3)
       .map(Number);
-  const ramp = Array.from({ length: STOPS + 1 }, (_, i) => parseColour(`--sign-${i}`)),
-    [ink, page] = [parseColour("--ink"), parseColour("--page")];
-  const formatRgb = (rgb) => `rgb(${rgb.map(Math.round).join(", ")})`;
   const linearise = (c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
   const luminance = (rgb) => rgb.reduce((all, c, i) => all + linearise(c) * [0.2126, 0.7152, 0.0722][i], 0); // luminance of WCAG
   const contrastRatio = (a, b) =>
     (Math.max(luminance(a), luminance(b)) + 0.05) / (Math.min(luminance(a), luminance(b)) + 0.05);
-  const signColour = (t) => {
-    const at = (Math.max(-1, Math.min(1, t)) + 1) * (STOPS / 2),
-      i = Math.min(STOPS - 1, Math.floor(at));
-    return ramp[i].map((from, c) => from + (ramp[i + 1][c] - from) * (at - i));
-  };
-  const SHADES = 256,
-    shades = Array.from({ length: 2 * SHADES + 1 }, (_, i) => signColour((i - SHADES) / SHADES));
-  const shadeIndex = (t) => Math.round(Math.max(-1, Math.min(1, t)) * SHADES) + SHADES;
-  const fills = shades.map(formatRgb),
-    inks = shades.map((rgb) => formatRgb(contrastRatio(rgb, ink) >= contrastRatio(rgb, page) ? ink : page));
+  const shades = colourRamp(colour, "sign"),
+    [ink, page] = [colour("--ink"), colour("--page")];
+  const shadeIndex = (t) => Math.round(signPosition(t) * (shades.length - 1));
+  const fills = Array.from(shades, (_, i) => rampColour(shades, i / (shades.length - 1))),
+    inks = fills.map((fill) => {
+      const [own, dark, light] = [fill, ink, page].map(parseColour);
+      return contrastRatio(own, dark) >= contrastRatio(own, light) ? ink : page;
+    });
   const names = new Map();
   const namedColour = (name) => {
     if (!names.has(name)) names.set(name, colour(name === "--colour" ? own : name));
     return names.get(name);
   };
   return {
+    shades,
     of: (fill) => (typeof fill === "number" ? fills[shadeIndex(fill)] : namedColour(fill)),
     on: (t) => inks[shadeIndex(t)],
   };
@@ -470,25 +457,16 @@ function tilesAsPicture(tiles, cell, look, ratio) {
     side = cell * ratio,
     gap = side >= 16 ? 2 * ratio : side >= 7 ? 1 : 0;
   if (cached?.side === side && cached.look === look) return cached.canvas;
-  const canvas = new OffscreenCanvas(
-      Math.max(1, Math.round(side * tiles.columns)),
-      Math.max(1, Math.round(side * tiles.rows)),
-    ),
-    context = canvas.getContext("2d");
-  for (let row = 0; row < tiles.rows; row++) {
-    const top = Math.round(row * side),
-      high = Math.max(1, Math.round((row + 1) * side) - top - gap);
-    for (let column = 0; column < tiles.columns; column++) {
-      const t = tiles.at(row, column);
-      if (Number.isNaN(t)) continue;
-      const left = Math.round(column * side);
-      context.fillStyle = look.of(t);
-      context.fillRect(left, top, Math.max(1, Math.round((column + 1) * side) - left - gap), high);
-    }
-  }
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.max(1, Math.round(side * tiles.columns));
+  canvas.height = Math.max(1, Math.round(side * tiles.rows));
+  const row = (r) => Float32Array.from({ length: tiles.columns }, (_, c) => signPosition(tiles.at(r, c)));
+  paintCells(canvas, { rows: tiles.rows, columns: tiles.columns, row }, look.shades, gap);
   pictureCache.set(tiles, { side, look, canvas });
   return canvas;
 }
+
+const drawings = new WeakMap(); // of each canvas, what it shows
 
 /** Paint shapes on a canvas at the resolution of the screen. */
 export function paintShapes(canvas, shapes, look, wide, high) {
@@ -502,6 +480,22 @@ export function paintShapes(canvas, shapes, look, wide, high) {
   context.setTransform(1, 0, 0, 1, 0, 0);
   context.clearRect(0, 0, across, down);
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  drawings.set(canvas, { shapes, look });
+  drawShapes(context, shapes, look, ratio);
+}
+
+/** Return what draws each canvas below an element again, for a saved file. */
+export const redrawings = (root) =>
+  new Map(
+    [...root.querySelectorAll("canvas")]
+      .filter((canvas) => drawings.has(canvas))
+      .map((canvas) => {
+        const { shapes, look } = drawings.get(canvas);
+        return [canvas, (context) => drawShapes(context, shapes, look, devicePixelRatio || 1)];
+      }),
+  );
+
+function drawShapes(context, shapes, look, ratio) {
   context.textBaseline = "middle";
   context.lineCap = "butt";
   let currentFont = "";
@@ -545,115 +539,4 @@ export function paintShapes(canvas, shapes, look, wide, high) {
     }
   }
   context.globalAlpha = 1;
-}
-
-const ANCHOR = { left: "start", center: "middle", right: "end" };
-
-/** The same as elements of a drawing, moved by (x, y). */
-export function shapesToSvg(shapes, look, x, y) {
-  const marks = shapes.flatMap((shape) => {
-    const paint = { fill: shape.fill === undefined ? "none" : look.of(shape.fill), opacity: shape.faint };
-    if (shape.stroke !== undefined)
-      Object.assign(paint, {
-        stroke: look.of(shape.stroke),
-        "stroke-width": shape.thick ?? 1,
-        "stroke-dasharray": shape.dash?.join(" "),
-      });
-    if (shape.tiles) {
-      const {
-          tiles,
-          box: [left, top, cell],
-        } = shape,
-        gap = cell >= 16 ? 2 : 0;
-      const all = Array.from({ length: tiles.rows * tiles.columns }, (_, i) => [
-        Math.floor(i / tiles.columns),
-        i % tiles.columns,
-      ]);
-      return all
-        .filter((place) => !Number.isNaN(tiles.at(...place)))
-        .map(([row, column]) =>
-          svgNode("rect", {
-            x: (left + column * cell).toFixed(2),
-            y: (top + row * cell).toFixed(2),
-            width: cell - gap,
-            height: cell - gap,
-            fill: look.of(tiles.at(row, column)),
-          }),
-        );
-    }
-    if (shape.text !== undefined) {
-      if (shape.on !== undefined) paint.fill = look.on(shape.on);
-      const [x, y] = shape.at,
-        placement = shape.turned
-          ? { transform: `translate(${x + shape.size * 0.35} ${y}) rotate(-90)` }
-          : { x, y: y + shape.size * 0.35 };
-      return svgNode(
-        "text",
-        {
-          ...placement,
-          "font-size": shape.size,
-          "font-family": fontFamily(shape),
-          "font-style": shape.serif ? "italic" : null,
-          "font-weight": shape.strong ? 600 : null,
-          "text-anchor": ANCHOR[shape.align ?? "left"],
-          ...paint,
-        },
-        shape.text,
-      );
-    }
-    if (shape.rect)
-      return svgNode("rect", {
-        x: shape.rect[0],
-        y: shape.rect[1],
-        width: Math.max(0, shape.rect[2]),
-        height: Math.max(0, shape.rect[3]),
-        ...paint,
-      });
-    if (shape.line)
-      return svgNode("line", { x1: shape.line[0], y1: shape.line[1], x2: shape.line[2], y2: shape.line[3], ...paint });
-    if (shape.way)
-      return svgNode("polyline", {
-        points: shape.way.map((point) => point.map((c) => c.toFixed(1)).join(",")).join(" "),
-        ...paint,
-      });
-    return svgNode("circle", { cx: shape.dot[0], cy: shape.dot[1], r: shape.dot[2], ...paint });
-  });
-  return svgNode("g", { transform: `translate(${x} ${y})` }, ...marks);
-}
-
-/** A formula as pieces of a line of text; a fraction with a stroke. */
-export function layOutFormula(parts, size, state = {}) {
-  const base = state.base ?? 0,
-    small = state.small ?? size,
-    look = { ...(state.strong ? { "font-weight": 700 } : {}), ...(small === size ? {} : { "font-size": small }) };
-  const layOutParts = (list, more) => layOutFormula(list, size, { ...state, ...more });
-  return parts.flatMap((part) => {
-    if (typeof part === "string") return [{ text: part, at: base, ...look }];
-    if (part.v) return [{ text: part.v, at: base, "font-style": "italic", ...look }];
-    if (part.sub) return layOutParts(part.sub, { base: base + size * 0.22, small: size * 0.68 });
-    if (part.sup) return layOutParts(part.sup, { base: base - size * 0.38, small: size * 0.68 });
-    if (part.result) return layOutParts(part.result, { strong: true });
-    if (part.root) return [{ text: "√", at: base, ...look }, ...layOutParts(part.root, {})];
-    const bracketed = (list) => (list.length > 2 ? ["(", ...list, ")"] : list);
-    return [
-      ...layOutParts(bracketed(part.over[0]), {}),
-      { text: " / ", at: base, ...look },
-      ...layOutParts(bracketed(part.over[1]), {}),
-    ];
-  });
-}
-
-/** The same as an element of a drawing. */
-export function formulaLine(parts, x, y, size, more) {
-  let height = 0;
-  const pieces = layOutFormula(parts, size).map(({ text, at, ...look }) => {
-    const tspan = svgNode("tspan", { dy: (at - height).toFixed(2), ...look }, text);
-    height = at;
-    return tspan;
-  });
-  return svgNode(
-    "text",
-    { x, y, "font-size": size, "font-family": SERIF, "xml:space": "preserve", ...more },
-    ...pieces,
-  );
 }

@@ -17,6 +17,10 @@
  * @property {string} file
  * @property {boolean} [turned] whether queries and keys are rotated (rotary positions); without it the formulas leave
  *    it open
+ *
+ * @typedef {object} WalkthroughEvents
+ * @property {number} asked index of the query token
+ * @property {number} step 0 to 6
  */
 import {
   COLUMNS,
@@ -48,9 +52,9 @@ import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { pointerPosition as inside } from "../../shared/runtime/pointer.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
-import { walkthroughSvg } from "./export.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { KeyList } from "./key_rows.js";
-import { tileGrid, paintShapes, makePalette, drawPicture, placeAt, pictureCaption } from "./pictures.js";
+import { tileGrid, paintShapes, makePalette, drawPicture, placeAt, pictureCaption, redrawings } from "./pictures.js";
 
 const NARROW = 860,
   BETWEEN = 40; // px from which on the keys are beside the picture, and how far from it
@@ -155,6 +159,7 @@ export default defineComponent((place) => {
   /** @type {WalkthroughData | null} */
   let data = null,
     loaded = null,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<WalkthroughEvents>} */
     trigger,
     walk = null,
     scale = null,
@@ -303,11 +308,7 @@ export default defineComponent((place) => {
     keys.show(sceneAt(at));
     const numbers = Array.from({ length: walk.width }, (_, i) => i + 1);
     saveMenu(place, {
-      svg: () =>
-        walkthroughSvg(
-          { ...sceneAt(at), key: selectedKey(), place: keptPlace ?? (at === VALUES ? largestComponent(walk) : -1) },
-          pictureHeight(at),
-        ),
+      svg: () => screenSvg(place, { skip: ".askers, .rail, .trouble, .best", canvases: redrawings(place) }),
       csv: () => toCsv([...COLUMNS, ...numbers], walkCsv(walk, data.tokens)),
       file: `${data.file}-${STEPS[at].toLowerCase()}`,
     });

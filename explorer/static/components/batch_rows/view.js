@@ -11,9 +11,8 @@
 import { showSpaces } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { svgNode, node } from "../../shared/runtime/dom.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
+import { node } from "../../shared/runtime/dom.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const inputCell = ({ token }) => ({ text: token ? showSpaces(token) : "pad", kind: token ? "read" : "padding" });
@@ -29,51 +28,6 @@ const rowsCsv = ({ rows }) =>
       cells.map((cell, i) => [name, from, i, cell.token || "<pad>", cell.target, cell.asked]),
     ),
   );
-
-/** The rows again, as a drawing of fixed size. */
-function rowsSvg(place, { rows, label }) {
-  const { get, done } = resolveColours(place);
-  const [left, wide, high] = [150, 76, 84],
-    columns = rows[0].cells.length;
-  const paint = { read: "--panel", padding: "--page", asked: "--amount-2", unasked: "--page", none: "--page" };
-  const marks = rows.flatMap(({ name, from, cells }, r) => [
-    svgNode("text", { x: 20, y: 78 + r * high, "font-size": 15, "font-weight": 600, fill: get("--ink") }, name),
-    svgNode("text", { x: 20, y: 98 + r * high, "font-size": 13, fill: get("--soft") }, from),
-    ...cells.flatMap((cell, i) =>
-      [inputCell(cell), targetCell(cell)].flatMap(({ text, kind }, below) =>
-        kind === "none"
-          ? []
-          : [
-              svgNode("rect", {
-                x: left + i * wide,
-                y: 56 + r * high + below * 34,
-                width: wide - 4,
-                height: 30,
-                rx: 4,
-                fill: get(paint[kind]),
-                stroke: get("--rule"),
-                "stroke-dasharray": kind === "read" || kind === "asked" ? null : "3 2",
-              }),
-              svgNode(
-                "text",
-                {
-                  x: left + i * wide + wide / 2 - 2,
-                  y: 76 + r * high + below * 34,
-                  "text-anchor": "middle",
-                  "font-size": 14,
-                  fill: get(kind === "read" || kind === "asked" ? "--ink" : "--soft"),
-                },
-                shortenToWidth(text, wide - 10, 14),
-              ),
-            ],
-      ),
-    ),
-  ]);
-  const head = svgNode("text", { x: 20, y: 32, "font-size": 18, "font-weight": 600, fill: get("--ink") }, label);
-  const page = get("--page");
-  done();
-  return svgFile(left + columns * wide + 20, 64 + rows.length * high, page, head, ...marks);
-}
 
 export default defineComponent((place) => {
   const scroller = node("div", { class: "scroller", role: "region", tabindex: 0 });
@@ -113,7 +67,11 @@ export default defineComponent((place) => {
         ),
       );
       caption.textContent = data.caption;
-      saveMenu(foot, { svg: () => rowsSvg(place, data), csv: () => rowsCsv(data), file: data.file });
+      saveMenu(foot, {
+        svg: () => screenSvg(scroller, { title: data.label }),
+        csv: () => rowsCsv(data),
+        file: data.file,
+      });
     },
   };
 });

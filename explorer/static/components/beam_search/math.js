@@ -1,6 +1,8 @@
 /* The arithmetic of the beam-search tree. No DOM; tested in tests/static/beam_search.test.mjs.
    A node = {step, parent, token, kept, ended, log, score}; `parent` and every other index count within one width. */
 
+import { formatNumber, formatProbability } from "../../shared/runtime/format.js";
+
 const WHOLE = 14; // tokens up to which a sequence is written out in a sentence
 
 /** The nodes of one width from the arrays of all. */
@@ -61,7 +63,7 @@ export function moveNode(at, key, nodes, steps) {
 /** A log-probability with a true minus: two digits, three where it is near 0. */
 export function formatLog(value) {
   if (value > -0.0005) return "0";
-  return value.toFixed(value > -0.095 ? 3 : 2).replace("-", "−");
+  return formatNumber(value, value > -0.095 ? 3 : 2);
 }
 
 const verdictOf = (text, right) => (right === null ? "" : text === right ? "right" : "wrong");
@@ -90,9 +92,8 @@ export function describeNode(nodes, at, tokens, column) {
     prefix = parent < 0 ? "" : sequenceText(nodes, parent, tokens);
   const what = ended ? "the end" : `“${tokens[token]}”`,
     afterPrefix = prefix ? ` after “${prefix}”` : "";
-  const share = Math.exp(log),
-    p = share < 0.005 ? "<0.01" : share >= 0.995 ? ">0.99" : share.toFixed(2);
+  const share = Math.exp(log);
   const rank = column.indexOf(at) + 1,
     fate = kept ? "kept" : "dropped";
-  return `Step ${step}, rank ${rank}: ${what}${afterPrefix} has probability ${p}. Log-probability ${formatLog(log)}, of the whole sequence ${formatLog(score)}; ${fate}.`;
+  return `Step ${step}, rank ${rank}: ${what}${afterPrefix} has probability ${formatProbability(share)}. Log-probability ${formatLog(log)}, of the whole sequence ${formatLog(score)}; ${fate}.`;
 }

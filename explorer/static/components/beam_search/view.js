@@ -14,6 +14,9 @@
  * @property {number[][]} best for each width the nodes that were kept to the end
  * @property {string} address "nodes" (I32 "nodes 5") and "logs" (F32 "nodes 2")
  * @property {string} file
+ *
+ * @typedef {object} BeamSearchEvents
+ * @property {number} width
  */
 import {
   describeNode,
@@ -33,6 +36,7 @@ import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { formatProbability } from "../../shared/runtime/format.js";
 
 const [BOX, GAP, ROW, HIGH, TOP] = [100, 30, 34, 28, 26]; // px: a node and what is between two, a row, a node's height, the head
 const nodeLeft = ({ step }) => 2 + (step - 1) * (BOX + GAP);
@@ -78,6 +82,7 @@ export default defineComponent((place) => {
   const width = new SyncedValue();
   /** @type {BeamSearchData | null} */
   let data = null,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<BeamSearchEvents>} */
     trigger,
     all = null,
     nodes = [],
@@ -352,5 +357,3 @@ export default defineComponent((place) => {
     },
   };
 });
-
-const formatProbability = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));

@@ -2,12 +2,12 @@
 
    A `model` is {flows: {name: {made, ins, parameters, offset, shape, data}}, parameters: {name: {shape, data}}}. A position is
    [row, column], or inside attention [head, row, column]. The operations are those of inspection/transformer/block.py. */
-import { formatNumber } from "../../shared/charts/editable_matrix/math.js";
+import { formatEntry } from "../../shared/charts/editable_matrix/math.js";
 
 const SHOWN = 4; // terms of a sum that are told one by one
 const EPSILON = 1e-5; // of the norms, as in models/layers.py
 
-export const formatValue = (value) => formatNumber(value, Math.abs(value) < 0.0995 && value !== 0 ? 4 : 3);
+export const formatValue = (value) => formatEntry(value, Math.abs(value) < 0.0995 && value !== 0 ? 4 : 3);
 
 /** The number of a tensor at a place. */
 export function numberAt(tensor, ...place) {

@@ -1,11 +1,13 @@
 /* Show the arrow that is open: its tensor as a heat map, the numbers of one cell and of each token, and the parameters of
    the box that made it. */
 import { explain, numberAt, isHidden, formatValue, rowOf, shapeWords, largestMagnitude, statistics } from "./math.js";
-import { mixColours, moveCell, scalePosition, labelledColumns } from "../../shared/charts/value_scale.js";
+import { HeatMap, arrayGrid, colourRamp, labelCells, paintPixels } from "../../shared/charts/heatmap.js";
+import { moveCell, scalePosition } from "../../shared/charts/value_scale.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { svgNode, node } from "../../shared/runtime/dom.js";
-import { svgFile } from "../../shared/runtime/svg_file.js";
+import { node } from "../../shared/runtime/dom.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
+import { formatCount, formatPercent, formatUnits } from "../../shared/runtime/format.js";
 
 const AMOUNTS = new Set(["weights", "softmax"]);
 const SIDE = 84,
@@ -23,11 +25,9 @@ export class TensorPanel {
     this.shape = node("p", { class: "shape" });
     this.pills = node("div", { class: "pills", role: "group", "aria-label": "Tensors of this box" });
     this.heads = node("div", { class: "pills heads", role: "group", "aria-label": "Head" });
-    this.canvas = node("canvas");
-    this.mark = node("i", { class: "mark" });
     this.side = node("div", { class: "side", "aria-hidden": "true" });
     this.foot = node("div", { class: "foot", "aria-hidden": "true" });
-    this.map = node("div", { class: "map", tabindex: 0, role: "group" }, this.canvas, this.mark);
+    this.map = new HeatMap({ tabindex: 0, role: "group" });
     this.cell = node("div", { class: "cell", role: "status" });
     this.rows = node("tbody");
     const heads = ["token", "mean", "variance", "norm"].map((name) => node("th", { scope: "col" }, name));
@@ -45,14 +45,14 @@ export class TensorPanel {
       this.shape,
       this.pills,
       this.heads,
-      node("div", { class: "plot" }, this.side, this.map, this.foot),
+      node("div", { class: "plot" }, this.side, this.map.root, this.foot),
       node("div", { class: "below" }, this.cell, this.table),
       this.learned,
     );
-    this.map.onpointermove = (event) => event.pointerType !== "touch" && this.#selectPosition(event, false);
-    this.map.onpointerleave = () => this.#explainNumber(this.now);
-    this.map.onclick = (event) => this.#selectPosition(event, true);
-    this.map.onkeydown = (event) => this.#onKeyDown(event);
+    this.map.onpoint = ({ row, column }) => this.#explainNumber({ token: row, unit: column });
+    this.map.onpick = ({ row, column }) => this.onset({ token: row, unit: column });
+    this.map.root.onpointerleave = () => this.#explainNumber(this.now);
+    this.map.root.onkeydown = (event) => this.#onKeyDown(event);
   }
 
   /** `model` as in math.js, with names, boxes and total; `now` is {open, token, unit, head}. */
@@ -122,76 +122,39 @@ export class TensorPanel {
 
   /* ---- the heat map ---- */
 
-  #colourStops(name) {
-    return Array.from({ length: 7 }, (_, i) =>
-      this.theme
-        .colour(`--${name}-${i}`)
-        .match(/[\d.]+/g)
-        .slice(0, 3)
-        .map(Number),
-    );
-  }
-
   #paintMap() {
     const { flow, model } = this,
       [rows, columns] = flow.shape.slice(-2),
-      image = new ImageData(columns, rows),
       amount = AMOUNTS.has(flow.made);
     const most = amount ? null : largestMagnitude(flow.data),
-      stops = this.#colourStops(amount ? "amount" : "sign"),
       h = this.#headIndex();
     const high = Math.max(Math.min(22, TALL / rows), 7) * rows;
-    this.canvas.width = columns;
-    this.canvas.height = rows;
-    for (let r = 0; r < rows; r++)
-      for (let c = 0; c < columns; c++) {
-        const value = flow.shape.length === 3 ? numberAt(flow, h, r, c) : numberAt(flow, r, c);
-        if (!isHidden(model, this.now.open, h, r, c))
-          image.data.set([...mixColours(stops, scalePosition(value, most)), 255], 4 * (r * columns + c));
-      }
-    this.canvas.getContext("2d").putImageData(image, 0, 0);
-    this.map.style.height = `${high}px`;
+    const shareAt = (r, c) => {
+      if (isHidden(model, this.now.open, h, r, c)) return NaN;
+      return scalePosition(flow.shape.length === 3 ? numberAt(flow, h, r, c) : numberAt(flow, r, c), most);
+    };
+    const row = (r) => Float32Array.from({ length: columns }, (_, c) => shareAt(r, c));
+    this.map.show({ rows, columns, row }, colourRamp(this.theme.colour, amount ? "amount" : "sign"));
+    this.map.root.style.height = `${high}px`;
     this.side.style.height = `${high}px`;
-    this.side.replaceChildren(
-      ...labelledColumns(rows, high, 15).map((r) => {
-        const name = node("span", {}, shortenToWidth(this.names[r] ?? String(r), SIDE - 10, 13));
-        name.style.top = `${(100 * (r + 0.5)) / rows}%`;
-        return name;
-      }),
+    labelCells(this.side, rows, (r) => shortenToWidth(this.names[r] ?? String(r), SIDE - 10, 13), "top", high, 15);
+    const longest = this.columns ? Math.max(...this.columns.map((name) => name.length)) : 4;
+    labelCells(
+      this.foot,
+      columns,
+      (c) => (this.columns ? shortenToWidth(this.columns[c] ?? "", 80, 13) : String(c)),
+      "left",
+      this.map.root.clientWidth,
+      this.columns ? (longest > 1 ? 8 : 3) + 7.5 * Math.min(10, longest) : 70,
     );
-    const width = this.map.clientWidth,
-      longest = this.columns ? Math.max(...this.columns.map((name) => name.length)) : 4;
-    this.foot.replaceChildren(
-      ...labelledColumns(columns, width, this.columns ? (longest > 1 ? 8 : 3) + 7.5 * Math.min(10, longest) : 70).map(
-        (c) => {
-          const name = node("span", {}, this.columns ? shortenToWidth(this.columns[c] ?? "", 80, 13) : String(c));
-          name.style.left = `${(100 * (c + 0.5)) / columns}%`;
-          return name;
-        },
-      ),
-    );
-    this.map.ariaLabel = `${flow.title}: ${shapeWords(flow)}. Arrow keys move, Enter keeps a number.`;
+    this.map.root.ariaLabel = `${flow.title}: ${shapeWords(flow)}. Arrow keys move, Enter keeps a number.`;
   }
 
-  #positionOfEvent(event) {
-    const box = this.map.getBoundingClientRect(),
-      [rows, columns] = this.flow.shape.slice(-2);
-    const clampIndex = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
-    return {
-      token: clampIndex((event.clientY - box.top) / box.height, rows),
-      unit: clampIndex((event.clientX - box.left) / box.width, columns),
-    };
-  }
-  #selectPosition(event, keep) {
-    const to = this.#positionOfEvent(event);
-    if (keep) this.onset(to);
-    else this.#explainNumber(to);
-  }
   #onKeyDown(event) {
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     const from = this.reading,
-      to = moveCell({ row: from.token, time: from.unit }, event.key, ...this.flow.shape.slice(-2));
-    if (to) this.#explainNumber({ token: to.row, unit: to.time });
+      to = moveCell({ row: from.token, column: from.unit }, event.key, ...this.flow.shape.slice(-2));
+    if (to) this.#explainNumber({ token: to.row, unit: to.column });
     else if (event.key === "Enter" || event.key === " ") this.onset(this.reading);
     else return;
     event.preventDefault();
@@ -200,10 +163,9 @@ export class TensorPanel {
   /** Show one number and how it is computed. */
   #explainNumber(choice) {
     const { flow, model, now } = this,
-      { r, c, place } = this.#clampPosition(choice),
-      [rows, columns] = flow.shape.slice(-2);
+      { r, c, place } = this.#clampPosition(choice);
     this.reading = { token: r, unit: c };
-    this.mark.style.cssText = `left:${(100 * c) / columns}%;top:${(100 * r) / rows}%;width:${100 / columns}%;height:${100 / rows}%`;
+    this.map.markCell({ row: r, column: c });
     const value = numberAt(flow, ...place),
       explanation = explain(model, now.open, place),
       column = this.columns ? `“${this.columns[c]}”` : `number ${c}`;
@@ -259,19 +221,14 @@ export class TensorPanel {
 
   #showWeights(box) {
     const names = box?.parameters ?? [],
-      { model } = this,
-      formatCount = (count) => count.toLocaleString("en");
-    const formatPercent = (count) => {
-      const part = (100 * count) / model.total;
-      return `${part >= 10 || part === 0 ? part.toFixed(0) : part.toFixed(part >= 1 ? 1 : 2)} %`;
-    };
+      { model } = this;
     const intro = node(
       "p",
       { class: "share" },
       names.length
-        ? node("b", {}, `${formatCount(box.count)} parameters`)
+        ? node("b", {}, formatUnits(box.count, "parameter"))
         : `${box ? `${box.title}: nothing is learned here.` : "Nothing is learned here."}`,
-      names.length ? `, ${formatPercent(box.count)} of the model’s ${formatCount(model.total)}` : "",
+      names.length ? `, ${formatPercent(box.count / model.total)} of the model’s ${formatCount(model.total)}` : "",
     );
     this.learned.replaceChildren(
       intro,
@@ -285,14 +242,12 @@ export class TensorPanel {
           ` ${shape.join(" × ")}${shape.length > 1 ? ` = ${formatCount(count)}` : ""}`,
         );
         if (!data) return node("figure", {}, caption);
-        const [rows, columns] = shape.length === 2 ? shape : [1, shape[0]],
-          canvas = node("canvas", { width: columns, height: rows, role: "img" }),
+        const rows = shape.length === 2 ? shape[0] : 1,
+          canvas = node("canvas", { role: "img" }),
           most = largestMagnitude(data);
         canvas.ariaLabel = `${name}: weights from −${formatValue(most)} to ${formatValue(most)}`;
-        const image = new ImageData(columns, rows),
-          stops = this.#colourStops("sign");
-        data.forEach((value, i) => image.data.set([...mixColours(stops, scalePosition(value, most)), 255], 4 * i));
-        canvas.getContext("2d").putImageData(image, 0, 0);
+        const position = (value) => scalePosition(value, most);
+        paintPixels(canvas, arrayGrid(data, rows, position), colourRamp(this.theme.colour, "sign"));
         canvas.style.height = `${rows === 1 ? 14 : Math.min(PICTURE, Math.max(24, 3 * rows))}px`;
         return node(
           "figure",
@@ -308,36 +263,7 @@ export class TensorPanel {
   /* ---- saving ---- */
 
   svg() {
-    const { flow } = this,
-      wide = Math.max(320, this.map.clientWidth),
-      high = this.map.clientHeight,
-      [rows] = flow.shape.slice(-2);
-    const text = (words, x, y, more = {}) =>
-      svgNode("text", { x, y, fill: this.theme.colour("--ink"), "font-size": 14, ...more }, words);
-    const names = [...this.side.children].map((name) =>
-      text(name.textContent, 16 + SIDE - 8, 60 + (parseFloat(name.style.top) / 100) * high, {
-        "text-anchor": "end",
-        "dominant-baseline": "central",
-        "font-size": 13,
-      }),
-    );
-    return svgFile(
-      wide + SIDE + 32,
-      high + 84,
-      this.theme.colour("--page"),
-      text(flow.title, 16, 28, { "font-weight": 600, "font-size": 16 }),
-      text(shapeWords(flow), 16, 48, { fill: this.theme.colour("--soft") }),
-      ...(rows ? names : []),
-      svgNode("image", {
-        x: 16 + SIDE,
-        y: 60,
-        width: wide,
-        height: high,
-        href: this.canvas.toDataURL(),
-        preserveAspectRatio: "none",
-        style: "image-rendering:pixelated",
-      }),
-    );
+    return screenSvg(this.root, { skip: ".from, .pills, .below, .learned" });
   }
   csv() {
     const { flow } = this,

@@ -14,6 +14,9 @@
  * @property {BlockDiagramData["chosen"]} usual the default of `chosen`
  * @property {string} title
  * @property {string} file
+ *
+ * @typedef {object} BlockDiagramEvents
+ * @property {{open: string, token: number, unit: number, head: number}} set
  */
 import { shapeWords } from "./math.js";
 import { layOut, focusOrder } from "./layout.js";
@@ -25,6 +28,7 @@ import { svgNode, node } from "../../shared/runtime/dom.js";
 import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
+import { formatUnits } from "../../shared/runtime/format.js";
 
 const LETTERS = { small: 13, usual: 15 }; // px of letters
 let count = 0;
@@ -45,8 +49,11 @@ export default defineComponent((place) => {
   const watch = new ResizeObserver(() => drawDiagram());
   watch.observe(diagram);
   /** @type {BlockDiagramData | null} */
-  let data = null,
+  let data = null, // that is drawn: its arrays are here
+    /** @type {BlockDiagramData | null} */
+    latest = null,
     model = null,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<BlockDiagramEvents>} */
     sendEvent = null,
     handles = [],
     stop = null;
@@ -124,7 +131,7 @@ export default defineComponent((place) => {
       round = box.kind === "sum",
       size = w < 118 ? LETTERS.small : LETTERS.usual;
     const words = round ? "+" : shortenToWidth(box.title, w - 10, size, 600),
-      part = box.count && !round ? `, ${box.count.toLocaleString("en")} parameters` : "";
+      part = box.count && !round ? `, ${formatUnits(box.count, "parameter")}` : "";
     const shape = svgNode(
       "g",
       { class: `box ${box.kind}`, role: "button", "aria-label": `${round ? "+, " : ""}${box.title}${part}` },
@@ -232,14 +239,18 @@ export default defineComponent((place) => {
   return {
     show(/** @type {BlockDiagramData} */ newData, component) {
       const same = data?.address === newData.address && JSON.stringify(data.boxes) === JSON.stringify(newData.boxes);
-      data = newData;
-      place.style.setProperty("--tower", data.boxes.some(({ column }) => column) ? "480px" : "310px");
+      latest = newData;
       sendEvent = component.setTriggerValue;
       shared.receive(newData.chosen);
-      if (same && model) return show();
+      if (same) {
+        data = newData;
+        return show();
+      }
       loadArrays(newData.address).then(
         (arrived) => {
-          if (data !== newData && data.address !== newData.address) return;
+          if (latest.address !== newData.address) return;
+          data = latest;
+          place.style.setProperty("--tower", data.boxes.some(({ column }) => column) ? "480px" : "310px");
           trouble.textContent = "";
           showArrays(arrived);
         },

@@ -1,6 +1,7 @@
 /* Draw the predictions of a class: a bar per choice, or columns along the numbers that can be predicted. */
-import { countBins, histogramColumns, formatNumber, countChoices } from "../../shared/charts/dot_strip_math.js";
+import { countBins, histogramColumns, countChoices } from "../../shared/charts/dot_strip_math.js";
 import { node } from "../../shared/runtime/dom.js";
+import { formatRounded } from "../../shared/runtime/format.js";
 
 export function makeHistogram({ choices, scale }) {
   const root = node("div", { class: scale ? "columns" : "bars", role: "img" });
@@ -13,7 +14,7 @@ export function makeHistogram({ choices, scale }) {
     root.append(row);
     return { bar, count, row };
   });
-  const endLabel = (number) => node("span", {}, `${formatNumber(number)} ${scale.unit}`.trim());
+  const endLabel = (number) => node("span", {}, `${formatRounded(number)} ${scale.unit}`.trim());
   const ends = scale
     ? node("div", { class: "ends", "aria-hidden": "true" }, endLabel(scale.low), endLabel(scale.high))
     : null;
@@ -40,7 +41,7 @@ export function makeHistogram({ choices, scale }) {
       root.ariaLabel = scale
         ? `${predictions.length} predictions: ${[...predictions]
             .sort((a, b) => a - b)
-            .map(formatNumber)
+            .map(formatRounded)
             .join(", ")}`
         : choices.map(({ text }, i) => `${text}: ${counts[i]}`).join("; ");
     },

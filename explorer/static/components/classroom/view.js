@@ -15,6 +15,10 @@
  * @property {{step: number, steps: number} | null} lesson
  * @property {string} address
  * @property {{size: number, path: string} | null} qr
+ *
+ * @typedef {object} ClassroomEvents
+ * @property {number} moved the time
+ * @property {number} next 1 or -1
  */
 import { drawAnswer } from "../../shared/charts/measured_answer.js";
 import { teacherBoard, codeNode as classCode } from "./teacher_board.js";
@@ -33,6 +37,7 @@ export default defineComponent((place) => {
   place.onkeydown = (event) => event.stopPropagation(); // Streamlit reruns the page at an "r"
   /** @type {ClassroomData | null} */
   let data = null,
+    /** @type {{setTriggerValue: import("../../shared/runtime/events.js").SendEvent<ClassroomEvents>} | null} */
     component = null,
     session = {},
     builtState = "",

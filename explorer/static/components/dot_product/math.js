@@ -1,6 +1,6 @@
 /* The arithmetic of scaled dot-product attention, softmax(Q Kᵀ / √d_k) V (Vaswani et al. 2017, eq. 1), and the sentence
    about each of its cells. No DOM. */
-import { formatNumber } from "../../shared/charts/editable_matrix/math.js";
+import { formatEntry } from "../../shared/charts/editable_matrix/math.js";
 
 export const LEAST = 2,
   MOST = 6; // tokens, and dimensions
@@ -108,7 +108,7 @@ const joinSigned = (text, first) => (first ? text : text.startsWith("−") ? ` �
 export function formatProducts(a, b, digits = 2) {
   const few = a.length > TERMS ? TERMS - 1 : a.length;
   const formatFactor = (value) =>
-    digits === 2 && Number.isInteger(value) ? formatNumber(value, 0) : formatNumber(value, digits);
+    digits === 2 && Number.isInteger(value) ? formatEntry(value, 0) : formatEntry(value, digits);
   const products = a.slice(0, few).map((value, c) => {
     const one = formatFactor(value),
       other = formatFactor(b[c]);
@@ -124,17 +124,17 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
   const width = q[0].length,
     from = quoteWord(tokens[i]),
     to = quoteWord(tokens[j] ?? ""),
-    root = formatNumber(Math.sqrt(width));
+    root = formatEntry(Math.sqrt(width));
   const { scores, scaled, masked, weights, out } = found;
-  if (step === "scores") return `q(${from}) · k(${to}) = ${formatProducts(q[i], k[j])} = ${formatNumber(scores[i][j])}`;
+  if (step === "scores") return `q(${from}) · k(${to}) = ${formatProducts(q[i], k[j])} = ${formatEntry(scores[i][j])}`;
   if (step === "scaled")
     return divide
-      ? `${formatNumber(scores[i][j])} / √${width} = ${formatNumber(scores[i][j])} / ${root} = ${formatNumber(scaled[i][j])}`
-      : `It is not divided: ${formatNumber(scaled[i][j])} stays. Divided by √${width} = ${root} it would be ${formatNumber(scores[i][j] / Math.sqrt(width))}.`;
+      ? `${formatEntry(scores[i][j])} / √${width} = ${formatEntry(scores[i][j])} / ${root} = ${formatEntry(scaled[i][j])}`
+      : `It is not divided: ${formatEntry(scaled[i][j])} stays. Divided by √${width} = ${root} it would be ${formatEntry(scores[i][j] / Math.sqrt(width))}.`;
   if (step === "masked")
     return masked[i][j] === null
       ? `${from} may not look at ${to}: its score becomes −∞, and e to the −∞ is 0.`
-      : `${from} may look at ${to}: ${formatNumber(masked[i][j])} stays.`;
+      : `${from} may look at ${to}: ${formatEntry(masked[i][j])} stays.`;
   if (step === "weights") {
     if (masked[i].every((score) => score === null))
       return `${from} sees nobody: softmax of nothing is 0 / 0. Unhide a token.`;
@@ -142,20 +142,20 @@ export function explainCell(step, i, j, { tokens, q, k, v, divide, found }) {
     const visibleScores = masked[i].filter((score) => score !== null),
       top = Math.max(...visibleScores);
     if (Math.abs(top) > 20)
-      return `e^(${formatNumber(masked[i][j])}) over the sum of e to the scores of the row = ${formatNumber(weights[i][j])}`;
+      return `e^(${formatEntry(masked[i][j])}) over the sum of e to the scores of the row = ${formatEntry(weights[i][j])}`;
     const total =
       visibleScores
         .slice(0, TERMS)
-        .map((score, c) => joinSigned(formatNumber(Math.exp(score)), c === 0))
+        .map((score, c) => joinSigned(formatEntry(Math.exp(score)), c === 0))
         .join("") + (visibleScores.length > TERMS ? ` + … (${visibleScores.length - TERMS} more)` : "");
-    return `e^${formatNumber(masked[i][j])} / sum of the row = ${formatNumber(Math.exp(masked[i][j]))} / (${total}) = ${formatNumber(weights[i][j])}`;
+    return `e^${formatEntry(masked[i][j])} / sum of the row = ${formatEntry(Math.exp(masked[i][j]))} / (${total}) = ${formatEntry(weights[i][j])}`;
   }
   if (out[i][j] === null) return `${from} sees nobody and takes nothing.`;
   const visibleWeights = weights[i].map((weight, at) => [weight, at]).filter(([weight]) => weight !== null);
   return `Output ${j + 1} of ${from}: its weights times number ${j + 1} of each value = ${formatProducts(
     visibleWeights.map(([weight]) => weight),
     visibleWeights.map(([, at]) => v[at][j]),
-  )} = ${formatNumber(out[i][j])}`;
+  )} = ${formatEntry(out[i][j])}`;
 }
 
 /** The pair with the largest weight, of the tokens that see more than one; null where nobody does. */
@@ -175,10 +175,10 @@ export function formatFinding(tokens, width, divide, result, other) {
   const pair = strongestPair(result.weights);
   if (!pair) return "Nobody sees more than one token: there is nothing to share out.";
   const [i, j] = pair,
-    weight = formatNumber(result.weights[i][j]),
-    otherWeight = formatNumber(other.weights[i][j]);
+    weight = formatEntry(result.weights[i][j]),
+    otherWeight = formatEntry(other.weights[i][j]);
   const whom = i === j ? "itself" : quoteWord(tokens[j]),
-    root = `√${width} = ${formatNumber(Math.sqrt(width))}`;
+    root = `√${width} = ${formatEntry(Math.sqrt(width))}`;
   const otherwise = divide ? `Not divided by ${root} it would give` : `Divided by ${root} it would give`;
   return `${quoteWord(tokens[i])} gives ${weight} of its weight to ${whom}. ${otherwise} ${weight === otherWeight ? "as much, to two digits" : otherWeight}.`;
 }

@@ -9,10 +9,14 @@
  *    draw: seed, divide, mask: "none" | "causal" | "padding", padding: [token], at: "step.row.column" or ""}
  * @property {any} model null or {name: changes with the head, title, q, k, v, weights, hidden: rows}
  * @property {string} file
+ *
+ * @typedef {object} DotProductEvents
+ * @property {string} set the state as JSON
+ * @property {number} size of tokens
  */
-import { setTextIfChanged, icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, icon, node } from "../../shared/runtime/dom.js";
 import { Matrix } from "../../shared/charts/editable_matrix/view.js";
-import { formatScientific } from "../../shared/runtime/format.js";
+import { formatNumber, formatSignificant } from "../../shared/runtime/format.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import {
@@ -27,7 +31,7 @@ import {
   strongestPair,
   makeTable,
 } from "./math.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const TABLES = [
@@ -53,7 +57,7 @@ export default defineComponent((place) => {
     attention = null,
     at = null,
     isKept = false,
-    /** @type {(...args: any[]) => void} */
+    /** @type {import("../../shared/runtime/events.js").SendEvent<DotProductEvents>} */
     sendEvent = () => {},
     sentStates = [],
     copied = false;
@@ -197,7 +201,9 @@ export default defineComponent((place) => {
     setTextIfChanged(tablesByName.scaled.title, state.divide ? `2. divided by √${wide}` : "2. not divided");
     setTextIfChanged(
       tablesByName.scaled.small,
-      state.divide ? `so by ${Math.sqrt(wide).toFixed(2)}` : `√${wide} = ${Math.sqrt(wide).toFixed(2)} is left out`,
+      state.divide
+        ? `so by ${formatNumber(Math.sqrt(wide))}`
+        : `√${wide} = ${formatNumber(Math.sqrt(wide))} is left out`,
     );
     setTextIfChanged(
       tablesByName.masked.small,
@@ -213,14 +219,15 @@ export default defineComponent((place) => {
   }
   function describeDifference(model) {
     const most = largestDifference(attention.weights, model.weights);
-    if (copied) return `You changed a copy: its weights are up to ${formatScientific(most)} away from the model’s own.`;
+    if (copied)
+      return `You changed a copy: its weights are up to ${formatSignificant(most)} away from the model’s own.`;
     const alike =
       most < ROUNDING
         ? "Computed here, its weights are the model’s own"
         : state.divide
           ? "Computed here, its weights are not those of the model"
           : "Without the division the weights are not those of the model";
-    return `These are the numbers of ${model.title}. ${alike}: the largest difference is ${formatScientific(most)}.`;
+    return `These are the numbers of ${model.title}. ${alike}: the largest difference is ${formatSignificant(most)}.`;
   }
   function drawPadding(isPossible) {
     padding.hidden = !isPossible;
@@ -299,27 +306,6 @@ export default defineComponent((place) => {
 
   /* ---- saving */
 
-  function figureSvg() {
-    const theme = resolveColours(place),
-      page = theme.get("--page"),
-      gap = 28;
-    theme.done();
-    const tables = all.map(({ matrix }) => matrix.drawShape()),
-      lines = [tables.slice(0, 3), tables.slice(3)],
-      shapes = [];
-    let y = 16,
-      most = 0;
-    for (const line of lines) {
-      let x = 16;
-      for (const { shape, width: wide } of line) {
-        shapes.push(svgNode("g", { transform: `translate(${x} ${y})` }, shape));
-        x += wide + gap;
-      }
-      most = Math.max(most, x);
-      y += Math.max(...line.map(({ height }) => height)) + gap;
-    }
-    return svgFile(most, y, page, ...shapes);
-  }
   function figureCsv() {
     const values = { ...numbers, ...attention };
     return toCsv(
@@ -359,7 +345,11 @@ export default defineComponent((place) => {
         if (at && (sized || other) && !parseCell(at.join("."))) [at, isKept] = [null, false];
       }
       computeAll();
-      saveMenu(place, { svg: figureSvg, csv: figureCsv, file: data.file });
+      saveMenu(place, {
+        svg: () => screenSvg(place, { skip: ".tools, .same, .words" }),
+        csv: figureCsv,
+        file: data.file,
+      });
     },
     close() {
       for (const { matrix } of all) matrix.close();

@@ -1,5 +1,7 @@
 /* Order the units of a gated network by how long they hold their state. No DOM. */
 
+import { formatApproximate } from "../../shared/runtime/format.js";
+
 /** Return the units by half-life, the longest first; networks without gates keep their order. */
 export function orderByHalfLife(lives, count) {
   const units = Array.from({ length: count }, (_, unit) => unit);
@@ -10,5 +12,5 @@ export function orderByHalfLife(lives, count) {
 export function describeHalfLife(life) {
   if (life === undefined || life === null) return "";
   if (!Number.isFinite(life)) return "keeps what it holds";
-  return `keeps half for ${life < 9.95 ? life.toFixed(1) : Math.round(life).toLocaleString("en")} symbols`;
+  return `keeps half for ${formatApproximate(life)} symbols`;
 }

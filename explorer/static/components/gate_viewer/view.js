@@ -12,23 +12,17 @@
  * @property {string} title
  * @property {string} file
  */
-import {
-  linePath,
-  mixColours,
-  moveCell,
-  formatNumber,
-  scalePosition,
-  spanOf,
-  labelledColumns,
-} from "../../shared/charts/value_scale.js";
+import { linePath, moveCell, scalePosition, spanOf } from "../../shared/charts/value_scale.js";
+import { HeatMap, colourRamp, labelCells } from "../../shared/charts/heatmap.js";
 import { describeHalfLife, orderByHalfLife } from "./math.js";
 import { setTextIfChanged, svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { svgFile } from "../../shared/runtime/svg_file.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 const STRIP = 56; // px: the line below a heat map
 
@@ -60,39 +54,30 @@ export default defineComponent((place) => {
 
   /** One small multiple: a heat map with its symbols, and the line of one of its rows. */
   function makeFigure(part) {
-    const canvas = node("canvas"),
-      mark = node("i", { class: "mark" }),
-      column = node("i", { class: "column" });
+    const map = new HeatMap();
+    map.followsTouch = true;
     const path = svgNode("path"),
       zero = svgNode("path", { class: "zero" }),
       strip = svgNode("svg", { class: "strip", height: STRIP, "aria-hidden": "true" }, zero, path);
     const letters = node("div", { class: "letters", "aria-hidden": "true" }),
       value = node("span", { class: "value" });
-    const map = node("div", { class: "map" }, canvas, mark, column);
     const root = node(
       "figure",
       {},
       node("figcaption", {}, node("b", {}, part.title), node("span", { class: "scale" }, part.scale), value),
-      map,
+      map.root,
       letters,
       strip,
     );
-    map.onpointermove = (event) => isKept || selectCell(part, canvas, event);
-    map.onpointerdown = (event) => {
-      if (!isKept) selectCell(part, canvas, event);
-    };
-    map.onclick = (event) => {
+    map.onpoint = (cell) => isKept || selectCell(part, cell);
+    map.onpick = (cell) => {
       isKept = !isKept;
-      selectCell(part, canvas, event);
+      selectCell(part, cell);
     };
-    return { ...part, root, canvas, mark, column, path, zero, strip, letters, value };
+    return { ...part, root, map, path, zero, strip, letters, value };
   }
-  function selectCell(part, canvas, event) {
-    const box = canvas.getBoundingClientRect(),
-      clampIndex = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
-    const row = clampIndex((event.clientY - box.top) / box.height, part.rows),
-      time = clampIndex((event.clientX - box.left) / box.width, data.symbols.length);
-    at = { row: part.answer ? (at?.row ?? 0) : row, time };
+  function selectCell(part, cell) {
+    at = part.answer ? { ...cell, row: at?.row ?? 0 } : cell;
     show();
   }
   grid.onpointerleave = () => {
@@ -108,7 +93,7 @@ export default defineComponent((place) => {
       at = null;
     } else if (event.key === "Enter" || event.key === " ") isKept = !isKept;
     else {
-      const next = loaded && moveCell(at ?? { row: 0, time: 0 }, event.key, order.length, data.symbols.length);
+      const next = loaded && moveCell(at ?? { row: 0, column: 0 }, event.key, order.length, data.symbols.length);
       if (!next) return;
       [at, isKept] = [next, true];
     }
@@ -147,46 +132,25 @@ export default defineComponent((place) => {
     figures = parts.map(makeFigure);
     grid.replaceChildren(...figures.map(({ root }) => root));
     grid.ariaLabel = `${data.title}: ${parts.map(({ title }) => title).join(", ")}, unit by unit over ${times} symbols. Arrow keys move, Escape lets go.`;
-    if (at) at = { row: Math.min(at.row, units - 1), time: Math.min(at.time, times - 1) };
+    if (at) at = { row: Math.min(at.row, units - 1), column: Math.min(at.column, times - 1) };
     paintFigures();
-    saveMenu(place, { svg: () => figureSvg(), csv: () => gatesCsv(), file: data.file ?? "gates" });
+    saveMenu(place, {
+      svg: () => screenSvg(place, { skip: ".words, .legend" }),
+      csv: () => gatesCsv(),
+      file: data.file ?? "gates",
+    });
   }
-
-  const colourStops = (name) =>
-    Array.from({ length: 7 }, (_, i) =>
-      theme
-        .colour(`--${name}-${i}`)
-        .match(/[\d.]+/g)
-        .slice(0, 3)
-        .map(Number),
-    );
 
   function paintFigures() {
     if (!figures.length || !place.clientWidth) return;
-    const scales = { amount: colourStops("amount"), sign: colourStops("sign") },
+    const scales = { amount: colourRamp(theme.colour, "amount"), sign: colourRamp(theme.colour, "sign") },
       times = data.symbols.length;
-    const widths = figures.map(({ canvas }) => canvas.parentElement.clientWidth);
+    const widths = figures.map(({ map }) => map.root.clientWidth);
     figures.forEach((one, i) => {
-      const { canvas, rows, span, row, letters } = one,
-        image = new ImageData(times, rows);
-      canvas.width = times;
-      canvas.height = rows;
-      for (let r = 0; r < rows; r++) {
-        row(r).forEach((value, t) =>
-          image.data.set(
-            [...mixColours(span === null ? scales.amount : scales.sign, scalePosition(value, span)), 255],
-            4 * (r * times + t),
-          ),
-        );
-      }
-      canvas.getContext("2d").putImageData(image, 0, 0);
-      letters.replaceChildren(
-        ...labelledColumns(times, widths[i]).map((t) => {
-          const letter = node("span", {}, data.symbols[t]);
-          letter.style.left = `${(100 * (t + 0.5)) / times}%`;
-          return letter;
-        }),
-      );
+      const { map, rows, span, row, letters } = one;
+      const shares = (r) => row(r).map((value) => scalePosition(value, span));
+      map.show({ rows, columns: times, row: shares }, span === null ? scales.amount : scales.sign);
+      labelCells(letters, times, (t) => data.symbols[t], "left", widths[i]);
       one.width = widths[i];
       one.strip.setAttribute("viewBox", `0 0 ${widths[i]} ${STRIP}`);
       one.zero.setAttribute("d", `M0 ${span === null ? STRIP - 2 : STRIP / 2}H${widths[i]}`);
@@ -200,15 +164,13 @@ export default defineComponent((place) => {
     const first = data.letters.indexOf(data.symbols[0]),
       times = data.symbols.length,
       row = at?.row ?? 0,
-      time = at?.time ?? times - 1;
+      time = at?.column ?? times - 1;
     for (const one of figures) {
       const shownRow = one.answer ? first : row,
         values = one.row(shownRow);
       one.path.setAttribute("d", linePath(values, one.width, STRIP, one.span));
-      one.mark.hidden = !at && !one.answer;
-      one.mark.style.cssText = `top:${(100 * shownRow) / one.rows}%;height:${100 / one.rows}%`;
-      one.column.hidden = !at;
-      one.column.style.cssText = `left:${(100 * time) / times}%;width:${100 / times}%`;
+      one.map.markRow(at || one.answer ? shownRow : null);
+      one.map.markColumn(at ? time : null);
       setTextIfChanged(one.value, formatNumber(values[time]));
     }
     const unit = order[row],
@@ -224,61 +186,6 @@ export default defineComponent((place) => {
 
   /* ---- saving ---- */
 
-  function figureSvg() {
-    const from = place.getBoundingClientRect(),
-      edge = 16,
-      ink = theme.colour("--ink"),
-      soft = theme.colour("--soft"),
-      shapes = [];
-    const boxOf = (element) => {
-      const { left, top, width, height } = element.getBoundingClientRect();
-      return { x: left - from.left + edge, y: top - from.top + edge, width, height };
-    };
-    const copyText = (element, weight = 400, size = 14, fill = ink, anchor = "start") => {
-      const { x, y, width, height } = boxOf(element);
-      const label = svgNode("text", {
-        x: anchor === "middle" ? x + width / 2 : x,
-        y: y + height / 2,
-        fill,
-        "font-size": size,
-        "font-weight": weight,
-        "dominant-baseline": "central",
-        "text-anchor": anchor,
-      });
-      label.textContent = element.textContent;
-      shapes.push(label);
-    };
-    for (const one of figures) {
-      for (const element of one.root.querySelectorAll("figcaption > *"))
-        copyText(element, element.tagName === "B" ? 600 : 400, 15, element.className === "scale" ? soft : ink);
-      shapes.push(
-        svgNode("image", {
-          ...boxOf(one.canvas),
-          href: one.canvas.toDataURL(),
-          preserveAspectRatio: "none",
-          style: "image-rendering:pixelated",
-        }),
-      );
-      if (!one.mark.hidden)
-        shapes.push(svgNode("rect", { ...boxOf(one.mark), fill: "none", stroke: ink, "stroke-width": 1.5 }));
-      for (const letter of one.letters.children) copyText(letter, 400, 13, soft, "middle");
-      const { x, y } = boxOf(one.strip);
-      shapes.push(
-        svgNode(
-          "g",
-          { transform: `translate(${x} ${y})` },
-          svgNode("path", { d: one.zero.getAttribute("d"), stroke: theme.colour("--rule"), fill: "none" }),
-          svgNode("path", {
-            d: one.path.getAttribute("d"),
-            stroke: theme.colour(data.colour),
-            "stroke-width": 2.5,
-            fill: "none",
-          }),
-        ),
-      );
-    }
-    return svgFile(from.width + 2 * edge, boxOf(legend).y, theme.colour("--page"), ...shapes);
-  }
   function gatesCsv() {
     const rows = figures.flatMap((one) =>
       Array.from({ length: one.rows }, (_, r) =>

@@ -3,6 +3,8 @@
    A lane is the trace of one gate: one number per step. As text, for the URL, it is run-length encoded:
    "0x4,1,0" is four zeros, a one, and zeros to the end. */
 
+import { formatCount, formatNumber, formatPercent, formatScientific } from "../../shared/runtime/format.js";
+
 export const STEPS = 50;
 export const LSTM = ["f", "i", "g", "o"],
   GRU = ["z", "r", "n"];
@@ -139,31 +141,22 @@ export function computeCells(traces, u, w) {
 
 /** Format a number: 1, 0.57, 0.0052, 3.2 × 10⁻⁹. Signs are true minuses. */
 export function formatAmount(value) {
-  const size = Math.abs(value),
-    minus = value < 0 ? "−" : "";
-  if (size === 0) return "0";
-  if (size === 1) return `${minus}1`;
-  if (size >= 9999.5 || size < 0.001) {
-    const [digits, power] = size.toExponential(1).split("e");
-    return `${minus}${digits}\u00a0×\u00a010${superscript(Number(power))}`;
-  }
-  return `${minus}${size >= 100 ? size.toFixed(0) : size >= 0.1 ? size.toFixed(2) : size.toPrecision(2)}`;
+  const size = Math.abs(value);
+  if (size === 0 || size === 1) return formatNumber(value, 0);
+  if (size >= 9999.5 || size < 0.001) return formatScientific(value, 2);
+  return formatNumber(value, size >= 100 ? 0 : size >= 0.1 ? 2 : size >= 0.01 ? 3 : 4);
 }
-
-export const superscript = (power) => String(power).replace(/[-\d]/g, (one) => (one === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[one]));
 
 /** Format a share in percent with as many digits as it needs. */
 export function formatShare(value) {
-  const hundred = Math.abs(value) * 100,
-    minus = value < 0 ? "−" : "";
+  const percent = Math.abs(value) * 100;
   if (value === 0) return "nothing";
   if (value === 1) return "all";
-  if (hundred < 0.1) return formatAmount(value);
-  return `${minus}${hundred >= 99.95 || hundred < 10 ? hundred.toFixed(hundred >= 99.95 && hundred < 100 ? 2 : 1) : Math.round(hundred)} %`;
+  if (percent < 0.1) return formatAmount(value);
+  return formatPercent(value, percent < 10 || percent >= 100 ? 1 : percent >= 99.95 ? 2 : 0);
 }
 
-export const formatGate = (value) =>
-  (Math.round(value * 1000) % 10 ? value.toFixed(3) : value.toFixed(2)).replace("-", "−");
+export const formatGate = (value) => formatNumber(value, Math.round(value * 1000) % 10 ? 3 : 2);
 
 /** The name of each cell and the gate that keeps its state. */
 export const KEEPS = { lstm: { name: "LSTM", gate: "f", lanes: LSTM }, gru: { name: "GRU", gate: "z", lanes: GRU } };
@@ -214,7 +207,7 @@ function describeHolding(letter, values) {
     life = halfLife(mean);
   if (life === Infinity) return `At ${letter} = 1 nothing is ever lost.`;
   const typical = even ? formatGate(mean) : formatAmount(mean),
-    steps = life < 100 ? life.toFixed(1) : Math.round(life).toLocaleString("en");
+    steps = life < 100 ? formatNumber(life, 1) : formatCount(life);
   return `Half-life at ${letter} = ${typical}${even ? "" : ", the geometric mean"}: ln 2 / −ln ${typical} = ${steps} steps.`;
 }
 

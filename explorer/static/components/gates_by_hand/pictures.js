@@ -1,6 +1,7 @@
 /* Draw each cell as a diagram with its numbers, and the gate traces and lines over the same steps. */
-import { SIGNED, formatAmount, formatGate, superscript } from "./math.js";
+import { SIGNED, formatAmount, formatGate } from "./math.js";
 import { setTextIfChanged, svgNode } from "../../shared/runtime/dom.js";
+import { superscript } from "../../shared/runtime/format.js";
 
 export const LANE = 44,
   LINE = 56,

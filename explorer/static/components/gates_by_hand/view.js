@@ -10,12 +10,14 @@
  * @property {"lstm" | "gru"} show
  * @property {any} usual the defaults of these fields
  * @property {{name: string, lanes: Record<string, string>, at: number}[]} presets
- * @property {{lstm: string, gru: string, rnn: string}} colours
  * @property {string} file
+ *
+ * @typedef {object} GatesByHandEvents
+ * @property {string} set the state as JSON
  */
 import * as math from "./math.js";
 import { LINE, gradientStrip, gruDiagram, gateTraceStrip, lineStrip, lstmDiagram } from "./pictures.js";
-import { figureSvg } from "./export.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { setTextIfChanged, node, tint } from "../../shared/runtime/dom.js";
 import { Playback } from "../../shared/charts/playback.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -39,7 +41,7 @@ export default defineComponent((place) => {
   let current = null,
     data = null,
     computed = null,
-    /** @type {(...args: any[]) => void} */
+    /** @type {import("../../shared/runtime/events.js").SendEvent<GatesByHandEvents>} */
     sendEvent = () => {},
     sentStates = [],
     undone = [],
@@ -77,12 +79,13 @@ export default defineComponent((place) => {
   const w = makeDial("w", "w, the weight of the plain RNN that is drawn beside it", 0, 2);
   const cells = { lstm: makeCell("lstm", lstmDiagram()), gru: makeCell("gru", gruDiagram()) };
   const status = node("p", { class: "unseen", role: "status" });
+  const cellRow = node("div", { class: "cells" }, cells.lstm.root, cells.gru.root);
   place.replaceChildren(
     node("div", { class: "tools" }, presets, undo, usual),
     play.root,
     node("div", { class: "dials" }, u.root, w.root),
     switches,
-    node("div", { class: "cells" }, cells.lstm.root, cells.gru.root),
+    cellRow,
     status,
   );
   for (const which of ["lstm", "gru"])
@@ -462,7 +465,7 @@ export default defineComponent((place) => {
           unit: "step",
           stops: Array.from({ length: STEPS }, (_, t) => `step ${t + 1} of ${STEPS}`),
         });
-        saveMenu(play.root, { svg: () => figureSvg(place, cells), csv: tracesCsv, file: newData.file });
+        saveMenu(play.root, { svg: () => screenSvg(cellRow), csv: tracesCsv, file: newData.file });
       }
       drawAll();
     },

@@ -6,10 +6,14 @@
  * @property {any[]} stations {year, name, question, colour, href, page, link, figure}; figure is null or has kind
  *    "bars" {rows: [{label, value}]}, "shares" {rows, values 0 to 1}, "path" {labels, values, low, high}, "gaze"
  *    {tokens, from: index, weights} or "lines" {lines}, each with alt and caption
+ *
+ * @typedef {object} HomeTimelineEvents
+ * @property {string} open a page
  */
 import { svgNode, node, tint } from "../../shared/runtime/dom.js";
 import { shortenToWidth, textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 const SIZE = 13; // px, labels
 const HEIGHT = 128; // px, figures; the same number is in style.css
@@ -71,7 +75,7 @@ function drawShares({ rows }, width) {
       return [
         svgNode("rect", { class: "share", x: axis, y: y - thick / 2, width: length, height: thick }),
         svgLabel(shortenToWidth(word, axis - 8, SIZE), axis - 7, y, "end"),
-        svgLabel(value.toFixed(2), axis + length + 5, y),
+        svgLabel(formatNumber(value), axis + length + 5, y),
       ];
     }),
     svgNode("path", { class: "axis", d: `M${axis} 0V${HEIGHT}` }),
@@ -181,6 +185,7 @@ export default defineComponent((place) => {
   place.replaceChildren(list);
   let stations = [],
     shape,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<HomeTimelineEvents>} */
     trigger;
   const repaintStations = () => stations.forEach((station) => station.paint());
   const watch = new ResizeObserver(repaintStations);

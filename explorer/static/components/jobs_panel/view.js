@@ -26,6 +26,7 @@
  */
 import { icon, node, tint } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { formatCount, formatDuration, formatNumber } from "../../shared/runtime/format.js";
 
 const LIVE = ["waiting", "running"];
 const NO_ANSWER = "no answer from the server";
@@ -33,12 +34,6 @@ const NO_ANSWER = "no answer from the server";
 const isActive = (job) => LIVE.includes(job.state);
 const progressOf = ({ step, steps }) => (steps ? Math.min(1, step / steps) : 0);
 const formatPercent = (part) => `${Math.floor(100 * part)} %`;
-
-/** Format a duration, as findings.py does. */
-export function formatDuration(seconds) {
-  if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
-  return seconds < 90 ? `${seconds.toFixed(0)} s` : `${(seconds / 60).toFixed(0)} min`;
-}
 
 const describeQueue = ({ ahead }) => (ahead ? `waits, ${ahead} before it` : "waits, it is next");
 
@@ -60,7 +55,7 @@ export function describeJobs(jobs) {
 
 /** Describe the state of one training run. */
 export function describeJob(job) {
-  const [step, steps] = [job.step, job.steps].map((count) => count.toLocaleString("en"));
+  const [step, steps] = [job.step, job.steps].map(formatCount);
   const at = `at step ${step} of ${steps}`;
   return (
     {
@@ -123,7 +118,7 @@ function fillRow(parts, job, currentKey) {
   parts.bar.ariaValueNow = Math.floor(100 * progressOf(job));
   setTextIfChanged(parts.percent, formatPercent(progressOf(job)));
   setTextIfChanged(parts.words, describeJob(job));
-  setTextIfChanged(parts.loss, job.loss == null ? "" : `loss ${job.loss.toFixed(3)}`);
+  setTextIfChanged(parts.loss, job.loss == null ? "" : `loss ${formatNumber(job.loss, 3)}`);
   parts.verb = job.can_stop ? "stop" : job.can_resume ? "resume" : null;
   if (!parts.verb && document.activeElement === parts.button) parts.title.focus();
   parts.button.hidden = !parts.verb;
@@ -250,6 +245,7 @@ export default defineComponent((place) => {
     else pollJobs();
   };
   document.addEventListener("visibilitychange", pollWhenVisible);
+  window.addEventListener("lineage:training", pollJobs); // a training on this page has begun or ended
   pollJobs();
 
   return {
@@ -263,6 +259,7 @@ export default defineComponent((place) => {
       closed = true;
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", pollWhenVisible);
+      window.removeEventListener("lineage:training", pollJobs);
       window.removeEventListener("keydown", closeOnEscape);
     },
   };

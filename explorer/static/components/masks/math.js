@@ -1,6 +1,8 @@
 /* The arithmetic of masks: which query attends to which key, what softmax gives, and what a fully masked row gives. No DOM.
    A mask is rows of booleans, true where attention is allowed: [query][key]. */
 
+import { formatNumber, formatWeight } from "../../shared/runtime/format.js";
+
 export const PAD = "<PAD>";
 const FINITE = -1e9; // what many programs write instead of minus infinity
 
@@ -89,12 +91,12 @@ export function formatFinding(tokens, mask, first, second) {
 /** Describe whether a query attends to a key, and why not, with the numbers of the pair. */
 export function describePair(tokens, { padding, causal, fill }, result, q, k) {
   const quoteToken = (at) => `“${tokens[at]}” (${at + 1})`,
-    formatNumber = (value) => (Number.isNaN(value) ? "NaN" : value.toFixed(2).replace("-", "−"));
+    nanOr = (value, format) => (Number.isNaN(value) ? "NaN" : format(value, 2));
   const reasons = [];
   if (padding && tokens[k] === PAD) reasons.push("it is padding and says nothing");
   if (causal && k > q) reasons.push("it comes later: in generation it is not there yet");
   const saved = fill === "self" && q === k,
-    score = formatNumber(result.scores[q][k]),
+    score = nanOr(result.scores[q][k], formatNumber),
     weight = result.weights[q][k];
   if (reasons.length && !saved) {
     const power = fill === "finite" ? "−10⁹" : "−∞",
@@ -102,10 +104,10 @@ export function describePair(tokens, { padding, causal, fill }, result, q, k) {
     if (Number.isNaN(weight))
       return `${description} Its score ${score} becomes ${power}, as all of this row do: e to the ${power} is 0 everywhere, and 0 / 0 is NaN.`;
     if (weight > 0)
-      return `${description} Its score ${score} becomes ${power}, but all of this row do, so all are equal: weight ${formatNumber(weight)}.`;
+      return `${description} Its score ${score} becomes ${power}, but all of this row do, so all are equal: weight ${nanOr(weight, formatWeight)}.`;
     return `${description} Its score ${score} becomes ${power}, and its weight e to the ${power} = 0.`;
   }
   const excuse =
     saved && reasons.length ? ", though it is hidden: a token may always see itself" : q === k ? ", itself" : "";
-  return `${quoteToken(q)} may look at ${quoteToken(k)}${excuse}. Score ${score}, weight ${formatNumber(weight)}.`;
+  return `${quoteToken(q)} may look at ${quoteToken(k)}${excuse}. Score ${score}, weight ${nanOr(weight, formatWeight)}.`;
 }

@@ -9,6 +9,9 @@
  * @property {{shown: number, padding: boolean, causal: boolean, side: "right" | "left",
  *    fill: "infinite" | "finite" | "self"}} state
  * @property {string} file
+ *
+ * @typedef {object} MasksEvents
+ * @property {string} set the state as JSON
  */
 import {
   PAD,
@@ -21,10 +24,10 @@ import {
   paddingMask,
   describePair,
 } from "./math.js";
-import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
 import { Matrix } from "../../shared/charts/editable_matrix/view.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const STEPS = [
@@ -55,7 +58,7 @@ export default defineComponent((place) => {
   let data = null,
     state = null,
     attention = null,
-    /** @type {(...args: any[]) => void} */
+    /** @type {import("../../shared/runtime/events.js").SendEvent<MasksEvents>} */
     sendEvent = () => {},
     sentStates = [],
     at = null,
@@ -197,25 +200,6 @@ export default defineComponent((place) => {
     );
   }
 
-  function figureSvg() {
-    const theme = resolveColours(place),
-      page = theme.get("--page"),
-      gap = 24,
-      across = 3;
-    theme.done();
-    const pictures = tables.map(({ matrix }) => matrix.drawShape()),
-      wide = Math.max(...pictures.map(({ width }) => width)),
-      high = Math.max(...pictures.map(({ height }) => height));
-    const shapes = pictures.map(({ shape }, i) =>
-      svgNode(
-        "g",
-        { transform: `translate(${16 + (i % across) * (wide + gap)} ${16 + Math.floor(i / across) * (high + gap)})` },
-        shape,
-      ),
-    );
-    return svgFile(32 + across * wide + (across - 1) * gap, 32 + 2 * high + gap, page, ...shapes);
-  }
-
   return {
     show(/** @type {MasksData} */ newData, { setTriggerValue }) {
       sendEvent = setTriggerValue;
@@ -232,7 +216,7 @@ export default defineComponent((place) => {
       if (other || echo < 0) [at, isKept] = [null, false];
       computeAll();
       saveMenu(place, {
-        svg: figureSvg,
+        svg: () => screenSvg(steps),
         csv: () => tables.map(({ matrix }) => matrix.csv()).join("\n"),
         file: data.file,
       });

@@ -23,28 +23,7 @@ export function toneOf(weight, row, view) {
   return Math.max(0, Math.min(1, tone));
 }
 
-/** The cell [row, column] under a pointer. */
-export function cellAt({ clientX, clientY }, { left, top, width, height }, length) {
-  const indexAt = (share) => Math.max(0, Math.min(length - 1, Math.floor(share * length)));
-  return [indexAt((clientY - top) / height), indexAt((clientX - left) / width)];
-}
-
-/** Return the cell that a key leads to, inside the matrix; null for a key that moves nothing. */
-export function moveCell([row, column], key, length) {
-  const offset = {
-    ArrowUp: [-1, 0],
-    ArrowDown: [1, 0],
-    ArrowLeft: [0, -1],
-    ArrowRight: [0, 1],
-    Home: [0, -Infinity],
-    End: [0, Infinity],
-  }[key];
-  if (!offset) return null;
-  const clampIndex = (value) => Math.max(0, Math.min(length - 1, value));
-  return [clampIndex(row + offset[0]), clampIndex(column + offset[1])];
-}
-
 /** Describe the query and the key of a cell. */
-export function describeCell(tokens, [row, column]) {
+export function describeCell(tokens, { row, column }) {
   return `“${tokens[row]}” at place ${row + 1} looks at “${tokens[column]}” at place ${column + 1}.`;
 }

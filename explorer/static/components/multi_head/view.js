@@ -12,17 +12,22 @@
  * @property {string} who
  * @property {string} address arrays by number of heads: (heads, query, key) weights; rows sum to 1
  * @property {string} file
+ *
+ * @typedef {object} MultiHeadEvents
+ * @property {{cut: number, view: string}} set
  */
-import { mixColours } from "../../shared/charts/value_scale.js";
-import { describeCell, cellAt, evenShare, moveCell, tileSizes, toneOf } from "./math.js";
+import { HeatMap, colourRamp } from "../../shared/charts/heatmap.js";
+import { moveCell } from "../../shared/charts/value_scale.js";
+import { describeCell, evenShare, tileSizes, toneOf } from "./math.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
-import { svgNode, node } from "../../shared/runtime/dom.js";
-import { svgFile } from "../../shared/runtime/svg_file.js";
+import { node } from "../../shared/runtime/dom.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
+import { formatWeight } from "../../shared/runtime/format.js";
 
 const VIEWS = { shares: "the share of the attention, 0 to 1", even: "more or less than an even look" };
 const ROOM = 11; // px of a cell from which on letters beside it are readable
@@ -34,6 +39,7 @@ export default defineComponent((place) => {
   /** @type {MultiHeadData | null} */
   let data = null,
     cuts = null,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<MultiHeadEvents>} */
     sendEvent = null,
     tiles = [],
     at = null,
@@ -85,7 +91,7 @@ export default defineComponent((place) => {
     const length = data.tokens.length;
     if (event.key === "Escape") [at, isKept] = [null, false];
     else {
-      const next = moveCell(at ?? [length - 1, 0], event.key, length);
+      const next = moveCell(at ?? { row: length - 1, column: 0 }, event.key, length, length);
       if (!next) return;
       [at, isKept] = [next, true];
     }
@@ -125,31 +131,23 @@ export default defineComponent((place) => {
   function buildTiles() {
     const { cut } = shared.value;
     tiles = Array.from({ length: cut }, (_, head) => {
-      const canvas = node("canvas"),
-        mark = node("i", { class: "mark", hidden: "" }),
+      const map = new HeatMap(),
+        letters = node("div", { class: "letters", "aria-hidden": "true" }),
         value = node("span", { class: "value" });
-      const letters = node("div", { class: "letters", "aria-hidden": "true" }),
-        map = node("div", { class: "map" }, canvas, letters, mark);
-      const cellUnder = (event) => cellAt(event, canvas.getBoundingClientRect(), data.tokens.length);
-      map.onpointermove = (event) => {
-        if (!isKept) {
-          at = cellUnder(event);
-          showPointedPair();
-        }
-      };
-      map.onclick = (event) => {
-        isKept = !isKept;
-        at = cellUnder(event);
+      map.followsTouch = true;
+      map.canvas.after(letters);
+      map.onpoint = (cell) => {
+        if (isKept) return;
+        at = cell;
         showPointedPair();
       };
-      return {
-        canvas,
-        mark,
-        map,
-        letters,
-        value,
-        root: node("figure", {}, node("figcaption", {}, node("b", {}, `head ${head + 1}`), value), map),
+      map.onpick = (cell) => {
+        isKept = !isKept;
+        at = cell;
+        showPointedPair();
       };
+      const root = node("figure", {}, node("figcaption", {}, node("b", {}, `head ${head + 1}`), value), map.root);
+      return { map, letters, value, root };
     });
     stage.replaceChildren(...tiles.map(({ root }) => root));
     paintTiles();
@@ -161,14 +159,8 @@ export default defineComponent((place) => {
       length = data.tokens.length,
       { side, columns } = tileSizes(stage.clientWidth - 4, cut);
     stage.style.gridTemplateColumns = `repeat(${columns}, ${side}px)`;
-    const scale = Array.from({ length: 7 }, (_, i) =>
-      theme
-        .colour(`--${view === "shares" ? "amount" : "sign"}-${i}`)
-        .match(/[\d.]+/g)
-        .slice(0, 3)
-        .map(Number),
-    );
-    tiles.forEach(({ canvas, map, letters }, head) => {
+    const shades = colourRamp(theme.colour, view === "shares" ? "amount" : "sign");
+    tiles.forEach(({ map, letters }, head) => {
       letters.replaceChildren(
         ...(side / length < ROOM
           ? []
@@ -178,17 +170,10 @@ export default defineComponent((place) => {
               return letter;
             })),
       );
-      const image = new ImageData(length, length);
-      map.style.height = `${side}px`;
-      Object.assign(canvas, { width: length, height: length });
-      for (let row = 0; row < length; row++)
-        for (let column = 0; column <= row; column++) {
-          image.data.set(
-            [...mixColours(scale, toneOf(weightAt(head, row, column), row, view)), 255],
-            4 * (row * length + column),
-          );
-        }
-      canvas.getContext("2d").putImageData(image, 0, 0);
+      map.root.style.height = `${side}px`;
+      const toneAt = (row, column) => (column > row ? NaN : toneOf(weightAt(head, row, column), row, view));
+      const row = (query) => Float32Array.from({ length }, (_, key) => toneAt(query, key));
+      map.show({ rows: length, columns: length, row }, shades);
     });
     showPointedPair();
   }
@@ -203,55 +188,17 @@ export default defineComponent((place) => {
   /** Draw what depends on the pointer: the same pair of tokens in every head. */
   function showPointedPair() {
     if (!tiles.length || !cuts) return;
-    const length = data.tokens.length,
-      masked = at && at[1] > at[0];
-    tiles.forEach(({ mark, value }, head) => {
-      mark.hidden = !at;
-      if (at)
-        mark.style.cssText = `top:${(100 * at[0]) / length}%;left:${(100 * at[1]) / length}%;width:${100 / length}%;height:${100 / length}%`;
-      value.textContent = at && !masked ? weightAt(head, ...at).toFixed(2) : "";
+    const masked = at && at.column > at.row;
+    tiles.forEach(({ map, value }, head) => {
+      map.markCell(at);
+      value.textContent = at && !masked ? formatWeight(weightAt(head, at.row, at.column), 2) : "";
     });
     stage.classList.toggle("kept", isKept);
     words.textContent = at
-      ? `${describeCell(data.tokens, at)} ${masked ? "comes later: nobody may look there." : `An even look would be ${evenShare(at[0]).toFixed(2)}.`}`
+      ? `${describeCell(data.tokens, at)} ${masked ? "comes later: nobody may look there." : `An even look would be ${formatWeight(evenShare(at.row), 2)}.`}`
       : "Rows ask, columns answer. Point at a pair of letters to read it in every head; a click keeps it.";
   }
 
-  function figureSvg() {
-    const from = place.getBoundingClientRect(),
-      edge = 16,
-      ink = theme.colour("--ink"),
-      shapes = [];
-    for (const { root, canvas } of tiles)
-      for (const element of [...root.querySelectorAll("b, .value"), canvas]) {
-        const box = element.getBoundingClientRect(),
-          [x, y] = [box.left - from.left + edge, box.top - stage.getBoundingClientRect().top + edge];
-        if (element === canvas)
-          shapes.push(
-            svgNode("image", {
-              x,
-              y,
-              width: box.width,
-              height: box.height,
-              href: canvas.toDataURL(),
-              preserveAspectRatio: "none",
-              style: "image-rendering:pixelated",
-            }),
-          );
-        else {
-          const text = svgNode("text", {
-            x,
-            y: y + 16,
-            fill: ink,
-            "font-size": 15,
-            "font-weight": element.tagName === "B" ? 600 : 400,
-          });
-          text.textContent = element.textContent;
-          shapes.push(text);
-        }
-      }
-    return svgFile(from.width + 2 * edge, stage.clientHeight + 2 * edge, theme.colour("--page"), ...shapes);
-  }
   function weightsCsv() {
     const rows = [],
       { cut } = shared.value,
@@ -286,7 +233,7 @@ export default defineComponent((place) => {
           if (data.address !== newData.address) return;
           cuts = arrived;
           show();
-          saveMenu(place, { svg: figureSvg, csv: weightsCsv, file: data.file });
+          saveMenu(place, { svg: () => screenSvg(stage), csv: weightsCsv, file: data.file });
         },
         () => {
           words.textContent = "The weights did not arrive. Reload the page to try again.";

@@ -1,6 +1,6 @@
 /* One figure of the frame: its title line, its plotly chart, its readout and its saved file. */
 
-import { formatScientific } from "../../shared/runtime/format.js";
+import { formatNumber, formatSignificant } from "../../shared/runtime/format.js";
 import {
   truncateTrace,
   isContinuous,
@@ -239,13 +239,13 @@ export class Panel {
       const line = data[track.trace],
         at = this.at === null ? (this.shown ?? this.cursor) : nearestX(line, this.at, this.cursor ?? Infinity);
       const current = at === null ? null : valueAt(line, at);
-      if (current !== null) text = formatNumber(current, track.digits);
+      if (current !== null) text = formatValue(current, track.digits);
       if (current !== null && this.at !== null) {
         const [low, high] = [track.low, track.high].map((i) => (data[i] ? valueAt(data[i], at) : null));
         const range =
           low === null || high === null
             ? []
-            : [`${formatNumber(low, track.digits)} to ${formatNumber(high, track.digits)}`];
+            : [`${formatValue(low, track.digits)} to ${formatValue(high, track.digits)}`];
         detail = [...range, this.formatPosition(at)].join(", ");
         this.spot = [at, current];
       }
@@ -289,7 +289,7 @@ export class Panel {
       rows = crossings.map(({ title, colour, x }) => ({
         title,
         colour,
-        value: x === null ? "not reached" : withUnit(formatNumber(x, target.digits ?? 1), target.unit ?? ""),
+        value: x === null ? "not reached" : withUnit(formatValue(x, target.digits ?? 1), target.unit ?? ""),
       }));
     }
     this.readout.show(rows);
@@ -298,8 +298,8 @@ export class Panel {
   describeTrack(data, { trace, low, high, title, colour, digits }, at, mark) {
     const [value, from, to] = [trace, low, high].map((i) => (data[i] && at !== null ? valueAt(data[i], at) : null));
     if (mark && value !== null) this.marks.push([at, value, colour]);
-    const more = from === null || to === null ? "" : `(${formatNumber(from, digits)} to ${formatNumber(to, digits)})`;
-    return { title, colour, value: value === null ? "–" : formatNumber(value, digits), more };
+    const more = from === null || to === null ? "" : `(${formatValue(from, digits)} to ${formatValue(to, digits)})`;
+    return { title, colour, value: value === null ? "–" : formatValue(value, digits), more };
   }
 
   /* Place everything that lies over the drawing and follows its axes. */
@@ -518,5 +518,5 @@ const nearestPosition = (places, at) => nearestX({ x: places, y: places }, at);
 const lastValue = ({ x, y }, limit) => x.findLast((v, i) => v <= limit && y[i] !== null) ?? null;
 const titleText = (title) => (typeof title === "string" ? title : title?.text);
 /** @type {(value: number, digits?: number | "power") => string} */
-const formatNumber = (value, digits = 3) =>
-  digits === "power" ? formatScientific(value) : value.toFixed(digits).replace("-", "−");
+const formatValue = (value, digits = 3) =>
+  digits === "power" ? formatSignificant(value) : formatNumber(value, digits);

@@ -1,7 +1,10 @@
 /**
  * Draw plotly figures side by side: small multiples that keep their height, zoom and hover while data arrives. Hover
- * shows values, a click keeps them until the next click or Esc. Events: "target": the value at which a target was
- * released; "stop": where the playback was released; "over": training has ended.
+ * shows values, a click keeps them until the next click or Esc.
+ *
+ * @typedef {object} PlotFrameEvents
+ * @property {number} target the value at which a target was released
+ * @property {number} stop where the playback was released
  *
  * @typedef {object} PlotFrameData
  * @property {Figure[]} figures
@@ -11,7 +14,6 @@
  * @property {string} file
  * @property {any} playback null or {unit, end, available, step, seconds, live, run, say, autoplay, stops: label of
  *    each frame, says: sentence for each frame, first: initial position, tells: send the event "stop"}
- * @property {{address: string, seconds: number} | null} live where to poll {figures, playback} while something trains
  *
  * @typedef {object} Figure
  * @property {string} name
@@ -35,7 +37,6 @@
  * @property {number | null} token_count
  */
 
-import { Poller } from "../../shared/runtime/polling.js";
 import { createSvgNode, Panel } from "./panel.js";
 import { frameIndexAt, Playback } from "../../shared/charts/playback.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
@@ -80,13 +81,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
 class Frame {
   /** @type {Panel[]} */
   panels = [];
-  /** @type {(...args: any[]) => void} */
+  /** @type {import("../../shared/runtime/events.js").SendEvent<PlotFrameEvents>} */
   report;
   kept = false; // a readout stays after the pointer left
-  live = new Poller(
-    (answer) => this.update({ ...this.data, ...answer }),
-    () => this.report("over", Date.now()),
-  );
 
   constructor(parent) {
     this.place = parent.querySelector(".lineage");
@@ -124,7 +121,6 @@ class Frame {
 
   update(/** @type {PlotFrameData} */ data) {
     this.data = data;
-    this.live.follow(data.live);
     const { figures, columns, playback } = data;
     while (this.panels.length > figures.length) this.panels.pop().remove();
     while (this.panels.length < figures.length) this.panels.push(new Panel(this));
@@ -253,7 +249,6 @@ class Frame {
 
   unmount() {
     this.gone = true;
-    this.live.stop();
     cancelAnimationFrame(this.turn);
     this.size.disconnect();
     this.playback?.stop();

@@ -1,6 +1,8 @@
 /* The arithmetic of position encodings: sinusoids, rotated pairs, and the similarity of two positions. No DOM. The vectors
    of all positions are in one array, a row per position; a square of cosines has a row and a column per position. */
 
+import { formatRange } from "../../shared/runtime/format.js";
+
 /** Radians that the pair moves on at each position: base^(-2j / width) (Vaswani et al. 2017, section 3.5). */
 export const angularSpeed = (pair, width, base) => base ** ((-2 * pair) / width);
 
@@ -113,23 +115,15 @@ export function shiftLengths(before, after, count) {
 /** Values of all positions seen from one: a row of the square. */
 export const rowOf = (square, count, place) => square.subarray(place * count, (place + 1) * count);
 
-export const formatNumber = (value, digits = 2) => {
-  const text = value.toFixed(digits);
-  return (Number(text) ? text : text.replace("-", "")).replace("-", "−");
-};
-
 /** @param {number[]} interval */
 const isConstant = ([low, high]) => high - low < 5e-3;
-/** @param {number[]} interval */
-const formatRange = ([low, high]) =>
-  isConstant([low, high]) ? formatNumber(low) : `${formatNumber(low)} to ${formatNumber(high)}`;
 
 /** Describe the similarity matrices. `learned`: its matrix, at how many positions it was trained, whether this is after training. */
 export function formatFinding(sinusoidal, learned, count) {
   const near = cosineRange(sinusoidal, count, 1);
-  const first = `Neighbours have a cosine of ${formatRange(near)} under sines${isConstant(near) ? ", wherever they stand: only the distance counts" : ""}.`;
+  const first = `Neighbours have a cosine of ${formatRange(...near)} under sines${isConstant(near) ? ", wherever they stand: only the distance counts" : ""}.`;
   if (!learned) return first;
-  const own = formatRange(cosineRange(learned.square, count, 1, 0, learned.trained));
+  const own = formatRange(...cosineRange(learned.square, count, 1, 0, learned.trained));
   return `${first} Learned neighbours ${learned.after ? `have come to ${own}` : `start at ${own}, drawn at random`}.`;
 }
 

@@ -9,21 +9,25 @@
  *    width"); trained: positions
  * @property {any} state {width, base, turn_width, turn_base, place, pair, other, draw, after}
  * @property {string} file
+ *
+ * @typedef {object} PositionsEvents
+ * @property {string} set the state as JSON
  */
-import { linePath, mixColours, scalePosition } from "../../shared/charts/value_scale.js";
+import { HeatMap, arrayGrid, colourRamp } from "../../shared/charts/heatmap.js";
+import { linePath, scalePosition } from "../../shared/charts/value_scale.js";
 import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import * as math from "./math.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { svgFile } from "../../shared/runtime/svg_file.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
+import { formatApproximate, formatCount, formatNumber } from "../../shared/runtime/format.js";
 
 const TALL = 90,
   ROUND = 150; // px of a line below a map, and of what is last
 const KINDS = ["sinusoidal", "learned", "rotary"];
-const { formatNumber: number } = math;
 
 export default defineComponent((place) => {
   /** @type {PositionsData | null} */
@@ -32,7 +36,7 @@ export default defineComponent((place) => {
     hover = {},
     weights = null,
     measures = {},
-    /** @type {(...args: any[]) => void} */
+    /** @type {import("../../shared/runtime/events.js").SendEvent<PositionsEvents>} */
     sendEvent = () => {},
     sentStates = [];
   const watch = new ResizeObserver(() => paintAll());
@@ -85,40 +89,26 @@ export default defineComponent((place) => {
   /* ---- the three columns ---- */
 
   function makeMap(kind, square) {
-    const canvas = node("canvas", { role: "img" }),
-      row = node("i", { class: "row" }),
-      column = node("i", { class: "column" });
-    const box = node("div", { class: "map" }, canvas, row, column);
-    const cellOfEvent = (event) => {
-      const area = canvas.getBoundingClientRect(),
-        clampIndex = (part, count) => Math.max(0, Math.min(count - 1, Math.floor(part * count)));
-      const column = clampIndex((event.clientX - area.left) / area.width, canvas.width);
-      const more = square
-        ? kind === "rotary"
-          ? { other: column }
-          : {}
-        : kind === "learned"
-          ? {}
-          : { pair: Math.floor(column / 2) };
-      return { place: clampIndex((event.clientY - area.top) / area.height, canvas.height), ...more };
+    const map = new HeatMap();
+    const change = ({ row, column }) => {
+      if (square) return kind === "rotary" ? { place: row, other: column } : { place: row };
+      return kind === "learned" ? { place: row } : { place: row, pair: Math.floor(column / 2) };
     };
-    box.onpointermove = (event) => {
-      if (event.pointerType !== "touch") {
-        hover = cellOfEvent(event);
-        show();
-      }
+    map.onpoint = (cell) => {
+      hover = change(cell);
+      show();
     };
-    box.onpointerleave = () => {
+    map.root.onpointerleave = () => {
       hover = {};
       show();
     };
-    box.onclick = (event) => {
-      Object.assign(state, cellOfEvent(event));
+    map.onpick = (cell) => {
+      Object.assign(state, change(cell));
       hover = {};
       computeAll();
       reportState();
     };
-    return { canvas, row, column, root: box };
+    return map;
   }
   function makeStrip(height) {
     const root = svgNode("svg", { class: "strip", height, "aria-hidden": "true" });
@@ -248,38 +238,24 @@ export default defineComponent((place) => {
     paintAll();
   }
 
-  const colourStops = () =>
-    Array.from({ length: 7 }, (_, i) =>
-      theme
-        .colour(`--sign-${i}`)
-        .match(/[\d.]+/g)
-        .slice(0, 3)
-        .map(Number),
-    );
-  function fillMap(canvas, values, rows, span, shades) {
-    const across = values.length / rows,
-      image = new ImageData(across, rows);
-    values.forEach((value, i) => image.data.set([...mixColours(shades, scalePosition(value, span)), 255], 4 * i));
-    canvas.width = across;
-    canvas.height = rows;
-    canvas.getContext("2d").putImageData(image, 0, 0);
-  }
+  const positionOn = (span) => (value) => scalePosition(value, span);
   function paintAll() {
     if (!measures.sinusoidal || !place.clientWidth) return;
-    const shades = colourStops();
+    const shades = colourRamp(theme.colour, "sign");
     for (const kind of KINDS) {
       const one = columns[kind],
         has = measures[kind];
       one.root.classList.toggle("empty", !has);
       if (!has) continue;
-      fillMap(one.vectors.canvas, has.vectors, data.count, has.span, shades);
-      fillMap(one.square.canvas, has.square, data.count, 1, shades);
+      one.vectors.show(arrayGrid(has.vectors, data.count, positionOn(has.span)), shades);
+      one.square.show(arrayGrid(has.square, data.count, positionOn(1)), shades);
       const contents = kind === "rotary" ? "cos and sin of the angles" : `${has.width} numbers of each place`;
       setTextIfChanged(one.heads.vectors, has.span === 1 ? contents : `${contents}, −${has.span} to ${has.span}`);
+      one.vectors.canvas.role = one.square.canvas.role = "img";
       one.vectors.canvas.ariaLabel = `${one.root.ariaLabel}: ${contents}, ${data.count} places.`;
       one.square.canvas.ariaLabel = `${one.root.ariaLabel}: cosine of every two of ${data.count} places; neighbours ${math
         .cosineRange(has.square, data.count, 1)
-        .map((value) => number(value))
+        .map((value) => formatNumber(value))
         .join(" to ")}.`;
     }
     show();
@@ -293,23 +269,20 @@ export default defineComponent((place) => {
       { count } = data;
     setTextIfChanged(dials.place.value, `${at}`);
     setTextIfChanged(dials.width.value, `${state.width}`);
-    setTextIfChanged(dials.base.value, state.base.toLocaleString("en"));
+    setTextIfChanged(dials.base.value, formatCount(state.base));
     setTextIfChanged(dials.pair.value, `${pair}`);
     setTextIfChanged(dials.turn_width.value, `${state.turn_width}`);
-    setTextIfChanged(dials.turn_base.value, state.turn_base.toLocaleString("en"));
+    setTextIfChanged(dials.turn_base.value, formatCount(state.turn_base));
     setTextIfChanged(dials.other.value, `${other}`);
     setTextIfChanged(dials.draw.value, state.draw ? `drawn, ${state.draw}` : "the same");
     for (const kind of KINDS) {
       const one = columns[kind],
         has = measures[kind];
       if (!has) continue;
-      const placeMark = ({ row, column }, left, cells) => {
-        row.style.cssText = `top:${(100 * at) / count}%;height:${100 / count}%`;
-        column.hidden = left === null;
-        column.style.cssText = `left:${(100 * left) / cells}%;width:${(100 * (cells === count ? 1 : 2)) / cells}%`;
-      };
-      placeMark(one.vectors, kind === "learned" ? null : 2 * Math.min(pair, has.width / 2 - 1), has.width);
-      placeMark(one.square, kind === "rotary" ? other : null, count);
+      one.vectors.markRow(at);
+      one.square.markRow(at);
+      one.vectors.markColumn(kind === "learned" ? null : 2 * Math.min(pair, has.width / 2 - 1), 2);
+      one.square.markColumn(kind === "rotary" ? other : null);
       const values = math.rowOf(has.square, count, at),
         width = one.root.clientWidth;
       setTextIfChanged(
@@ -324,8 +297,8 @@ export default defineComponent((place) => {
       setTextIfChanged(
         one.told,
         kind === "rotary"
-          ? `Query at ${at}, key at ${other}: ${number(values[other])}. Both one place on: ${number(math.rotatedCosine(has.pair, state.turn_base, at + 1, other + 1))}.`
-          : `To place ${at ? at - 1 : 1}: ${number(values[at ? at - 1 : 1])}. Lowest: place ${far}, ${number(low)}.`,
+          ? `Query at ${at}, key at ${other}: ${formatNumber(values[other])}. Both one place on: ${formatNumber(math.rotatedCosine(has.pair, state.turn_base, at + 1, other + 1))}.`
+          : `To place ${at ? at - 1 : 1}: ${formatNumber(values[at ? at - 1 : 1])}. Lowest: place ${far}, ${formatNumber(low)}.`,
       );
       setTextIfChanged(one.heads.last, one.lastTitle);
       last[kind](one, has, currentState(), width);
@@ -369,7 +342,7 @@ export default defineComponent((place) => {
       const round = math.pairWavelength(pair, state.width, state.base);
       setTextIfChanged(
         one.rest,
-        `Pair ${pair}, sin solid, cos dashed: comes round every ${round < 100 ? number(round, 1) : Math.round(round).toLocaleString("en")} places. At ${at}: ${number(waveOf(0)[at])} and ${number(waveOf(1)[at])}.`,
+        `Pair ${pair}, sin solid, cos dashed: comes round every ${formatApproximate(round)} places. At ${at}: ${formatNumber(waveOf(0)[at])} and ${formatNumber(waveOf(1)[at])}.`,
       );
     },
     learned(one, has, { place: at }, width) {
@@ -395,7 +368,10 @@ export default defineComponent((place) => {
           : [];
       one.last.root.setAttribute("viewBox", `0 0 ${width} ${ROUND}`);
       one.last.root.replaceChildren(...bars, ...edge);
-      setTextIfChanged(one.rest, `${math.describeUnmoved(has.shifts)} Place ${at} moved by ${number(has.shifts[at])}.`);
+      setTextIfChanged(
+        one.rest,
+        `${math.describeUnmoved(has.shifts)} Place ${at} moved by ${formatNumber(has.shifts[at])}.`,
+      );
     },
     rotary(one, has, { place: at, pair, other }, width) {
       const j = Math.min(pair, has.width / 2 - 1),
@@ -425,81 +401,13 @@ export default defineComponent((place) => {
       );
       setTextIfChanged(
         one.rest,
-        `Pair ${j} turns by ${number((angle * 180) / Math.PI, angle < 0.02 ? 2 : 0)}° a place: between q at ${at} and k at ${other} that makes ${number(((at - other) * angle * 180) / Math.PI, 0)}°.`,
+        `Pair ${j} turns by ${formatNumber((angle * 180) / Math.PI, angle < 0.02 ? 2 : 0)}° a place: between q at ${at} and k at ${other} that makes ${formatNumber(((at - other) * angle * 180) / Math.PI, 0)}°.`,
       );
     },
   };
 
   /* ---- saving ---- */
 
-  function figureSvg() {
-    const from = place.getBoundingClientRect(),
-      edge = 16,
-      ink = theme.colour("--ink"),
-      soft = theme.colour("--soft"),
-      rule = theme.colour("--rule"),
-      shapes = [];
-    const boxOf = (element) => {
-      const { left, top, width, height } = element.getBoundingClientRect();
-      return { x: left - from.left + edge, y: top - from.top + edge, width, height };
-    };
-    const copyText = (element, size, weight, fill) => {
-      const { x, y, height } = boxOf(element);
-      shapes.push(
-        svgNode(
-          "text",
-          { x, y: y + height / 2, fill, "font-size": size, "font-weight": weight, "dominant-baseline": "central" },
-          element.textContent,
-        ),
-      );
-    };
-    for (const part of place.querySelectorAll(".dial > span, .dial > output"))
-      copyText(part, 15, part.tagName === "OUTPUT" ? 600 : 400, ink);
-    for (const { root } of Object.values(columns)) {
-      if (root.classList.contains("empty")) continue;
-      copyText(root.querySelector("h2"), 18, 600, ink);
-      for (const head of root.querySelectorAll(".head")) copyText(head, 14, 400, soft);
-      for (const canvas of root.querySelectorAll("canvas"))
-        shapes.push(
-          svgNode("image", {
-            ...boxOf(canvas),
-            href: canvas.toDataURL(),
-            preserveAspectRatio: "none",
-            style: "image-rendering:pixelated",
-          }),
-        );
-      for (const mark of root.querySelectorAll(".map i:not([hidden])"))
-        shapes.push(svgNode("rect", { ...boxOf(mark), fill: "none", stroke: ink }));
-      for (const svg of root.querySelectorAll("svg")) {
-        const { x, y } = boxOf(svg),
-          copy = svgNode("g", {
-            transform: `translate(${x} ${y})`,
-            fill: "none",
-            stroke: ink,
-            "stroke-width": 2,
-            "font-size": 13,
-          });
-        copy.append(
-          ...[...svg.children].map((child) => {
-            const twin = child.cloneNode(true),
-              kind = child.getAttribute("class") ?? "";
-            if (child.tagName === "text" || /bar|tip/.test(kind)) {
-              twin.setAttribute("fill", child.tagName === "text" ? soft : ink);
-              twin.setAttribute("stroke", "none");
-            }
-            if (/zero|other/.test(kind)) {
-              twin.setAttribute("stroke", rule);
-              twin.setAttribute("stroke-width", 1);
-            }
-            if (/dashed/.test(kind)) twin.setAttribute("stroke-dasharray", "6 4");
-            return twin;
-          }),
-        );
-        shapes.push(copy);
-      }
-    }
-    return svgFile(from.width + 2 * edge, from.height + 2 * edge, theme.colour("--page"), ...shapes);
-  }
   function positionsCsv() {
     const csvRows = (kind, quantity, values) =>
       Array.from(values, (value, i) => {
@@ -545,7 +453,7 @@ export default defineComponent((place) => {
           );
       }
       computeAll();
-      saveMenu(place, { svg: figureSvg, csv: positionsCsv, file: data.file });
+      saveMenu(place, { svg: () => screenSvg(place, { skip: ".legend" }), csv: positionsCsv, file: data.file });
     },
     close() {
       watch.disconnect();

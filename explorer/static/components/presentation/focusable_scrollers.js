@@ -1,10 +1,11 @@
 /* Make Streamlit's code blocks and wide formulas focusable with the Tab key while they are larger than their box, so that
    they can be scrolled without a pointer. */
 
-const SCROLLING = '[data-testid="stCode"] pre, .katex-display';
+const SCROLLING = '[data-testid="stCode"] pre, .katex-display, .section-code';
 
-/** Return whether a node is in one of our components. */
-export const isInComponent = (target) => target instanceof Element && target.closest(".lineage") !== null;
+/** Return whether a node is in one of our components; the blocks of a section belong to the page. */
+export const isInComponent = (target) =>
+  target instanceof Element && (target.closest(".lineage")?.matches(":not(.lineage-section)") ?? false);
 
 export function makeScrollersFocusable(root) {
   const size = new ResizeObserver((entries) => entries.forEach(({ target }) => setFocusable(target)));

@@ -40,7 +40,7 @@ const MARKS = [
   ["formula", ".katex-display"],
 ];
 const FIGURES = [".lineage", testSelector("stDataFrame"), testSelector("stTable"), testSelector("stImage")].join();
-const CORNERS = ".lineage-jobs-panel, .lineage-presentation"; // these are on every page and belong to no stop
+const CORNERS = ".lineage-address, .lineage-jobs-panel, .lineage-presentation"; // these are on every page and belong to no stop
 
 /** The selectors of a figure's screens: one, or none, where it is not made of several. */
 export function screensOf(figure) {
@@ -60,12 +60,34 @@ export function unitsOf(root) {
   return [...(root?.children ?? [])].flatMap(readUnit);
 }
 
+/* The kinds of the blocks of a section (components/section), as units of a page. */
+const BLOCKS = {
+  finding: "finding",
+  text: "text",
+  markdown: "text",
+  empty: "text",
+  caption: "caption",
+  code: "code",
+  problem: "note",
+  component: "figure",
+};
+
 function readUnit(node) {
+  const blocks = node.matches(testSelector("stElementContainer")) && node.querySelector(".section-blocks");
+  if (blocks) return readBlocks(blocks);
   const kind = kindOf(node);
   if (kind === "many") return unitsOf(node);
   if (!kind) return [];
   const heading = node.querySelector("h1, h2, h3");
   return [{ node, kind, title: ["question", "section"].includes(kind) ? heading.textContent.trim() : "" }];
+}
+
+function readBlocks(list) {
+  return [...list.children].flatMap((node) =>
+    node.dataset.kind === "columns"
+      ? [...node.children].flatMap(readBlocks)
+      : [{ node, kind: BLOCKS[node.dataset.kind], title: "" }],
+  );
 }
 
 function kindOf(node) {

@@ -1,6 +1,6 @@
 /* The arithmetic of stacks of blocks: lines over the layers, their axes, and the sentences about them. No DOM. Heights of
    logarithmic panels are powers of ten; -Infinity is zero, NaN is above the stack. */
-import { formatScientific } from "../../shared/runtime/format.js";
+import { formatNumber, formatSignificant } from "../../shared/runtime/format.js";
 
 const NORMS = { none: "no norm", post: "norm after", pre: "norm before" };
 const KINDS = { layer: "LayerNorm", rms: "RMSNorm" };
@@ -145,7 +145,7 @@ export function placeLabels(ends, gap, bottom) {
 export const formatPower = (height) =>
   height === -Infinity ? "0" : Number.isFinite(height) ? formatNearPower(height) : "none";
 
-const formatNearPower = (height) => (height > -300 ? formatScientific(10 ** height) : `10^${Math.round(height)}`);
+const formatNearPower = (height) => (height > -300 ? formatSignificant(10 ** height) : `10^${Math.round(height)}`);
 
 /** Format a height over the seeds: the median and the range. */
 export function formatInterval({ low, mid, high }) {
@@ -175,7 +175,7 @@ export function compareGradients({ low, mid, high }) {
     there are norms. */
 export function describeCollapse(first, last, norm) {
   if (!Number.isFinite(last.mid)) return "No token is left to compare with its neighbour.";
-  const [from, to] = [first.mid, last.mid].map((cosine) => cosine.toFixed(2).replace("-", "−"));
+  const [from, to] = [first.mid, last.mid].map((cosine) => formatNumber(cosine));
   if (last.mid > SAME)
     return `Neighbouring tokens, with a cosine of ${from} at first, have become the same (${to})${norm ? ": a norm keeps the size, not the difference" : ""}.`;
   return Math.abs(last.mid - first.mid) < 0.05

@@ -10,6 +10,9 @@
  * @property {string} address size, stream and weights as powers of ten, and likeness; the last axes are (layers,
  *    seeds)
  * @property {string} file
+ *
+ * @typedef {object} ResidualStacksEvents
+ * @property {{residual: boolean, norm: string, kind: string, layers: number}} set
  */
 import { loadArrays } from "../../shared/runtime/array_store.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
@@ -32,6 +35,7 @@ import {
 import { svgNode, node } from "../../shared/runtime/dom.js";
 import { textWidth } from "../../shared/runtime/text_metrics.js";
 import { defineComponent, limitHeight } from "../../shared/runtime/component.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 const PANELS = [
   { of: "size", title: "Mean square of the stream" },
@@ -77,6 +81,7 @@ export default defineComponent((place) => {
   /** @type {ResidualStacksData | null} */
   let data = null,
     measures = null,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<ResidualStacksEvents>} */
     sendEvent = null,
     at = null;
   const inputs = {},
@@ -331,8 +336,7 @@ export default defineComponent((place) => {
   }
 
   const formatCosine = ({ low, mid, high }) =>
-    Number.isFinite(mid) ? `${formatTwoDigits(mid)} (${formatTwoDigits(low)} to ${formatTwoDigits(high)})` : "none";
-  const formatTwoDigits = (value) => value.toFixed(2).replace("-", "−");
+    Number.isFinite(mid) ? `${formatNumber(mid)} (${formatNumber(low)} to ${formatNumber(high)})` : "none";
 
   function stacksCsv() {
     const layers = currentChoice().layers,

@@ -22,12 +22,16 @@
  * @property {string[]} kin the homograph of each occurrence
  * @property {number[]} at the sentence of each occurrence
  * @property {string} file
+ *
+ * @typedef {object} SenseMapEvents
+ * @property {number} layer
+ * @property {number} chosen index of a sentence
  */
 import { setTextIfChanged, svgNode, node } from "../../shared/runtime/dom.js";
 import { saveMenu, svgOf } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { interpolatePoints, placeLabels, describeSimilarities, meanPoint, nearestPoint, fitPoints } from "./math.js";
-import { formatSigned } from "../../shared/runtime/format.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 const TALL = 400,
@@ -53,6 +57,7 @@ export default defineComponent((place) => {
   watch.observe(map);
   /** @type {SenseMapData | null} */
   let data = null,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<SenseMapEvents>} */
     sendEvent = null,
     places = [],
     shownPoints = [],
@@ -154,7 +159,7 @@ export default defineComponent((place) => {
       const at = data.at.indexOf(i),
         value = at < 0 ? null : similarities[at],
         cell = item.querySelector(".likeness");
-      setTextIfChanged(cell, i === data.chosen ? "this one" : value == null ? "" : formatSigned(value));
+      setTextIfChanged(cell, i === data.chosen ? "this one" : value == null ? "" : formatNumber(value));
     });
   }
 
@@ -217,8 +222,7 @@ export default defineComponent((place) => {
     show(/** @type {SenseMapData} */ newData, component) {
       const focus = [...list.querySelectorAll("button")].indexOf(document.activeElement);
       data = newData;
-      sendEvent = (name, value) =>
-        (name === "layer" ? component.setStateValue : component.setTriggerValue)(name, value);
+      sendEvent = (name, value) => component.setTriggerValue(name, value);
       if (layer !== newData.layer || Number(slider.value) !== newData.layer) layer = newData.layer;
       slider.max = data.names.length - 1;
       slider.value = layer;

@@ -1,8 +1,10 @@
 /**
- * Show a button at the end of a page that gives the page, in its current state, to a class. Event "controls": [{name,
- * label}], the controls of the page that can be locked, as Streamlit's CSS classes name them.
- *
+ * Show a button at the end of a page that gives the page, in its current state, to a class.
  * It takes no data.
+ *
+ * @typedef {object} ShareButtonEvents
+ * @property {{name: string, label: string}[]} controls the controls of the page that can be locked, as Streamlit's CSS
+ *    classes name them
  */
 import { icon, node } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
@@ -12,10 +14,14 @@ const SET = "input, button, textarea, [role=slider], [role=combobox]";
 /** Every keyed control on the page, in its order. */
 function keyedControls() {
   const settings = new Map();
-  for (const element of document.querySelectorAll(".stElementContainer[class*='st-key-']")) {
-    const name = [...element.classList].find((each) => each.startsWith("st-key-"))?.slice(7);
+  for (const element of document.querySelectorAll(".stElementContainer[class*='st-key-'], .section-component")) {
+    const name = [...element.classList]
+      .find((each) => each.startsWith("st-key-"))
+      ?.slice(7)
+      .replace(/--v[0-9]+$/, "");
     if (
       !name ||
+      name.startsWith("section-") || // the components inside it are listed
       element.closest(".st-key-lesson-card, .st-key-class-card") ||
       !element.querySelector(`${SET}, .lineage`)
     )
@@ -37,11 +43,12 @@ export default defineComponent((place) => {
     "Give this page to a class",
   );
   place.replaceChildren(button);
-  let component = null;
-  button.onclick = () => component?.setTriggerValue("controls", keyedControls());
+  /** @type {import("../../shared/runtime/events.js").SendEvent<ShareButtonEvents>} */
+  let sendEvent = () => {};
+  button.onclick = () => sendEvent("controls", keyedControls());
   return {
-    show: (_, arrived) => {
-      component = arrived;
+    show(_, { setTriggerValue }) {
+      sendEvent = setTriggerValue;
     },
   };
 });

@@ -14,16 +14,21 @@
  * @property {string} caption
  * @property {string} file
  * @property {string} label accessible name
+ *
+ * @typedef {object} TableEvents
+ * @property {string[]} chosen keys
+ * @property {string} sort "key" or "-key"
+ * @property {string} open key of the row
  */
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, node, tint } from "../../shared/runtime/dom.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { formatRounded } from "../../shared/runtime/format.js";
 
 const unseenText = (text) => node("span", { class: "unseen" }, text);
 const cellClass = ({ kind, align }) => `${align ?? "left"}${kind === "mono" ? " mono" : ""}`;
-const formatNumber = (value) => String(value).replace("-", "−");
 const rowKey = (row, i) => row.key ?? String(i);
 
 /** Return the rows in the order of `sort`; rows without a value are last in both directions. */
@@ -119,7 +124,7 @@ function makeHeading(column, press) {
     cell.append(button);
   } else cell.append(words);
   if (column.kind === "strip") {
-    const ends = (column.range ?? [0, 1]).map((end) => node("span", {}, formatNumber(end)));
+    const ends = (column.range ?? [0, 1]).map((end) => node("span", {}, formatRounded(end)));
     cell.append(
       node(
         "span",
@@ -208,7 +213,9 @@ export default defineComponent((root) => {
   const chosen = new SyncedValue(),
     sort = new SyncedValue();
   /** @type {TableData} */
-  let data, trigger, shape, body, all, heads, lines;
+  /** @type {import("../../shared/runtime/events.js").SendEvent<TableEvents>} */
+  let trigger;
+  let data, shape, body, all, heads, lines;
 
   /* Says at which side the table goes on, and gives the keyboard a way to go there. */
   function updateEdges() {

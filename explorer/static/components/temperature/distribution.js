@@ -1,15 +1,14 @@
 /* Draw one next-token distribution: the most likely tokens first, at this temperature and at temperature 1. The rows are
    created once; while the temperature is dragged only lengths and words change. math.js makes the view that it draws. */
 
-import { MOST, formatChoices, formatProbability, twoBits } from "./math.js";
+import { MOST, formatChoices } from "./math.js";
+import { toBits } from "../../shared/charts/surprisal_colour.js";
 import { tokenLabel } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { svgNode, node, tint } from "../../shared/runtime/dom.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-
-const LETTER = 9.7; // px of one letter of 16 px in a drawing: all are equally wide
-const shortenText = (text) => (text.length > 18 ? `${text.slice(0, 17)}…` : text);
+import { node, tint } from "../../shared/runtime/dom.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
+import { formatCount, formatNumber, formatWeight } from "../../shared/runtime/format.js";
 
 const legendKey = (kind, ...words) =>
   node("span", { class: "key" }, node("i", { class: kind, "aria-hidden": "true" }), ...words);
@@ -20,7 +19,6 @@ function setData(place, text) {
 
 /** Describe the tokens that are not among the most likely ones. */
 export function describeOthers({ kept, cut }, few) {
-  const formatCount = (n) => n.toLocaleString("en");
   if (kept === null) return "…and others";
   if (kept && cut) return `…and ${formatCount(kept)} others; ${formatCount(cut)} cut`;
   if (kept || cut) return `…and ${formatCount(kept || cut)} ${kept + cut === 1 ? "other" : "others"}`;
@@ -47,7 +45,7 @@ class Row {
   /** `kind`: "", "cut", "gone" (there is no such row now); `taken`: the sampling noise selects it. */
   show(word, learned, p, kind, isSampled) {
     setData(this.word, word);
-    setData(this.number, kind === "cut" ? "cut" : formatProbability(p));
+    setData(this.number, kind === "cut" ? "cut" : formatWeight(p));
     const state = `row ${kind}${isSampled ? " taken" : ""}`;
     if (state !== this.state) this.root.className = this.state = state;
     this.learned.style.width = `${(100 * learned).toFixed(2)}%`;
@@ -113,7 +111,7 @@ export class Distribution {
       ),
       this.note,
     );
-    saveMenu(this.root, { svg: () => this.distributionSvg(), csv: () => this.distributionCsv() });
+    saveMenu(this.root, { svg: () => screenSvg(this.root), csv: () => this.distributionCsv() });
   }
 
   /** Set the model. `several`: other models are shown too, so its name stands on a line of its own. */
@@ -126,11 +124,7 @@ export class Distribution {
     (several ? this.second : this.first).append(this.after, this.context);
     const widest = (model.widest ??= model.tokens.reduce((most, token) => Math.max(most, token.length), 1));
     this.root.style.setProperty("--label", `${Math.max(2, Math.min(widest, 12)) + 2.8}ch`);
-    saveMenu(this.root, {
-      svg: () => this.distributionSvg(),
-      csv: () => this.distributionCsv(),
-      file: `${file}-choice`,
-    });
+    saveMenu(this.root, { svg: () => screenSvg(this.root), csv: () => this.distributionCsv(), file: `${file}-choice` });
   }
 
   labelOf(id) {
@@ -142,7 +136,7 @@ export class Distribution {
     this.contextText = context;
     if (this.context.textContent !== context) this.context.textContent = context;
     if (this.note.textContent !== note) this.note.textContent = note;
-    setData(this.time, view.t.toFixed(2));
+    setData(this.time, formatNumber(view.t));
     this.cutKey.hidden = !(rules.greedy || rules.top_k || rules.top_p < 1 || rules.min_p > 0);
     const sampledRow = view.sampled.rank !== null && view.sampled.rank < view.rows.length ? view.sampled.rank : -1;
     this.rows.forEach((row, i) => {
@@ -165,13 +159,13 @@ export class Distribution {
       sampledRow < 0 ? "" : "gone",
       sampledRow < 0,
     );
-    setData(this.entropy, twoBits(view.entropy));
+    setData(this.entropy, formatNumber(toBits(view.entropy)));
     setData(this.perplexity, formatChoices(view.entropy));
   }
 
   describeRest({ t, others: { kept, cut, p }, vocabulary }) {
     if (vocabulary <= MOST) return "";
-    return kept === 0 && t ? (cut ? "cut" : "") : formatProbability(p);
+    return kept === 0 && t ? (cut ? "cut" : "") : formatWeight(p);
   }
 
   distributionCsv() {
@@ -189,65 +183,5 @@ export class Distribution {
       ["after", "temperature", "id", "token", "probability as learned", "probability at this temperature", "cut"],
       rows.map(csvRow),
     );
-  }
-
-  /** Return the figure as an SVG file without external styles. */
-  distributionSvg() {
-    const { get, done } = resolveColours(this.root),
-      { view } = this,
-      { rows, t, sampled, entropy, vocabulary } = view;
-    const names = rows.map(({ id }) => shortenText(this.labelOf(id))),
-      labelWidth = (name) => LETTER * name.length + 14;
-    const [left, top, high, long] = [30 + Math.max(...names.map(labelWidth)), 96, 28, 360],
-      right = left + long + 70;
-    const svgText = (x, y, text, size = 15, more = {}) =>
-      svgNode("text", { x, y, "font-size": size, fill: get("--ink"), ...more }, text);
-    const soft = { fill: get("--soft") },
-      atEnd = { "text-anchor": "end" },
-      colour = get(this.model.colour);
-    const drawRow = ({ learned, p, kept }, name, y, isSampled) => {
-      const stays = kept || !t,
-        [x, width] = [left - 8 - labelWidth(name), labelWidth(name)];
-      const hollow = { fill: "none", stroke: colour, "stroke-dasharray": "2 2" };
-      return [
-        svgNode("rect", { x: left, y: y - 11, width: long * learned, height: 20, fill: colour, "fill-opacity": 0.28 }),
-        svgNode("rect", { x: left, y: y - 6, width: long * p, height: 10, ...(stays ? { fill: colour } : hollow) }),
-        isSampled &&
-          svgNode("rect", {
-            x,
-            y: y - 13,
-            width,
-            height: 25,
-            rx: 5,
-            fill: "none",
-            stroke: get("--ink"),
-            "stroke-width": 2,
-          }),
-        svgText(x + width / 2, y + 5, name, 16, { "text-anchor": "middle", "font-family": '"Source Code", monospace' }),
-        svgText(right, y + 5, stays ? formatProbability(p) : "cut", 15, { ...atEnd, ...(stays ? {} : soft) }),
-      ];
-    };
-    const bottom = top + high * rows.length,
-      beyond = sampled.rank === null || sampled.rank >= rows.length;
-    const parts = [
-      svgText(24, 36, `After “${this.contextText}”, what next?`, 20, { "font-weight": 600 }),
-      svgText(
-        24,
-        62,
-        `${this.model.title}: solid at ${t.toFixed(2)}, pale as learned, framed what the dice choose`,
-        14,
-        soft,
-      ),
-      ...rows.flatMap((one, i) => drawRow(one, names[i], top + high * i, i === sampled.rank)),
-      svgNode("line", { x1: left, x2: left, y1: top - 14, y2: bottom - 14, stroke: get("--soft") }),
-      svgText(24, bottom + 5, describeOthers(view.others, vocabulary <= MOST), 15, soft),
-      svgText(right, bottom + 5, this.describeRest(view), 15, { ...atEnd, ...soft }),
-      beyond &&
-        svgText(24, bottom + 30, `The dice choose “${this.labelOf(sampled.id)}”, ${formatProbability(sampled.p)}.`),
-      svgText(24, bottom + 58, `entropy ${twoBits(entropy)} bits, perplexity ${formatChoices(entropy)}`),
-    ];
-    const page = get("--page");
-    done();
-    return svgFile(right + 24, bottom + 80, page, ...parts.filter(Boolean));
   }
 }

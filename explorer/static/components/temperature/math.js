@@ -6,7 +6,7 @@
    others: { kept, cut (how many; null: not known), p }, entropy: nats, of the tokens that are kept, learned: nats, at
    temperature 1 or null, left: number of tokens that are kept or null, vocabulary }. */
 import { choose, truncate, entropy, sortByLogit, renormalise, softmax } from "./sampling.js";
-import { toBits } from "../../shared/charts/surprisal_colour.js";
+import { formatApproximate, formatCount, formatNumber, formatProbability } from "../../shared/runtime/format.js";
 
 export const MOST = 12;
 const FIXED = 2048; // steps of a nat in which `top_surprise` is stored
@@ -133,16 +133,8 @@ export function stepTemperature(t, direction, step = 0.05, most = 2) {
 
 /* ---- in words ---- */
 
-/** Format a probability with three digits; a positive one never becomes 0. */
-export const formatProbability = (p) => (p > 0 && p < 0.0005 ? "<0.001" : p.toFixed(3));
-
 /** Format exp(entropy), the effective number of choices: 1 to the size of the vocabulary. */
-export const formatChoices = (nats) => {
-  const n = Math.exp(nats);
-  return n < 9.95 ? n.toFixed(1) : Math.round(n).toLocaleString("en");
-};
-
-export const twoBits = (nats) => (Math.abs(nats) < 0.005 * Math.LN2 ? 0 : toBits(nats)).toFixed(2);
+export const formatChoices = (nats) => formatApproximate(Math.exp(nats));
 
 /** Describe in one sentence what the temperature and the truncation do at a position; `who` is the subject: "it", or the name of the model if there are several. */
 export function formatFinding(
@@ -151,20 +143,18 @@ export function formatFinding(
   { greedy = false } = {},
   who = "it",
 ) {
-  const at = `At ${t.toFixed(2)}`,
+  const at = `At ${formatNumber(t)}`,
     formatAmong = (n) => `${n} ${unit}${n === "1.0" ? "" : "s"}`;
   if (greedy) return "Greedy: always the likeliest, whatever the temperature.";
   if (t === 0) return `At 0 nothing is left to chance: always the likeliest ${unit}.`;
   const trimmed =
-    left !== null && left < vocabulary
-      ? `, cut to ${left.toLocaleString("en")} of ${vocabulary.toLocaleString("en")},`
-      : "";
-  if (left === 1) return `${at} one ${unit} is left of ${vocabulary.toLocaleString("en")}: no choice.`;
+    left !== null && left < vocabulary ? `, cut to ${formatCount(left)} of ${formatCount(vocabulary)},` : "";
+  if (left === 1) return `${at} one ${unit} is left of ${formatCount(vocabulary)}: no choice.`;
   if (t === 1 && !trimmed && (left !== null || learned === null))
     return `At 1 ${who} chooses as it learned: as if among ${formatAmong(formatChoices(now))}.`;
   const comparison =
     learned === null
-      ? `; as learned the likeliest has ${formatProbability(rows[0].learned)}`
+      ? `; as learned the likeliest has ${formatProbability(rows[0].learned, 3)}`
       : `, as learned among ${formatChoices(learned)}`;
   return `${at}${trimmed} ${who} chooses as if among ${formatAmong(formatChoices(now))}${comparison}.`;
 }

@@ -1,12 +1,11 @@
 /* Draw one model's text under the temperature slider. There is one span per token, created once; sliding changes only the
    contents and colours that differ. view.js handles the interaction. */
 
-import { twoBits } from "./math.js";
 import { tokenLabel, shortenToEnd } from "../../shared/runtime/visible_text.js";
-import { formatOdds } from "../../shared/charts/surprisal_colour.js";
+import { formatOdds, toBits } from "../../shared/charts/surprisal_colour.js";
 import { distinctNgrams, repetition } from "./sampling.js";
-import { svgNode, node, tint } from "../../shared/runtime/dom.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
+import { node, tint } from "../../shared/runtime/dom.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 export const LEVELS = 17; // steps of 5 %, up to 85 % of --amount-3: ink on it can still be read
 const KEPT = 32,
@@ -212,11 +211,12 @@ export class TextRow {
 
   describeRow(row) {
     const { mean, varied, repeated, most, worst } = this.measureRow(row);
-    const formatShare = (value) => (Number.isNaN(value) ? "–" : value.toFixed(2));
-    [twoBits(mean), formatShare(varied), formatShare(repeated)].forEach((text, i) => {
-      if (this.values[i].data !== text) this.values[i].data = text;
-    });
-    const label = `${this.model.title} at ${this.temperatures[row].toFixed(2)}: each ${this.unit} of the text, with arrow keys`;
+    [toBits(mean), varied, repeated]
+      .map((value) => formatNumber(value))
+      .forEach((text, i) => {
+        if (this.values[i].data !== text) this.values[i].data = text;
+      });
+    const label = `${this.model.title} at ${formatNumber(this.temperatures[row])}: each ${this.unit} of the text, with arrow keys`;
     if (this.box.ariaLabel !== label) this.box.ariaLabel = label;
     if (most < 0) return;
     this.surprised.data = "Most surprised by ";
@@ -259,7 +259,7 @@ export class TextRow {
 
   /** The text as a file. */
   describeText() {
-    return `${this.model.title}, temperature ${this.temperatures[this.row].toFixed(2)}\n\n${this.prefixOf(this.row, this.spans.length)}\n`;
+    return `${this.model.title}, temperature ${formatNumber(this.temperatures[this.row])}\n\n${this.prefixOf(this.row, this.spans.length)}\n`;
   }
 
   rowsOfTable() {
@@ -276,64 +276,4 @@ export class TextRow {
       valueAt("entropy", i) / Math.LN2,
     ]);
   }
-
-  /** The text as marks of a drawing `width` wide whose first line is at `top`; and where it ends. */
-  marks(get, left, top, width) {
-    const step = 9.6,
-      high = 26,
-      marks = []; // px of a letter: all are equally wide
-    const mono = { "font-size": 16, "text-anchor": "middle", "font-family": '"Source Code", monospace' };
-    let x = left,
-      y = top;
-    const placeText = (text, soft, amount) => {
-      for (const letter of text) {
-        if (letter === "\n") {
-          [x, y] = [left, y + high];
-          continue;
-        }
-        if (x + step > left + width) [x, y] = [left, y + high];
-        if (amount)
-          marks.push(
-            svgNode("rect", {
-              x,
-              y: y - 17,
-              width: step,
-              height: 23,
-              fill: get("--amount-3"),
-              "fill-opacity": 0.05 * amount,
-            }),
-          );
-        marks.push(svgNode("text", { x: x + step / 2, y, ...mono, fill: get(soft ? "--soft" : "--ink") }, letter));
-        x += step;
-      }
-    };
-    placeText(this.model.prompt, true, 0);
-    const surprisals = this.arrays.surprise.data.subarray(this.row * this.spans.length);
-    this.spans.forEach((_, i) => placeText(this.pieceAt(this.row, i), false, colourLevel(surprisals[i], this.full)));
-    return { marks, bottom: y };
-  }
-}
-
-/** Return all texts as an SVG file without external styles, one below the other. */
-export function textsSvg(place, texts) {
-  const { get, done } = resolveColours(place),
-    width = 760,
-    parts = [];
-  let y = 24;
-  for (const text of texts) {
-    const { mean, varied, repeated } = text.measureRow(text.row);
-    const head = `${text.model.title}, temperature ${text.temperatures[text.row].toFixed(2)}`;
-    const caption = `${twoBits(mean)} bits of surprise a ${text.unit}, distinct-4 ${varied.toFixed(2)}, repetition-8 ${repeated.toFixed(2)}`;
-    parts.push(
-      svgNode("circle", { cx: 30, cy: y + 8, r: 6, fill: get(text.model.colour) }),
-      svgNode("text", { x: 44, y: y + 14, "font-size": 18, "font-weight": 600, fill: get("--ink") }, head),
-      svgNode("text", { x: 24, y: y + 36, "font-size": 14, fill: get("--soft") }, caption),
-    );
-    const { marks, bottom } = text.marks(get, 24, y + 70, width - 48);
-    parts.push(...marks);
-    y = bottom + 40;
-  }
-  const page = get("--page");
-  done();
-  return svgFile(width, y, page, ...parts);
 }

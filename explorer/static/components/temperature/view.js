@@ -18,6 +18,10 @@
  * @property {{greedy: boolean, top_k: number, top_p: number, min_p: number}} cut the truncation
  * @property {string} unit of a model that has none of its own
  * @property {string} file
+ *
+ * @typedef {object} TemperatureEvents
+ * @property {number} temperature
+ * @property {{model: string, of: number, at: number}} position the token that the pointer chose
  */
 import { ExactChoice, formatFinding, knownView, nearestRow, sharedPrefix, stepTemperature } from "./math.js";
 import { Distribution } from "./distribution.js";
@@ -26,9 +30,11 @@ import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { element, node } from "../../shared/runtime/dom.js";
 import { shortenToEnd } from "../../shared/runtime/visible_text.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
 import { defineComponent } from "../../shared/runtime/component.js";
-import { TextRow, textsSvg } from "./text_row.js";
+import { TextRow } from "./text_row.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 const CALM = 400; // ms after the last key until the page receives an event
 const SLOW = 25; // ms between two frames
@@ -44,7 +50,6 @@ const COLUMNS = [
   "chosen with probability",
   "entropy in bits",
 ];
-const formatTwoDigits = (value) => value.toFixed(2);
 
 function setTextIfChanged(place, text) {
   if (place.textContent !== text) place.textContent = text;
@@ -88,6 +93,7 @@ export default defineComponent((place) => {
   let exact = null; // the place whose logits are here: { choice, text, of, at, context }
   /** @type {TemperatureData} */
   let data,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<TemperatureEvents>} */
     trigger,
     texts = [],
     hovered = null,
@@ -171,8 +177,8 @@ export default defineComponent((place) => {
     if (exact && exact.text === text && exact.of === of && exact.at === at) {
       const same = sharedPrefix(text.arrays.ids, of, currentRow());
       const [shownTemperature, textTemperature] = [
-        formatTwoDigits(data.temperatures[currentRow()]),
-        formatTwoDigits(data.temperatures[of]),
+        formatNumber(data.temperatures[currentRow()]),
+        formatNumber(data.temperatures[of]),
       ];
       const note =
         same < at
@@ -184,7 +190,7 @@ export default defineComponent((place) => {
     const note =
       Math.abs(data.temperatures[near] - currentTemperature()) < 0.001
         ? ""
-        : `As it was in the text at ${formatTwoDigits(data.temperatures[near])}.`;
+        : `As it was in the text at ${formatNumber(data.temperatures[near])}.`;
     return {
       view: knownView(text.arrays, near, at, rulesAt(near), vocabulary),
       context: text.prefixOf(near, at),
@@ -200,8 +206,8 @@ export default defineComponent((place) => {
       at = currentRow();
     if (Number(slider.value) !== t) slider.value = t;
     slider.style.setProperty("--at", t / 2);
-    slider.setAttribute("aria-valuetext", formatTwoDigits(t));
-    setTextIfChanged(size, formatTwoDigits(t));
+    slider.setAttribute("aria-valuetext", formatNumber(t));
+    setTextIfChanged(size, formatNumber(t));
     if (!texts.length) return;
     const { temperatures, cut } = data,
       rules = { ...cut, t };
@@ -239,10 +245,10 @@ export default defineComponent((place) => {
     if (turn.length < outdated.length) requestFrame();
     setTextIfChanged(
       when,
-      `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${formatTwoDigits(temperatures[at])}`,
+      `${Math.abs(temperatures[at] - t) < 0.001 ? "text at" : "nearest text:"} ${formatNumber(temperatures[at])}`,
     );
     const [was, same] = from
-      ? [formatTwoDigits(temperatures[from.row]), updates.every(({ parted }) => parted < 0)]
+      ? [formatNumber(temperatures[from.row]), updates.every(({ parted }) => parted < 0)]
       : ["", true];
     setTextIfChanged(
       change,
@@ -289,13 +295,13 @@ export default defineComponent((place) => {
     );
     place.classList.remove("waiting");
     const blind = sizes.every((size) => size === sizes[0]); // else one guesses among more than another
-    setTextIfChanged(legendEnd, `${(full / Math.LN2).toFixed(1)} bits${blind ? ", as a blind guess" : ""}`);
+    setTextIfChanged(legendEnd, `${formatNumber(full / Math.LN2, 1)} bits${blind ? ", as a blind guess" : ""}`);
     setTextIfChanged(
       textPanel.firstChild,
       texts.length > 1 ? "The texts they make, with the same dice" : "The text it makes, with the same dice",
     );
     saveMenu(textPanel, {
-      svg: () => textsSvg(place, texts),
+      svg: () => screenSvg(textPanel, { skip: ".trouble" }),
       txt: () => texts.map((text) => text.describeText()).join("\n\n"),
       csv: () =>
         toCsv(

@@ -1,22 +1,21 @@
 /**
  * Show what each model generated at each of its evaluations, under one slider. The newest evaluation is shown as soon
- * as it arrives, until the user goes back to another one. Event "over": training has ended.
+ * as it arrives, until the user goes back to another one. Sends no events.
  *
  * @typedef {object} TextSamplesData
  * @property {any[]} models {name, title, colour, steps: of the evaluations, ascending, losses: nats per token or
  *    null, texts, counted: fitted by counting, so its text is there from the first step}
  * @property {string} caption
  * @property {string} file
- * @property {{address: string, seconds: number} | null} live where to poll {samples: {models}} while something trains
+ * @property {boolean} live something trains
  */
-import { Poller } from "../../shared/runtime/polling.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { element, icon, node, tint } from "../../shared/runtime/dom.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { formatCount, formatNumber } from "../../shared/runtime/format.js";
 
 const NOTHING = "No text yet: the first evaluation writes one.";
-const formatCount = (value) => value.toLocaleString("en");
 
 /** Return every step at which any model was evaluated. Models fitted by counting have no steps of their own and count only if there are no others. */
 export function evaluatedSteps(models) {
@@ -42,7 +41,7 @@ export function updateStep({ step, following }, all, began) {
 export function describeEvaluation(model, at) {
   if (at < 0) return "";
   const loss = model.losses[at];
-  const description = typeof loss === "number" ? [`${loss.toFixed(2)} nats`] : [];
+  const description = typeof loss === "number" ? [`${formatNumber(loss)} nats`] : [];
   return [model.counted ? "counted" : `step ${formatCount(model.steps[at])}`, ...description].join(" · ");
 }
 
@@ -121,13 +120,8 @@ export default defineComponent((place) => {
   place.replaceChildren(controls, list, caption);
 
   const rows = new Map();
-  const live = new Poller(
-    (answer) => showData({ ...data, ...answer.samples }),
-    () => trigger("over", Date.now()),
-  );
   /** @type {TextSamplesData} */
   let data,
-    trigger,
     all = [],
     state = { step: null, following: true },
     timer = 0;
@@ -204,10 +198,9 @@ export default defineComponent((place) => {
     else list.replaceChildren(nothing);
   }
 
-  function showData(newData) {
-    const began = Boolean(newData.live && !data?.live);
+  function showData(/** @type {TextSamplesData} */ newData) {
+    const began = newData.live && !data?.live;
     data = newData;
-    live.follow(data.live);
     all = evaluatedSteps(data.models);
     if (began) {
       clearTimeout(timer);
@@ -224,14 +217,5 @@ export default defineComponent((place) => {
     });
   }
 
-  return {
-    show(/** @type {TextSamplesData} */ newData, { setTriggerValue }) {
-      trigger = setTriggerValue;
-      showData(newData);
-    },
-    close() {
-      clearTimeout(timer);
-      live.stop();
-    },
-  };
+  return { show: showData, close: () => clearTimeout(timer) };
 });

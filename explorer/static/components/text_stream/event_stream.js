@@ -5,7 +5,7 @@
    in "end" means that it ended early because the same text was started again in another browser tab. A browser would
    reconnect by itself after an error and the text would start again: so an error closes the stream. */
 
-import { formatCount, formatUnits } from "../../shared/charts/surprisal_colour.js";
+import { formatCount, formatDuration, formatUnits } from "../../shared/runtime/format.js";
 
 export const AT_ONCE = 3; // a browser opens six connections to a server, and the rest of the page needs some
 export const LOST = "The connection to the server was lost. Press Write to begin again.";
@@ -158,14 +158,14 @@ export const requestKey = (data) =>
 /** Format the progress of a text: "412 of 1,000 tokens, 380 a second". */
 export function formatStatus(text, unit) {
   const { state, length, most, speed, seconds } = text,
-    rate = speed === null ? "" : `, ${formatCount(Math.round(speed))} a second`;
+    rate = speed === null ? "" : `, ${formatCount(speed)} a second`;
   if (state === "waiting") return "Waits for its turn";
   if (state === "writing")
     return length ? `${formatCount(length)} of ${formatUnits(most, unit)}${rate}` : "Reads the prompt";
   if (["stopped", "lost", "problem"].includes(state))
     return `Stopped at ${formatCount(length)} of ${formatUnits(most, unit)}`;
   if (state === "finished")
-    return `${formatUnits(length, unit)}${seconds === null ? "" : ` in ${seconds.toFixed(seconds < 10 ? 1 : 0)} s`}${rate}`;
+    return `${formatUnits(length, unit)}${seconds === null ? "" : ` in ${formatDuration(seconds)}`}${rate}`;
   return "";
 }
 

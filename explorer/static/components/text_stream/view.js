@@ -16,7 +16,7 @@
  */
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { icon, node, tint } from "../../shared/runtime/dom.js";
 import {
   StreamQueue,
   requestKey,
@@ -26,11 +26,11 @@ import {
   formatStatus,
   problemText,
 } from "./event_stream.js";
-import { toBits, formatOdds, quotePiece, formatUnits } from "../../shared/charts/surprisal_colour.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
+import { toBits, formatOdds, quotePiece } from "../../shared/charts/surprisal_colour.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
-import { TokenText, drawTokenText, drawLegend } from "../../shared/charts/token_text.js";
+import { TokenText, drawLegend } from "../../shared/charts/token_text.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 const EVERY = 200; // ms between two numbers of the speed: faster changes cannot be read
 const TWICE = 400; // ms; a second press within this time is a double click and does not stop the text
@@ -121,13 +121,15 @@ class Panel {
       const surprisal = written.surprises[at];
       return setTextIfChanged(
         this.note,
-        `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprisal)}, ${toBits(surprisal).toFixed(1)} bits`,
+        `${quotePiece(written.pieces[at], written.ids[at])}: as learned ${formatOdds(surprisal)}, ${formatNumber(toBits(surprisal), 1)} bits`,
       );
     }
     const surprisal = written && meanSurprisal(written.surprises);
     setTextIfChanged(
       this.note,
-      surprisal === null ? "" : `${toBits(surprisal).toFixed(2)} bits a ${unit}: how surprised it is by its own text`,
+      surprisal === null
+        ? ""
+        : `${formatNumber(toBits(surprisal))} bits a ${unit}: how surprised it is by its own text`,
     );
   }
 }
@@ -250,7 +252,7 @@ export default defineComponent((place) => {
       data = newData;
       arrangePanels();
       saveMenu(place, {
-        svg: () => textsSvg(place, panelsWithText(), writing),
+        svg: () => screenSvg(list),
         txt: () => textsAsPlainText(panelsWithText(), writing),
         csv: () => tokensCsv(panelsWithText()),
         file: data.file,
@@ -279,35 +281,3 @@ const tokensCsv = (panels) =>
       pieces.map((piece, i) => [model.title, i, ids[i], piece, surprises[i]]),
     ),
   );
-
-/** The texts below each other, as a drawing of fixed size that needs neither page nor fonts. */
-function textsSvg(place, panels, data) {
-  const { get, done } = resolveColours(place),
-    [width, edge] = [960, 24],
-    marks = [];
-  let y = 16;
-  for (const { written } of panels) {
-    const { model, pieces, surprises } = written,
-      text = drawTokenText(
-        { prompt: model.prompt, pieces, surprises, full: data.full },
-        edge,
-        y + 36,
-        width - 2 * edge,
-        get,
-      );
-    const head = `${model.title} · ${formatRules(data)} · ${formatUnits(pieces.length, unitOf(written, data))}`;
-    marks.push(svgNode("circle", { cx: edge + 5, cy: y + 14, r: 5, fill: get(model.colour) }));
-    marks.push(
-      svgNode(
-        "text",
-        { x: edge + 18, y: y + 20, "font-size": 16, "font-weight": 600, fill: get("--ink") },
-        shortenToWidth(head, width - 2 * edge - 18, 16, 600),
-      ),
-    );
-    marks.push(...text.marks);
-    y += 36 + text.height + 24;
-  }
-  const page = get("--page");
-  done();
-  return svgFile(width, Math.max(y, 80), page, ...marks);
-}

@@ -1,6 +1,6 @@
 /* The arithmetic of the token tree. No DOM; tested in tests/static/token_tree.test.mjs. */
 
-import { formatProbability } from "../../shared/charts/surprisal_colour.js";
+import { formatWeight } from "../../shared/runtime/format.js";
 
 export const SHOWN = 8; // candidates of a step, likeliest first
 
@@ -32,7 +32,7 @@ export function isCut({ p, learned }, likeliest, temperature) {
 /** Return the label of a candidate. Without truncation and above temperature 0 no candidate is impossible. */
 export function formatCandidate({ p, cut }, temperature) {
   if (cut) return "cut";
-  return formatProbability(p === 0 && temperature > 0 ? Number.MIN_VALUE : p);
+  return formatWeight(p === 0 && temperature > 0 ? Number.MIN_VALUE : p, 2);
 }
 
 /** The probability of all that is not in the rows, and whether the sampling noise selects one of those. */
@@ -67,4 +67,10 @@ export function nextAction(waiting, length, most) {
   if (name === "go")
     return value.at <= Math.min(length, most - 1) ? { action, behind } : nextAction(behind, length, most);
   return n > 0 ? { action: [name, n], behind } : nextAction(behind, length, most);
+}
+
+/** Return what the page is asked for: the ids of a path, and how many tokens to sample after it. */
+export function pathAfter([name, value], ids) {
+  if (name === "go") return { path: [...ids.slice(0, value.at), value.id], more: 0 };
+  return name === "next" ? { path: ids, more: value } : { path: ids.slice(0, ids.length - value), more: 0 };
 }

@@ -1,8 +1,7 @@
 /**
  * Show a text one token at a time: at every step the candidates, and the branches that can be taken instead. Only one
  * request is open at a time; presses made meanwhile are sent together afterwards. A candidate has `cut`: true where
- * truncation removed it; without the field that is inferred from its numbers. Events: "go" {at, id}: take candidate
- * `id` at step `at`, later steps are dropped; "next" n: sample n more tokens; "back" n: remove n.
+ * truncation removed it; without the field that is inferred from its numbers.
  *
  * @typedef {object} TokenTreeData
  * @property {string} title
@@ -17,28 +16,33 @@
  *    [{id, piece, p, learned}] most likely first, at most 8, dice: the id that is sampled there}
  * @property {any} here {candidates, dice} of the next step
  * @property {number | null} most_surprising index of a step
+ *
+ * @typedef {object} TokenTreeEvents
+ * @property {{path: number[], more: number}} path the ids that the user wants, and how many to sample after them
  */
-import { SHOWN, addAction, nextAction, remainder, candidateRows, formatCandidate, totalSurprisal } from "./math.js";
+import {
+  SHOWN,
+  addAction,
+  nextAction,
+  pathAfter,
+  remainder,
+  candidateRows,
+  formatCandidate,
+  totalSurprisal,
+} from "./math.js";
 import { branchWidth } from "../../shared/charts/value_scale.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
-import {
-  toBits,
-  formatOdds,
-  formatProbability,
-  quotePiece,
-  pieceLabel,
-  formatUnits,
-} from "../../shared/charts/surprisal_colour.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { shortenToWidth } from "../../shared/runtime/text_metrics.js";
+import { toBits, formatOdds, quotePiece, pieceLabel } from "../../shared/charts/surprisal_colour.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
-import { TokenText, drawTokenText, drawLegend } from "../../shared/charts/token_text.js";
+import { TokenText, drawLegend } from "../../shared/charts/token_text.js";
+import { formatNumber, formatUnits, formatWeight } from "../../shared/runtime/format.js";
 
 const [ROW, GAP] = [40, 40]; // px from row to row, and between two columns, as in style.css
 const PATIENCE = 2000; // ms without an answer after which the page is taken to have no change
-const learnedAs = ({ learned }) => `as learned ${formatProbability(learned || Number.MIN_VALUE)}`;
+const learnedAs = ({ learned }) => `as learned ${formatWeight(learned || Number.MIN_VALUE, 2)}`;
 
 const setTextIfChanged = (place, text) => {
   if (place.textContent !== text) place.textContent = text;
@@ -112,7 +116,7 @@ class Column {
     this.list.ariaLabel = step.id === undefined ? `Candidates for the next ${unit}` : `Candidates of step ${at + 1}`;
     const { p, dice } = remainder(this.rows, step.dice);
     this.others.replaceChildren(
-      ...(p || dice ? [`others ${formatProbability(p)}`, ...(dice ? [icon("casino")] : [])] : []),
+      ...(p || dice ? [`others ${formatWeight(p, 2)}`, ...(dice ? [icon("casino")] : [])] : []),
     );
     this.others.title = dice ? "The dice choose one of the others" : "";
     this.branches.replaceChildren(...(from === null ? [] : this.drawBranches(from)));
@@ -176,6 +180,7 @@ export default defineComponent((place) => {
   const columns = [];
   /** @type {TokenTreeData} */
   let data,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<TokenTreeEvents>} */
     trigger,
     waiting = [],
     busy = 0,
@@ -196,7 +201,13 @@ export default defineComponent((place) => {
     waiting = behind;
     if (!action) return;
     busy = setTimeout(sendNextAction, PATIENCE);
-    trigger(...action);
+    trigger(
+      "path",
+      pathAfter(
+        action,
+        data.steps.map(({ id }) => id),
+      ),
+    );
   }
 
   function takeCandidate(at, row) {
@@ -291,7 +302,7 @@ export default defineComponent((place) => {
       step = steps[at];
     if (step) {
       const { rows: all, taken } = columns[at],
-        learned = `as learned ${formatOdds(step.surprise)}, ${toBits(step.surprise).toFixed(1)} bits`;
+        learned = `as learned ${formatOdds(step.surprise)}, ${formatNumber(toBits(step.surprise), 1)} bits`;
       return setTextIfChanged(
         about,
         `Step ${at + 1}, ${quotePiece(step.piece, step.id)}: ${learned}; at this temperature ${formatCandidate(all[taken], data.temperature)}.`,
@@ -301,7 +312,7 @@ export default defineComponent((place) => {
     setTextIfChanged(
       about,
       steps.length
-        ? `The whole path, ${formatUnits(steps.length, unit)}: ${toBits(total).toFixed(1)} bits as learned, ${formatOdds(total)}.`
+        ? `The whole path, ${formatUnits(steps.length, unit)}: ${formatNumber(toBits(total), 1)} bits as learned, ${formatOdds(total)}.`
         : "",
     );
   }
@@ -367,12 +378,20 @@ export default defineComponent((place) => {
     text.markToken("most", most_surprising ?? -1);
   }
 
+  /** Save long paths in several lines. */
+  function treeSvg() {
+    tree.style.flexWrap = "wrap";
+    const file = screenSvg(place, { skip: ".controls, .about, .lineage-caption" });
+    tree.style.flexWrap = "";
+    return file;
+  }
+
   return {
     show(/** @type {TokenTreeData} */ newData, { setTriggerValue }) {
       data = newData;
       trigger = setTriggerValue;
       drawTree();
-      saveMenu(place, { svg: () => treeSvg(place, data), csv: () => treeCsv(data), file: data.file });
+      saveMenu(place, { svg: treeSvg, csv: () => treeCsv(data), file: data.file });
       sendNextAction(); // the page has answered: send the next action
     },
     close() {
@@ -406,95 +425,4 @@ function treeCsv({ steps, here, most, temperature }) {
       ]),
     ),
   );
-}
-
-/** The tree again, as a drawing of fixed size that needs neither page nor fonts; long paths go on below. */
-function treeSvg(place, data) {
-  const { get, done } = resolveColours(place),
-    { steps, here, most, temperature, colour } = data;
-  const all = (steps.length < most ? [...steps, here] : steps).map((step) => ({
-    step,
-    list: candidateRows(step, temperature),
-  }));
-  const [edge, wide] = [24, data.unit === "letter" ? 100 : 140],
-    line = 10;
-  const columns = Math.min(line, all.length),
-    width = Math.max(640, 2 * edge + columns * (wide + GAP) - GAP);
-  const surprisals = steps.map(({ surprise }) => surprise);
-  const content = {
-    prompt: data.prompt,
-    pieces: steps.map(({ piece }) => piece),
-    surprises: surprisals,
-    framed: data.most_surprising,
-    full: data.full,
-  };
-  const text = drawTokenText(content, edge, 60, width - 2 * edge, get);
-  const marks = [...text.marks];
-  const head = `${data.title}: ${formatFinding(data) || `${steps.length} steps`}`;
-  marks.push(
-    svgNode(
-      "text",
-      { x: edge, y: 36, "font-size": 18, "font-weight": 600, fill: get("--ink") },
-      shortenToWidth(head, width - 2 * edge, 18, 600),
-    ),
-  );
-  const top = 60 + text.height + 44,
-    high = ROW * (SHOWN + 1) + 60;
-  all.forEach(({ step, list }, at) => {
-    const x = edge + (at % line) * (wide + GAP),
-      y = top + Math.floor(at / line) * high;
-    const from = at ? all[at - 1].list.findIndex(({ taken }) => taken) : -1;
-    const label = { x: x + wide / 2, y: y - 10, "font-size": 14, "text-anchor": "middle", fill: get("--soft") };
-    marks.push(svgNode("text", label, step.id === undefined ? `next ${data.unit}` : String(at + 1)));
-    list.forEach((row, i) => {
-      const middle = y + (i + 0.5) * ROW,
-        box = { x, y: middle - 17, width: wide, height: 34, rx: 6 };
-      if (from >= 0) {
-        const path = {
-          d: branchPath((from + 0.5) * ROW, (i + 0.5) * ROW, GAP),
-          transform: `translate(${x - GAP} ${y})`,
-          fill: "none",
-          "stroke-width": branchWidth(row.p),
-        };
-        marks.push(
-          svgNode("path", {
-            ...path,
-            stroke: get(row.taken ? "--ink" : "--soft"),
-            "stroke-opacity": row.taken ? 1 : 0.4,
-          }),
-        );
-      }
-      marks.push(
-        svgNode("rect", {
-          ...box,
-          fill: get("--page"),
-          stroke: get(row.taken ? "--ink" : "--rule"),
-          "stroke-width": row.taken ? 2 : 1,
-        }),
-      );
-      const drawBar = (p, height, opacity) =>
-        svgNode("rect", {
-          x: x + 8,
-          y: middle + 11 - height / 2,
-          width: (wide - 16) * p,
-          height,
-          fill: get(colour),
-          "fill-opacity": opacity,
-        });
-      marks.push(drawBar(row.learned, 6, 0.3), drawBar(row.p, 3, 1));
-      marks.push(
-        svgNode(
-          "text",
-          { x: x + 8, y: middle + 2, "font-size": 15, fill: get("--ink") },
-          shortenToWidth(pieceLabel(row.piece, row.id), wide - 62, 15),
-        ),
-      );
-      const number = { x: x + wide - 8, y: middle + 2, "font-size": 14, "text-anchor": "end", fill: get("--soft") };
-      marks.push(svgNode("text", number, `${row.dice ? "dice " : ""}${formatCandidate(row, temperature)}`));
-    });
-  });
-  const page = get("--page"),
-    height = top + Math.ceil(all.length / line) * high;
-  done();
-  return svgFile(width, height, page, ...marks);
 }

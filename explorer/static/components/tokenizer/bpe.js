@@ -2,6 +2,8 @@
 
    A symbol is [id, start, end]: a token and the characters of the text that it covers. */
 
+import { formatCount, formatNumber, formatUnits } from "../../shared/runtime/format.js";
+
 const SHIFT = 2 ** 21; // above every id: a pair of ids is one number
 
 /** The rank of every pair that is ever merged, from a flat list left, right, merged, left, ... */
@@ -54,24 +56,21 @@ export function segmentText({ kind, words, merges, unknown }, rankOf, vocabulary
   return words.flatMap((word) => mergeWord(word, merges, rankOf, limit));
 }
 
-const formatCount = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-export const formatTwoDigits = (value) => (Number.isFinite(value) ? value.toFixed(2) : "–");
-
 /** Describe the segmentation in one sentence. */
 export function formatFinding({ kind, unknown, least }, tokens, characters, vocabulary) {
   if (!characters) return "Type something above: there is no character to cut.";
   const lost = tokens.filter(([id]) => id === unknown).length;
-  const all = formatCount(tokens.length, "token");
+  const all = formatUnits(tokens.length, "token");
   if (!tokens.length)
-    return `Nothing is left of these ${formatCount(characters, "character")}: this tokenizer knows none of them.`;
-  const each = `${formatTwoDigits(characters / tokens.length)} characters each`;
+    return `Nothing is left of these ${formatUnits(characters, "character")}: this tokenizer knows none of them.`;
+  const each = `${formatNumber(characters / tokens.length)} characters each`;
   if (kind === "char" && tokens.length < characters)
-    return `${formatCount(characters, "character")} become ${all}: what this corpus never showed is dropped.`;
-  if (kind === "char") return `Nothing to learn, nothing to lose: ${formatCount(characters, "character")}, ${all}.`;
+    return `${formatUnits(characters, "character")} become ${all}: what this corpus never showed is dropped.`;
+  if (kind === "char") return `Nothing to learn, nothing to lose: ${formatUnits(characters, "character")}, ${all}.`;
   if (kind === "word" && lost)
-    return `With ${formatCount(vocabulary, "token")} to choose from, ${lost} of these ${all} ${lost === 1 ? "is" : "are"} “<unk>”: the model never learns which ${lost === 1 ? "word it was" : "words they were"}.`;
-  if (kind === "word") return `${formatCount(characters, "character")} become ${all}, ${each}.`;
+    return `With ${formatUnits(vocabulary, "token")} to choose from, ${lost} of these ${all} ${lost === 1 ? "is" : "are"} “<unk>”: the model never learns which ${lost === 1 ? "word it was" : "words they were"}.`;
+  if (kind === "word") return `${formatUnits(characters, "character")} become ${all}, ${each}.`;
   if (vocabulary <= least)
     return `No merge yet: every ${kind === "bytes" ? "byte" : "character"} is a token of its own, ${all} in all.`;
-  return `With a vocabulary of ${vocabulary.toLocaleString("en")}, these ${formatCount(characters, "character")} are ${all}: ${each}.`;
+  return `With a vocabulary of ${formatCount(vocabulary)}, these ${formatUnits(characters, "character")} are ${all}: ${each}.`;
 }

@@ -19,20 +19,21 @@
  * @property {string} corpus its name
  * @property {[number, string][]} marks
  * @property {string} file
+ *
+ * @typedef {object} TokenizerEvents
+ * @property {number} vocabulary its size
  */
-import { formatFinding, countLearned, rankPairs, segmentText, formatTwoDigits } from "./bpe.js";
+import { formatFinding, countLearned, rankPairs, segmentText } from "./bpe.js";
 import { showSpaces } from "../../shared/runtime/visible_text.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { icon, svgNode, node } from "../../shared/runtime/dom.js";
+import { icon, node } from "../../shared/runtime/dom.js";
 import { SyncedValue } from "../../shared/runtime/synced_value.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { textWidth } from "../../shared/runtime/text_metrics.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { formatCount, formatNumber, formatPercent, formatUnits } from "../../shared/runtime/format.js";
 
 const ROW = 30; // px of a line of the list
-const formatNumber = (value) => value.toLocaleString("en");
-const formatTimes = (count) => `${formatNumber(count)} time${count === 1 ? "" : "s"}`;
 const colourPercent = (characters) => Math.min(85, 13 * Math.max(0, characters - 1)); // percent of the amount's colour
 
 /** Return a text whose spaces are visible but paler than its letters. */
@@ -111,6 +112,7 @@ export default defineComponent((place) => {
   const vocabulary = new SyncedValue();
   /** @type {TokenizerData} */
   let data,
+    /** @type {import("../../shared/runtime/events.js").SendEvent<TokenizerEvents>} */
     trigger,
     letters,
     rankOf,
@@ -172,17 +174,16 @@ export default defineComponent((place) => {
     paint = 0;
     slider.value = currentSize();
     slider.style.setProperty("--at", (currentSize() - data.least) / Math.max(1, data.most - data.least));
-    slider.setAttribute("aria-valuetext", `${formatNumber(currentSize())} tokens`);
-    size.textContent = formatNumber(currentSize());
+    slider.setAttribute("aria-valuetext", formatUnits(currentSize(), "token"));
+    size.textContent = formatCount(currentSize());
     tokens = segmentText(data, rankOf, currentSize());
     heading.textContent = formatFinding(data, tokens, letters.length, currentSize());
     showMerge();
     showChips();
-    ratio.value.textContent = tokens.length ? formatTwoDigits(letters.length / tokens.length) : "–";
-    count.value.textContent = formatNumber(tokens.length);
+    ratio.value.textContent = formatNumber(tokens.length ? letters.length / tokens.length : NaN);
+    count.value.textContent = formatCount(tokens.length);
     const course = data.course[currentSize() - data.least];
-    corpusMeasure.value.textContent =
-      data.measure === "unknown" ? `${(100 * course).toFixed(1)} %` : formatTwoDigits(course);
+    corpusMeasure.value.textContent = data.measure === "unknown" ? formatPercent(course) : formatNumber(course);
     corpusMeasure.root.lastChild.textContent =
       data.measure === "unknown" ? `unknown, ${data.corpus}` : `characters per token, ${data.corpus}`;
     showList(true);
@@ -197,7 +198,7 @@ export default defineComponent((place) => {
       merge.replaceChildren(
         "The last word that still fits: ",
         codeNode(data.tokens[currentSize() - 1]),
-        ` · ${formatTimes(data.counts[currentSize() - 1])} in the corpus.`,
+        ` · ${formatUnits(data.counts[currentSize() - 1], "time")} in the corpus.`,
       );
     else if (at < 0)
       merge.replaceChildren(
@@ -206,13 +207,13 @@ export default defineComponent((place) => {
     else {
       const [left, right, both] = data.merges.slice(3 * at, 3 * at + 3);
       merge.replaceChildren(
-        `Merge ${formatNumber(at + 1)} of ${formatNumber(data.merges.length / 3)}: `,
+        `Merge ${formatCount(at + 1)} of ${formatCount(data.merges.length / 3)}: `,
         codeNode(data.tokens[left]),
         " + ",
         codeNode(data.tokens[right]),
         " → ",
         codeNode(data.tokens[both]),
-        ` · ${formatTimes(data.uses[at])} in the corpus.`,
+        ` · ${formatUnits(data.uses[at], "time")} in the corpus.`,
       );
     }
   }
@@ -261,7 +262,7 @@ export default defineComponent((place) => {
         kinds
           .slice(0, 4)
           .map((one) => `“${showSpaces(one.length > 24 ? `${one.slice(0, 23)}…` : one)}”`)
-          .join(", ") + (kinds.length > 4 ? ` and ${formatNumber(kinds.length - 4)} more` : "")
+          .join(", ") + (kinds.length > 4 ? ` and ${formatCount(kinds.length - 4)} more` : "")
       );
     };
     const sentences = ["The stronger the colour, the more characters one token holds. Below each token is its id."];
@@ -270,7 +271,7 @@ export default defineComponent((place) => {
       sentences.push(`Struck out: this corpus never showed ${listNames([...gaps.join("")])}, so it is dropped.`);
     else if (gaps.length)
       sentences.push(
-        `Struck out: ${formatNumber([...gaps.join("")].length)} spaces and line ends that no token stands for; they are lost.`,
+        `Struck out: ${formatCount([...gaps.join("")].length)} spaces and line ends that no token stands for; they are lost.`,
       );
     note.textContent = sentences.join(" ");
   }
@@ -283,13 +284,13 @@ export default defineComponent((place) => {
     const id = merging ? data.merges[3 * i + 2] : i;
     const cells = merging
       ? [
-          formatNumber(i + 1),
+          formatCount(i + 1),
           [codeNode(data.tokens[data.merges[3 * i]]), " + ", codeNode(data.tokens[data.merges[3 * i + 1]])],
           [codeNode(data.tokens[id])],
-          formatNumber(id),
-          formatNumber(data.uses[i]),
+          formatCount(id),
+          formatCount(data.uses[i]),
         ]
-      : [formatNumber(i + 1), [], [codeNode(data.tokens[i])], formatNumber(i), formatNumber(data.counts[i])];
+      : [formatCount(i + 1), [], [codeNode(data.tokens[i])], formatCount(i), formatCount(data.counts[i])];
     const newest = merging ? i === lastMerge() : data.kind === "word" && i === currentSize() - 1;
     const beyond = merging ? i > lastMerge() : data.kind === "word" && i >= currentSize();
     const row = node(
@@ -371,7 +372,7 @@ export default defineComponent((place) => {
       );
       side.classList.toggle("plain", !data.merges.length);
       saveMenu(picture, {
-        svg: () => tokensSvg(place, data, tokens, letters, currentSize()),
+        svg: () => screenSvg(chips, { title: heading.textContent }),
         csv: () => tokensCsv(data, tokens, letters),
         file: data.file,
       });
@@ -412,60 +413,4 @@ function listCsv({ merges, tokens, uses, counts }) {
     ["merge", "left", "right", "token", "id", "times"],
     uses.map((used, i) => [i + 1, ...merges.slice(3 * i, 3 * i + 3).map((id) => tokens[id]), merges[3 * i + 2], used]),
   );
-}
-
-/** Return the tokens as an SVG file of fixed width. */
-function tokensSvg(place, data, tokens, letters, vocabulary) {
-  const { get, done } = resolveColours(place);
-  const [width, edge, high] = [980, 24, 52];
-  let x = edge,
-    y = 72;
-  const marks = [];
-  for (const piece of splitIntoPieces(tokens, letters, data.tokens)) {
-    const wide = Math.max(textWidth(showSpaces(piece.text), 16), textWidth(String(piece.id ?? ""), 13)) + 16;
-    if (x + wide > width - edge) [x, y] = [edge, y + high];
-    const amount =
-      piece.lost || piece.part || piece.id === data.unknown ? 0 : colourPercent(piece.end - piece.start) / 100;
-    if (!piece.lost) {
-      marks.push(
-        svgNode("rect", { x, y: y - 20, width: wide - 3, height: 28, rx: 4, fill: get("--panel") }),
-        svgNode("rect", {
-          x,
-          y: y - 20,
-          width: wide - 3,
-          height: 28,
-          rx: 4,
-          fill: get("--amount-4"),
-          "fill-opacity": 0.75 * amount,
-          stroke: get("--rule"),
-          "stroke-dasharray": piece.id === data.unknown ? "3 2" : null,
-        }),
-      );
-    }
-    marks.push(
-      svgNode(
-        "text",
-        {
-          x: x + 7,
-          y,
-          "font-size": 16,
-          fill: get(piece.lost ? "--soft" : "--ink"),
-          "text-decoration": piece.lost ? "line-through" : null,
-        },
-        showSpaces(piece.text),
-      ),
-    );
-    if (!piece.lost)
-      marks.push(svgNode("text", { x: x + 7, y: y + 24, "font-size": 13, fill: get("--soft") }, String(piece.id)));
-    x += wide;
-    if (piece.text.includes("\n")) [x, y] = [edge, y + high];
-  }
-  const head = svgNode(
-    "text",
-    { x: edge, y: 32, "font-size": 18, "font-weight": 600, fill: get("--ink") },
-    formatFinding(data, tokens, letters.length, vocabulary),
-  );
-  const page = get("--page");
-  done();
-  return svgFile(width, y + high, page, head, ...marks);
 }

@@ -1,7 +1,8 @@
 /* The arithmetic of translation answers. No DOM; tested in tests/static/translation_answers.test.mjs. */
 
+import { formatProbability } from "../../shared/runtime/format.js";
+
 /** Format a probability with two digits; a value between 0 and 1 never becomes 0 or 1. */
-export const formatProbability = (p) => (p < 0.005 ? "<0.01" : p >= 0.995 ? ">0.99" : p.toFixed(2));
 
 /** Return the token that an arrow key leads to; null for another key. */
 export function moveToken(at, key, lengths) {

@@ -12,11 +12,10 @@
  * @property {string} label accessible name
  */
 import { moveToken as placed, describeToken, answersTable } from "./math.js";
-import { setTextIfChanged, icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
+import { setTextIfChanged, icon, node, tint } from "../../shared/runtime/dom.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { Theme } from "../../shared/runtime/theme.js";
-import { svgFile } from "../../shared/runtime/svg_file.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 export default defineComponent((place) => {
@@ -24,7 +23,6 @@ export default defineComponent((place) => {
   const words = node("p", { class: "words", role: "status" });
   const caption = node("p", { class: "lineage-caption" });
   place.replaceChildren(rows, words, caption);
-  const theme = new Theme(place, () => {});
   /** @type {TranslationAnswersData | null} */
   let data = null,
     drawnState = "",
@@ -122,59 +120,6 @@ export default defineComponent((place) => {
       ),
     );
 
-  /** Return the figure as an SVG file with every word where it is on the screen. */
-  function answersSvg() {
-    const edge = 16,
-      from = place.getBoundingClientRect(),
-      shapes = [],
-      ink = theme.colour("--ink"),
-      soft = theme.colour("--soft");
-    const boxOf = (element) => {
-      const { left, top, width, height } = element.getBoundingClientRect();
-      return { x: left - from.left + edge, y: top - from.top + edge, width, height };
-    };
-    for (const element of rows.querySelectorAll(
-      ".dot, .name, .lead .title, .token, .none, .sure, .note, .mark .lineage-icon",
-    )) {
-      const { x, y, width, height } = boxOf(element),
-        style = getComputedStyle(element);
-      if (element.className === "dot") {
-        shapes.push(
-          svgNode("circle", { cx: x + width / 2, cy: y + height / 2, r: width / 2, fill: style.backgroundColor }),
-        );
-        continue;
-      }
-      const token = element.classList.contains("token"),
-        glyph = element.classList.contains("lineage-icon");
-      if (token)
-        shapes.push(
-          svgNode("rect", {
-            x,
-            y,
-            width,
-            height,
-            rx: 4,
-            fill: style.backgroundColor,
-            stroke: style.borderTopColor,
-            "stroke-width": parseFloat(style.borderTopWidth),
-          }),
-        );
-      const attributes = {
-        x: token ? x + width / 2 : x,
-        y: y + height / 2,
-        "text-anchor": token ? "middle" : "start",
-        "dominant-baseline": "central",
-        "font-size": parseFloat(style.fontSize),
-        "font-weight": style.fontWeight,
-        fill: element.className === "note" ? soft : ink,
-      };
-      shapes.push(
-        svgNode("text", attributes, glyph ? (element.textContent === "check" ? "✓" : "✗") : element.textContent),
-      );
-    }
-    return svgFile(from.width + 2 * edge, boxOf(words).y, theme.colour("--page"), ...shapes);
-  }
-
   return {
     show(/** @type {TranslationAnswersData} */ newData) {
       data = newData;
@@ -186,7 +131,7 @@ export default defineComponent((place) => {
       setTextIfChanged(caption, data.caption);
       highlightToken(null);
       saveMenu(place, {
-        svg: answersSvg,
+        svg: () => screenSvg(rows),
         csv: () => toCsv(["model", "place", "token", "probability", "right would be"], answersTable(data.rows)),
         file: data.file,
       });

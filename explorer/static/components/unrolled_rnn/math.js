@@ -1,5 +1,7 @@
 /* The arithmetic of the unrolled network: grids of units, sentences, rows of its table. No DOM. */
 
+import { formatCount } from "../../shared/runtime/format.js";
+
 /** Return the columns and rows of units in a box of this width and height, so that each unit is about square. */
 export function gridOf(units, width, height) {
   const columns = Math.max(1, Math.min(units, Math.round(Math.sqrt((units * width) / height))));
@@ -32,8 +34,8 @@ export function describeMatrix({ name, half, rows, columns, count }) {
     letter,
     index: index ?? "",
     half,
-    words: `${rows.toLocaleString("en")} × ${columns.toLocaleString("en")}`,
-    count: `${count.toLocaleString("en")} parameters`,
+    words: `${formatCount(rows)} × ${formatCount(columns)}`,
+    count: `${formatCount(count)} parameters`,
   };
 }
 

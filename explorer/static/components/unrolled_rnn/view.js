@@ -10,11 +10,12 @@
  * @property {string} title
  * @property {string} file name of a saved file
  */
-import { mixColours, scalePosition } from "../../shared/charts/value_scale.js";
+import { arrayGrid, colourRamp, paintPixels } from "../../shared/charts/heatmap.js";
+import { scalePosition } from "../../shared/charts/value_scale.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
 import { svgNode, node, tint } from "../../shared/runtime/dom.js";
-import { svgFile } from "../../shared/runtime/svg_file.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 import { Theme } from "../../shared/runtime/theme.js";
 import { gridOf, describeMatrix, moveStep, formatPercent, rowsOf, describeStep } from "./math.js";
@@ -44,7 +45,8 @@ export default defineComponent((place) => {
     node("i", { class: "ramp" }),
     " +1. Dashed: an input that is the net’s own last answer. Pale: an answer that the task does not use.",
   );
-  place.replaceChildren(node("div", { class: "net" }, weights, scroll), words, detail, legend);
+  const net = node("div", { class: "net" }, weights, scroll);
+  place.replaceChildren(net, words, detail, legend);
   const theme = new Theme(place, () => paintStates());
   /** @type {UnrolledData | null} */
   let data = null,
@@ -147,27 +149,14 @@ export default defineComponent((place) => {
     columns[next].button.focus();
   };
 
-  const colourStops = () =>
-    Array.from({ length: 7 }, (_, i) =>
-      theme
-        .colour(`--sign-${i}`)
-        .match(/[\d.]+/g)
-        .slice(0, 3)
-        .map(Number),
-    );
-
-  function paintTiles(canvas, state, grid, colours) {
-    canvas.width = grid.columns;
-    canvas.height = grid.rows;
-    const image = new ImageData(grid.columns, grid.rows);
-    state.forEach((value, i) => image.data.set([...mixColours(colours, scalePosition(value, 1)), 255], 4 * i));
-    canvas.getContext("2d").putImageData(image, 0, 0);
+  function paintState(canvas, state, { rows, columns }) {
+    const padded = Float32Array.from({ length: rows * columns }, (_, i) => state[i] ?? NaN);
+    const position = (value) => (Number.isNaN(value) ? NaN : scalePosition(value, 1));
+    paintPixels(canvas, arrayGrid(padded, rows, position), colourRamp(theme.colour, "sign"));
   }
 
   function paintStates() {
-    const colours = colourStops();
-    for (const { step, canvas } of columns)
-      paintTiles(canvas, step.state, gridOf(step.state.length, WIDE, TALL), colours);
+    for (const { step, canvas } of columns) paintState(canvas, step.state, gridOf(step.state.length, WIDE, TALL));
     if (at !== null && columns[at]) selectStep(at);
   }
 
@@ -181,7 +170,7 @@ export default defineComponent((place) => {
       button.tabIndex = c === i ? 0 : -1;
     });
     words.textContent = `${describeStep(step, i + 1)} ${isKept ? "Esc or a click lets go." : "A click keeps it."}`;
-    paintTiles(units, step.state, gridOf(step.state.length, 3, 1), colourStops());
+    paintState(units, step.state, gridOf(step.state.length, 3, 1));
     units.ariaLabel = `${step.state.length} units from ${Math.min(...step.state)} to ${Math.max(...step.state)}; unit ${high + 1} is furthest from 0, at ${step.state[high]}.`;
     bars.replaceChildren(
       node("b", {}, step.top.length ? "its likeliest answers" : "no answer: this half only reads"),
@@ -201,80 +190,6 @@ export default defineComponent((place) => {
 
   /* ---- saving ---- */
 
-  function figureSvg() {
-    const from = steps.getBoundingClientRect(),
-      edge = 16,
-      side = 240,
-      shapes = [];
-    const boxOf = (element) => {
-      const b = element.getBoundingClientRect();
-      return { x: b.left - from.left + edge + side, y: b.top - from.top + edge, width: b.width, height: b.height };
-    };
-    const svgText = (words, x, y, fill, size = 14, anchor = "middle") => {
-      const label = svgNode("text", {
-        x,
-        y,
-        fill,
-        "font-size": size,
-        "text-anchor": anchor,
-        "dominant-baseline": "central",
-      });
-      label.textContent = words;
-      shapes.push(label);
-    };
-    const ink = theme.colour("--ink"),
-      soft = theme.colour("--soft");
-    data.weights.forEach((each, i) => {
-      const { letter, index, half, words: size, count } = describeMatrix(each);
-      svgText(`${letter}${index && `_${index}`} ${half} ${size}, ${count}`, edge, edge + 12 + 20 * i, ink, 13, "start");
-    });
-    columns.forEach(({ step, button, canvas }, i) => {
-      const inside = boxOf(button.querySelector(".in")),
-        state = boxOf(canvas),
-        out = boxOf(button.querySelector(".out")),
-        x = state.x + state.width / 2;
-      shapes.push(
-        svgNode("rect", {
-          ...inside,
-          rx: 6,
-          fill: "none",
-          stroke: soft,
-          "stroke-dasharray": step.fed_back ? "4 3" : null,
-        }),
-      );
-      svgText(step.input, x, inside.y + inside.height / 2, ink);
-      shapes.push(
-        svgNode("image", {
-          ...state,
-          href: canvas.toDataURL(),
-          preserveAspectRatio: "none",
-          style: "image-rendering:pixelated",
-        }),
-      );
-      shapes.push(svgNode("path", { d: `M${x} ${inside.y}V${state.y + state.height}`, stroke: soft }));
-      const labelWeight = (level, left, y, anchor) => {
-        const { letter, index } = sharedWeight(step, level);
-        svgText(index ? `${letter}_${index}` : letter, left, y, soft, 11, anchor);
-      };
-      labelWeight("in", x + 5, inside.y - 12, "start");
-      if (i) {
-        shapes.push(
-          svgNode("path", {
-            d: `M${state.x - LINK} ${state.y + state.height / 2}H${state.x}`,
-            stroke: theme.colour(data.colour),
-            "stroke-width": 2,
-          }),
-        );
-        labelWeight("state", state.x - LINK / 2, state.y + state.height / 2 - 12, "middle");
-      }
-      if (!step.top.length) return;
-      shapes.push(svgNode("path", { d: `M${x} ${state.y}V${out.y + out.height}`, stroke: soft }));
-      labelWeight("out", x + 5, state.y - 12, "start");
-      svgText(step.top[0][0], x, out.y + 12, step.used ? ink : soft);
-      svgText(formatPercent(step.top[0][1]), x, out.y + 32, soft, 12);
-    });
-    return svgFile(steps.scrollWidth + side + 2 * edge, from.height + 2 * edge, theme.colour("--page"), ...shapes);
-  }
   const stepsCsv = () =>
     toCsv(
       [
@@ -311,7 +226,7 @@ export default defineComponent((place) => {
       paintStates();
       const { offsetLeft, offsetWidth } = columns[at].button; // scroll the box, not the page, until the described step is visible
       scroll.scrollLeft = offsetLeft + offsetWidth > scroll.clientWidth ? offsetLeft - scroll.clientWidth / 2 : 0;
-      saveMenu(place, { svg: figureSvg, csv: stepsCsv, file: data.file });
+      saveMenu(place, { svg: () => screenSvg(net), csv: stepsCsv, file: data.file });
     },
   };
 });

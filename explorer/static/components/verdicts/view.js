@@ -14,16 +14,16 @@
  */
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { icon, svgNode, node, tint } from "../../shared/runtime/dom.js";
-import { resolveColours, svgFile } from "../../shared/runtime/svg_file.js";
-import { textWidth } from "../../shared/runtime/text_metrics.js";
+import { icon, node, tint } from "../../shared/runtime/dom.js";
+import { screenSvg } from "../../shared/runtime/screen_svg.js";
 import { defineComponent } from "../../shared/runtime/component.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 
 const NEAR = 0.015; // seeds closer than this would hide each other
 const REACH = 12; // px that a cluster of seeds may extend up and down
 
 const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
-const formatPercent = (share) => `${(100 * share).toFixed(2)}%`;
+const cssPercent = (share) => `${(100 * share).toFixed(2)}%`;
 
 /** Return the vertical offset of each seed, so that eight seeds at 1.00 are visible as eight dots. */
 function spreadDots(values) {
@@ -52,7 +52,7 @@ function spreadDots(values) {
 }
 
 function describeVerdict(row, classes) {
-  const seeds = row.values.map((value) => value.toFixed(2)).join(", ");
+  const seeds = row.values.map((value) => formatNumber(value)).join(", ");
   const judged = row.right == null ? "" : row.right ? ", which is right" : ", which is wrong";
   return (
     `${row.name} says ${row.answer} with probability ${row.probability}${judged}; ${row.note}. ` +
@@ -69,7 +69,11 @@ function makeRow() {
     answer: node("span", { class: "answer" }),
     note: node("span", { class: "note" }),
   };
-  const track = node("span", { class: "track" }, node("span", { class: "scale" }, parts.bar, parts.seeds));
+  const track = node(
+    "span",
+    { class: "track" },
+    node("span", { class: "scale" }, parts.bar, node("i", { class: "half" }), parts.seeds),
+  );
   const verdict = node("span", { class: "verdict" }, parts.mark, parts.answer, parts.note);
   return { ...parts, element: node("div", { class: "row", role: "img" }, parts.name, track, verdict) };
 }
@@ -78,18 +82,18 @@ function fillRow(parts, row, classes) {
   const middle = meanOf(row.values);
   tint(parts.element, row.colour).setAttribute("aria-label", describeVerdict(row, classes));
   parts.element.dataset.right = String(row.right);
-  parts.name.textContent = row.name;
-  parts.bar.style.left = formatPercent(Math.min(middle, 0.5));
-  parts.bar.style.right = formatPercent(Math.min(1 - middle, 0.5));
+  parts.name.replaceChildren(node("i", { class: "dot" }), row.name);
+  parts.bar.style.left = cssPercent(Math.min(middle, 0.5));
+  parts.bar.style.right = cssPercent(Math.min(1 - middle, 0.5));
   while (parts.seeds.childElementCount > row.values.length) parts.seeds.lastChild.remove();
   while (parts.seeds.childElementCount < row.values.length) parts.seeds.append(node("i"));
   const aside = spreadDots(row.values);
   row.values.forEach((value, seed) => {
     const dot = parts.seeds.children[seed];
-    dot.style.left = formatPercent(value);
+    dot.style.left = cssPercent(value);
     dot.style.transform = `translateY(${aside[seed].toFixed(1)}px)`;
     dot.style.zIndex = Math.round(aside[seed] + REACH); // the dots of a cluster overlap in order, so that they can be counted
-    dot.title = `seed ${seed}: ${classes[1]} ${value.toFixed(3)}`;
+    dot.title = `seed ${seed}: ${classes[1]} ${formatNumber(value, 3)}`;
   });
   parts.mark.replaceChildren(...(row.right == null ? [] : [icon(row.right ? "check" : "close")]));
   parts.answer.textContent = `${row.answer} ${row.probability}`;
@@ -149,68 +153,6 @@ function makeChips(place, signal) {
   };
 }
 
-/** The figure again, as a drawing of fixed size that needs neither page nor fonts. */
-function verdictsSvg(data, place) {
-  const { get, done } = resolveColours(place);
-  const [left, width, right, top, step] = [176, 560, 764, 88, 48];
-  const x = (value) => left + width * value;
-  const svgText = (content, at, y, size, fill, more = {}) =>
-    svgNode("text", { x: at, y, "font-size": size, fill, ...more }, content);
-  const soft = get("--soft"),
-    ink = get("--ink"),
-    page = get("--page");
-  const marks = data.rows.flatMap((row, i) => {
-    const y = top + i * step + step / 2;
-    const middle = meanOf(row.values);
-    const colour = get(row.colour);
-    const aside = spreadDots(row.values);
-    const wrong = row.right === false;
-    const glyph = svgNode("path", {
-      d: wrong ? "M6 6l8 8M14 6l-8 8" : "M4 10l4 4 8-9",
-      fill: "none",
-      stroke: wrong ? page : ink,
-      "stroke-width": 2,
-    });
-    const badge = wrong ? svgNode("circle", { cx: 10, cy: 10, r: 10, fill: ink }) : null;
-    return [
-      svgNode("circle", { cx: 26, cy: y, r: 6, fill: colour }),
-      svgText(row.name, 42, y + 6, 18, ink, { "font-weight": 600 }),
-      svgNode("rect", { x: left - 8, y: y - 18, width: width + 16, height: 36, rx: 4, fill: get("--panel") }),
-      svgNode("rect", {
-        x: x(Math.min(middle, 0.5)),
-        y: y - 14,
-        width: width * Math.abs(middle - 0.5),
-        height: 28,
-        fill: colour,
-      }),
-      svgNode("path", { d: `M${x(0.5)} ${y - 20}v40`, stroke: ink }),
-      ...row.values
-        .map((value, seed) => [value, aside[seed]])
-        .sort((a, b) => a[1] - b[1])
-        .map(([value, up]) =>
-          svgNode("circle", { cx: x(value), cy: y + up, r: 4.75, fill: ink, stroke: page, "stroke-width": 1.5 }),
-        ),
-      row.right == null ? null : svgNode("g", { transform: `translate(${right} ${y - 19})` }, badge, glyph),
-      svgText(`${row.answer} ${row.probability}`, right + 28, y - 2, 18, ink, { "font-weight": 600 }),
-      svgText(row.note, right + 28, y + 16, 14, soft),
-    ];
-  });
-  const classStyle = (name) => (name === data.truth ? { "font-weight": 600 } : {});
-  const sentence = data.tokens.map((token) => token.text).join(" ");
-  const head = [
-    svgText(sentence, 20, 36, 18, ink),
-    svgText(`← ${data.classes[0]}`, left, 76, 14, soft, classStyle(data.classes[0])),
-    svgText("undecided", x(0.5), 76, 14, soft, { "text-anchor": "middle" }),
-    svgText(`${data.classes[1]} →`, x(1), 76, 14, soft, { "text-anchor": "end", ...classStyle(data.classes[1]) }),
-    data.truth ? svgText(`the grammar says: ${data.truth}`, right, 76, 14, soft) : null,
-  ];
-  const bottom = top + data.rows.length * step;
-  const notes = [data.caption, data.token_note].filter(Boolean).join(" ");
-  const wide = Math.max(980, left + textWidth(notes, 14) + 24, textWidth(sentence, 18) + 44);
-  done();
-  return svgFile(wide, bottom + 44, page, ...head, ...marks, svgText(notes, left, bottom + 22, 14, soft));
-}
-
 function verdictsCsv({ rows, classes }) {
   const cells = rows.flatMap((row) => row.values.map((value, seed) => [row.name, seed, value]));
   return toCsv(["model", "seed", `p_${classes[1]}`], cells);
@@ -236,7 +178,7 @@ export default defineComponent((place) => {
   return {
     show(/** @type {VerdictsData} */ next) {
       data = next;
-      saveMenu(figure, { svg: () => verdictsSvg(data, place), csv: () => verdictsCsv(data), file: data.file });
+      saveMenu(figure, { svg: () => screenSvg(figure), csv: () => verdictsCsv(data), file: data.file });
       showChips(data.tokens);
       note.textContent = data.token_note ?? "";
       ends[0].textContent = `← ${data.classes[0]}`;

@@ -14,7 +14,7 @@ import { setTextIfChanged, node } from "../../shared/runtime/dom.js";
 import { Matrix } from "../../shared/charts/editable_matrix/view.js";
 import { saveMenu } from "../../shared/runtime/export_menu.js";
 import { toCsv } from "../../shared/runtime/csv.js";
-import { formatSigned } from "../../shared/runtime/format.js";
+import { formatNumber } from "../../shared/runtime/format.js";
 import { defineComponent } from "../../shared/runtime/component.js";
 
 export default defineComponent((place) => {
@@ -62,7 +62,7 @@ export default defineComponent((place) => {
     if (row < 0) return paintAll.numbers();
     setTextIfChanged(
       numbers,
-      `Number ${column + 1} at ${data.names[row]}: ${formatSigned(data.vectors[row][at.word][column], 3)}`,
+      `Number ${column + 1} at ${data.names[row]}: ${formatNumber(data.vectors[row][at.word][column], 3)}`,
     );
   };
 
@@ -77,7 +77,7 @@ export default defineComponent((place) => {
     const to = query < 0 ? best : key;
     setTextIfChanged(
       words,
-      `“${data.words[from]}” (word ${from + 1}) gives “${data.words[to]}” (word ${to + 1}) ${formatSigned(shares[from][to])} of its attention${to === best ? ", the most of all" : ""}. A row sums to 1.`,
+      `“${data.words[from]}” (word ${from + 1}) gives “${data.words[to]}” (word ${to + 1}) ${formatNumber(shares[from][to])} of its attention${to === best ? ", the most of all" : ""}. A row sums to 1.`,
     );
   }
   function paintAll() {
@@ -100,7 +100,7 @@ export default defineComponent((place) => {
   }
   paintAll.numbers = () => {
     const vector = data.vectors.at(-1)[at.word];
-    setTextIfChanged(numbers, `At the end: [${vector.map((value) => formatSigned(value)).join(", ")}]`);
+    setTextIfChanged(numbers, `At the end: [${vector.map((value) => formatNumber(value)).join(", ")}]`);
   };
 
   function vectorsCsv() {

@@ -63,24 +63,5 @@ export function countChoices(names, answers) {
   return counts;
 }
 
-const POWERS = [..."⁰¹²³⁴⁵⁶⁷⁸⁹"];
-
-/** Format a number with few digits and a true minus; tiny numbers as a power of ten. */
-export function formatNumber(number) {
-  if (number && Math.abs(number) < 1e-3) {
-    const [digits, power] = number.toExponential(0).split("e");
-    const up = [...String(Math.abs(power))].map((digit) => POWERS[digit]).join("");
-    return `${digits === "1" ? "" : `${digits}·`}10${power < 0 ? "⁻" : ""}${up}`.replace("-", "−");
-  }
-  const near = Math.round(number),
-    size = Math.abs(number);
-  if (Math.abs(number - near) < 1e-6 * Math.max(1, size)) return near.toLocaleString("en").replace("-", "−");
-  let digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
-  while (digits < 4 && Number.isInteger(Number(number.toFixed(digits)))) digits += 1;
-  return number
-    .toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits })
-    .replace("-", "−");
-}
-
 /** Milliseconds until an unanswered message is sent again. */
 export const retryDelay = (failures) => Math.min(8000, 500 * 2 ** Math.max(0, failures - 1));

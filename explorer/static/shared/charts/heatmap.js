@@ -1,50 +1,45 @@
-/* Paint the attention of one head on a canvas with the shared colour scale. */
+/* Heat maps: cells with the colours of base.css's scales "amount" (0 to 1) and "sign" (−1 to 1).
 
-export const FULL = 65535; // the unsigned 16-bit number that stands for a weight of 1
+   A grid is { rows, columns, row(r) }: `row` returns the positions of a row's values on their scale, 0 to 1; NaN is a
+   masked cell and stays empty. */
+
+import { mixColours, labelledColumns } from "./value_scale.js";
+import { node, svgNode } from "../runtime/dom.js";
+
 const SHADES = 1024;
 
-/** The amount ramp as pixels for weights 0 to 65535, by `shade(weight)`; rebuilt when the colour scheme changes. */
-export function colourRamp(colour) {
+/** Return the pixels of a colour scale of the current colours; `colour` reads one of base.css's variables. */
+export function colourRamp(colour, name = "amount") {
   const stops = Array.from({ length: 7 }, (_, i) =>
-    colour(`--amount-${i}`)
+    colour(`--${name}-${i}`)
       .match(/[\d.]+/g)
       .slice(0, 3)
       .map(Number),
   );
-  const shades = new Uint32Array(SHADES + 1);
-  for (let i = 0; i <= SHADES; i++) {
-    const at = (6 * i) / SHADES,
-      low = Math.min(5, Math.floor(at)),
-      part = at - low;
-    const [red, green, blue] = stops[low].map((from, c) => Math.round(from + (stops[low + 1][c] - from) * part));
-    shades[i] = ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
-  }
-  return shades;
+  return Uint32Array.from({ length: SHADES + 1 }, (_, i) => {
+    const [red, green, blue] = mixColours(stops, i / SHADES);
+    return (255 << 24) | (blue << 16) | (green << 8) | red;
+  });
 }
 
-/** The colour of a share of 0 to 1 as CSS. */
+/** The colour of a position on the scale as CSS. */
 export function rampColour(shades, share) {
   const pixel = shades[Math.round(share * SHADES)];
   return `rgb(${pixel & 255}, ${(pixel >> 8) & 255}, ${(pixel >> 16) & 255})`;
 }
 
-/** Return the weight that gets the full colour: 1, or the largest of its row if each row has its own scale. */
-export function fullColourWeight(view, layer, head, query, scale) {
-  if (scale !== "row") return FULL;
-  const row = view.row(layer, head, query),
-    reach = view.reach(query);
-  let most = 0;
-  for (let key = 0; key < reach; key++)
-    if (!view.hidden[key] && view.data[row + key] > most) most = view.data[row + key];
-  return most || FULL;
-}
+/** Return the grid of numbers that are stored row by row. */
+export const arrayGrid = (values, rows, position) => {
+  const columns = values.length / rows;
+  return { rows, columns, row: (r) => Float32Array.from(values.subarray(r * columns, (r + 1) * columns), position) };
+};
 
 /** Return the edges of `count` cells on `pixels` pixels. If there are more cells than pixels, cells share them. */
 export function cellEdges(count, pixels) {
   return Int32Array.from({ length: count + 1 }, (_, i) => Math.round((i * pixels) / count));
 }
 
-const imageBuffers = new Map(); // one serves all tiles of a size
+const imageBuffers = new Map(); // one serves all canvases of a size
 
 function imageBufferFor(width, height) {
   const size = `${width} ${height}`;
@@ -55,51 +50,150 @@ function imageBufferFor(width, height) {
 }
 
 /**
- * Draw one head into the whole of `canvas`. Masked cells stay empty. `gap` px are left between cells. Where one pixel
- * holds several cells it shows the strongest of them, so that a thin diagonal does not fade with the length of the text.
+ * Draw a grid into the whole of `canvas`; `gap` px are left between cells. Where one pixel holds several cells it shows
+ * the strongest of them, so that a thin diagonal does not fade with the length of the text.
  */
-export function paintHead(canvas, view, layer, head, { shades, scale, gap = 0 }) {
-  const { width, height } = canvas,
-    context = canvas.getContext("2d");
+export function paintCells(canvas, grid, shades, gap = 0) {
+  const { width, height } = canvas;
   const { image, line } = imageBufferFor(width, height),
     pixels = new Uint32Array(image.data.buffer);
-  const across = cellEdges(view.keys, width),
-    down = cellEdges(view.queries, height);
-  const firstPixelRow = (query) => Math.min(down[query], height - 1); // its first row of pixels
+  const across = cellEdges(grid.columns, width),
+    down = cellEdges(grid.rows, height);
+  const firstPixelRow = (row) => Math.min(down[row], height - 1);
   pixels.fill(0);
-  for (let query = 0; query < view.queries; query++) {
-    const row = view.row(layer, head, query),
-      reach = view.reach(query),
-      times = SHADES / fullColourWeight(view, layer, head, query, scale);
-    const top = firstPixelRow(query);
-    if (!query || firstPixelRow(query - 1) !== top) line.fill(-1);
-    for (let key = 0; key < reach; key++) {
-      if (view.hidden[key]) continue;
-      const shade = (view.data[row + key] * times + 0.5) | 0;
-      const left = Math.min(across[key], width - 1),
-        right = Math.max(left + 1, across[key + 1] - gap);
+  for (let row = 0; row < grid.rows; row++) {
+    const shares = grid.row(row),
+      top = firstPixelRow(row);
+    if (!row || firstPixelRow(row - 1) !== top) line.fill(-1);
+    for (let column = 0; column < grid.columns; column++) {
+      const share = shares[column];
+      if (!(share >= 0)) continue;
+      const shade = (share * SHADES + 0.5) | 0;
+      const left = Math.min(across[column], width - 1),
+        right = Math.max(left + 1, across[column + 1] - gap);
       for (let x = left; x < right; x++) if (shade > line[x]) line[x] = shade;
     }
-    if (query + 1 < view.queries && firstPixelRow(query + 1) === top) continue; // the next one shares these pixels
     const start = top * width,
-      bottom = Math.max(top + 1, down[query + 1] - gap);
+      bottom = Math.max(top + 1, down[row + 1] - gap);
     for (let x = 0; x < width; x++) if (line[x] >= 0) pixels[start + x] = shades[line[x]];
     for (let y = top + 1; y < bottom; y++) pixels.copyWithin(y * width, start, start + width);
   }
-  context.putImageData(image, 0, 0);
+  canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-/** Return the side of a tile in device pixels: close to `room`, if possible with cells of equal size. */
+/** Draw a grid with one pixel per cell; the style of the canvas enlarges them. */
+export function paintPixels(canvas, grid, shades) {
+  canvas.width = grid.columns;
+  canvas.height = grid.rows;
+  paintCells(canvas, grid, shades);
+}
+
+/** Return the cells of a grid as SVG rectangles. `box`: left, top, cell (width), high and gap, in px. */
+export function cellRects(grid, shades, { left, top, cell, high, gap }) {
+  return Array.from({ length: grid.rows }, (_, row) =>
+    Array.from(grid.row(row), (share, column) =>
+      Number.isNaN(share)
+        ? []
+        : svgNode("rect", {
+            x: (left + column * cell).toFixed(2),
+            y: (top + row * high).toFixed(2),
+            width: Math.max(0.5, cell - gap).toFixed(2),
+            height: Math.max(1, high - gap),
+            fill: rampColour(shades, share),
+          }),
+    ).flat(),
+  ).flat();
+}
+
+/** Return the side of a square heat map in device pixels: close to `room`, if possible with cells of equal size. */
 export function tileSide(count, room) {
   const cell = Math.floor(room / count);
   return cell && cell * count >= 0.8 * room ? cell * count : room;
 }
 
-/** Return one head as a picture for a file; each cell takes `grown` x `grown` pixels. */
-export function headDataUrl(view, layer, head, look, grown) {
-  const canvas = document.createElement("canvas");
-  canvas.width = view.keys * grown;
-  canvas.height = view.queries * grown;
-  paintHead(canvas, view, layer, head, look);
-  return canvas.toDataURL();
+/** Return the cell under a pointer, or the nearest one. */
+export function cellAt({ clientX, clientY }, { left, top, width, height }, { rows, columns }) {
+  const indexAt = (share, count) => Math.max(0, Math.min(count - 1, Math.floor(share * count)));
+  return { row: indexAt((clientY - top) / height, rows), column: indexAt((clientX - left) / width, columns) };
+}
+
+/**
+ * A heat map that the user can point at, with the mark of a row and that of a column or of one cell. The component's
+ * style.css imports shared/charts/heatmap.css and sets the height of `.map`.
+ */
+export class HeatMap {
+  followsTouch = false; // whether a finger that moves points at cells, as the mouse does
+  /** Called with the cell under the mouse.
+   * @type {(cell: {row: number, column: number}) => void} */
+  onpoint = () => {};
+  /** Called with the cell that was clicked.
+   * @type {(cell: {row: number, column: number}) => void} */
+  onpick = () => {};
+  grid = { rows: 1, columns: 1, row: () => [] };
+
+  constructor(attributes = {}) {
+    this.canvas = node("canvas"); // what it shows is said by the component, or by its own label
+    this.rowMark = node("i", { class: "row-mark", hidden: "" });
+    this.columnMark = node("i", { class: "column-mark", hidden: "" });
+    this.cellMark = node("i", { class: "cell-mark", hidden: "" });
+    this.root = node("div", { class: "map", ...attributes }, this.canvas, this.rowMark, this.columnMark, this.cellMark);
+    this.root.onpointermove = (event) =>
+      (this.followsTouch || event.pointerType !== "touch") && this.onpoint(this.cellOf(event));
+    this.root.onclick = (event) => this.onpick(this.cellOf(event));
+  }
+
+  cellOf(event) {
+    return cellAt(event, this.canvas.getBoundingClientRect(), this.grid);
+  }
+
+  show(grid, shades) {
+    this.grid = grid;
+    paintPixels(this.canvas, grid, shades);
+  }
+
+  /** Mark rows and columns that begin here; null: no mark. */
+  markRow(row) {
+    this.#place(this.rowMark, row === null ? null : { row });
+  }
+  markColumn(column, columns = 1) {
+    this.#place(this.columnMark, column === null ? null : { column, columns });
+  }
+  markCell(cell) {
+    this.#place(this.cellMark, cell);
+  }
+  /** @param {HTMLElement} mark
+   * @param {{row?: number, column?: number, columns?: number} | null} cell */
+  #place(mark, cell) {
+    mark.hidden = !cell;
+    if (!cell) return;
+    const { row, column, columns = 1 } = cell,
+      percent = (part, whole) => `${(100 * part) / whole}%`;
+    if (row !== undefined)
+      Object.assign(mark.style, { top: percent(row, this.grid.rows), height: percent(1, this.grid.rows) });
+    if (column !== undefined)
+      Object.assign(mark.style, {
+        left: percent(column, this.grid.columns),
+        width: percent(columns, this.grid.columns),
+      });
+  }
+}
+
+/**
+ * Write the names of rows ("top") or columns ("left") beside a heat map of that size in px: all of them, or as many as
+ * fit, `least` px apart.
+ * @param {HTMLElement} place
+ * @param {number} count
+ * @param {(i: number) => string} name
+ * @param {"top" | "left"} side
+ * @param {number} size
+ * @param {number} [least]
+ */
+export function labelCells(place, count, name, side, size, least) {
+  place.replaceChildren(
+    ...labelledColumns(count, size, least).map((i) => {
+      const label = node("span", {}, name(i));
+      label.style[side] = `${(100 * (i + 0.5)) / count}%`;
+      return label;
+    }),
+  );
 }

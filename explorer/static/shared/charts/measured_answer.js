@@ -4,7 +4,8 @@
               rows: [{ title, values: [numbers], labels: [words] }], runs: [keys] }
    question = { text, choices: [{ name, text }], scale }; prediction = what the user predicted, or null */
 import { icon, svgNode, node } from "../runtime/dom.js";
-import { makeAxis, formatNumber, stackDots } from "./dot_strip_math.js";
+import { makeAxis, stackDots } from "./dot_strip_math.js";
+import { formatRounded } from "../runtime/format.js";
 
 const WIDTH = 420,
   DOT = 11,
@@ -72,8 +73,8 @@ function drawStrips(answer, prediction) {
     node(
       "div",
       { class: "ends", "aria-hidden": "true" },
-      node("span", {}, formatNumber(line.low) + unit),
-      node("span", {}, formatNumber(line.high) + unit),
+      node("span", {}, formatRounded(line.low) + unit),
+      node("span", {}, formatRounded(line.high) + unit),
     ),
   );
   return root;
@@ -104,7 +105,7 @@ function drawStrip(row, line, prediction, answer, titled) {
     ),
   );
   const middle = [...row.values].sort((a, b) => a - b);
-  const text = formatNumber((middle[(middle.length - 1) >> 1] + middle[middle.length >> 1]) / 2);
+  const text = formatRounded((middle[(middle.length - 1) >> 1] + middle[middle.length >> 1]) / 2);
   return node(
     "div",
     { class: "line" },
@@ -115,5 +116,5 @@ function drawStrip(row, line, prediction, answer, titled) {
 }
 
 function describeRow(row, answer) {
-  return `${row.title || "measured"}: ${row.values.map(formatNumber).join(", ")}${row.values.length > 1 ? `, one for each of ${row.values.length} ${answer.over}` : ""}`;
+  return `${row.title || "measured"}: ${row.values.map(formatRounded).join(", ")}${row.values.length > 1 ? `, one for each of ${row.values.length} ${answer.over}` : ""}`;
 }

@@ -2,14 +2,12 @@
    Surprisal = -log of the model's probability at temperature 1, in nats. */
 
 import { showSpaces } from "../runtime/visible_text.js";
+import { formatNumber, formatRounded, formatWeight, superscript } from "../runtime/format.js";
 
 export const FULL = 8 * Math.LN2; // by default the colour is full at 8 bits, one in 256
 const STRONGEST = 85; // percent of the colour, so that ink on it can be read
-const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
 export const toBits = (nats) => nats / Math.LN2;
-export const formatCount = (value) => value.toLocaleString("en");
-export const formatUnits = (n, unit) => `${formatCount(n)} ${unit}${n === 1 ? "" : "s"}`;
 
 /** Return the strength of a token's background in percent, linear in its surprisal up to the strongest. */
 export const colourStrength = (surprisal, full) =>
@@ -18,25 +16,18 @@ export const colourStrength = (surprisal, full) =>
 /** "1 in 812": the odds of something of this surprisal. Above one in two odds say little, so it is the probability. */
 export function formatOdds(surprisal) {
   if (surprisal === Infinity) return "never";
-  if (surprisal < Math.LN2) return formatProbability(Math.exp(-surprisal));
+  if (surprisal < Math.LN2) return formatWeight(Math.exp(-surprisal), 2);
   const times = Math.exp(surprisal);
-  if (times < 9.95) return formatOneIn(times.toFixed(1));
-  if (times < 999_500) return formatOneIn(formatCount(Number(times.toPrecision(3))));
+  if (times < 999_500)
+    return formatOneIn(times < 9.95 ? formatNumber(times, 1) : formatRounded(Number(times.toPrecision(3))));
   const exponent = Math.floor(surprisal / Math.LN10),
-    first = Math.exp(surprisal - exponent * Math.LN10).toFixed(1);
+    first = formatNumber(Math.exp(surprisal - exponent * Math.LN10), 1);
   const [factor, power] = first === "10.0" ? ["1.0", exponent + 1] : [first, exponent]; // 9.97 is written 10.0
-  return formatOneIn(`${factor} × 10${[...String(power)].map((digit) => RAISED[digit]).join("")}`);
+  return formatOneIn(`${factor} × 10${superscript(power)}`);
 }
 
 /* Numbers that belong together stay on one line. */
 const formatOneIn = (times) => `1 in ${times}`.replaceAll(" ", "\u00a0");
-
-/** Format a probability with two digits; a value between 0 and 1 never becomes 0 or 1. */
-export function formatProbability(p) {
-  if (p > 0 && p < 0.005) return "<0.01";
-  if (p < 1 && p >= 0.995) return ">0.99";
-  return p.toFixed(2);
-}
 
 /** Format a piece on its own, with visible white space. A piece without a complete character is shown by its id. */
 export const pieceLabel = (piece, id) => (piece === "" ? `#${id}` : showSpaces(piece));

@@ -2,7 +2,7 @@
    every line is an element of its own, so that the browser lays out only the last one. */
 
 import { FULL, formatOdds, splitLines, colourStrength } from "./surprisal_colour.js";
-import { svgNode, node } from "../runtime/dom.js";
+import { node } from "../runtime/dom.js";
 
 export class TokenText {
   #spans = []; // of each token, the elements it is in
@@ -82,46 +82,3 @@ export const drawLegend = (unit, full) =>
     node("i", { class: "ramp" }),
     `surprising, ${formatOdds(full || FULL)} or rarer`,
   );
-
-const [LINE, LETTER] = [24, 9]; // px of a saved text
-const MONO = '"Source Code", "Source Code Pro", monospace';
-
-/** The same as a drawing: {height, marks}, from (x, y) on and at most so wide. `get` is from shared/runtime/dom.js's colours. */
-export function drawTokenText({ prompt, pieces, surprises, framed = undefined, full }, x, y, width, get) {
-  const marks = [],
-    most = Math.max(1, Math.floor(width / LETTER));
-  let column = 0,
-    line = 0;
-  const placePiece = (piece, fill, look) => {
-    for (const part of splitLines(piece)) {
-      const letters = [...(part.ends && fill !== null ? `${part.text}↵` : part.text)];
-      for (let from = 0; from < letters.length;) {
-        if (column >= most) [column, line] = [0, line + 1];
-        const part = letters.slice(from, from + most - column),
-          left = x + LETTER * column,
-          top = y + LINE * line;
-        const box = { x: left, y: top, width: LETTER * part.length, height: LINE - 2, rx: 2 };
-        if (fill) marks.push(svgNode("rect", { ...box, fill: get("--amount-3"), "fill-opacity": fill / 100 }));
-        if (look.frame) marks.push(svgNode("rect", { ...box, fill: "none", stroke: get("--ink"), "stroke-width": 2 }));
-        const words = {
-          x: left,
-          y: top + 16,
-          "font-size": 15,
-          "font-family": MONO,
-          textLength: LETTER * part.length,
-          fill: get(look.ink),
-          "xml:space": "preserve",
-        };
-        marks.push(svgNode("text", words, part.join("")));
-        column += part.length;
-        from += part.length;
-      }
-      if (part.ends) [column, line] = [0, line + 1];
-    }
-  };
-  if (prompt) placePiece(prompt, null, { ink: "--soft" });
-  pieces.forEach((piece, i) =>
-    placePiece(piece, colourStrength(surprises[i], full), { ink: "--ink", frame: i === framed }),
-  );
-  return { height: LINE * (line + 1), marks };
-}

@@ -41,7 +41,7 @@ export function labelledColumns(count, width, least = 14) {
 }
 
 /** Return the cell that an arrow key leads to, inside the grid; null for a key that moves nothing. */
-export function moveCell({ row, time }, key, rows, times) {
+export function moveCell({ row, column }, key, rows, columns) {
   const offset = {
     ArrowUp: [-1, 0],
     ArrowDown: [1, 0],
@@ -52,10 +52,8 @@ export function moveCell({ row, time }, key, rows, times) {
   }[key];
   if (!offset) return null;
   const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-  return { row: clamp(row + offset[0], rows), time: clamp(time + offset[1], times) };
+  return { row: clamp(row + offset[0], rows), column: clamp(column + offset[1], columns) };
 }
-
-export const formatNumber = (value) => value.toFixed(2).replace("-", "−");
 
 /** Return the width of the branch to a candidate of probability `p`, in px. */
 export const branchWidth = (p) => 0.75 + 5.25 * Math.min(1, Math.max(0, p));

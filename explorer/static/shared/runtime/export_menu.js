@@ -106,6 +106,7 @@ const STYLES = [
   "stroke-dasharray",
   "stroke-linecap",
   "stroke-linejoin",
+  "paint-order",
   "opacity",
   "visibility",
   "display",

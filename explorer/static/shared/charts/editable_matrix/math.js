@@ -1,10 +1,11 @@
 /* The arithmetic of an editable matrix: texts, colours, arrow keys, parsing of typed numbers. No DOM. */
 
-/** A number with a true minus and that many digits; large ones get fewer. */
-export function formatNumber(value, digits = 2) {
-  if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "";
-  const text = value.toFixed(Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 100 ? Math.min(digits, 1) : digits);
-  return (Number(text) === 0 ? text.replace("-", "") : text).replace("-", "−");
+import { formatNumber } from "../../runtime/format.js";
+
+/** Format the number of a cell with that many decimals; large ones get fewer, and what is not a number is empty. */
+export function formatEntry(value, digits = 2) {
+  const size = Math.abs(value);
+  return Number.isNaN(value) ? "" : formatNumber(value, size >= 1000 ? 0 : size >= 100 ? Math.min(digits, 1) : digits);
 }
 
 /** Parse a number, also with a decimal comma or a true minus; null if the text is not a number. */
@@ -57,23 +58,3 @@ export function textColours(at, scale) {
 
 /** Whether all numbers can be read in cells of this width, in px. */
 export const numbersFit = (texts, cell) => Math.max(1, ...texts.map((text) => text.length)) * 7.3 + 6 <= cell;
-
-/**
- * Return the cell that a key leads to, inside the table; null for a key that moves nothing.
- * @param {string} key
- * @param {number[]} cell row and column
- * @param {number} rows
- * @param {number} columns
- */
-export function nextCell(key, [row, column], rows, columns) {
-  const to = {
-    ArrowUp: [row - 1, column],
-    ArrowDown: [row + 1, column],
-    ArrowLeft: [row, column - 1],
-    ArrowRight: [row, column + 1],
-    Home: [row, 0],
-    End: [row, columns - 1],
-  }[key];
-  if (!to) return null;
-  return [Math.max(0, Math.min(rows - 1, to[0])), Math.max(0, Math.min(columns - 1, to[1]))];
-}

@@ -9,13 +9,12 @@ m.onedit(row, column, value)   a number was typed (Enter, leaving the cell) or s
 m.ondraft(row, column, value)  it is being typed: what is in the cell now
 m.onpick(row, column, kept)    hovered or focused (kept false), clicked or Enter (kept true: not where numbers are edited);
                                row -1: nothing any more
-m.svg(), m.csv(), m.drawShape()    for saveMenu; drawShape() is {shape, width, height}, to be in a larger picture
+m.svg(), m.csv()               for saveMenu
 
 null is a masked cell: no tile. One tab stop; arrow keys move (with Ctrl while editing), Enter goes down. The component's
 style.css imports editable_matrix/style.css.
 */
 import {
-  nextCell,
   neighbouringStops,
   textColours,
   colourLimit,
@@ -23,16 +22,12 @@ import {
   stepValue,
   colourStop,
   parseNumber,
-  formatNumber,
+  formatEntry,
 } from "./math.js";
 import { toCsv } from "../../runtime/csv.js";
-import { svgNode, node } from "../../runtime/dom.js";
-import { resolveColours, svgFile } from "../../runtime/svg_file.js";
-import { shortenToWidth, textWidth } from "../../runtime/text_metrics.js";
-
-const CELL = 34,
-  WIDE = 58,
-  HEAD = 96; // px in a saved picture
+import { node } from "../../runtime/dom.js";
+import { screenSvg } from "../../runtime/screen_svg.js";
+import { moveCell } from "../value_scale.js";
 
 export class Matrix {
   /** @type {(...args: any[]) => void} */
@@ -123,7 +118,7 @@ export class Matrix {
       row.forEach((cell, c) => {
         const value = values[r][c],
           at = colourStop(value, this.scale, most),
-          text = value === null ? "" : formatNumber(value, this.digits);
+          text = value === null ? "" : formatEntry(value, this.digits);
         const position = `${r},${c}`,
           name = `${rows[r]}, ${columns[c]}`;
         cell.box.className = [
@@ -213,29 +208,32 @@ export class Matrix {
     const at = this.#cellOfEvent(event);
     event.stopPropagation(); // Streamlit reruns the page at an "r"
     if (!at || event.altKey || event.metaKey) return;
-    const { rows, columns } = this.#data,
-      size = [rows.length, columns.length];
     if (!this.editable) {
       if (event.key === "Enter" || event.key === " ") this.onpick(...at, true);
       else {
-        const to = nextCell(event.key, at, size[0], size[1]);
+        const to = this.#cellAfter(event.key, at);
         if (!to) return;
         this.#focusCell(to);
       }
     } else if (event.key === "Enter") {
       this.#commitEdit(at);
-      this.#focusCell(nextCell(event.shiftKey ? "ArrowUp" : "ArrowDown", at, size[0], size[1]));
+      this.#focusCell(this.#cellAfter(event.shiftKey ? "ArrowUp" : "ArrowDown", at));
       this.#selectFieldText();
     } else if (event.key === "Escape") {
       this.#cells[at[0]][at[1]].draft = false;
       this.ondraft(...at, this.#data.values[at[0]][at[1]]);
       this.#selectFieldText();
-    } else if (event.ctrlKey && nextCell(event.key, at, size[0], size[1]))
-      this.#focusCell(nextCell(event.key, at, size[0], size[1]));
+    } else if (event.ctrlKey && this.#cellAfter(event.key, at)) this.#focusCell(this.#cellAfter(event.key, at));
     else if (event.key === "ArrowUp" || event.key === "ArrowDown")
       this.#stepCell(at, (event.key === "ArrowUp" ? 1 : -1) * (event.shiftKey ? 1 : 0.1));
     else return;
     event.preventDefault();
+  }
+  /** @param {string} key
+   * @param {number[]} cell */
+  #cellAfter(key, [row, column]) {
+    const to = moveCell({ row, column }, key, this.#data.rows.length, this.#data.columns.length);
+    return to && [to.row, to.column];
   }
   #selectFieldText() {
     const [r, c] = this.#tabStop,
@@ -273,10 +271,10 @@ export class Matrix {
     cell.draft = false;
     if (value === null || value < this.low || value > this.high) {
       this.ondraft(r, c, old);
-      const span = `${formatNumber(this.low, 0)} to ${formatNumber(this.high, 0)}`;
+      const span = `${formatEntry(this.low, 0)} to ${formatEntry(this.high, 0)}`;
       setTextIfChanged(
         this.trouble,
-        `“${text.slice(0, 20)}” is no number from ${span}; ${formatNumber(old, this.digits)} stays.`,
+        `“${text.slice(0, 20)}” is no number from ${span}; ${formatEntry(old, this.digits)} stays.`,
       );
     } else this.onedit(r, c, value);
   }
@@ -290,66 +288,8 @@ export class Matrix {
       rows.map((name, r) => [name, ...values[r]]),
     );
   }
-  drawShape() {
-    const { rows, columns, values, held, marked } = this.#data,
-      theme = resolveColours(this.root),
-      texts = this.#cells.flat().map(({ text }) => text);
-    const most = this.#data.most ?? colourLimit(values, this.scale),
-      cell = numbersFit(texts, CELL) ? CELL : WIDE,
-      ink = theme.get("--ink"),
-      soft = theme.get("--soft");
-    const side = Math.min(HEAD, Math.max(24, ...rows.map((name) => textWidth(name, 14)))) + 10,
-      shape = svgNode("g", {});
-    const appendText = (text, x, y, fill, anchor = "middle", weight = 400) =>
-      shape.append(
-        svgNode(
-          "text",
-          { x, y, fill, "font-size": 14, "font-weight": weight, "text-anchor": anchor, "dominant-baseline": "central" },
-          text,
-        ),
-      );
-    appendText(this.label, 0, 10, ink, "start", 600);
-    columns.forEach((name, c) => appendText(shortenToWidth(name, cell - 4, 14), side + cell * (c + 0.5), 34, soft));
-    rows.forEach((name, r) => {
-      const y = 46 + CELL * r;
-      appendText(shortenToWidth(name, side - 10, 14), side - 8, y + CELL / 2, soft, "end");
-      values[r].forEach((value, c) => {
-        if (value === null) return;
-        const { box } = this.#cells[r][c],
-          style = getComputedStyle(this.#cells[r][c].field ?? box),
-          x = side + cell * c;
-        const ring = String(held) === `${r},${c}` ? 2.5 : marked.some((one) => String(one) === `${r},${c}`) ? 1.5 : 0;
-        const tile =
-          colourStop(value, this.scale, most) === null ? theme.get("--panel") : getComputedStyle(box).backgroundColor;
-        shape.append(
-          svgNode("rect", {
-            x: x + 1,
-            y: y + 1,
-            width: cell - 2,
-            height: CELL - 2,
-            rx: 2,
-            fill: tile,
-            stroke: ring ? ink : "none",
-            "stroke-width": ring,
-          }),
-        );
-        appendText(formatNumber(value, this.digits), x + cell / 2, y + CELL / 2, style.color);
-      });
-    });
-    theme.done();
-    return {
-      shape,
-      width: Math.max(side + cell * columns.length, textWidth(this.label, 14, 600)),
-      height: 46 + CELL * rows.length,
-    };
-  }
   svg() {
-    const { shape, width, height } = this.drawShape(),
-      theme = resolveColours(this.root),
-      page = theme.get("--page");
-    theme.done();
-    shape.setAttribute("transform", "translate(16 16)");
-    return svgFile(width + 32, height + 32, page, shape);
+    return screenSvg(this.root, { title: this.label });
   }
 }
 

@@ -1,0 +1,61 @@
+/* Mount the view of a component, and send its events so that none is lost, repeated or too late.
+
+   The server gets the last few events as a state value, each with a number that grows: it may handle several messages at
+   once, and takes from each log what is newer than what it has. A component of a page that is left sends nothing any more:
+   the server would run that page again, or a part of it that is gone. */
+
+const KEPT = 12; // events in a log
+const IDLE = 20; // ms between two looks at whether the page still runs
+const OPENING = 10_000; // ms after which a page that was to be opened is not waited for any more
+const ON_EVERY_PAGE = ["address", "jobs_panel", "presentation"];
+let number = Date.now(); // grows over a reload of the page, too
+let target = ""; // path of the page that is being opened
+
+function recordTarget(event) {
+  const link = event.target.closest?.("a[href]");
+  const plain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+  if (!link || !plain || link.target === "_blank" || link.origin !== location.origin) return;
+  if (link.closest(".lineage")) return; // the server opens the page, after an event of the component
+  const path = (target = link.pathname);
+  setTimeout(() => path === target && (target = ""), OPENING);
+}
+window.addEventListener("click", recordTarget, true);
+
+/** Return whether the page of this path is left, or about to be. */
+const isLeft = (path) => path !== location.pathname || (target !== "" && target !== path);
+
+/** Return when no run of the page is under way: a request in the middle of a run might interrupt the opening of a page. */
+async function whenIdle() {
+  do await new Promise((done) => setTimeout(done, IDLE));
+  while (document.querySelector('[data-test-script-state="running"], [data-test-script-state="rerunRequested"]'));
+}
+
+/** Return the function (name, value, key of an inner component) that sends the events of a component. */
+function eventSender(component, isSilent) {
+  let log = [];
+  return (name, value, inner = "") => {
+    if (isSilent()) return;
+    log = [...log, [(number += 1), inner, name, value]].slice(-KEPT);
+    component.setStateValue("events", log);
+  };
+}
+
+const mounted = new WeakMap(); // by element, because Streamlit calls a component again for new data
+
+/** Mount the component of this name and return the function that unmounts it. `isGone` tells whether it was unmounted. */
+export async function mount(name, component, isGone) {
+  const root = component.parentElement;
+  const view = await import(new URL(`../../components/${name}/view.js`, import.meta.url).href);
+  if (isGone()) return;
+  const state = mounted.get(root) ?? {};
+  state.path = location.pathname; // of the page that shows it now: the card of a class goes from page to page
+  const isSilent = () => !ON_EVERY_PAGE.includes(name) && isLeft(state.path);
+  state.send ??= eventSender(component, isSilent);
+  mounted.set(root, state);
+  const sendWhenIdle = async (event, value, isValid = () => true) => {
+    do await whenIdle();
+    while (isSilent() && !isGone()); // a page that was to be opened may not come, if the visitor did something else meanwhile
+    if (!isGone() && isValid()) state.send(event, value);
+  };
+  return view.default({ ...component, setTriggerValue: state.send, sendWhenIdle });
+}

@@ -1,0 +1,304 @@
+/* Write what an element shows on the screen as an SVG file: texts as they are wrapped, inline drawings, canvases,
+   backgrounds, borders, rings and outlines, the numbers of editable matrices. What scrolls is laid out in full. Controls
+   are left out, and icons but those of SIGNS. */
+import { svgNode } from "./dom.js";
+import { svgOf } from "./export_menu.js";
+import { SvgContext } from "./svg_context.js";
+import { resolveColours } from "./svg_file.js";
+import { FONT, textWidth } from "./text_metrics.js";
+import { mixColours } from "../charts/value_scale.js";
+
+const EDGE = 16; // px around the picture
+const SKIPPED =
+  ".lineage-save, .lineage-button .lineage-icon, .frame-probe, input:not(.matrix input), textarea, option";
+const SIGNS = { check: "✓", close: "✗", casino: "⚄" };
+const isVisible = (colour) => colour !== "transparent" && !/[,/] 0\)$/.test(colour);
+const COLOUR = /color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)/g;
+
+/** Mixed colours are computed as color(srgb ...), which most programs for SVG do not know. */
+const plainColours = (style) =>
+  style.replace(COLOUR, (_, red, green, blue, alpha = "1") => {
+    const channels = [red, green, blue].map((share) => Math.round(255 * Number(share))).join(", ");
+    return Number(alpha) === 1 ? `rgb(${channels})` : `rgba(${channels}, ${Number(alpha)})`;
+  });
+
+/**
+ * @param {HTMLElement} root
+ * @param {object} [more]
+ * @param {string} [more.title] a heading above the picture
+ * @param {string} [more.skip] selector of elements that are left out
+ * @param {Map<HTMLCanvasElement, (context: SvgContext) => void>} [more.canvases] what draws a canvas; without it the
+ *    canvas is saved as pixels
+ */
+export function screenSvg(root, { title = "", skip = "", canvases = new Map() } = {}) {
+  const unfolded = unfold(root),
+    origin = root.getBoundingClientRect(),
+    scale = origin.width / root.offsetWidth || 1; // presentation mode enlarges pages
+  const bounds = { left: Infinity, top: Infinity, right: 0, bottom: 0 }; // of what is drawn
+  const place = (box) => {
+    const [x, y] = [(box.left - origin.left) / scale, (box.top - origin.top) / scale],
+      [width, height] = [box.width / scale, box.height / scale];
+    bounds.left = Math.min(bounds.left, x);
+    bounds.top = Math.min(bounds.top, y);
+    bounds.right = Math.max(bounds.right, x + width);
+    bounds.bottom = Math.max(bounds.bottom, y + height);
+    return { x, y, width, height };
+  };
+  const shapes = copyElement(root, { place, canvases, skipped: skip ? `${SKIPPED}, ${skip}` : SKIPPED });
+  for (const restore of unfolded) restore();
+  const { get, done } = resolveColours(root),
+    top = EDGE + (title ? 36 : 0),
+    width = Math.max(bounds.right - bounds.left, title ? textWidth(title, 22) : 0) + 2 * EDGE,
+    height = bounds.bottom - bounds.top + top + EDGE;
+  const heading = { x: EDGE, y: 36, fill: get("--ink"), "font-size": 20, "font-weight": 600 };
+  const file = svgNode(
+    "svg",
+    { viewBox: `0 0 ${width} ${height}`, width, height, "font-family": FONT },
+    svgNode("rect", { width, height, fill: get("--page") }),
+    title ? svgNode("text", { ...heading, "font-family": '"Source Serif", serif' }, title) : null,
+    svgNode("g", { transform: `translate(${EDGE - bounds.left} ${top - bounds.top})` }, ...shapes),
+  );
+  done();
+  return new XMLSerializer().serializeToString(file);
+}
+
+/** Lay out in full what scrolls; return functions that undo it. */
+function unfold(root) {
+  const scrollers = [root, ...root.querySelectorAll("*")].filter(
+    (element) => element instanceof HTMLElement && /auto|scroll/.test(getComputedStyle(element).overflow),
+  );
+  return scrollers.map((element) => {
+    const { cssText } = element.style,
+      { scrollTop, scrollLeft } = element;
+    for (const [name, value] of Object.entries({
+      overflow: "visible",
+      height: "auto",
+      "max-height": "none",
+      contain: "none",
+    }))
+      element.style.setProperty(name, value, "important");
+    return () => {
+      element.style.cssText = cssText;
+      Object.assign(element, { scrollTop, scrollLeft });
+    };
+  });
+}
+
+function copyElement(element, copier) {
+  const style = getComputedStyle(element);
+  if (element.matches(copier.skipped) || style.display === "none" || Number(style.opacity) === 0) return [];
+  if (element.checkVisibility && !element.checkVisibility({ visibilityProperty: true })) return [];
+  if (element.matches(".lineage-icon")) return copySign(element, style, copier);
+  const own = element instanceof SVGElement ? [copyDrawing(element, copier)] : copyBox(element, style, copier);
+  const children = element instanceof SVGElement ? [] : [...element.childNodes];
+  const inner = children.sort((a, b) => layerOf(a) - layerOf(b)).flatMap((child) => copyChild(child, copier));
+  const all = [...own, ...inner, ...(element instanceof SVGElement ? [] : copyGenerated(element, copier))];
+  return Number(style.opacity) < 1 && all.length ? [svgNode("g", { opacity: style.opacity }, ...all)] : all;
+}
+
+const layerOf = (child) => (child instanceof Element && Number(getComputedStyle(child).zIndex)) || 0;
+function copyChild(child, copier) {
+  if (child.nodeType === Node.TEXT_NODE) return copyText(child, copier);
+  return child.nodeType === Node.ELEMENT_NODE ? copyElement(child, copier) : [];
+}
+
+/** A drawing of its own, with its styles. */
+function copyDrawing(svg, { place }) {
+  const copy = new DOMParser().parseFromString(svgOf(svg), "image/svg+xml").documentElement;
+  copy.firstElementChild.remove(); // its background
+  for (const [name, value] of Object.entries(place(svg.getBoundingClientRect()))) copy.setAttribute(name, value);
+  copy.setAttribute("overflow", "visible");
+  return document.importNode(copy, true);
+}
+
+function copyBox(element, style, { place, canvases }) {
+  const wrapped = style.display === "inline" ? [...element.getClientRects()] : [element.getBoundingClientRect()],
+    shapes = wrapped.filter(({ width, height }) => width && height).flatMap((box) => copyBackground(box, style, place)),
+    screenBox = element.getBoundingClientRect();
+  if (element instanceof HTMLInputElement) shapes.push(...copyValue(element, style, screenBox, place));
+  if (element instanceof HTMLCanvasElement && screenBox.width && screenBox.height) {
+    const box = place(screenBox),
+      draw = canvases.get(element);
+    if (draw) {
+      const context = new SvgContext(box.x, box.y);
+      draw(context);
+      shapes.push(context.root);
+    } else if (element.width && element.height)
+      shapes.push(
+        svgNode("image", {
+          ...box,
+          href: element.toDataURL(),
+          preserveAspectRatio: "none",
+          style: "image-rendering:pixelated",
+        }),
+      );
+  }
+  if (style.outlineStyle !== "none" && !element.matches(":focus-visible"))
+    for (const box of wrapped)
+      shapes.push(svgNode("rect", { ...place(box), fill: "none", ...strokeOf(style, "outline") }));
+  return shapes;
+}
+
+function copyBackground(screenBox, style, place) {
+  const radius = Math.min(parseFloat(style.borderTopLeftRadius) || 0, screenBox.height / 2),
+    fill = isVisible(style.backgroundColor) && plainColours(style.backgroundColor);
+  return [
+    ...(fill ? [svgNode("rect", { ...place(screenBox), rx: radius, fill })] : []),
+    ...copyGradients(screenBox, style, place),
+    ...copyBorder(screenBox, style, place, radius),
+    ...copyRing(screenBox, style, place, radius),
+  ];
+}
+
+/** A shadow that is a ring of one colour around an element, or inside it. */
+function copyRing(screenBox, style, place, radius) {
+  const [, stroke, spread, inset] =
+    plainColours(style.boxShadow).match(/^(rgba?\([^)]*\)) 0px 0px 0px ([\d.]+)px( inset)?$/) ?? [];
+  if (!stroke) return [];
+  const { x, y, width, height } = place(screenBox),
+    out = (inset ? -1 : 1) * (Number(spread) / 2);
+  const box = { x: x - out, y: y - out, width: width + 2 * out, height: height + 2 * out, rx: radius };
+  return [svgNode("rect", { ...box, fill: "none", stroke, "stroke-width": spread })];
+}
+
+/** The number of a cell that can be edited. */
+function copyValue(input, style, screenBox, place) {
+  const { x, y, width, height } = place(screenBox),
+    at = { x: x + width / 2, y: y + height / 2, "text-anchor": "middle" };
+  return input.value ? [svgNode("text", { ...at, ...fontOf(style) }, input.value)] : [];
+}
+
+function copySign(element, style, { place }) {
+  const { x, y, width, height } = place(element.getBoundingClientRect()),
+    sign = SIGNS[element.textContent],
+    font = { ...fontOf(style), "font-family": null };
+  return sign ? [svgNode("text", { x: x + width / 2, y: y + height / 2, "text-anchor": "middle", ...font }, sign)] : [];
+}
+
+/** Texts of ::before and ::after: at the beginning, at the end, or alone in the middle. */
+function copyGenerated(element, { place }) {
+  return ["::before", "::after"].flatMap((name) => {
+    const style = getComputedStyle(element, name),
+      text = style.content.match(/^"(.+)"$/)?.[1],
+      screenBox = [...element.getClientRects()].at(name === "::before" ? 0 : -1);
+    if (!text || !screenBox) return [];
+    const { x, y, width, height } = place(screenBox),
+      anchor = !element.textContent ? "middle" : name === "::before" ? "start" : "end",
+      share = { start: 0, middle: 0.5, end: 1 }[anchor];
+    return [
+      svgNode("text", { x: x + share * width, y: y + height / 2, "text-anchor": anchor, ...fontOf(style) }, text),
+    ];
+  });
+}
+
+const fontOf = (style) => ({
+  fill: plainColours(style.color),
+  "dominant-baseline": "central",
+  "font-size": parseFloat(style.fontSize),
+  "font-weight": style.fontWeight,
+  "font-style": style.fontStyle === "normal" ? null : style.fontStyle,
+  "font-family": style.fontFamily,
+  "text-decoration": style.textDecorationLine === "none" ? null : style.textDecorationLine,
+});
+
+const strokeOf = (style, side) => ({
+  stroke: plainColours(style[`${side}Color`]),
+  "stroke-width": parseFloat(style[`${side}Width`]),
+  "stroke-dasharray": style[`${side}Style`] === "dashed" ? "4 3" : null,
+});
+
+function copyBorder(screenBox, style, place, radius) {
+  const sides = ["borderTop", "borderRight", "borderBottom", "borderLeft"].filter(
+    (side) => style[`${side}Style`] !== "none" && parseFloat(style[`${side}Width`]) && isVisible(style[`${side}Color`]),
+  );
+  if (!sides.length) return [];
+  const { x, y, width, height } = place(screenBox);
+  if (sides.length === 4)
+    return [svgNode("rect", { x, y, width, height, rx: radius, fill: "none", ...strokeOf(style, sides[0]) })];
+  const lines = {
+    borderTop: `M${x} ${y}h${width}`,
+    borderRight: `M${x + width} ${y}v${height}`,
+    borderBottom: `M${x} ${y + height}h${width}`,
+    borderLeft: `M${x} ${y}v${height}`,
+  };
+  return sides.map((side) => svgNode("path", { d: lines[side], ...strokeOf(style, side) }));
+}
+
+/** Gradients from left to right, and bars: layers of one colour with a width of their own. */
+function copyGradients(screenBox, style, place) {
+  const sizes = style.backgroundSize.split(",");
+  const layers = plainColours(style.backgroundImage)
+    .split(/,\s*(?=linear-gradient)/)
+    .map((image, i) => {
+      const colours = gradientColours(image);
+      if (!colours.length) return [];
+      const { x, y, width, height } = place(screenBox),
+        size = sizes[i % sizes.length].trim(),
+        share = /^[\d.]+%/.test(size) ? parseFloat(size) / 100 : 1,
+        step = (width * share) / colours.length,
+        overlap = colours.length > 1 ? 0.5 : 0;
+      return colours.map((fill, k) => svgNode("rect", { x: x + k * step, y, width: step + overlap, height, fill }));
+    });
+  return layers.reverse().flat(); // the first layer is on top
+}
+
+/** The colours of a gradient from left to right, evenly spaced; of one colour all over, that colour. */
+function gradientColours(image) {
+  const stops = (image.match(/rgba?\([^)]*\)/g) ?? []).map((colour) =>
+    colour
+      .match(/[\d.]+/g)
+      .slice(0, 3)
+      .map(Number),
+  );
+  if (!image.startsWith("linear-gradient(") || stops.length < 2) return [];
+  if (stops.every((stop) => String(stop) === String(stops[0]))) return [`rgb(${stops[0]})`];
+  if (!/^linear-gradient\((to right|90deg)/.test(image)) return [];
+  return Array.from({ length: 60 }, (_, i) => `rgb(${mixColours(stops, i / 59)})`);
+}
+
+/** Return words line by line, as the browser wraps them. */
+function copyText(text, { place }) {
+  const style = getComputedStyle(text.parentElement),
+    preserved = /pre/.test(style.whiteSpace);
+  if (!parseFloat(style.fontSize)) return [];
+  return wrappedLines(text, preserved).map(([line, screenBox]) => {
+    const { x, y, height } = place(screenBox),
+      shown = style.textOverflow === "ellipsis" ? shortenToBox(line, screenBox, text.parentElement) : line;
+    const space = { "xml:space": preserved ? "preserve" : null };
+    return svgNode("text", { x, y: y + height / 2, ...fontOf(style), ...space }, shown);
+  });
+}
+
+/** Shorten a line as far as the browser does. */
+function shortenToBox(line, screenBox, element) {
+  const room = (element.getBoundingClientRect().right - screenBox.left) / screenBox.width,
+    fitting = Math.floor(line.length * Math.min(1, room)) - 1; // one for the dots
+  return element.scrollWidth <= element.clientWidth ? line : `${line.slice(0, Math.max(1, fitting))}…`;
+}
+
+function wrappedLines(text, preserved) {
+  const range = document.createRange(),
+    lines = [];
+  const boxesOf = (index, word) => {
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    return [...range.getClientRects()];
+  };
+  const addPart = (index, word, box) => {
+    const last = lines.at(-1);
+    if (!box?.width) return;
+    if (last && Math.abs(last[1].top - box.top) < 2) {
+      last[0] += word;
+      last[1] = new DOMRect(last[1].left, last[1].top, box.right - last[1].left, box.height);
+    } else lines.push([word, box]);
+  };
+  for (const { 0: word, index } of text.data.matchAll(preserved ? /\S+[^\S\n]*|[^\S\n]+/g : /\S+\s*/g)) {
+    const boxes = boxesOf(index, word.trimEnd() || word);
+    if (boxes.length < 2) addPart(index, word, preserved ? boxesOf(index, word)[0] : boxes[0]);
+    else
+      // the word is broken between two lines
+      for (const { 0: letter, index: at } of word.matchAll(/./gsu))
+        addPart(index + at, letter, boxesOf(index + at, letter)[0]);
+  }
+  return lines;
+}
