@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import defaultdict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Literal, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from cachetools import LRUCache
 
 from explorer.errors import LineageError
 
 Result = TypeVar("Result")
 RETRY_SECONDS = 10.0  # seconds after an unexpected error before the work is tried again
-_MAX_RESULTS = 256  # finished results; unfinished work is never dropped, because a page waits for it
-_MAX_RESULTS_OF_A_KIND = 64  # with the same first element of the key; some results are a megabyte
+_MAX_RESULTS = 64  # finished results of one kind; some are a megabyte
 Pool: TypeAlias = Literal["usual", "quick", "patient", "timing"]
-_results: OrderedDict[tuple[Hashable, ...], Future[object]] = OrderedDict()
-_lock = threading.Lock()
+Key: TypeAlias = tuple[Hashable, ...]  # its first element is the kind of the work
+_under_way: dict[Key, Future[Any]] = {}  # never dropped, because a page waits for it
+_finished: defaultdict[Hashable, LRUCache[Key, Future[Any]]] = defaultdict(lambda: LRUCache(_MAX_RESULTS))  # by kind
+_lock = threading.RLock()  # work that is cancelled ends on the thread that cancels it
 
 
 def _use_one_torch_thread() -> None:
@@ -35,32 +39,18 @@ _pools = {
 }
 
 
-def submit(key: tuple[Hashable, ...], make: Callable[[], Result], pool: Pool = "usual") -> Future[Result]:
+def submit(key: Key, make: Callable[[], Result], pool: Pool = "usual") -> Future[Result]:
     """Return the future of the work with this key; start it unless a usable result is cached or it is under way.
 
     Work waits only for work in the same pool. "quick" takes well below 0.1 s. "patient" takes many seconds and follows
     no interaction. "timing" measures durations, so only one such task runs at a time. "usual" is everything else.
     """
     with _lock:
-        future = _results.get(key)
+        future = _under_way.get(key) or _finished[key[0]].get(key)
         if future is None or future.cancelled() or (future.done() and not _is_usable(future)):
-            future = _pools[pool].submit(make)
-            future.add_done_callback(_record_end)
-            _results[key] = future
-        _results.move_to_end(key)
-        _evict_old_results(key[0])
-        return future  # type: ignore[return-value]  # a key always has results of the same type
-
-
-def _evict_old_results(kind: Hashable) -> None:
-    """Drop the least recently requested results, of this kind and of all kinds, above the limits."""
-    done = [key for key, future in _results.items() if future.done()]
-    of_kind = [key for key in done if key[0] == kind]
-    for key in {
-        *of_kind[: max(0, len(of_kind) - _MAX_RESULTS_OF_A_KIND)],
-        *done[: max(0, len(_results) - _MAX_RESULTS)],
-    }:
-        del _results[key]
+            future = _under_way[key] = _pools[pool].submit(make)
+            future.add_done_callback(partial(_keep_result, key))
+        return future
 
 
 def _is_usable(future: Future[object]) -> bool:
@@ -68,28 +58,37 @@ def _is_usable(future: Future[object]) -> bool:
     if isinstance(future.exception(), LineageError | None):
         return True
     now = time.monotonic()
-    return now - getattr(future, "ended", now) < RETRY_SECONDS  # waiting threads may run before `_record_end`
+    return now - getattr(future, "ended", now) < RETRY_SECONDS  # waiting threads may run before `_keep_result`
 
 
-def _record_end(future: Future[object]) -> None:
+def _keep_result(key: Key, future: Future[object]) -> None:
     future.ended = time.monotonic()  # type: ignore[attr-defined]
+    with _lock:
+        if _under_way.get(key) is future:
+            _finished[key[0]][key] = _under_way.pop(key)
 
 
 def drop_results(part: Hashable) -> None:
     """Drop every result whose key contains this element, and cancel it if it has not started."""
     with _lock:
-        for key in [key for key in _results if part in key]:
-            _results.pop(key).cancel()
+        for key, future in results().items():
+            if part in key:
+                _under_way.pop(key, None)
+                _finished[key[0]].pop(key, None)
+                future.cancel()
 
 
-def results() -> dict[tuple[Hashable, ...], Future[object]]:
+def results() -> dict[Key, Future[Any]]:
     """Return all results that are stored or under way, by their keys."""
     with _lock:
-        return dict(_results)
+        return {key: future for cache in (*_finished.values(), _under_way) for key, future in cache.items()}
 
 
 def reset() -> None:
     """Drop every result, and cancel work that has not started."""
     with _lock:
-        while _results:
-            _results.popitem()[1].cancel()
+        futures = results().values()
+        _under_way.clear()
+        _finished.clear()
+        for future in futures:
+            future.cancel()

@@ -9,9 +9,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed
-from explorer.web import classroom_store, lesson_results
+from explorer.web import class_store, lesson_results
 from explorer.web.background import submit
-from explorer.web.classroom_store import Classroom, UnknownClassroom
+from explorer.web.class_store import Classroom, UnknownClassroom
 from explorer.web.visitors import Visitor, visitor_from_cookies
 
 _MAX_BODY_BYTES = 2_000  # bytes of a request body
@@ -20,7 +20,7 @@ _NO_COOKIES_MESSAGE = "Your browser keeps no cookies, so your answer could be co
 
 def _classroom_data(classroom: Classroom, visitor: Visitor) -> dict[str, object]:
     """Return the state of a classroom for one visitor, with the measured answer once it is revealed."""
-    data = classroom_store.classroom_state(classroom, visitor)
+    data = class_store.classroom_state(classroom, visitor)
     shown = classroom.shown
     if not shown.lesson:
         return data
@@ -42,9 +42,9 @@ def classroom_endpoint(request: Request) -> Response:
     """GET /class/CODE: return the state of the classroom, or a message once the class has ended."""
     visitor = visitor_from_cookies(request.cookies)
     try:
-        classroom = classroom_store.find_classroom(request.path_params["code"])
+        classroom = class_store.find_classroom(request.path_params["code"])
         if not classroom.is_led_by(visitor) and visitor.id != "nobody":
-            classroom_store.record_presence(classroom, visitor.id)
+            class_store.record_presence(classroom, visitor.id)
         return _json_response(_classroom_data(classroom, visitor))
     except UnknownClassroom as error:
         return _json_response({"over": True, "problem": str(error)})
@@ -67,15 +67,15 @@ async def command_endpoint(request: Request) -> Response:
             case "answer":
                 if visitor.id == "nobody":
                     raise NotAllowed(_NO_COOKIES_MESSAGE)
-                classroom_store.record_answer(code, visitor.id, number, body.get("given"))
+                class_store.record_answer(code, visitor.id, number, body.get("given"))
             case "reveal":
-                classroom_store.reveal_answer(code, visitor, number)
+                class_store.reveal_answer(code, visitor, number)
             case "end":
-                classroom_store.end_classroom(code, visitor)
+                class_store.end_classroom(code, visitor)
                 return _json_response({"over": True, "problem": "The class has ended."})
             case _:
                 return _json_response({"problem": "A class can be answered, revealed and ended, nothing else."}, 404)
-        return _json_response(_classroom_data(classroom_store.find_classroom(code), visitor))
+        return _json_response(_classroom_data(class_store.find_classroom(code), visitor))
     except LineageError as error:
         return _error_response(error)
 

@@ -6,8 +6,8 @@ The panel polls these endpoints, so that no page script has to run to update a p
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 
+from cachetools import FIFOCache
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -20,7 +20,7 @@ from explorer.training.config import RunConfig, changed_settings
 from explorer.web.visitors import Visitor, visitor_from_cookies
 
 _LISTED_SECONDS = 600.0  # seconds for which a visitor's own finished job stays in the list
-_end_first_seen: OrderedDict[str, float] = OrderedDict()  # time at which a job was first seen to have ended
+_end_first_seen: FIFOCache[str, float] = FIFOCache(1_000)  # time at which a job was first seen to have ended
 
 
 def reset() -> None:
@@ -51,8 +51,6 @@ def _ended_recently(view: JobView) -> bool:
     """Return whether a job ended recently, counted from when its end was first seen."""
     name = f"{view.key}/{view.state}/{view.seconds}"
     seen = _end_first_seen.setdefault(name, time.monotonic())
-    while len(_end_first_seen) > 1_000:
-        _end_first_seen.popitem(last=False)
     return time.monotonic() - seen < _LISTED_SECONDS
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import secrets
 import threading
 import time
 from collections import OrderedDict, deque
@@ -23,10 +22,8 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
 from explorer.errors import LineageError
 from explorer.web.visitors import visitor_from_cookies
@@ -35,51 +32,52 @@ if TYPE_CHECKING:
     from explorer.generation.streaming import Chunk
 
 log = logging.getLogger("lineage")
-_MAX_STREAMS = 2_000  # registered streams; the one whose page was drawn longest ago is dropped first
 _THREADS = 2
-_UNKNOWN_MESSAGE = (
-    "The server was started anew and no longer knows of this text. Press Write again in a moment, or reload the page."
-)
 _FAILED_MESSAGE = "Something went wrong on the server while this text was written. Press Write to begin again."
 _HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # a proxy must not buffer the events
-_registered: OrderedDict[str, tuple[Callable[[], Iterator[Chunk]], tuple[Hashable, ...]]] = OrderedDict()
-_running: dict[str, TokenStream] = {}
 
 
-def register_stream(name: str, make: Callable[[], Iterator[Chunk]], sources: tuple[Hashable, ...] = ()) -> str:
-    """Register a stream of this name for this browser tab and return its URL.
+class StreamAnswer:
+    """A stream at one address (see `results`); only its last request is answered, an earlier one ends.
 
     `make` is called on another thread, outside a page script, at every request; it may raise LineageError, also while
-    the text is being generated. `sources` names the data that the text depends on, for `drop_streams`.
+    the text is being generated.
     """
-    token: str = st.session_state.setdefault(f"lineage.write.{name}", secrets.token_urlsafe(16))
-    _registered.pop(token, None)  # move it to the end, even if another thread has just dropped it
-    _registered[token] = make, sources
-    while len(_registered) > _MAX_STREAMS:
-        _registered.popitem(last=False)
-    return f"/write/{token}"
 
+    def __init__(self, make: Callable[[], Iterator[Chunk]]) -> None:
+        self._make = make
+        self.running: TokenStream | None = None
 
-def drop_streams(source: Hashable) -> None:
-    """Drop every stream that depends on this source, and end those that are being generated."""
-    for token, (_, of) in list(_registered.items()):
-        if source in of:
-            _registered.pop(token, None)
-            if stream := _running.get(token):
-                stream.stopped = True
+    async def respond(self, request: Request) -> Response:
+        """Stream the text as it is generated."""
+        if "last-event-id" in request.headers or request.method != "GET":
+            return Response(status_code=204, headers=_HEADERS)  # status 204 stops an EventSource from reconnecting
+        self.stop()
+        stream = self.running = TokenStream(self._make)
+        visitor = visitor_from_cookies(request.cookies).id
+        owner = id(self) if visitor == "nobody" else visitor
+        return StreamingResponse(self._events(stream, owner), media_type="text/event-stream", headers=_HEADERS)
 
+    def stop(self) -> None:
+        """End the text that is being generated."""
+        if self.running:
+            self.running.stopped = True
 
-def running() -> dict[str, TokenStream]:
-    """Return the streams that are being generated, by their token."""
-    return dict(_running)
-
-
-def reset() -> None:
-    """Drop every registered stream, and end those that are being generated."""
-    _registered.clear()
-    for stream in running().values():
-        stream.stopped = True
-    _running.clear()
+    async def _events(self, stream: TokenStream, owner: Hashable) -> AsyncIterator[bytes]:
+        """Yield all events of a stream. Closing the generator, as on a disconnect, ends the generation."""
+        try:
+            next_event = _pool.submit(owner, stream.advance)
+            while not stream.stopped:
+                event, finished = await asyncio.wrap_future(next_event), stream.finished
+                if finished:
+                    yield event
+                    return
+                next_event = _pool.submit(owner, stream.advance)  # generate the next slice while this one is sent
+                yield event
+            yield stream.end_event(stopped=True)
+        finally:
+            if self.running is stream:
+                self.running = None
 
 
 class TokenStream:
@@ -162,41 +160,3 @@ def _use_one_torch_thread() -> None:
 
 
 _pool = FairThreadPool(_THREADS)
-
-
-async def _events(token: str, stream: TokenStream, owner: Hashable) -> AsyncIterator[bytes]:
-    """Yield all events of a stream. Closing the generator, as on a disconnect, ends the generation."""
-    try:
-        next_event = _pool.submit(owner, stream.advance)
-        while not stream.stopped:
-            event, finished = await asyncio.wrap_future(next_event), stream.finished
-            if finished:
-                yield event
-                return
-            next_event = _pool.submit(owner, stream.advance)  # generate the next slice while this one is sent
-            yield event
-        yield stream.end_event(stopped=True)
-    finally:
-        if _running.get(token) is stream:
-            del _running[token]
-
-
-async def stream_endpoint(request: Request) -> Response:
-    """GET /write/TOKEN: stream a text as it is generated; an earlier request for the same token ends."""
-    if "last-event-id" in request.headers or request.method == "HEAD":
-        return Response(status_code=204, headers=_HEADERS)  # status 204 stops an EventSource from reconnecting
-    token: str = request.path_params["token"]
-    registered = _registered.get(token)
-    if registered is None:
-        return Response(
-            sse_event({"sentence": _UNKNOWN_MESSAGE}, "problem"), media_type="text/event-stream", headers=_HEADERS
-        )
-    if token in _running:
-        _running[token].stopped = True
-    stream = _running[token] = TokenStream(registered[0])
-    visitor = visitor_from_cookies(request.cookies).id
-    owner = token if visitor == "nobody" else visitor
-    return StreamingResponse(_events(token, stream, owner), media_type="text/event-stream", headers=_HEADERS)
-
-
-ROUTES = [Route("/write/{token:str}", stream_endpoint)]

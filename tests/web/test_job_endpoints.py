@@ -112,6 +112,25 @@ def test_a_finished_job_is_listed_for_ten_minutes(service: Service, monkeypatch:
     assert keys(ADA) == [service.all[1].key]
 
 
+def test_end_times_are_limited_and_the_first_recorded_is_dropped_first(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [100.0]
+    monkeypatch.setattr(job_endpoints.time, "monotonic", lambda: now[0])
+    config = default_config("negation", "rnn")
+    first, second, *others = (job("ada", "finished", config, seconds=float(i)) for i in range(1_001))
+
+    def listed(view: JobView) -> bool:
+        service.all = [view]
+        return bool(keys(ADA))
+
+    assert all(listed(view) for view in (first, second, *others[:-1]))
+    now[0] += 601
+    assert not listed(first) and not listed(second), "1,000 end times are remembered, a later request changes nothing"
+    assert listed(others[-1]), "it ended now"
+    assert not listed(second) and listed(first), "the end time recorded first was dropped"
+
+
 def test_a_row_describes_its_job(service: Service) -> None:
     config = with_settings(default_config("negation", "gru"), {"replicas": 3, "epochs": 7})
     view = job("ada", config=config, step=12, left=3.5, loss=0.25)

@@ -12,15 +12,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import streamlit as st
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 
 from explorer.errors import DamagedRun
 from explorer.generation.streaming import Chunk
-from explorer.web import token_streams
-from explorer.web.token_streams import FairThreadPool, register_stream, sse_event
+from explorer.web import results, token_streams
+from explorer.web.token_streams import FairThreadPool, StreamAnswer, sse_event
 from explorer.web.visitors import COOKIE, VisitorMiddleware
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
@@ -29,7 +28,7 @@ with warnings.catch_warnings(action="ignore"):  # Starlette recommends another H
 Event = tuple[str, Any]
 TIMEOUT = 20  # seconds after which a waiting test fails
 app = Starlette(
-    routes=token_streams.ROUTES,
+    routes=results.ROUTES,
     middleware=[
         Middleware(VisitorMiddleware),
         Middleware(GZipMiddleware, minimum_size=1),
@@ -38,12 +37,21 @@ app = Starlette(
 
 
 @pytest.fixture(autouse=True)
-def tab_state(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """Return the session state of one browser tab."""
-    state: dict[str, object] = {}
-    monkeypatch.setattr(st, "session_state", state)
-    token_streams.reset()
-    return state
+def no_streams() -> None:
+    """Remove the streams of other tests."""
+    results.reset()
+
+
+def register_stream(name: str, make: Callable[[], Iterator[Chunk]], sources: tuple[str, ...] = ()) -> str:
+    """Register a stream under a token and return its address."""
+    return results.register(name, StreamAnswer(make), sources)
+
+
+def is_running(address: str) -> bool:
+    """Return whether the text of an address is being generated."""
+    answer = results.find(address.rpartition("/")[2])
+    assert isinstance(answer, StreamAnswer)
+    return answer.running is not None
 
 
 def chunk(id: int) -> Chunk:
@@ -118,7 +126,7 @@ def test_a_text_is_sent_in_message_events_and_one_end_event() -> None:
 def test_every_request_generates_the_text_again() -> None:
     address = register_stream("text", lambda: map(chunk, (0,)))
     assert [len(request_events(address)) for _ in range(2)] == [2, 2]
-    assert token_streams.running() == {}
+    assert not is_running(address)
 
 
 def test_special_characters_do_not_break_an_event() -> None:
@@ -153,24 +161,6 @@ def test_an_unexpected_error_is_logged_and_reported_in_one_sentence(caplog: pyte
     assert "Press Write to begin again." in data["sentence"]
     assert "secret" not in data["sentence"]
     assert "secret" in caplog.text
-
-
-def test_the_oldest_stream_is_dropped_and_its_address_reports_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_streams, "_MAX_STREAMS", 2)
-    addresses = [register_stream(name, lambda: map(chunk, (0,))) for name in "abc"]
-    ((kind, data),) = request_events(addresses[0])
-    assert kind == "problem"
-    assert data["sentence"].endswith("or reload the page.")
-    assert [len(request_events(address)) for address in addresses[1:]] == [2, 2]
-
-
-def test_a_tab_keeps_the_address_of_its_stream_and_another_tab_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    first = register_stream("text", lambda: map(chunk, (0,)))
-    assert register_stream("text", lambda: map(chunk, (5,))) == first
-    assert register_stream("other", lambda: map(chunk, (0,))) != first
-    monkeypatch.setattr(st, "session_state", {})
-    assert register_stream("text", lambda: map(chunk, (0,))) != first
-    assert request_events(first)[0][1]["ids"] == [5, 6]
 
 
 def test_a_browser_that_reconnects_gets_no_second_text() -> None:
@@ -215,14 +205,16 @@ def test_generation_stops_at_most_one_slice_after_the_browser_disconnects() -> N
             yield chunk(id % 20)
 
     async def visit() -> None:
-        browser = Browser(register_stream("text", make))
+        address = register_stream("text", make)
+        browser = Browser(address)
         for _ in range(3):
             await browser.next()
+        assert is_running(address)
         await browser.close()
         disconnected.set()
         for _ in range(20):
             await asyncio.sleep(0.005)
-        assert token_streams.running() == {}
+        assert not is_running(address)
 
     asyncio.run(visit())
     assert len(generated) <= 4
@@ -243,7 +235,7 @@ def test_a_second_request_stops_the_first_which_reports_it() -> None:
         second = Browser(address)
         *_, (kind, end) = await first.rest()
         assert (kind, end["stopped"]) == ("end", True)
-        assert len(token_streams.running()) == 1
+        assert is_running(address)
         await second.next()
         done.set()
         *_, (kind, end) = await second.rest()
@@ -315,12 +307,20 @@ def test_many_texts_of_one_visitor_do_not_delay_another_visitor(monkeypatch: pyt
     assert order[: last + 1].count("many") < 36  # 12 if visitors alternate, 44 if texts did
 
 
-def test_a_dropped_stream_is_no_longer_served() -> None:
-    remaining, dropped = (
-        register_stream("kept", lambda: iter([chunk(1)]), ("run",)),
-        register_stream("gone", lambda: iter([chunk(1)]), ("sha", "x")),
-    )
-    token_streams.drop_streams("sha")
+def test_a_dropped_stream_ends_and_is_no_longer_served() -> None:
+    def make() -> Iterator[Chunk]:
+        while True:
+            yield chunk(1)
+
+    async def visit() -> None:
+        browser = Browser(dropped)
+        await browser.next()
+        results.drop("sha")
+        *_, (kind, end) = await browser.rest()
+        assert (kind, end["stopped"]) == ("end", True)
+
+    remaining = register_stream("kept", lambda: iter([chunk(1)]), ("run",))
+    dropped = register_stream("gone", make, ("sha", "x"))
+    asyncio.run(visit())
     assert [kind for kind, _ in request_events(remaining)] == ["message", "end"]
-    [(kind, problem)] = request_events(dropped)
-    assert kind == "problem" and "no longer knows" in problem["sentence"]
+    assert TestClient(app).get(dropped).status_code == 410

@@ -3,11 +3,14 @@
 Their code is served once by the `/assets` route of `app.py` instead of with every message; only a short loader is
 registered with Streamlit. Each module documents the data that it draws. Text of visitors is passed as data and shown
 as text, never as markup.
+
+A component sends its events as a log of its last few, each with a number that grows. Events that arrive twice or late
+are recognised by their number, and none is lost when the server handles several messages at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,10 +18,10 @@ import streamlit as st
 
 # The line breaks matter: Streamlit takes a one-line string for the path of a file.
 _MODULE = """
-const module = import(new URL("/assets/lineage/components/{name}/view.js", location.origin).href);
+const runtime = import(new URL("/assets/lineage/shared/runtime/mount.js", location.origin).href);
 export default function (component) {{
   let unmount, gone = false;
-  module.then((m) => {{ if (!gone) unmount = m.default(component); }});
+  runtime.then(({{ mount }}) => mount("{name}", component, () => gone)).then((result) => (unmount = result));
   return () => {{ gone = true; unmount?.(); }};
 }}
 """
@@ -47,16 +50,34 @@ def pop_event(key: str, event: str) -> Any:
     return st.session_state.pop(f"{key}: {event}", None)
 
 
-def event_callbacks(key: str, *events: str) -> dict[str, Callable[[], None]]:
-    """Return callbacks that store the value of each event until `pop_event` returns it.
+def event_callbacks(key: str, *events: str, inner: Mapping[str, tuple[str, ...]] | None = None) -> dict[str, Any]:
+    """Return the callback that stores the value of each event until `pop_event` returns it.
 
-    The value is stored because the run that receives the event may be interrupted. Events that arrive while the user
-    leaves the page are lost.
+    key: key of the component.
+    events: names of its events.
+    inner: names of the events of the components inside it, by their keys.
+
+    The value is stored because the run that receives the event may be interrupted.
     """
+    allowed = {key: events, **(inner or {})}
+    return {"on_events_change": partial(_store_events, key, allowed), "default": {"events": []}}
 
-    def store_event(name: str) -> None:
-        values = st.session_state.get(key)
-        if values is not None:
-            st.session_state[f"{key}: {name}"] = values[name]
 
-    return {f"on_{name}_change": partial(store_event, name) for name in events}
+def _store_events(key: str, allowed: Mapping[str, tuple[str, ...]]) -> None:
+    """Store the events of a component that are newer than those stored before."""
+    counter = f"{key}: number of the last event"
+    values: Mapping[str, Any] = st.session_state.get(key) or {}
+    for number, component, event, value in _valid_events(values.get("events")):
+        if number > st.session_state.get(counter, 0):
+            st.session_state[counter] = number
+            if event in allowed.get(component or key, ()):
+                st.session_state[f"{component or key}: {event}"] = value
+
+
+def _valid_events(log: object) -> Iterator[tuple[float, str, str, Any]]:
+    """Yield the entries of a log that have the form [number, key of an inner component or "", event, value]."""
+    for entry in log if isinstance(log, list) else []:
+        if isinstance(entry, list) and len(entry) == 4:
+            number, component, event, _ = entry
+            if isinstance(number, int | float) and isinstance(component, str) and isinstance(event, str):
+                yield tuple(entry)

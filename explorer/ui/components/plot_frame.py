@@ -10,6 +10,7 @@ from functools import cached_property
 import plotly.graph_objects as go
 
 from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.document import Document
 
 _frame = register("plot_frame")
 
@@ -106,32 +107,55 @@ def draw_plot_frame(
     narrow_height: int | None = None,
     columns: int | None = None,
     playback: Playback | None = None,
-    live: Mapping[str, object] | None = None,
 ) -> float | None:
     """Draw plotly figures side by side; see `static/components/plot_frame/view.js`.
 
     height, narrow_height: pixels on wide and narrow screens.
     columns: number of figures in a row; None chooses by width.
-    live: URL and interval at which the browser polls for new data, from `polling.register_poll`.
 
     Returns the value to which the visitor has just dragged the target, or None. The page passes it in the next run.
     """
-    event = pop_event(key, "target")
-    target = float(event) if isinstance(event, int | float) and math.isfinite(event) else None
+    target = pop_target(key)
     if target is not None:
         panels = [replace(p, target={**p.target, "value": target}) if p.target else p for p in panels]
-    data = {
-        **frame_data(panels, playback),
+    data = _frame_data(panels, key, height, narrow_height, columns, playback)
+    _frame(data=data, key=key, **event_callbacks(key, "target", "stop"))
+    return target
+
+
+def add_plot_frame(
+    document: Document,
+    panels: Sequence[Panel],
+    *,
+    key: str,
+    height: int,
+    narrow_height: int | None = None,
+    columns: int | None = None,
+    playback: Playback | None = None,
+) -> None:
+    """Add plotly figures side by side to a document; the parameters are those of `draw_plot_frame`."""
+    document.component("plot_frame", _frame_data(panels, key, height, narrow_height, columns, playback), key)
+
+
+def pop_target(key: str) -> float | None:
+    """Return the value to which the visitor has just dragged the target of a frame; None without a new one."""
+    event = pop_event(key, "target")
+    return float(event) if isinstance(event, int | float) and math.isfinite(event) else None
+
+
+def _frame_data(
+    panels: Sequence[Panel],
+    key: str,
+    height: int,
+    narrow_height: int | None,
+    columns: int | None,
+    playback: Playback | None,
+) -> dict[str, object]:
+    return {
+        "figures": [panel.data for panel in panels],
+        "playback": vars(playback) if playback else None,
         "columns": columns,
         "height": height,
         "narrow_height": narrow_height,
         "file": key,
-        "live": live,
     }
-    _frame(data=data, key=key, on_over_change=lambda: None, **event_callbacks(key, "target", "stop"))
-    return target
-
-
-def frame_data(panels: Sequence[Panel], playback: Playback | None) -> dict[str, object]:
-    """Return the part of a frame's data that changes during training."""
-    return {"figures": [panel.data for panel in panels], "playback": vars(playback) if playback else None}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from explorer.ui.components.base import event_callbacks, pop_event, register
+from explorer.ui.document import Document
 
 _table = register("table")
 
@@ -45,14 +46,38 @@ def draw_table(
         sort = event
     event = pop_event(key, "open")
     opened = event if isinstance(event, str) and any(row.get("key") == event for row in rows) else None
-    data = {
+    select = None if chosen is None else {"chosen": list(chosen), "most": max_chosen}
+    data = {**_table_data(columns, rows, key, label, caption), "select": select, "sort": sort}
+    _table(data=data, key=key, **event_callbacks(key, "chosen", "sort", "open"))
+    return TableState(tuple(chosen or ()), sort, opened)
+
+
+def add_table(
+    document: Document,
+    columns: Sequence[Mapping[str, object]],
+    rows: Sequence[Mapping[str, object]],
+    *,
+    key: str,
+    label: str,
+    caption: str | None = None,
+) -> None:
+    """Add a table whose rows cannot be selected to a document; the parameters are those of `draw_table`."""
+    document.component("table", _table_data(columns, rows, key, label, caption), key)
+
+
+def _table_data(
+    columns: Sequence[Mapping[str, object]],
+    rows: Sequence[Mapping[str, object]],
+    key: str,
+    label: str,
+    caption: str | None,
+) -> dict[str, object]:
+    return {
         "columns": list(columns),
         "rows": list(rows),
-        "select": None if chosen is None else {"chosen": list(chosen), "most": max_chosen},
-        "sort": sort,
+        "select": None,
+        "sort": None,
         "caption": caption,
         "file": key,
         "label": label,
     }
-    _table(data=data, key=key, **event_callbacks(key, "chosen", "sort", "open"))
-    return TableState(tuple(chosen or ()), sort, opened)

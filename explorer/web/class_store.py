@@ -1,7 +1,9 @@
-"""The classrooms of this process: the question shown, the answers of the students, and whether they are revealed.
+"""What lessons and classes remember in this process: the predictions of visitors, and the classrooms.
 
-Classrooms are held in memory only and contain no names. A visitor, identified by the hash of the cookie, has one answer
-per question. A later answer replaces the earlier one until the teacher reveals the result.
+Everything is held in memory only and contains no names: a visitor is identified by the hash of the cookie. A prediction
+in a lesson survives a reload and is private to the visitor. A classroom is the question shown, the answers of the
+students, and whether they are revealed. Each visitor has one answer per question. A later answer replaces the earlier
+one until the teacher reveals the result. All functions are thread-safe.
 """
 
 from __future__ import annotations
@@ -9,14 +11,18 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+from cachetools import FIFOCache, TTLCache
 
 from explorer.errors import InvalidSetting, LineageError, NotAllowed, shorten
 from explorer.lessons.lesson import Question
 from explorer.web.visitors import Visitor
 
+NO_PREDICTION: Final = "(no guess)"  # the visitor asked for the answer without predicting
+MAX_PREDICTIONS = 50_000  # the one stored longest ago is dropped first
 CODE_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # letters that cannot be confused with digits
 CODE_LENGTH = 5
 MAX_CLASSROOMS = 200  # classrooms at once; the least recently used is dropped first
@@ -51,9 +57,11 @@ class Classroom:
     shown: ClassroomQuestion
     number: int = 1  # counts the questions shown so far
     revealed: bool = False
+    used: float = 0.0  # when it was last used; a look at it is no use
     answers: dict[str, object] = field(default_factory=dict)  # by visitor id
-    last_seen: dict[str, float] = field(default_factory=dict)  # time of the last request, by visitor id
-    last_used: float = field(default_factory=time.monotonic)
+    visitors: TTLCache[str, None] = field(  # ids of those who are present
+        default_factory=lambda: TTLCache(MAX_VISITORS, PRESENCE_SECONDS, _read_clock)
+    )
 
     def is_led_by(self, visitor: Visitor) -> bool:
         return visitor.owns(self.owner)
@@ -66,24 +74,53 @@ class Classroom:
     @property
     def present(self) -> int:
         """Return the number of visitors who are present or have answered."""
-        since = time.monotonic() - PRESENCE_SECONDS
-        return len({*self.answers, *(visitor for visitor, last in self.last_seen.items() if last >= since)})
+        with _lock:
+            return len({*self.answers, *self.visitors})
 
 
-_classrooms: OrderedDict[str, Classroom] = OrderedDict()  # least recently used first
+def _read_clock() -> float:
+    return time.monotonic()
+
+
+_predictions: FIFOCache[tuple[str, str, int], object] = FIFOCache(MAX_PREDICTIONS)  # by visitor, lesson and step
+_classrooms: TTLCache[str, Classroom] = TTLCache(MAX_CLASSROOMS, IDLE_SECONDS, _read_clock)  # by code
 _lock = threading.RLock()
 
 
 def reset() -> None:
-    """End every class."""
+    """Delete every prediction and end every class."""
     with _lock:
+        _predictions.clear()
         _classrooms.clear()
+
+
+# Predictions in lessons
+
+
+def find_prediction(visitor: str, lesson: str, step: int) -> object | None:
+    """Return a visitor's prediction at a step of a lesson, or None."""
+    with _lock:
+        return _predictions.get((visitor, lesson, step))
+
+
+def store_prediction(visitor: str, lesson: str, step: int, prediction: object) -> None:
+    """Store a visitor's prediction at a step of a lesson."""
+    with _lock:
+        _predictions[visitor, lesson, step] = prediction
+
+
+def delete_prediction(visitor: str, lesson: str, step: int) -> None:
+    """Delete a prediction, so that the visitor can predict again."""
+    with _lock:
+        _predictions.pop((visitor, lesson, step), None)
+
+
+# Classrooms
 
 
 def find_classroom(code: str) -> Classroom:
     """Return the classroom with this code. Raises UnknownClassroom."""
     with _lock:
-        _drop_idle()
         classroom = _classrooms.get(code.strip().upper()[: 2 * CODE_LENGTH])
         if classroom is None:
             raise UnknownClassroom(
@@ -95,7 +132,6 @@ def find_classroom(code: str) -> Classroom:
 def classroom_of_teacher(owner: str) -> Classroom | None:
     """Return the classroom that a visitor started, or None."""
     with _lock:
-        _drop_idle()
         return next((classroom for classroom in _classrooms.values() if owner and classroom.owner == owner), None)
 
 
@@ -104,10 +140,10 @@ def show_question(owner: str, shown: ClassroomQuestion) -> Classroom:
     with _lock:
         classroom = classroom_of_teacher(owner)
         if classroom is None:
+            if len(_classrooms) >= MAX_CLASSROOMS:
+                _classrooms.pop(min(_classrooms.values(), key=lambda each: each.used).code, None)
             classroom = Classroom(_new_code(), owner, shown)
             _classrooms[classroom.code] = classroom
-            while len(_classrooms) > MAX_CLASSROOMS:
-                _classrooms.popitem(last=False)
         else:
             classroom.shown, classroom.number = shown, classroom.number + 1
             classroom.revealed, classroom.answers = False, {}
@@ -170,22 +206,15 @@ def _find_for_teacher(code: str, visitor: Visitor) -> Classroom:
 def record_presence(classroom: Classroom, visitor: str) -> None:
     """Record that a visitor's browser has requested the state of the classroom."""
     with _lock:
-        if visitor in classroom.last_seen or len(classroom.last_seen) < MAX_VISITORS:
-            classroom.last_seen[visitor] = time.monotonic()
+        classroom.visitors[visitor] = None
         _mark_used(classroom)
 
 
 def _mark_used(classroom: Classroom) -> None:
-    classroom.last_used = time.monotonic()
+    """Start the idle time of a classroom again, unless it has ended."""
     if classroom.code in _classrooms:
-        _classrooms.move_to_end(classroom.code)
-
-
-def _drop_idle() -> None:
-    """Drop the classrooms that nobody has used for `IDLE_SECONDS`."""
-    last = time.monotonic() - IDLE_SECONDS
-    for code in [code for code, classroom in _classrooms.items() if classroom.last_used < last]:
-        del _classrooms[code]
+        classroom.used = _read_clock()
+        _classrooms[classroom.code] = classroom
 
 
 def classroom_state(classroom: Classroom, visitor: Visitor) -> dict[str, object]:
@@ -199,7 +228,7 @@ def classroom_state(classroom: Classroom, visitor: Visitor) -> dict[str, object]
             "revealed": classroom.revealed,
             "open": classroom.open,
             "answered": len(classroom.answers),
-            "present": max(classroom.present, len(classroom.answers)),
+            "present": classroom.present,
             "mine": classroom.answers.get(visitor.id),
             "given": list(classroom.answers.values()) if teaches or classroom.revealed else [],
         }

@@ -1,4 +1,4 @@
-"""Classrooms: one answer per visitor, no lost answers, control by the teacher only, deletion at the end."""
+"""Classrooms: one answer per visitor, control by the teacher only, deletion at the end. Predictions and their limit."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from starlette.applications import Starlette
 from explorer.errors import InvalidSetting, NotAllowed
 from explorer.lessons.lesson import Choice, Question, Scale
 from explorer.ui.classroom import classroom_card
-from explorer.web import classroom_endpoints, classroom_store, lesson_results
+from explorer.web import class_store, classroom_endpoints, lesson_results
 from explorer.web.background import submit
-from explorer.web.classroom_store import CODE_LENGTH, CODE_LETTERS, ClassroomQuestion, UnknownClassroom
+from explorer.web.class_store import CODE_LENGTH, CODE_LETTERS, ClassroomQuestion, UnknownClassroom
 from explorer.web.visitors import COOKIE, Visitor, visitor_from_cookies
 
 with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
@@ -30,58 +30,58 @@ OWN_HEADERS = {"X-Lineage": "1"}
 
 
 @pytest.fixture(autouse=True)
-def no_classrooms() -> None:
-    """Delete the classrooms of other tests."""
-    classroom_store.reset()
+def empty_store() -> None:
+    """Delete the classrooms and the predictions of other tests."""
+    class_store.reset()
 
 
 def visible_answers(code: str, visitor: str = "teacher") -> list[object]:
     """Return the answers that this visitor may see."""
-    return list(classroom_store.classroom_state(classroom_store.find_classroom(code), Visitor(visitor))["given"])  # type: ignore[call-overload]
+    return list(class_store.classroom_state(class_store.find_classroom(code), Visitor(visitor))["given"])  # type: ignore[call-overload]
 
 
 def test_each_visitor_has_one_answer_the_last_before_the_reveal() -> None:
-    code = classroom_store.show_question("teacher", SHOWN_QUESTION).code
+    code = class_store.show_question("teacher", SHOWN_QUESTION).code
     assert len(code) == CODE_LENGTH and set(code) <= set(CODE_LETTERS)
     for _ in range(3):
-        classroom_store.record_answer(code, "ada", 1, "a")
-    classroom_store.record_answer(code.lower(), "bob", 1, "a")
-    classroom_store.record_answer(code, "ada", 1, "b")
+        class_store.record_answer(code, "ada", 1, "a")
+    class_store.record_answer(code.lower(), "bob", 1, "a")
+    class_store.record_answer(code, "ada", 1, "b")
     assert sorted(map(str, visible_answers(code))) == ["a", "b"]
     assert visible_answers(code, "bob") == [], "only the teacher sees the predictions of others before the reveal"
-    classroom_store.reveal_answer(code, Visitor("teacher"), 1)
+    class_store.reveal_answer(code, Visitor("teacher"), 1)
     assert len(visible_answers(code, "bob")) == 2
-    classroom_store.record_answer(code, "ada", 1, "b")  # the same answer again is no error
+    class_store.record_answer(code, "ada", 1, "b")  # the same answer again is no error
     with pytest.raises(NotAllowed, match="too late"):
-        classroom_store.record_answer(code, "ada", 1, "a")
+        class_store.record_answer(code, "ada", 1, "a")
     with pytest.raises(NotAllowed, match="too late"):
-        classroom_store.record_answer(code, "eve", 1, "a")
+        class_store.record_answer(code, "eve", 1, "a")
     assert len(visible_answers(code)) == 2
 
 
 @pytest.mark.parametrize("bad", ["c", "", None, 3, ["a"], "A", True])
 def test_an_answer_that_is_no_choice_is_refused(bad: object) -> None:
-    code = classroom_store.show_question("teacher", SHOWN_QUESTION).code
+    code = class_store.show_question("teacher", SHOWN_QUESTION).code
     with pytest.raises(InvalidSetting, match="no answer"):
-        classroom_store.record_answer(code, "ada", 1, bad)
+        class_store.record_answer(code, "ada", 1, bad)
     assert visible_answers(code) == []
 
 
 @pytest.mark.parametrize("bad", [-1, 10.5, float("nan"), float("inf"), "5", True, None])
 def test_an_answer_that_is_no_number_in_the_range_is_refused(bad: object) -> None:
-    code = classroom_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION)).code
+    code = class_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION)).code
     with pytest.raises(InvalidSetting, match="no answer"):
-        classroom_store.record_answer(code, "ada", 1, bad)
-    classroom_store.record_answer(code, "ada", 1, 10)
+        class_store.record_answer(code, "ada", 1, bad)
+    class_store.record_answer(code, "ada", 1, 10)
     assert visible_answers(code) == [10]
 
 
 def test_a_late_answer_to_the_previous_question_is_refused() -> None:
-    classroom = classroom_store.show_question("teacher", SHOWN_QUESTION)
-    classroom_store.record_answer(classroom.code, "ada", 1, "a")
-    classroom_store.reveal_answer(classroom.code, Visitor("teacher"), 1)
+    classroom = class_store.show_question("teacher", SHOWN_QUESTION)
+    class_store.record_answer(classroom.code, "ada", 1, "a")
+    class_store.reveal_answer(classroom.code, Visitor("teacher"), 1)
     assert classroom.open
-    same = classroom_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    same = class_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
     assert same is classroom and (
         classroom.number,
         classroom.revealed,
@@ -89,59 +89,117 @@ def test_a_late_answer_to_the_previous_question_is_refused() -> None:
         visible_answers(classroom.code),
     ) == (2, False, False, [])
     with pytest.raises(NotAllowed, match="gone on"):
-        classroom_store.record_answer(classroom.code, "ada", 1, "a")
-    classroom_store.reveal_answer(classroom.code, Visitor("teacher"), 1)  # requested for the previous question
+        class_store.record_answer(classroom.code, "ada", 1, "a")
+    class_store.reveal_answer(classroom.code, Visitor("teacher"), 1)  # requested for the previous question
     assert not classroom.revealed
-    classroom_store.show_question("teacher", ClassroomQuestion("memory", {}))
+    class_store.show_question("teacher", ClassroomQuestion("memory", {}))
     assert classroom.open, "without a question there is no answer to hide"
     with pytest.raises(NotAllowed, match="gone on"):
-        classroom_store.record_answer(classroom.code, "ada", 3, "a")
+        class_store.record_answer(classroom.code, "ada", 3, "a")
 
 
 def test_only_the_teacher_and_the_operator_reveal_and_end() -> None:
-    code = classroom_store.show_question("teacher", SHOWN_QUESTION).code
+    code = class_store.show_question("teacher", SHOWN_QUESTION).code
     for visitor in (Visitor("ada"), Visitor("nobody"), Visitor("")):
         for action in (
-            partial(classroom_store.reveal_answer, code, visitor, 1),
-            partial(classroom_store.end_classroom, code, visitor),
+            partial(class_store.reveal_answer, code, visitor, 1),
+            partial(class_store.end_classroom, code, visitor),
         ):
             with pytest.raises(NotAllowed, match="Only the browser that began"):
                 action()
-    classroom_store.reveal_answer(code, Visitor("op", operator=True), 1)
-    classroom_store.end_classroom(code, Visitor("teacher"))
+    class_store.reveal_answer(code, Visitor("op", operator=True), 1)
+    class_store.end_classroom(code, Visitor("teacher"))
     for gone in (code, "ABCDE", "", "<script>"):
         with pytest.raises(UnknownClassroom):
-            classroom_store.find_classroom(gone)
-    assert classroom_store.classroom_of_teacher("teacher") is None
+            class_store.find_classroom(gone)
+    assert class_store.classroom_of_teacher("teacher") is None
 
 
-def test_idle_and_surplus_classrooms_are_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = classroom_store.show_question("one", SHOWN_QUESTION)
-    old.last_used = time.monotonic() - classroom_store.IDLE_SECONDS - 1
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time in seconds, as a list with one number that a test may change."""
+    now = [time.monotonic()]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_a_classroom_is_deleted_after_four_idle_hours(clock: list[float]) -> None:
+    idle, polled = (class_store.show_question(name, SHOWN_QUESTION) for name in ("one", "two"))
+    clock[0] += 4 * 3600 - 1
+    class_store.record_presence(polled, "ada")
+    assert class_store.find_classroom(idle.code) is idle, "a look at a classroom is no use of it"
+    clock[0] += 2
     with pytest.raises(UnknownClassroom):
-        classroom_store.find_classroom(old.code)
-    monkeypatch.setattr(classroom_store, "MAX_CLASSROOMS", 2)
-    first, second = (classroom_store.show_question(name, SHOWN_QUESTION) for name in ("one", "two"))
-    classroom_store.record_presence(first, "ada")
-    third = classroom_store.show_question("three", SHOWN_QUESTION)
-    assert [classroom_store.find_classroom(classroom.code) for classroom in (first, third)] == [first, third]
-    with pytest.raises(classroom_store.UnknownClassroom):
-        classroom_store.find_classroom(second.code)
+        class_store.find_classroom(idle.code)
+    class_store.record_presence(idle, "ada")  # a request that began before
+    assert class_store.classroom_of_teacher("one") is None
+    assert class_store.classroom_of_teacher("two") is class_store.find_classroom(polled.code) is polled
 
 
-def test_visitors_are_present_if_they_polled_lately_or_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    classroom = classroom_store.show_question("teacher", SHOWN_QUESTION)
+def test_above_the_limit_the_least_recently_used_classroom_is_deleted() -> None:
+    classrooms = [class_store.show_question(f"teacher {i}", SHOWN_QUESTION) for i in range(200)]
+    first, second, *_ = classrooms
+    class_store.record_presence(first, "ada")
+    class_store.find_classroom(second.code)  # a look at a classroom is no use of it
+    classrooms.append(class_store.show_question("one more", SHOWN_QUESTION))
+    with pytest.raises(UnknownClassroom):
+        class_store.find_classroom(second.code)
+    class_store.show_question("teacher 2", SHOWN_QUESTION)  # no new classroom
+    left = [classroom for classroom in classrooms if classroom is not second]
+    assert [class_store.find_classroom(classroom.code) for classroom in left] == left
+
+
+def test_visitors_are_present_if_they_polled_lately_or_answered(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    classroom = class_store.show_question("teacher", SHOWN_QUESTION)
     for visitor in ("ada", "bob"):
-        classroom_store.record_presence(classroom, visitor)
-    classroom_store.record_answer(classroom.code, "ada", 1, "a")
+        class_store.record_presence(classroom, visitor)
+    class_store.record_answer(classroom.code, "ada", 1, "a")
+    clock[0] += class_store.PRESENCE_SECONDS - 1
+    class_store.record_presence(classroom, "bob")
+    clock[0] += 2
     assert classroom.present == 2
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now + classroom_store.PRESENCE_SECONDS + 1)
+    clock[0] += class_store.PRESENCE_SECONDS
     assert classroom.present == 1, "a visitor with an answer stays present"
-    monkeypatch.setattr(classroom_store, "MAX_VISITORS", 2)
-    classroom_store.record_answer(classroom.code, "eve", 1, "b")
+    monkeypatch.setattr(class_store, "MAX_VISITORS", 2)
+    class_store.record_answer(classroom.code, "eve", 1, "b")
     with pytest.raises(NotAllowed, match="At most 2"):
-        classroom_store.record_answer(classroom.code, "mallory", 1, "b")
+        class_store.record_answer(classroom.code, "mallory", 1, "b")
+
+
+def test_at_most_a_thousand_visitors_of_a_class_are_counted() -> None:
+    classroom = class_store.show_question("teacher", SHOWN_QUESTION)
+    for i in range(1_001):
+        class_store.record_presence(classroom, f"visitor {i}")
+    assert classroom.present == 1_000
+
+
+# ---- predictions in lessons
+
+
+def test_predictions_are_stored_per_visitor_and_can_be_deleted() -> None:
+    class_store.store_prediction("ada", "window", 1, 12)
+    class_store.store_prediction("bob", "window", 1, class_store.NO_PREDICTION)
+    assert class_store.find_prediction("ada", "window", 1) == 12
+    assert class_store.find_prediction("bob", "window", 1) == class_store.NO_PREDICTION
+    for other in (("eve", "window", 1), ("ada", "counting", 1), ("ada", "window", 2)):
+        assert class_store.find_prediction(*other) is None
+    class_store.delete_prediction("ada", "window", 1)
+    class_store.delete_prediction("ada", "window", 1)  # twice is no mistake
+    assert class_store.find_prediction("ada", "window", 1) is None
+    class_store.reset()
+    assert class_store.find_prediction("bob", "window", 1) is None
+
+
+def test_the_prediction_stored_longest_ago_is_dropped_first() -> None:
+    for i in range(50_000):
+        class_store.store_prediction(f"visitor {i}", "window", 1, i)
+    class_store.store_prediction("visitor 0", "window", 1, 7)
+    assert class_store.find_prediction("visitor 1", "window", 1) == 1
+    class_store.store_prediction("eve", "window", 1, 3)
+    found = [class_store.find_prediction(visitor, "window", 1) for visitor in ("visitor 0", "visitor 1", "visitor 2")]
+    assert found == [7, None, 2]
 
 
 # ---- over HTTP
@@ -159,7 +217,7 @@ def visitor_id(browser: TestClient) -> str:
 
 def test_a_classroom_from_the_question_to_the_end(browsers: list[TestClient]) -> None:
     teacher, *students = browsers
-    classroom = classroom_store.show_question(
+    classroom = class_store.show_question(
         visitor_id(teacher), ClassroomQuestion("negation", {}, (), *_lesson_question())
     )
     assert students[0].get(f"/class/{classroom.code}").json() == {
@@ -203,7 +261,7 @@ def _lesson_question() -> tuple[Question, str, int]:
 
 def test_a_refused_request_names_the_problem_and_changes_nothing(browsers: list[TestClient]) -> None:
     teacher, student, *_ = browsers
-    classroom = classroom_store.show_question(visitor_id(teacher), SHOWN_QUESTION)
+    classroom = class_store.show_question(visitor_id(teacher), SHOWN_QUESTION)
     url = f"/class/{classroom.code}"
     valid = {"number": 1, "given": "a"}
     refused = [
@@ -228,11 +286,11 @@ def test_a_refused_request_names_the_problem_and_changes_nothing(browsers: list[
 
 
 def test_thirty_simultaneous_visitors_have_thirty_answers(browsers: list[TestClient]) -> None:
-    classroom = classroom_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
+    classroom = class_store.show_question("teacher", ClassroomQuestion("memory", {}, (), NUMBER_QUESTION))
 
     def answer_repeatedly(visitor: str) -> None:
         for answer in (1, 2, 3):
-            classroom_store.record_answer(classroom.code, visitor, 1, answer)
+            class_store.record_answer(classroom.code, visitor, 1, answer)
 
     threads = [threading.Thread(target=answer_repeatedly, args=(f"student {i}",)) for i in range(30)]
     for thread in threads:

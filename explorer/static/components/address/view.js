@@ -1,0 +1,48 @@
+/**
+ * Tell the server when the visitor goes to another state of the same page: back, forward, or by a link. It draws nothing.
+ *
+ * Every request carries the address of the browser, but it may be the one from before the last change of the state. So the
+ * server takes an address only from here, in the order in which the visitor asked for it. Another page is opened by
+ * Streamlit itself. Events: "visited": {path, search}.
+ *
+ * @typedef {object} AddressData
+ * @property {string} page path of the page, "" for the first one
+ */
+
+import { defineComponent } from "../../shared/runtime/component.js";
+
+const pathOf = (pathname) => pathname.split("/").filter(Boolean).at(-1) ?? "";
+
+export default defineComponent((place) => {
+  place.hidden = true;
+  let data, send;
+  // While another page is being opened, `data` is that of the page before: only an idle page knows whether it was meant.
+  const report = (path, search) =>
+    send("visited", { path, search }, () => path === data.page && path === pathOf(location.pathname));
+  const onPopState = () => report(pathOf(location.pathname), location.search);
+  const onClick = (event) => {
+    const link = event.target.closest?.("a[href]");
+    const plain = !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (
+      link &&
+      plain &&
+      !link.target &&
+      link.origin === location.origin &&
+      link.search &&
+      link.closest(`[data-testid^="stPageLink"]`)
+    )
+      report(pathOf(link.pathname), link.search);
+  };
+  window.addEventListener("popstate", onPopState);
+  document.addEventListener("click", onClick);
+  return {
+    show(/** @type {AddressData} */ newData, { sendWhenIdle }) {
+      data = newData;
+      send = sendWhenIdle;
+    },
+    close() {
+      window.removeEventListener("popstate", onPopState);
+      document.removeEventListener("click", onClick);
+    },
+  };
+});

@@ -1,0 +1,69 @@
+"""What a section of a page shows, as data: findings, text, captions and components from top to bottom.
+
+A document is drawn by the browser (`static/components/section/view.js`). Unlike Streamlit's own elements it can be made
+on any thread, so it travels with a result and needs no run of the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+
+_markdown = MarkdownIt("commonmark", {"html": False})  # markup in a text of a visitor stays text
+
+
+class Document:
+    """A list of blocks. Each method adds one; all texts are plain unless the method says otherwise."""
+
+    def __init__(self) -> None:
+        self.blocks: list[dict[str, object]] = []
+
+    def _add(self, kind: str, **fields: object) -> None:
+        self.blocks.append({"kind": kind, **fields})
+
+    def finding(self, sentence: str) -> None:
+        """Add the sentence that answers the question of the section, as a heading."""
+        self._add("finding", text=sentence)
+
+    def text(self, sentence: str) -> None:
+        """Add a paragraph."""
+        self._add("text", text=sentence)
+
+    def markdown(self, text: str) -> None:
+        """Add text with Markdown (CommonMark, without HTML)."""
+        self._add("markdown", html=_to_html(text))
+
+    def caption(self, sentence: str) -> None:
+        """Add a small text under a figure."""
+        self._add("caption", text=sentence)
+
+    def code(self, text: str) -> None:
+        """Add text with fixed character widths, wrapped at the right edge."""
+        self._add("code", text=text)
+
+    def problems(self, sentences: Iterable[str]) -> None:
+        """Add a warning for each sentence."""
+        for sentence in sentences:
+            self._add("problem", text=sentence)
+
+    def empty(self, sentence: str, height: int) -> None:
+        """Add a message in an empty panel of this height (pixels)."""
+        self._add("empty", text=sentence, height=height)
+
+    def component(self, name: str, data: Mapping[str, object], key: str) -> None:
+        """Add the component of this name; `key` is what `pop_event` reads its events by."""
+        self._add("component", name=name, data=data, key=key)
+
+    def columns(self, count: int) -> list[Document]:
+        """Add columns of the same width, which stand below each other on a narrow screen; return them."""
+        parts = [Document() for _ in range(count)]
+        self._add("columns", parts=[part.blocks for part in parts])
+        return parts
+
+
+@lru_cache(maxsize=512)
+def _to_html(text: str) -> str:
+    html: str = _markdown.render(text)
+    return html

@@ -1,0 +1,259 @@
+"""Sections whose results the browser fetches, drawn by small scripts in Streamlit's AppTest."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.ui.document import Document
+from explorer.web import background, results
+from tests.pages.screen import assert_no_errors, blocks, findings, section_answers, warnings_of
+
+TIMEOUT = 20  # seconds after which a waiting test fails
+
+
+@pytest.fixture(autouse=True)
+def no_results() -> None:
+    """Remove the results of other tests."""
+    background.reset()
+    results.reset()
+
+
+def run_script(script: Callable[[], None], release: threading.Event | None = None) -> AppTest:
+    """Run a script, which finds `release` in its session state."""
+    at = AppTest.from_function(script, default_timeout=TIMEOUT)
+    at.session_state["release"] = release
+    return assert_no_errors(at.run())
+
+
+def sections(at: AppTest) -> list[dict[str, Any]]:
+    """Return the data of each section component."""
+    return [json.loads(element.proto.json) for element in at.get("bidi_component")]
+
+
+def test_a_page_run_does_not_wait_for_a_result() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from explorer.ui.result_section import result_section
+
+        release = st.session_state["release"]
+        request = ("slow",), lambda: release.wait(20)
+        result_section("slow", {"it": request}, lambda document, found: document.finding("done"), "Computing …", 300)
+
+    release = threading.Event()
+    at = run_script(page, release)
+    (data,) = sections(at)
+    assert (data["placeholder"], data["height"]) == ("Computing …", 300)
+    section = results.find(data["address"].rpartition("/")[2])
+    assert isinstance(section, results.Section)
+    assert not section.submit()["it"].done()
+    release.set()
+    assert findings(at) == ["done"]
+
+
+def test_results_are_drawn_and_errors_are_shown_as_warnings() -> None:
+    def page() -> None:
+        from explorer.errors import DamagedRun
+        from explorer.ui.result_section import result_section
+
+        def fail() -> int:
+            raise DamagedRun("The run is gone. Choose another.")
+
+        requests = {"one": (("one",), lambda: 1), "two": (("two",), fail), "three": (("three",), fail)}
+        result_section("parts", requests, lambda document, found: document.text(str(dict(found))), "…", 100)
+
+    at = run_script(page)
+    assert warnings_of(at) == ["The run is gone. Choose another."]
+    assert blocks(at, "text") == [{"kind": "text", "text": "{'one': 1}"}]
+
+
+def test_without_any_result_nothing_is_drawn_but_the_warning() -> None:
+    def page() -> None:
+        from explorer.errors import DamagedRun
+        from explorer.ui.result_section import result_section
+
+        def fail() -> int:
+            raise DamagedRun("The run is gone.")
+
+        result_section("bad", {"it": (("bad",), fail)}, lambda document, found: document.text("verdict"), "…", 100)
+
+    assert [block["kind"] for block in blocks(run_script(page), "problem", "text")] == ["problem"]
+
+
+def test_the_browser_asks_again_only_if_what_is_drawn_has_changed() -> None:
+    def page() -> None:
+        from functools import partial
+
+        import streamlit as st
+
+        from explorer.ui.result_section import result_section
+
+        def draw(state: str, document: object, found: object) -> None: ...
+
+        st.session_state.setdefault("draw", draw)  # a function of a script is a new one in every run
+        state = st.session_state.get("state", "a")
+        result_section("same", {"it": (("same",), lambda: 1)}, partial(st.session_state["draw"], state), "…", 100)
+        result_section("other", {"it": (("other",), lambda: 1)}, lambda document, found: None, "…", 100)
+
+    at = run_script(page)
+    first = [data["version"] for data in sections(at)]
+    at.run()
+    same, other = (data["version"] for data in sections(at))
+    assert (same, other) == (first[0], first[1] + 1)
+    at.session_state["state"] = "b"
+    at.run()
+    assert sections(at)[0]["version"] > same
+
+
+def test_a_tab_keeps_the_address_of_a_section_and_another_tab_has_its_own() -> None:
+    def page() -> None:
+        from explorer.ui.result_section import result_section
+
+        result_section("own", {"it": (("own",), lambda: 1)}, lambda document, found: None, "…", 100)
+
+    one, two = run_script(page), run_script(page)
+    address = sections(one)[0]["address"]
+    assert sections(one.run())[0]["address"] == address != sections(two)[0]["address"]
+
+
+def test_a_request_that_the_tab_no_longer_needs_is_cancelled_if_it_has_not_begun() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from explorer.ui.result_section import result_section
+
+        release, wanted = st.session_state["release"], st.session_state.get("wanted", "first")
+        result_section(
+            "one", {"it": ((wanted,), lambda: release.wait(20))}, lambda document, found: None, "…", 9, pool="timing"
+        )
+
+    release = threading.Event()
+    blocker = background.submit(("blocker",), lambda: release.wait(TIMEOUT), "timing")
+    at = run_script(page, release)
+    first = background.results()[("first",)]
+    at.session_state["wanted"] = "second"
+    at.run()
+    assert first.cancelled()
+    assert not background.results()[("second",)].done()
+    release.set()
+    blocker.result(TIMEOUT)
+
+
+def test_a_live_section_says_when_to_ask_again_and_the_page_reruns_at_the_end() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from explorer.ui.result_section import live_section
+
+        st.session_state["runs"] = st.session_state.get("runs", 0) + 1
+
+        def draw(document: object) -> float | None:
+            return 0.5
+
+        live_section("training", draw, 100)
+
+    at = run_script(page)
+    assert section_answers(at) == [{"again": 0.5, "blocks": [], "ended": False}]
+    at.session_state["section.training: over"] = "trained"
+    assert_no_errors(at.run())
+    assert at.session_state["runs"] == 3
+
+
+def test_a_training_that_ends_before_the_first_request_is_reported() -> None:
+    def page() -> None:
+        from explorer.ui.result_section import live_section
+
+        live_section("training", lambda document: None, 100, has_begun=lambda: True)
+
+    assert section_answers(run_script(page)) == [{"again": None, "blocks": [], "ended": True}]
+
+
+def test_an_error_in_a_live_section_is_shown_as_a_warning_and_nothing_is_asked_again() -> None:
+    def page() -> None:
+        from explorer.errors import TextError
+        from explorer.ui.result_section import live_section
+
+        def draw(document: object) -> float | None:
+            raise TextError("The file is damaged.")
+
+        live_section("training", draw, 100)
+
+    at = run_script(page)
+    assert warnings_of(at) == ["The file is damaged."]
+    (answer,) = section_answers(at)
+    assert answer["again"] is None
+
+
+def test_elements_of_streamlit_are_drawn_once_the_result_is_there() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from explorer.ui.result_section import show_when_ready
+
+        release = st.session_state["release"]
+        show_when_ready("formula", ("formula",), lambda: release.wait(20), lambda found: st.latex("x"), "Wait …", 80)
+
+    release = threading.Event()
+    at = run_script(page, release)
+    assert not at.latex and sections(at)[0]["placeholder"] == "Wait …"
+    release.set()
+    assert section_answers(at) == [{"rerun": True}]
+    assert [one.value for one in at.run().latex] == ["$$\nx\n$$"]
+    assert not sections(at)
+
+
+def test_an_error_instead_of_streamlit_elements_is_shown_as_a_warning() -> None:
+    def page() -> None:
+        import streamlit as st
+
+        from explorer.errors import DamagedRun
+        from explorer.ui.result_section import show_when_ready
+        from explorer.web.background import submit
+
+        def fail() -> int:
+            raise DamagedRun("The run is gone.")
+
+        submit(("formula",), fail).exception()
+        show_when_ready("formula", ("formula",), fail, lambda found: st.latex("x"), "Wait …", 80)
+
+    at = run_script(page)
+    assert warnings_of(at) == ["The run is gone."]
+    assert not at.latex
+
+
+def test_markup_in_a_text_stays_text() -> None:
+    document = Document()
+    document.text("<b>**bold**</b>")
+    document.markdown("**bold** <script>alert(1)</script> [x](javascript:alert(1))")
+    assert document.blocks[0] == {"kind": "text", "text": "<b>**bold**</b>"}
+    html = str(document.blocks[1]["html"])
+    assert "<strong>bold</strong>" in html
+    assert "<script" not in html and "href" not in html
+
+
+def test_columns_hold_documents() -> None:
+    document = Document()
+    left, right = document.columns(2)
+    left.text("one")
+    right.problems(["two"])
+    parts = [[{"kind": "text", "text": "one"}], [{"kind": "problem", "text": "two"}]]
+    assert document.blocks == [{"kind": "columns", "parts": parts}]
+
+
+def test_a_result_that_fails_while_it_is_drawn_is_shown_as_a_warning() -> None:
+    def page() -> None:
+        from explorer.errors import DamagedRun
+        from explorer.ui.result_section import result_section
+
+        def draw(document: object, found: object) -> None:
+            raise DamagedRun("Its weights cannot be read.")
+
+        result_section("broken", {"it": (("broken",), lambda: 1)}, draw, "…", 100)
+
+    assert warnings_of(run_script(page)) == ["Its weights cannot be read."]

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from explorer.errors import TextError
+from explorer.web import background
+from explorer.web.background import drop_results, submit
+
+
+@pytest.fixture(autouse=True)
+def no_results() -> None:
+    background.reset()
+
+
+@pytest.fixture
+def gate() -> Iterator[threading.Event]:
+    """Yield an event that is set at the end of the test in any case, because all tests share the threads."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def kept_results() -> set[tuple[object, ...]]:
+    """Return the keys of the results that are kept, once all work has ended."""
+    until = time.monotonic() + 30
+    while not all(future.done() for future in background.results().values()) or background._under_way:
+        assert time.monotonic() < until, "the work did not end"
+        time.sleep(0.001)
+    return set(background.results())
+
+
+def test_the_same_key_is_computed_once() -> None:
+    calls: list[int] = []
+    futures = [submit(("a",), lambda: calls.append(1)) for _ in range(3)]
+    assert len({id(future) for future in futures}) == 1
+    futures[0].result()
+    assert calls == [1]
+
+
+def test_submit_does_not_wait_for_the_result() -> None:
+    gate = threading.Event()
+    future = submit(("slow",), gate.wait)
+    assert not future.done()
+    gate.set()
+    assert future.result()
+
+
+def test_a_failure_is_cached_like_a_result() -> None:
+    calls: list[int] = []
+
+    def fail() -> None:
+        calls.append(1)
+        raise TextError("too short")
+
+    for _ in range(2):
+        with pytest.raises(TextError, match="too short"):
+            submit(("bad",), fail).result()
+    assert calls == [1]
+
+
+def test_drop_results_removes_the_results_of_a_text() -> None:
+    submit(("cut", "sha", 1), lambda: 1).result()
+    submit(("cut", "", 2), lambda: 2).result()
+    drop_results("sha")
+    assert list(background.results()) == [("cut", "", 2)]
+
+
+def test_an_unexpected_error_is_retried_later_but_a_lineage_error_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def raise_bug() -> None:
+        calls.append(1)
+        raise RuntimeError("a bug, or a full disk")
+
+    def raise_text_error() -> None:
+        calls.append(1)
+        raise TextError("too short")
+
+    for compute, expected_calls in ((raise_bug, 2), (raise_text_error, 1)):
+        calls.clear()
+        for _ in range(2):
+            submit((compute,), compute).exception()
+        assert len(calls) == 1
+        monkeypatch.setattr(background, "RETRY_SECONDS", 0.0)
+        submit((compute,), compute).exception()
+        assert len(calls) == expected_calls
+        monkeypatch.undo()
+
+
+def test_cancelled_work_can_be_submitted_again(gate: threading.Event) -> None:
+    for i in range(2):
+        submit(("blocking", i), gate.wait)
+    assert submit(("a",), lambda: 1).cancel()
+    gate.set()
+    assert submit(("a",), lambda: 2).result() == 2
+
+
+def test_unfinished_work_is_never_dropped(gate: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_MAX_RESULTS", 2)
+    futures = [submit(("kind", i), lambda i=i: gate.wait() and i) for i in range(6)]  # type: ignore[misc]
+    assert not any(future.cancelled() for future in futures)
+    gate.set()
+    assert [future.result() for future in futures] == list(range(6))
+    assert len(kept_results()) == 2
+
+
+def test_a_timing_delays_only_other_timings(gate: threading.Event) -> None:
+    blocking = [submit(("blocking", i), gate.wait, "timing") for i in range(3)]
+    assert submit(("quick",), lambda: 1).result(timeout=10) == 1
+    assert sum(future.running() for future in blocking) <= 1
+    gate.set()
+    assert all(future.result() for future in blocking)
+    names = {submit(("thread name", i), lambda: threading.current_thread().name, "timing").result() for i in range(4)}
+    assert len(names) == 1
+
+
+def test_quick_work_does_not_wait_for_slow_work(gate: threading.Event) -> None:
+    blocking = [submit(("blocking", i), gate.wait) for i in range(4)]
+    assert submit(("quick",), lambda: 1, "quick").result(timeout=30) == 1
+    assert not any(future.done() for future in blocking)
+
+
+def test_the_number_of_cached_results_of_one_kind_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_MAX_RESULTS", 2)
+    for kind, i in (("a", 0), ("b", 0), ("a", 1)):
+        submit((kind, i), lambda: 1).result()
+    kept_results()
+    submit(("a", 0), lambda: 1).result()  # requested again
+    submit(("a", 2), lambda: 1).result()
+    assert kept_results() == {("a", 0), ("a", 2), ("b", 0)}

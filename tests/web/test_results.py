@@ -1,0 +1,168 @@
+"""What the browser fetches by its address: sections that wait for results, and packed arrays."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cachetools import LRUCache
+from starlette.applications import Starlette
+
+from explorer.web import results
+from explorer.web.results import Section, drop, pack, register, register_arrays
+from tests import needs
+
+with warnings.catch_warnings(action="ignore"):  # Starlette recommends another HTTP library
+    from starlette.testclient import TestClient
+
+ASSETS = Path(__file__).parents[2] / "explorer" / "static"
+UNPACK_SCRIPT = """
+import { readFileSync } from "node:fs";
+import { unpackArrays as unpack } from "%s";
+const bytes = readFileSync(process.argv[1]);
+const arrays = unpack(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+const lists = Object.entries(arrays).map(([name, { shape, data }]) => [name, [shape, [...data]]]);
+console.log(JSON.stringify(Object.fromEntries(lists)));
+"""
+
+
+@needs.node
+def test_the_browser_unpacks_what_the_server_packed(tmp_path: Path) -> None:
+    arrays = {
+        "small": np.array([[1, 2, 255]], dtype=np.uint8),
+        "odd": np.arange(3, dtype=np.uint16),
+        "ids": np.array([[7], [-1]], dtype=np.int32),
+        "transposed": np.arange(6, dtype=np.float32).reshape(2, 3).T,  # not contiguous in memory
+    }
+    file = tmp_path / "arrays"
+    file.write_bytes(pack(arrays))
+    script = UNPACK_SCRIPT % (ASSETS / "shared/runtime/array_store.js").as_uri()
+    process = subprocess.run(
+        [str(needs.NODE), "--input-type=module", "-e", script, "--", str(file)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    unpacked = json.loads(process.stdout)
+    assert unpacked == {name: [list(array.shape), array.ravel().tolist()] for name, array in arrays.items()}
+
+
+browser = TestClient(Starlette(routes=results.ROUTES))
+
+
+@pytest.fixture(autouse=True)
+def no_answers() -> None:
+    """Remove the answers of other tests."""
+    results.reset()
+
+
+def fetch(address: str) -> bytes | None:
+    """Return the body served at an address, or None if nothing is registered there."""
+    response = browser.get(address)
+    return response.content if response.status_code == 200 else None
+
+
+def finished_future(result: object) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(result)
+    return future
+
+
+def test_an_array_is_served_under_a_hash_of_its_content_until_it_is_dropped() -> None:
+    one, other = register_arrays(b"one", ("run", "sha")), register_arrays(b"other", ("run",))
+    assert register_arrays(b"one", ("run", "sha")) == one != other
+    assert (fetch(one), fetch(other), fetch("/results/nothing")) == (b"one", b"other", None)
+    drop("sha")
+    assert (fetch(one), fetch(other)) == (None, b"other")
+
+
+def test_the_least_recently_used_array_is_dropped_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    cache: LRUCache[str, Any] = LRUCache(10, getsizeof=lambda one: len(one.answer.content))
+    monkeypatch.setattr(results, "_arrays", cache)
+    a, b = register_arrays(b"aaaa"), register_arrays(b"bbbb")
+    assert fetch(a) == b"aaaa"
+    c = register_arrays(b"cccc")
+    assert [fetch(each) for each in (a, b, c)] == [b"aaaa", None, b"cccc"]
+
+
+def test_a_section_answers_when_its_result_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "HOLD_SECONDS", 0.01)
+    future: Future[Any] = Future()
+    section = Section(lambda: {"sum": future}, lambda ready: {"blocks": [ready["sum"].result()]})
+    address = register("token", section)
+    waiting = browser.get(address)
+    assert (waiting.status_code, waiting.json()) == (202, {"pending": 1})
+    future.set_result(7)
+    answer = browser.get(address)
+    assert answer.json() == {"blocks": [7], "pending": 0, "ready": 1}
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_a_request_is_held_until_the_result_is_there() -> None:
+    future: Future[Any] = Future()
+    address = register("token", Section(lambda: {"": future}, lambda ready: {"blocks": []}))
+    threading.Timer(0.05, future.set_result, [1]).start()
+    assert browser.get(address).status_code == 200
+
+
+def test_a_section_that_shows_parts_answers_with_each_new_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "HOLD_SECONDS", 0.01)
+    futures: dict[str, Future[Any]] = {"first": finished_future(1), "second": Future()}
+    section = Section(lambda: futures, lambda ready: {"blocks": [f.result() for f in ready.values()]}, partly=True)
+    address = register("token", section)
+    assert browser.get(address).json() == {"blocks": [1], "pending": 1, "ready": 1}
+    assert browser.get(f"{address}?shown=1").json() == {"blocks": [1], "pending": 1, "ready": 1}
+    futures["second"].set_result(2)
+    assert browser.get(f"{address}?shown=1").json() == {"blocks": [1, 2], "pending": 0, "ready": 2}
+
+
+@pytest.mark.parametrize("shown", ["-1", "x", "9" * 30, "1e3", "²"])
+def test_a_nonsensical_number_of_shown_results_is_ignored(shown: str) -> None:
+    address = register("token", Section(lambda: {"": finished_future(1)}, lambda _: {"blocks": []}))
+    assert browser.get(address, params={"shown": shown}).status_code == 200
+
+
+def test_cancelling_a_section_cancels_what_has_not_begun_and_the_next_request_submits_it_again() -> None:
+    submitted: list[Future[Any]] = []
+
+    def submit() -> dict[str, Future[Any]]:
+        if not submitted or submitted[-1].cancelled():
+            submitted.append(Future() if not submitted else finished_future(2))
+        return {"": submitted[-1]}
+
+    address = register("token", Section(submit, lambda ready: {"blocks": [ready[""].result()]}))
+    assert browser.delete(address).status_code == 204
+    assert submitted[0].cancelled()
+    assert browser.get(address).json()["blocks"] == [2]
+
+
+def test_an_unexpected_error_is_logged_and_shown_in_one_sentence(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(_: object) -> dict[str, object]:
+        raise ZeroDivisionError("secret")
+
+    answer = browser.get(register("token", Section(lambda: {"": finished_future(1)}, fail))).json()
+    assert "Reload the page" in answer["problems"][0]
+    assert "secret" not in str(answer)
+    assert "secret" in caplog.text
+
+
+def test_an_unknown_address_is_gone_so_that_the_page_registers_it_again() -> None:
+    assert browser.get("/results/unknown").status_code == 410
+    assert browser.delete("/results/unknown").status_code == 410
+
+
+def test_the_answer_used_longest_ago_is_dropped_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "_answers", LRUCache(2))
+    make: Callable[[], Section] = lambda: Section(dict, lambda _: {"blocks": []})  # noqa: E731
+    first, second = (register(name, make()) for name in "ab")
+    assert fetch(first)
+    register("c", make())
+    assert fetch(first) and fetch(second) is None
