@@ -7,8 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from explorer.catalogue import page_title
-from explorer.ui.state import experiment_state, url_codec
-from explorer.ui.state.experiment_state import ExperimentState
+from explorer.ui.state import url_codec
 
 # State class by page path.
 STATES = {
@@ -40,4 +39,4 @@ def url_problems(page: str, state: Mapping[str, str]) -> tuple[str, ...]:
         return (f"The page {page_title(page)} cannot be given a state yet: it has no row in page_states.py.",)
     module, name = STATES[page].split(":")
     kind: type[Any] = getattr(import_module(module), name)
-    return (experiment_state.read if issubclass(kind, ExperimentState) else url_codec.read)(kind, state)[1]
+    return url_codec.read(kind, state)[1]

@@ -6,30 +6,34 @@ callbacks, so that two widgets can show one setting. Unlike widget values, it su
 
 from __future__ import annotations
 
-import dataclasses
-import math
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+from urllib.parse import parse_qsl
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
-from explorer.catalogue import TASKS, task_row
+from explorer.catalogue import PAGES, task_row
 from explorer.errors import DamagedRun, LineageError
-from explorer.training.config import Optimiser, RunConfig
-from explorer.ui.state import experiment_state, url_codec
-from explorer.ui.state.experiment_state import AnyExperiment, ExperimentState
+from explorer.training.config import RunConfig
+from explorer.ui.components.base import pop_event
+from explorer.ui.state import url_codec
+from explorer.ui.state.experiment_state import VariantComparison
+from explorer.ui.state.fields import PageState
+from explorer.ui.state.open_experiment import AnyExperiment
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.state.visitor import current_visitor
 
-State = TypeVar("State")
-_STALE_SECONDS = 1.0  # seconds for which a request may still carry an old URL or value
-_BUSY_FACTOR = 3.0  # times the duration of the run, if that is longer: the browser is then slow as well
-_PAGE, _STAYED, _RUN, _DRAWN = "lineage.page", "lineage.stayed", "lineage.run", "lineage.drawn"
-_BEGUN = "lineage.begun"  # start time of this run of the whole page; absent in a fragment rerun
+State = TypeVar("State", bound=PageState)
+Compared = TypeVar("Compared", bound=VariantComparison)
+_MAX_SEARCH = 8_000  # characters of a URL that a browser reports
+_PAGE, _STAYED, _RUN = "lineage.page", "lineage.stayed", "lineage.run"
+_URL = "lineage.url"  # the URL parameters of the page that the browser shows, or will show
+_UNREAD = "lineage.unread"  # URL parameters that the page has not read yet
+_SHARED = "lineage.shared"  # the URL parameters that all pages share
+_TARGET = "lineage.target"  # the page that the server opens: its path, its parameters, and the path of the page left
 SHARED_PARAMS = (
     "lesson",
     "part",
@@ -37,7 +41,6 @@ SHARED_PARAMS = (
     "lock",
     "screen",
 )  # URL parameters that all pages share
-_STALE_VALUES = "lineage.echoes"  # by widget: the previous value, and until when it is ignored
 
 
 @dataclass
@@ -45,11 +48,8 @@ class PageSession(Generic[State]):
     """The state of a page for one visitor."""
 
     state: State
+    prefix: str = ""  # of the keys of the page's widgets, which are stored in lessons and in `lock=` of a URL
     problems: tuple[str, ...] = ()  # messages about the URL or the last change
-    written_url: dict[str, str] | None = None  # the URL parameters that this page last wrote
-    # Earlier URL parameters that a browser may still send, and when the newest were written.
-    stale_urls: list[dict[str, str]] = field(default_factory=list)
-    written_at: float = 0.0
 
     def change(self, make: Callable[[State], State]) -> None:
         """Change the state; on a LineageError keep it and store the message in `problems`."""
@@ -70,7 +70,7 @@ class PageSession(Generic[State]):
 
     def read(self, params: Mapping[str, str]) -> None:
         """Set the state from URL parameters."""
-        self.state, self.problems = url_codec.read(type(self.state), params)
+        self.state, self.problems = url_codec.read(type(self.state), params, current_visitor().id)
 
     def write(self) -> dict[str, str]:
         """Return the URL parameters of the state."""
@@ -81,29 +81,56 @@ class PageSession(Generic[State]):
 class ExperimentSession(PageSession[AnyExperiment]):
     """The state of a page that trains models for one visitor."""
 
-    requested_runs: set[str] = field(default_factory=set)  # keys of the runs requested in this browser tab
-    train_count: int = 0  # how often Train was pressed; each starts a new playback
-
     @property
     def experiment(self) -> AnyExperiment:
         return self.state
+
+    def next_seed_configs(self) -> list[RunConfig]:
+        """Change the seeds to the next ones and return the configurations; none if that is not possible."""
+        lab = self.experiment
+        self.change(lambda lab: lab.with_shared(seed=lab.value("seed") + lab.value("replicas")))
+        return [] if self.experiment is lab else list(self.experiment.configs.values())
 
     def kept_across_runs(self) -> dict[str, str]:
         """Return the URL parameters that stay when the run of another page is shown here."""
         return {}
 
-    def read(self, params: Mapping[str, str]) -> None:
-        self.state, self.problems = experiment_state.read(type(self.state), params, current_visitor().id)
-
-    def write(self) -> dict[str, str]:
-        return experiment_state.write(self.state)
-
 
 def record_page(page: str) -> None:
-    """Record the current page; called once per run, before the page is drawn."""
-    st.session_state[_STAYED] = st.session_state.get(_PAGE) == page
+    """Record the current page and the URL that it is opened with; called once per run, before the page is drawn.
+
+    A URL is read when the visitor comes to a page, when the server opens it (`open_page`), and when the visitor goes
+    back or forward, which the component `address` reports. Every other request may carry a URL from before the last
+    change of the state, so its URL is ignored.
+    """
+    arrived = st.session_state.get(_PAGE) != page
+    if target := st.session_state.get(_TARGET):
+        if target[2] == page != target[0]:  # a late request of the page that was left
+            open_page(target[0], target[1])
+        del st.session_state[_TARGET]
+    visited = pop_event("address", "visited")
+    if target and target[0] == page:
+        _set_url(target[1])
+    elif arrived:
+        _set_url(st.query_params.to_dict())
+    elif isinstance(visited, dict) and visited.get("path") == page and isinstance(visited.get("search"), str):
+        _set_url(dict(parse_qsl(visited["search"][:_MAX_SEARCH].removeprefix("?"))), keep_if_empty=False)
+    st.session_state[_STAYED] = not arrived
     st.session_state[_PAGE] = page
-    st.session_state[_BEGUN] = time.monotonic()
+
+
+def _set_url(params: Mapping[str, str], keep_if_empty: bool = True) -> None:
+    """Record the URL of the page; without parameters a page keeps the state in which the visitor left it."""
+    own = {name: text for name, text in params.items() if name not in SHARED_PARAMS}
+    st.session_state[_URL] = own
+    st.session_state[_SHARED] = {name: text for name, text in params.items() if name in SHARED_PARAMS}
+    st.session_state[_UNREAD] = None if keep_if_empty and not own else own
+
+
+def open_page(page: str, params: Mapping[str, str]) -> None:
+    """Open a page (its path) with these URL parameters. Ends the run of the current page."""
+    st.session_state[_TARGET] = page, dict(params), st.session_state.get(_PAGE)
+    st.switch_page(next(row.file for row in PAGES if row.address == page), query_params=dict(params))
 
 
 def has_just_arrived() -> bool:
@@ -126,12 +153,14 @@ Session = TypeVar("Session", bound=ExperimentSession[Any])
 
 def page_url_params() -> dict[str, str]:
     """Return the URL parameters of the page itself."""
-    return {name: text for name, text in st.query_params.to_dict().items() if name not in SHARED_PARAMS}
+    return dict(st.session_state.get(_URL, {}))
 
 
 def shared_url_params() -> dict[str, str]:
     """Return the URL parameters that all pages share (`SHARED_PARAMS`)."""
-    return {name: text for name, text in st.query_params.to_dict().items() if name in SHARED_PARAMS}
+    shared: dict[str, str] = dict(st.session_state.get(_SHARED, {}))
+    shared.pop("screen", None)  # the browser sets it without the server
+    return shared | ({"screen": st.query_params["screen"]} if "screen" in st.query_params else {})
 
 
 def experiment_session(kind: Callable[[], Session]) -> Session:
@@ -161,107 +190,46 @@ def _is_run_of_task(run: str, task: str) -> bool:
 
 
 def page_session(name: str, kind: type[State]) -> PageSession[State]:
-    """Return this visitor's session of a page whose state is one flat dataclass; see `url_codec.py`."""
-    session: PageSession[State] = st.session_state.setdefault(f"lineage.{name}", PageSession(kind()))
+    """Return this visitor's session of a page whose state is one flat dataclass; see `url_codec.py`.
+
+    name: the prefix of the keys of the page's widgets; each page has its own.
+    """
+    session: PageSession[State] = st.session_state.setdefault(f"lineage.{name}", PageSession(kind(), name))
     follow_url(session)
     return session
 
 
-def comparison_session(name: str, kind: type[State]) -> PageSession[State]:
+def comparison_session(name: str, kind: type[Compared]) -> PageSession[Compared]:
     """Return the session of a page that compares models, with its models (`who`) and run (`run`) within the limits.
 
     A URL may request more than this server allows.
     """
     session = page_session(name, kind)
-    state: Any = session.state
-    try:
-        requested = state.with_run(current_visitor().id) if state.run else state
-        session.state = requested.with_models(requested.who)
-    except LineageError as error:
-        session.problems = (*session.problems, str(error))
-        session.state = state.reset().with_models(state.who)
+    session.state, problems = session.state.open_run(current_visitor().id)
+    session.problems = (*session.problems, *problems)
     return session
 
 
 def url_params_of(name: str, kind: type[State]) -> dict[str, str]:
     """Return the URL parameters of another page as this visitor left it."""
-    return dict(st.session_state.setdefault(f"lineage.{name}", PageSession(kind())).write())
+    return dict(st.session_state.setdefault(f"lineage.{name}", PageSession(kind(), name)).write())
 
 
 def follow_url(session: PageSession[Any]) -> None:
-    """Apply URL parameters that this page did not write, then write those of the state.
-
-    Coming from another page with an empty URL keeps the state; an empty URL on the same page (the back button) means
-    the defaults. If the user acts before the browser has applied the last URL update, the request carries the previous
-    URL. Treat it as stale, not as navigation.
-    """
-    params = page_url_params()
-    if params == session.written_url:
-        session.stale_urls.clear()
-    elif not (params in session.stale_urls and _browser_may_lag(session)) and (params or not has_just_arrived()):
-        session.stale_urls.clear()
-        session.read(params)
+    """Apply the URL with which the page was opened, if it has not been read yet, then write that of the state."""
+    unread = st.session_state.get(_UNREAD)
+    st.session_state[_UNREAD] = None
+    if unread is not None:
+        session.read(unread)
     write_url(session)
-
-
-def _browser_may_lag(session: PageSession[Any]) -> bool:
-    """Return whether the browser may not have applied the last URL update yet."""
-    drawn_at: float = st.session_state.get(_DRAWN, 0.0)
-    return drawn_at < session.written_at or time.monotonic() - drawn_at < _STALE_SECONDS / 2
-
-
-def record_page_drawn() -> None:
-    """Record the time; called at the end of each run of a page or of a fragment."""
-    st.session_state[_DRAWN] = now = time.monotonic()
-    deadline = now + max(_STALE_SECONDS, _BUSY_FACTOR * (now - st.session_state.pop(_BEGUN, now)))
-    stale = _stale_values()
-    stale.update({key: (held, deadline if until == math.inf else until) for key, (held, until) in stale.items()})
-
-
-def _stale_values() -> dict[str, tuple[object, float]]:
-    stale: dict[str, tuple[object, float]] = st.session_state.setdefault(_STALE_VALUES, {})
-    return stale
 
 
 def write_url(session: PageSession[Any]) -> None:
     """Write the state to the URL."""
-    params, current = session.write(), page_url_params()
-    if current != params:
+    params = session.write()
+    if params != page_url_params():
         st.query_params.from_dict(params | shared_url_params())
-        session.stale_urls = [*session.stale_urls, current][-8:]
-        session.written_at = time.monotonic()
-    session.written_url = params
-
-
-def bind_widget(
-    session: PageSession[State],
-    key: str,
-    value: object,
-    make: Callable[[State, Any], State],
-    redraw: tuple[str, ...] = (),
-) -> dict[str, Any]:
-    """Return the arguments that bind a widget to the state.
-
-    key: key of the widget.
-    value: the value that it shows.
-    make: returns the new state for the old state and the new value.
-    redraw: names of the only fragments that show the value (see `fragment`); the widget must be in one of them.
-
-    A browser that has not received a new value yet sends the previous one with its next event. Until shortly after the
-    page is drawn, the previous value is therefore ignored.
-    """
-    previous = st.session_state.get(key)
-    if previous != value:
-        _stale_values()[key] = previous, math.inf
-    st.session_state[key] = value
-
-    def apply_value() -> None:
-        new = st.session_state[key]
-        stale, deadline = _stale_values().get(key, (None, 0.0))
-        if new != stale or time.monotonic() > deadline:
-            change(session, lambda state: make(state, new), redraw)
-
-    return {"key": key, "on_change": apply_value}
+        st.session_state[_URL] = params
 
 
 def change(session: PageSession[State], make: Callable[[State], State], redraw: tuple[str, ...] = ()) -> None:
@@ -286,54 +254,5 @@ def fragment(session: PageSession[Any], name: str, draw: Callable[[], object]) -
         except DamagedRun as error:  # the run is now known as damaged, so the rerun finds another run or none
             session.problems = (str(error),)
             st.rerun()
-        record_page_drawn()
 
     draw_fragment()
-
-
-def setting_widget(
-    session: ExperimentSession[AnyExperiment],
-    name: str,
-    label: str,
-    *,
-    model: str | None = None,
-    section: str = "",
-    make: Callable[[AnyExperiment, Any], AnyExperiment] | None = None,
-    **more: Any,
-) -> None:
-    """Draw the widget of one setting, with type, limits and help from the field of its settings class.
-
-    name, label: field name and visible label of the setting.
-    model: the model that the setting belongs to; None for a setting that all models share.
-    section: first part of the widget's key, for a setting with several widgets.
-    make: returns the new state if a change affects more than this setting.
-    more: further arguments of the widget.
-    """
-    settings_class = _settings_class(session.experiment, name, model)
-    about = next(f for f in dataclasses.fields(settings_class) if f.name == name).metadata
-    hint = get_type_hints(settings_class)[name]
-    value = session.experiment.value(name, model)
-
-    def update(lab: AnyExperiment, new: Any) -> AnyExperiment:
-        return lab.with_own(model, **{name: new}) if model else lab.with_shared(**{name: new})
-
-    key = f"{section}.{model or 'shared'}.{name}"
-    widget_args = bind_widget(session, key, value, make or update) | more
-    if get_origin(hint) is Literal:
-        st.selectbox(label, get_args(hint), help=about["help"], **widget_args)
-    elif hint is bool:
-        st.toggle(label, help=about["help"], **widget_args)
-    elif hint is int:
-        st.number_input(label, int(about["low"]), int(about["high"]), step=1, help=about["help"], **widget_args)
-    elif about["high"] == 1 and about["low"] == 0:
-        st.slider(label, 0.0, 1.0, step=0.05, help=about["help"], **widget_args)
-    else:
-        low, high = float(about["low"]), float(about["high"])
-        st.number_input(label, low, high, step=value / 2 or 0.1, format="%g", help=about["help"], **widget_args)
-
-
-def _settings_class(lab: ExperimentState, name: str, model: str | None) -> type[Any]:
-    """Return the settings class that has this field."""
-    task = TASKS[lab.TASK].config
-    kinds = [type(lab.config(model).model), Optimiser, RunConfig, task] if model else [task, RunConfig]
-    return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})

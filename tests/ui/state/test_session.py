@@ -1,20 +1,23 @@
-"""URLs and widget values of a request are either navigation by the visitor or stale, and stale ones are ignored."""
+"""What a late request of a browser carries changes nothing: neither its URL nor the values of its widgets."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
+from explorer.errors import InvalidSetting
 from explorer.ui.state import session as sessions
-from explorer.ui.state.session import PageSession, bind_widget, follow_url, record_page_drawn
+from explorer.ui.state import widgets
+from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.session import PageSession, follow_url, record_page
+from explorer.ui.state.widgets import bind_widget, original_key, reset_button
 
 
 @dataclass(frozen=True)
-class TwoSettings:
+class TwoSettings(PageState):
     """The state of a page with two settings."""
 
     left: str = "none"
@@ -32,120 +35,277 @@ class Params(dict[str, str]):
         self.update(new)
 
 
+class Streamlit:
+    """A stand-in for Streamlit in one browser tab."""
+
+    def __init__(self) -> None:
+        self.query_params = Params()
+        self.session_state: dict[str, Any] = {}
+        self.opened: list[tuple[str, dict[str, str]]] = []
+
+    def switch_page(self, file: str, query_params: dict[str, str]) -> None:
+        self.opened.append((file, query_params))
+        raise StopIteration  # Streamlit ends the run
+
+
 @pytest.fixture
-def bar(monkeypatch: pytest.MonkeyPatch) -> Iterator[Params]:
-    """Yield the URL parameters of a visitor who stays on the page; the clock moves only if a test moves `now`."""
-
-    class Streamlit:
-        query_params = Params()
-        session_state: ClassVar[dict[str, Any]] = {"lineage.stayed": True}
-
-    now = [100.0]
-    monkeypatch.setattr(sessions, "st", Streamlit)
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    Streamlit.query_params.now = now  # type: ignore[attr-defined]
-    yield Streamlit.query_params
+def tab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Streamlit]:
+    streamlit = Streamlit()
+    monkeypatch.setattr(sessions, "st", streamlit)
+    monkeypatch.setattr(widgets, "st", streamlit)
+    monkeypatch.setattr(sessions, "pop_event", lambda key, event: streamlit.session_state.pop(f"{key}: {event}", None))
+    yield streamlit
 
 
-def open_page() -> PageSession[TwoSettings]:
-    """Return the session after the first run of the page."""
-    session = PageSession(TwoSettings())
+Page = PageSession[TwoSettings]
+
+
+def run(tab: Streamlit, session: Page, page: str = "memory", url: dict[str, str] | None = None) -> None:
+    """Run a page for a request with this URL; by default with the one that the page has written."""
+    if url is not None:
+        tab.query_params.from_dict(url)
+    record_page(page)
     follow_url(session)
-    return session
 
 
-def change_setting(session: PageSession[TwoSettings], bar: Params, url: dict[str, str], **change: str) -> None:
-    """Change settings by a widget in a browser that still sends `url`, then run the page to its end."""
-    bar.from_dict(url)
-    session.change(lambda state: replace(state, **change))
-    follow_url(session)
-    record_page_drawn()
+def go_to_url(tab: Streamlit, session: Page, search: str, page: str = "memory") -> None:
+    """Go back or forward to a state of the same page."""
+    tab.session_state["address: visited"] = {"path": page, "search": search}
+    run(tab, session)
 
 
-def test_a_second_quick_change_with_a_stale_url_keeps_the_first_change(bar: Params) -> None:
-    session = open_page()
-    change_setting(session, bar, {}, left="a")
-    change_setting(session, bar, {}, right="b")
-    assert session.state == TwoSettings("a", "b")
-    assert bar == {"left": "a", "right": "b"}
+def draw(session: Page) -> tuple[str, Any, str]:
+    """Draw the widget of the first setting; return its key, its callback and the value that it shows at first."""
+    drawn: dict[str, Any] = {}
+    bind_widget(session, "left", lambda **arguments: drawn.update(arguments), key="memory.left")
+    return drawn["key"], drawn["on_change"], drawn["value"]
 
 
-def test_an_earlier_url_is_navigation_once_it_can_no_longer_be_stale(bar: Params) -> None:
-    session = open_page()
-    change_setting(session, bar, {}, left="a")
-    change_setting(session, bar, {"left": "a"}, right="b")
-    bar.now[0] += 5  # type: ignore[attr-defined]
-    bar.from_dict({"left": "a"})
-    follow_url(session)
+def test_a_page_reads_the_url_with_which_it_is_opened(tab: Streamlit) -> None:
+    session = Page(TwoSettings())
+    run(tab, session, url={"left": "a", "lesson": "not"})
     assert session.state == TwoSettings("a")
-    bar.from_dict({})  # and immediately one further step back
-    follow_url(session)
+    assert sessions.page_url_params() == {"left": "a"}
+    assert sessions.shared_url_params() == {"lesson": "not"}
+
+
+def test_the_url_of_a_late_request_changes_nothing(tab: Streamlit) -> None:
+    session = Page(TwoSettings())
+    run(tab, session, url={})
+    session.change(lambda state: replace(state, left="a"))
+    run(tab, session, url={})
+    session.change(lambda state: replace(state, right="b"))
+    run(tab, session, url={"left": "a"})
+    run(tab, session, url={})
+    assert session.state == TwoSettings("a", "b")
+    assert sessions.page_url_params() == {"left": "a", "right": "b"}
+
+
+def test_a_shared_parameter_of_a_late_request_changes_nothing(tab: Streamlit) -> None:
+    session = Page(TwoSettings())
+    run(tab, session, url={"lesson": "not", "part": "2"})
+    run(tab, session, url={"lesson": "not", "part": "1"})
+    assert sessions.shared_url_params() == {"lesson": "not", "part": "2"}
+    session.change(lambda state: replace(state, left="a"))
+    run(tab, session)
+    assert tab.query_params == {"lesson": "not", "part": "2", "left": "a"}
+
+
+def test_going_back_restores_the_state_and_writes_no_new_url(tab: Streamlit) -> None:
+    session = Page(TwoSettings())
+    run(tab, session, url={})
+    for side in ("left", "right"):
+        session.change(lambda state, side=side: replace(state, **{side: "a"}))
+        run(tab, session)
+    run(tab, session, url={"left": "a"})  # Streamlit's own request after the press of Back
+    assert tab.query_params == {"left": "a"}
+    go_to_url(tab, session, "?left=a")
+    assert session.state == TwoSettings("a")
+    go_to_url(tab, session, "")  # one more step back
+    assert session.state == TwoSettings()
+    go_to_url(tab, session, "?right=z", page="text")  # a report about another page
     assert session.state == TwoSettings()
 
 
-def test_a_url_that_the_page_never_wrote_is_always_navigation(bar: Params) -> None:
-    session = open_page()
-    change_setting(session, bar, {}, left="a")
-    bar.from_dict({"right": "z"})
-    follow_url(session)
-    assert session.state == TwoSettings("none", "z")
-
-
-def test_an_earlier_url_is_stale_until_the_page_is_fully_drawn(bar: Params) -> None:
-    session = open_page()
-    record_page_drawn()
-    bar.now[0] += 60  # type: ignore[attr-defined]
-    session.change(lambda state: replace(state, left="a"))
-    follow_url(session)  # the next change interrupts this run
-    bar.now[0] += 7  # type: ignore[attr-defined]
-    change_setting(session, bar, {}, right="b")
-    assert session.state == TwoSettings("a", "b")
-
-
-def test_a_previous_widget_value_is_stale_until_the_page_is_fully_drawn(bar: Params) -> None:
-    session = open_page()
-
-    def draw() -> None:
-        follow_url(session)
-        bind_widget(session, "left", session.state.left, lambda state, new: replace(state, left=new))
-
-    def send_value(value: str) -> None:
-        sessions.st.session_state["left"] = value
-        bind_widget(session, "left", value, lambda state, new: replace(state, left=new))["on_change"]()
-
-    draw()
-    record_page_drawn()
-    session.change(lambda state: replace(state, left="a"))
-    draw()  # a long run that the next change interrupts
-    bar.now[0] += 60  # type: ignore[attr-defined]
-    send_value("none")
+def test_a_page_without_parameters_keeps_its_state_when_the_visitor_returns(tab: Streamlit) -> None:
+    session, other = Page(TwoSettings()), Page(TwoSettings())
+    run(tab, session, url={"left": "a"})
+    run(tab, other, "text", url={})
+    run(tab, session, url={})
     assert session.state == TwoSettings("a")
-    draw()
-    record_page_drawn()
-    record_page_drawn()  # a fragment rerun does not restart the time limit
-    bar.now[0] += 0.5  # type: ignore[attr-defined]
-    send_value("none")
+    assert tab.query_params == {"left": "a"}
+
+
+def test_a_url_is_read_even_if_the_run_that_opens_the_page_is_interrupted(tab: Streamlit) -> None:
+    session = Page(TwoSettings())
+    tab.query_params.from_dict({"left": "a"})
+    record_page("memory")  # interrupted before the page is drawn
+    run(tab, session)
     assert session.state == TwoSettings("a")
-    draw()
-    record_page_drawn()
-    bar.now[0] += 5  # type: ignore[attr-defined]
-    send_value("none")
-    assert session.state == TwoSettings("none")
 
 
-def test_after_a_long_run_a_widget_value_is_stale_for_longer(bar: Params) -> None:
-    session = open_page()
-    record_page_drawn()
-    bind_widget(session, "left", "none", lambda state, new: replace(state, left=new))
-    session.change(lambda state: replace(state, left="a"))
-    sessions.record_page("page")
-    on_change = bind_widget(session, "left", "a", lambda state, new: replace(state, left=new))["on_change"]
-    bar.now[0] += 2  # type: ignore[attr-defined]
-    record_page_drawn()
-    bar.now[0] += 0.5  # type: ignore[attr-defined]
-    record_page_drawn()  # a fragment rerun
-    for delay, expected in ((4.5, "a"), (2.0, "none")):
-        bar.now[0] += delay  # type: ignore[attr-defined]
-        sessions.st.session_state["left"] = "none"
-        on_change()
-        assert session.state == TwoSettings(expected)
+def test_a_late_request_of_the_page_that_was_left_opens_the_new_page_again(tab: Streamlit) -> None:
+    session, target = Page(TwoSettings()), Page(TwoSettings())
+    run(tab, session, url={})
+    with pytest.raises(StopIteration):
+        sessions.open_page("text", {"left": "b"})
+    with pytest.raises(StopIteration):
+        run(tab, session)
+    assert tab.opened == [("text.py", {"left": "b"})] * 2
+    run(tab, target, "text", url={"left": "late"})
+    assert target.state == TwoSettings("b")
+    run(tab, session, url={})  # now the visitor goes back to it
+    assert len(tab.opened) == 2
+
+
+def test_a_value_for_an_older_version_of_a_widget_changes_nothing(tab: Streamlit) -> None:
+    session = Page(TwoSettings())
+    key, apply_value, _ = draw(session)
+    assert key == "memory.left"
+    session.change(lambda state: replace(state, left="a"))  # by another widget
+    new_key, apply_new_value, shown = draw(session)
+    assert new_key != key
+    assert original_key(new_key) == key
+    assert shown == "a"
+    tab.session_state[key] = "none"  # what the browser still shows
+    apply_value()
+    assert session.state == TwoSettings("a")
+    tab.session_state[new_key] = "b"
+    apply_new_value()
+    assert session.state == TwoSettings("b")
+
+
+def test_a_widget_keeps_its_version_when_it_changes_its_own_value(tab: Streamlit) -> None:
+    session = Page(TwoSettings())
+    key, apply_value, _ = draw(session)
+    tab.session_state[key] = "b"
+    apply_value()
+    assert draw(session)[0] == key
+
+
+def test_a_value_that_the_state_does_not_take_over_is_replaced_in_a_new_version(tab: Streamlit) -> None:
+    session = Page(TwoSettings(), "memory")
+
+    def draw_widget() -> dict[str, Any]:
+        drawn: dict[str, Any] = {}
+        bind_widget(session, "left", lambda **arguments: drawn.update(arguments), update=lambda state, new: state)
+        return drawn
+
+    drawn = draw_widget()
+    assert drawn["key"] == "memory.left"
+    tab.session_state[drawn["key"]] = "impossible"
+    drawn["on_change"]()
+    again = draw_widget()
+    assert again["key"] != drawn["key"]
+    assert again["value"] == "none"
+
+
+@dataclass(frozen=True)
+class Declared(PageState):
+    """The state of a page whose fields are declared with everything that their widgets need."""
+
+    size: int = setting(4, "Size", low=1, high=lambda state: 2 * state.most, step=2, help="In rows.")
+    most: int = setting(8)
+    kind: str = setting("a", "Kind", options={"a": "The first", "b": "The second"})
+    kinds: tuple[str, ...] = setting(("a",), "Kinds", options=("a", "b"))
+    text: str = setting("", "Text", longest=20)
+
+    def with_field(self, name: str, value: Any) -> Declared:
+        if value == "impossible":
+            raise InvalidSetting("This is not possible.")
+        return super().with_field(name, value)
+
+
+class Widgets:
+    """Stand-ins for widgets of Streamlit, with the names of their parameters; `drawn` has the last arguments."""
+
+    def __init__(self) -> None:
+        self.drawn: dict[str, Any] = {}
+
+    def number_input(self, label: str, min_value: int, max_value: int, step: int, help: str = "", **more: Any) -> None:
+        self.drawn = {**locals(), **more}
+
+    def selectbox(
+        self, label: str, options: list[str], index: int | None = 0, format_func: Any = str, **more: Any
+    ) -> None:
+        self.drawn = {**locals(), **more}
+
+    def pills(
+        self, label: str, options: list[str], required: bool = False, selection_mode: str = "single", **more: Any
+    ) -> None:
+        self.drawn = {**locals(), **more}
+
+    def text_input(self, label: str, max_chars: int, width: int, required: bool = False, **more: Any) -> None:
+        self.drawn = {**locals(), **more}
+
+    def button(self, label: str, **more: Any) -> None:
+        self.drawn = {**locals(), **more}
+
+    def choose(self, tab: Streamlit, value: Any) -> None:
+        """Change the value of the widget that was drawn last."""
+        tab.session_state[self.drawn["key"]] = value
+        self.drawn["on_change"]()
+
+
+@pytest.fixture
+def session(tab: Streamlit) -> PageSession[Declared]:
+    return PageSession(Declared(), "page")
+
+
+def test_a_widget_has_the_label_limits_and_help_of_its_field(tab: Streamlit, session: PageSession[Declared]) -> None:
+    screen = Widgets()
+    bind_widget(session, "size", screen.number_input)
+    shown = {name: screen.drawn[name] for name in ("label", "min_value", "max_value", "step", "help", "key")}
+    assert shown == {
+        "label": "Size",
+        "min_value": 1,
+        "max_value": 16,
+        "step": 2,
+        "help": "In rows.",
+        "key": "page.size",
+    }
+    screen.choose(tab, 6)
+    assert session.state.size == 6
+    bind_widget(session, "size", screen.number_input, label="Rows", high=5)
+    assert (screen.drawn["label"], screen.drawn["max_value"]) == ("Rows", 5)
+    bind_widget(session, "text", screen.text_input, width=100)
+    assert (screen.drawn["max_chars"], screen.drawn["width"], screen.drawn["required"]) == (20, 100, False)
+
+
+def test_a_widget_offers_the_options_of_its_field(tab: Streamlit, session: PageSession[Declared]) -> None:
+    screen = Widgets()
+    bind_widget(session, "kind", screen.selectbox)
+    assert [screen.drawn["format_func"](option) for option in screen.drawn["options"]] == ["The first", "The second"]
+    bind_widget(session, "kind", screen.pills)
+    assert screen.drawn["required"]
+    screen.choose(tab, None)  # deselected
+    assert session.state.kind == "a"
+    screen.choose(tab, "b")
+    assert session.state.kind == "b"
+    bind_widget(session, "kinds", screen.pills, selection_mode="multi")
+    assert screen.drawn["value"] == ["a"]
+    assert not screen.drawn["required"]
+    screen.choose(tab, ["b", "a"])
+    assert session.state.kinds == ("b", "a")
+
+
+def test_an_invalid_value_is_a_problem_and_changes_nothing(tab: Streamlit, session: PageSession[Declared]) -> None:
+    screen = Widgets()
+    bind_widget(session, "kind", screen.selectbox)
+    screen.choose(tab, "impossible")
+    assert session.problems == ("This is not possible.",)
+    assert session.state == Declared()
+
+
+def test_the_defaults_are_restored_once(
+    tab: Streamlit, session: PageSession[Declared], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = Widgets()
+    monkeypatch.setattr(tab, "button", screen.button, raising=False)
+    reset_button(session)
+    assert screen.drawn["disabled"]
+    session.change(lambda state: replace(state, size=2))
+    reset_button(session)
+    assert not screen.drawn["disabled"]
+    screen.drawn["on_click"]()
+    assert session.state == Declared()

@@ -1,0 +1,62 @@
+"""How a field of a page's state is declared: once, with everything that its widget and its URL parameter need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+
+def setting(
+    default: Any,
+    label: str = "",
+    *,
+    low: float | None = None,
+    high: float | Callable[[Any], int] | None = None,
+    step: float | None = None,
+    unit: str = "",
+    help: str = "",
+    options: Sequence[Any] | Mapping[Any, str] | None = None,
+    longest: int | None = None,
+    check: Callable[[object], None] | None = None,
+    in_url: bool = True,
+) -> Any:
+    """Return a dataclass field whose metadata contains the arguments that are given.
+
+    default: the value that is left out of the URL
+    label: the label of the widget; empty where it depends on the state, or where a component shows the field
+    low, high: the smallest and the largest number (inclusive); `high` may be a function of the state
+    step: increment of the widget
+    unit: unit of a number
+    help: explanation beside the label
+    options: the values that can be selected, or the text that is shown for each value
+    longest: characters of a text; a longer URL parameter is not written
+    check: raises LineageError if a value is invalid
+    in_url: whether the field is a URL parameter
+    """
+    given = {
+        "label": label,
+        "low": low,
+        "high": high,
+        "step": step,
+        "unit": unit,
+        "help": help,
+        "options": options,
+        "longest": longest,
+        "check": check,
+    }
+    metadata = {name: value for name, value in given.items() if value is not None and value != ""}
+    return field(default=default, metadata=metadata if in_url else {**metadata, "in_url": False})
+
+
+@dataclass(frozen=True)
+class PageState:
+    """The state of a page. A subclass declares each field with `setting`; a field is a URL parameter."""
+
+    def with_field(self, name: str, value: Any) -> Self:
+        """Return the state after the visitor has changed one field. Raises InvalidSetting."""
+        return replace(self, **{name: value})
+
+    def reset(self) -> Self:
+        """Return the state with the default settings."""
+        return type(self)()

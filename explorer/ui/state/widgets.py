@@ -1,0 +1,211 @@
+"""Widgets that show and change the state of a page."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from inspect import signature
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import streamlit as st
+
+from explorer.catalogue import TASKS
+from explorer.training.config import Optimiser, RunConfig
+from explorer.ui.state.open_experiment import AnyExperiment, OpenExperiment
+from explorer.ui.state.session import ExperimentSession, PageSession, State, change
+
+_VERSIONS = "lineage.versions"  # by key of a widget: the version of the widget, and the value that it shows
+_FIELD = object()  # the widget shows the value of the field
+_ARGUMENTS = {"low": "min_value", "high": "max_value", "longest": "max_chars"}  # of a widget, by name in `setting`
+
+
+def bind_widget(
+    session: PageSession[State],
+    name: str,
+    draw: Callable[..., Any],
+    *,
+    key: str = "",
+    shown: object = _FIELD,
+    update: Callable[[State, Any], State] | None = None,
+    redraw: tuple[str, ...] = (),
+    **more: Any,
+) -> None:
+    """Draw a widget that shows a field of the state and changes it.
+
+    name: name of the field; with `update`, any name is possible.
+    draw: the function of Streamlit that draws the widget, as `st.number_input`. The label, the limits, the options and
+        the help come from the declaration of the field (see `fields.setting`).
+    key: key of the widget; by default the session's prefix and the name.
+    shown: the value that the widget shows, if it is not that of the field.
+    update: returns the new state for the old state and the new value, if more than the field changes.
+    redraw: names of the only fragments that show the value (see `session.fragment`); the widget must be in one of them.
+    more: `label`, `low`, `high`, `step`, `options` and `longest` if they differ from the declaration, and further
+        arguments of `draw`.
+
+    If the visitor deselects the only selected option, nothing changes.
+    """
+    state = session.state
+    declared: Mapping[str, Any] = {each.name: each.metadata for each in dataclasses.fields(state)}.get(name, {})
+    value = getattr(state, name) if shown is _FIELD else shown
+    value = list(value) if isinstance(value, tuple) else value
+
+    def with_value(state: State, new: Any) -> State:
+        if new is None:
+            return state
+        new = tuple(new) if isinstance(new, list) else new
+        return update(state, new) if update else state.with_field(name, new)
+
+    key = key or _widget_key(session, name)
+    arguments = _widget_arguments(draw, declared, more, state)
+    draw(**arguments, **_initial_value(draw, value, arguments), **_bind(session, key, value, with_value, redraw))
+
+
+def _widget_arguments(
+    draw: Callable[..., Any], declared: Mapping[str, Any], more: Mapping[str, Any], state: object
+) -> dict[str, Any]:
+    """Return the arguments of a widget function: those of the field's declaration that it accepts, and `more`."""
+    accepted = _parameters(draw)
+    arguments = {_ARGUMENTS.get(name, name): value for name, value in declared.items()}
+    arguments = {name: value for name, value in arguments.items() if name in accepted}
+    arguments |= {_ARGUMENTS.get(name, name): value for name, value in more.items()}
+    if callable(high := arguments.get("max_value")):
+        arguments["max_value"] = high(state)
+    if isinstance(options := arguments.get("options"), Mapping):
+        arguments = {"format_func": options.__getitem__} | arguments | {"options": list(options)}
+    if declared and "selection_mode" in accepted and arguments.get("selection_mode") != "multi":
+        arguments["required"] = True
+    return arguments
+
+
+def _initial_value(draw: Callable[..., Any], value: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the argument that sets what a widget shows at first.
+
+    A later value comes with a new version of the widget (see `_bind`). A value that is written to Streamlit's session
+    state instead reaches the browser once, and is lost if the widget is in a popover that is not open.
+    """
+    accepted = _parameters(draw)
+    if "index" in accepted:
+        return {"index": None if value is None else list(arguments["options"]).index(value)}
+    return {"default": value} if "default" in accepted else {"value": value}
+
+
+def _widget_key(session: PageSession[Any], name: str) -> str:
+    return f"{session.prefix}.{name}" if session.prefix else name
+
+
+@cache
+def _parameters(draw: Callable[..., Any]) -> frozenset[str]:
+    return frozenset(signature(draw).parameters)
+
+
+def _bind(
+    session: PageSession[State],
+    key: str,
+    value: object,
+    update: Callable[[State, Any], State],
+    redraw: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return the arguments that bind a widget to the state: its key, and the function that is called after a change.
+
+    A browser sends the values of all widgets with every event, also those that it has not received yet. The key of the
+    widget therefore contains a version, which grows whenever something else than the widget changes its value: what a
+    browser still sends for an older version concerns no widget any more.
+    """
+    versions: dict[str, tuple[int, object]] = st.session_state.setdefault(_VERSIONS, {})
+    version, shown = versions.get(key, (0, value))
+    version += shown != value
+    versions[key] = version, value
+    name = versioned_key(key, version)
+
+    def apply_value() -> None:
+        if versions[key][0] == version:
+            new = st.session_state[name]
+            versions[key] = version, new
+            change(session, lambda state: update(state, new), redraw)
+
+    return {"key": name, "on_change": apply_value}
+
+
+def versioned_key(key: str, version: int) -> str:
+    """Return the key of a version of a widget; see `bind_widget`."""
+    return f"{key}--v{version}" if version else key
+
+
+def original_key(key: str) -> str:
+    """Return the key of a widget without its version."""
+    return re.sub(r"--v[0-9]+$", "", key)
+
+
+def reset_button(
+    session: PageSession[State], name: str = "reset", update: Callable[[State], State] = lambda state: state.reset()
+) -> None:
+    """Draw the button that restores the default settings; `update` returns the state with them."""
+    st.button(
+        "Back to the defaults",
+        icon=":material/undo:",
+        on_click=lambda: session.change(update),
+        disabled=session.state == update(session.state),
+        key=_widget_key(session, name),
+    )
+
+
+def setting_widget(
+    session: ExperimentSession[AnyExperiment],
+    name: str,
+    label: str,
+    *,
+    model: str | None = None,
+    section: str = "",
+    update: Callable[[AnyExperiment, Any], AnyExperiment] | None = None,
+    **more: Any,
+) -> None:
+    """Draw the widget of one setting, with type, limits and help from the field of its settings class.
+
+    name, label: field name and visible label of the setting.
+    model: the model that the setting belongs to; None for a setting that all models share.
+    section: first part of the widget's key, for a setting with several widgets.
+    update: returns the new state for the old state and the new value, if more than this setting changes.
+    more: further arguments of the widget.
+    """
+    settings_class = _settings_class(session.experiment, name, model)
+    about = next(f for f in dataclasses.fields(settings_class) if f.name == name).metadata
+    hint = get_type_hints(settings_class)[name]
+    value = session.experiment.value(name, model)
+
+    def with_value(lab: AnyExperiment, new: Any) -> AnyExperiment:
+        return lab.with_own(model, **{name: new}) if model else lab.with_shared(**{name: new})
+
+    key = f"{section}.{model or 'shared'}.{name}"
+    draw: Callable[..., Any] = st.number_input
+    limits: dict[str, Any] = {"low": about.get("low"), "high": about.get("high")}
+    if get_origin(hint) is Literal:
+        draw, limits = st.selectbox, {"options": get_args(hint)}
+    elif hint is bool:
+        draw, limits = st.toggle, {}
+    elif hint is int:
+        limits = {name: int(value) for name, value in limits.items()} | {"step": 1}
+    elif about["high"] == 1 and about["low"] == 0:
+        draw, limits = st.slider, {"low": 0.0, "high": 1.0, "step": 0.05}
+    else:
+        limits = {name: float(value) for name, value in limits.items()} | {"step": value / 2 or 0.1, "format": "%g"}
+    bind_widget(
+        session,
+        name,
+        draw,
+        key=key,
+        shown=value,
+        update=update or with_value,
+        label=label,
+        help=about["help"],
+        **limits,
+        **more,
+    )
+
+
+def _settings_class(lab: OpenExperiment, name: str, model: str | None) -> type[Any]:
+    """Return the settings class that has this field."""
+    task = TASKS[lab.TASK].config
+    kinds = [type(lab.config(model).model), Optimiser, RunConfig, task] if model else [task, RunConfig]
+    return next(kind for kind in kinds if name in {f.name for f in dataclasses.fields(kind)})

@@ -1,0 +1,124 @@
+"""Every page's state and its URL: addresses that were shared open the same state, and what is written is read again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from explorer.errors import LineageError
+from explorer.labs.runs.state import RunsState
+from explorer.ui.classroom.share_form import ShareForm
+from explorer.ui.state.experiment_state import VariantComparison
+from explorer.ui.state.open_experiment import OpenExperiment
+from explorer.ui.state.page_states import STATES
+from explorer.ui.state.url_codec import read, write
+
+
+def _state_class(path: str) -> type[Any]:
+    module, name = path.split(":")
+    kind: type[Any] = getattr(import_module(module), name)
+    return kind
+
+
+KINDS = {page: _state_class(path) for page, path in STATES.items()} | {"runs": RunsState, "lessons": ShareForm}
+RECORDED = json.loads((Path(__file__).parent / "addresses.json").read_text())
+
+
+def open_address(kind: type[Any], params: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the address that a page writes after it was opened with these parameters, and its messages."""
+    state, problems = read(kind, params)
+    if isinstance(state, VariantComparison):
+        state, more_problems = state.open_run()
+        problems = (*problems, *more_problems)
+        assert state.configs and state.variants
+    return write(state), problems
+
+
+@pytest.mark.parametrize("page", KINDS)
+def test_recorded_addresses_open_the_same_state(page: str) -> None:
+    """The file was recorded by `make_addresses.py` with the code of commit 52ba472."""
+    assert len(RECORDED["pages"][page]) > 120
+    for address, canonical, *messages in RECORDED["pages"][page]:
+        params = dict(parse_qsl(address, keep_blank_values=True))
+        expected = params if canonical == 0 else dict(parse_qsl(canonical, keep_blank_values=True))
+        assert open_address(KINDS[page], params) == (expected, tuple(RECORDED["messages"][i] for i in messages)), (
+            address
+        )
+
+
+def _values(kind: type[Any], name: str, hint: Any, about: Any) -> SearchStrategy[Any]:
+    """Return values of a field that are possible and short enough for a URL."""
+    default = st.just(next(f.default for f in dataclasses.fields(kind) if f.name == name))
+    if get_origin(hint) is Literal:
+        return st.sampled_from(get_args(hint))
+    if hint is bool:
+        return st.booleans()
+    if type(None) in get_args(hint):
+        return st.none() | _values(kind, name, get_args(hint)[0], about)
+    if hint is int and "low" in about:
+        return st.integers(about["low"], about["high"]).filter(lambda v: _is_accepted(about, v)) | default
+    if hint is float:
+        return st.floats(about["low"], about["high"]).map(lambda v: float(f"{v:.6g}"))
+    texts: Iterable[str] = about.get("options", ()) if hint is str else ()
+    if texts:
+        return st.sampled_from(list(texts))
+    if get_origin(hint) is tuple and get_args(hint)[0] is str and "check" not in about:
+        item = st.text(st.characters(exclude_characters=",", codec="utf-8"), min_size=1, max_size=9)
+        return st.lists(item, max_size=5).map(tuple)
+    if hint is str and "check" not in about:
+        return st.text(max_size=min(about.get("longest", 100), 100)) | default
+    return default
+
+
+def _is_accepted(about: Any, value: object) -> bool:
+    try:
+        about.get("check", lambda _: None)(value)
+    except LineageError:
+        return False
+    return True
+
+
+def _states(kind: type[Any]) -> SearchStrategy[Any]:
+    hints = typing.get_type_hints(kind)
+    fields = {f.name: _values(kind, f.name, hints[f.name], f.metadata) for f in dataclasses.fields(kind)}
+    return st.fixed_dictionaries({}, optional=fields).map(lambda values: kind(**values))
+
+
+FLAT = {page: kind for page, kind in KINDS.items() if not issubclass(kind, OpenExperiment)}
+
+
+@settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("page", FLAT)
+@given(data=st.data())
+def test_a_state_is_read_as_it_was_written(page: str, data: st.DataObject) -> None:
+    """States of open experiments are in `test_open_experiment.py` and `tests/labs/text/test_state.py`."""
+    state = data.draw(_states(FLAT[page]))
+    assert read(FLAT[page], dict(parse_qsl(urlencode(write(state)), keep_blank_values=True))) == (state, ())
+
+
+@settings(deadline=None, max_examples=60)
+@pytest.mark.parametrize("page", KINDS)
+@given(data=st.data())
+def test_an_opened_address_stays_as_it_is(page: str, data: st.DataObject) -> None:
+    """A page opened with the address that it wrote writes the same address, without a message."""
+    drawn = data.draw(st.lists(st.sampled_from(RECORDED["pages"][page]), min_size=1, max_size=3))
+    merged = {name: text for address, *_ in drawn for name, text in parse_qsl(address, keep_blank_values=True)}
+    written, _ = open_address(KINDS[page], merged)
+    assert open_address(KINDS[page], written) == (written, ())
+
+
+@pytest.mark.parametrize("page", [p for p, kind in KINDS.items() if issubclass(kind, VariantComparison)])
+def test_an_address_that_names_no_possible_model_opens_the_page(page: str) -> None:
+    written, problems = open_address(KINDS[page], {"who": "nobody"})
+    assert written == {} and len(problems) == 1 and "nobody" in problems[0]
