@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any
 
 import streamlit as st
 
@@ -13,44 +13,38 @@ from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
 from explorer.ui.page_sections import show_problems
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
+
+# The functions below take the session of a page whose state has `corpus`, `text` (the SHA-256 of the visitor's own
+# text) and `with_corpus(corpus, text)`.
 
 
-@runtime_checkable
-class HasCorpus(Protocol):
-    """The state of a page that has a corpus."""
-
-    @property
-    def corpus(self) -> str: ...
-    @property
-    def text(self) -> str:
-        """The SHA-256 of the visitor's own text; empty without one."""
-
-    def with_corpus(self, corpus: Any, text: str = "") -> Any: ...
-
-
-State = TypeVar("State", bound=HasCorpus)
-
-
-def draw_corpus_row(session: PageSession[State], page: str) -> None:
+def draw_corpus_row(session: PageSession[Any]) -> None:
     """Draw the choice of the corpus and, for an own text, the form to enter it."""
     corpus = session.state.corpus
 
-    def with_other_corpus(state: State, corpus: str | None) -> State:
-        if corpus in (None, state.corpus):
+    def with_other_corpus(state: Any, corpus: str) -> Any:
+        if corpus == state.corpus:
             return state
-        return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")  # type: ignore[no-any-return]
+        return state.with_corpus(corpus, visitor_text.own_text() if corpus == "own" else "")
 
-    widget_args = bind_widget(session, f"{page}.corpus", corpus, with_other_corpus)
-    st.segmented_control(
-        "Text", list(visitor_text.CORPUS_NAMES), format_func=visitor_text.CORPUS_NAMES.__getitem__, **widget_args
+    bind_widget(
+        session,
+        "corpus",
+        st.segmented_control,
+        shown=corpus,
+        update=with_other_corpus,
+        label="Text",
+        options=visitor_text.CORPUS_NAMES,
     )
     if corpus == "own":
-        draw_own_text_form(session, page)
+        draw_own_text_form(session)
 
 
-def draw_own_text_form(session: PageSession[State], page: str) -> None:
+def draw_own_text_form(session: PageSession[Any]) -> None:
     """Draw the form in which a visitor pastes or uploads a text."""
+    page = session.prefix
 
     def set_text(content: bytes | str, name: str = "") -> None:
         session.change(lambda state: state.with_corpus("own", visitor_text.keep_text(content, name)))
@@ -87,20 +81,18 @@ def _describe_size(size: int) -> str:
     return f"{size // 100_000 / 10:g} MB" if size >= 1_000_000 else f"{size:,} bytes"
 
 
-def selected_text(session: PageSession[State], page: str) -> TextConfig:
+def selected_text(session: PageSession[Any]) -> TextConfig:
     """Return the chosen text; if it is not available, say so and return the fallback corpus."""
     state = session.state
     fallback_name = visitor_text.CORPUS_NAMES[visitor_text.FALLBACK_CORPUS]
     if not visitor_text.is_corpus_available(state.corpus):
-        draw_missing_corpus(
-            session, page, f"Tiny Shakespeare is not on this machine yet; meanwhile you see {fallback_name}."
-        )
+        draw_missing_corpus(session, f"Tiny Shakespeare is not on this machine yet; meanwhile you see {fallback_name}.")
         return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
     try:
         if state.corpus == "own" and not state.text:
             st.caption(f"Until there is a text of yours you see {fallback_name}.")
             return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
-        config = TextConfig(corpus=state.corpus, text=state.text)  # type: ignore[arg-type]  # each page checks its own
+        config = TextConfig(corpus=state.corpus, text=state.text)  # each page checks its own
         corpora.load_text(config)
         return config
     except NeedsText as error:
@@ -110,11 +102,11 @@ def selected_text(session: PageSession[State], page: str) -> TextConfig:
     return TextConfig(corpus=visitor_text.FALLBACK_CORPUS)
 
 
-def draw_missing_corpus(session: PageSession[State], page: str, sentence: str) -> None:
+def draw_missing_corpus(session: PageSession[Any], sentence: str) -> None:
     """Draw a message and a button that downloads Tiny Shakespeare."""
 
     def download() -> None:
-        def with_fetched_text(state: State) -> State:
+        def with_fetched_text(state: Any) -> Any:
             corpora.load_text(TextConfig())
             return state
 

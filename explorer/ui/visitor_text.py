@@ -15,7 +15,7 @@ from explorer.environment import environment
 from explorer.errors import LineageError, NeedsText
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.web import array_store, background, token_streams
+from explorer.web import background, results
 
 CORPUS_NAMES = {
     "tinyshakespeare": "Tiny Shakespeare",
@@ -94,8 +94,7 @@ def _release_text(sha: str) -> None:
 
     rows.drop_text_data(sha)
     background.drop_results(sha)
-    token_streams.drop_streams(sha)
-    array_store.drop_array(sha)
+    results.drop(sha)
 
 
 @st.cache_resource(scope="session", max_entries=1, show_spinner=False, on_release=_release_text)

@@ -9,13 +9,13 @@ import segno
 import streamlit as st
 
 from explorer.catalogue import page_title
-from explorer.ui.classroom.lesson_card import draw_step_text, go_to_page
+from explorer.ui.classroom.lesson_card import draw_step_text
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
-from explorer.ui.state.session import shared_url_params
+from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import current_visitor
-from explorer.web import classroom_store, lesson_results
-from explorer.web.classroom_store import Classroom, ClassroomQuestion, UnknownClassroom
+from explorer.web import class_store, lesson_results
+from explorer.web.class_store import Classroom, ClassroomQuestion, UnknownClassroom
 
 _classroom = register("classroom")
 _SHOWN = "lineage.class"  # the code of this tab's classroom, and the number of the question that it shows
@@ -30,7 +30,7 @@ def start_lesson_in_class(name: str, number: int) -> None:
 
 def show_question_to_class(shown: ClassroomQuestion) -> None:
     """Show a question to this visitor's class, which is started if needed, and open its page."""
-    _open_classroom(classroom_store.show_question(current_visitor().id, shown))
+    _open_classroom(class_store.show_question(current_visitor().id, shown))
 
 
 def _open_classroom(classroom: Classroom) -> None:
@@ -39,12 +39,12 @@ def _open_classroom(classroom: Classroom) -> None:
     st.session_state[_SHOWN] = (classroom.code, classroom.number)
     presentation = {name: text for name, text in shared_url_params().items() if name == "screen"}
     locked = {"lock": ",".join(shown.locked)} if shown.locked and not classroom.is_led_by(current_visitor()) else {}
-    go_to_page(shown.page, {**shown.state, **locked, **presentation, "class": classroom.code})
+    open_page(shown.page, {**shown.state, **locked, **presentation, "class": classroom.code})
 
 
 def enter_classroom(code: str) -> None:
     """Join a class. Raises UnknownClassroom."""
-    _open_classroom(classroom_store.find_classroom(code))
+    _open_classroom(class_store.find_classroom(code))
 
 
 def current_classroom(page: str) -> Classroom | None:
@@ -53,7 +53,7 @@ def current_classroom(page: str) -> Classroom | None:
     if code is None:
         return None
     try:
-        classroom = classroom_store.find_classroom(code)
+        classroom = class_store.find_classroom(code)
     except UnknownClassroom as error:
         if st.session_state.get(_SHOWN, ("", 0))[0] == code:
             show_problems(["The class has ended, and whatever was answered in it is gone. The page stays with you."])
@@ -73,7 +73,7 @@ def draw_return_button() -> None:
     if not code:
         return
     try:
-        classroom = classroom_store.find_classroom(code)
+        classroom = class_store.find_classroom(code)
     except UnknownClassroom:
         del st.session_state[_SHOWN]
         return

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 import streamlit as st
 
 from explorer.errors import shorten
+from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import shared_url_params
+from explorer.ui.state.widgets import original_key
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 MAX_NAMES = 60  # names
@@ -24,22 +26,30 @@ def hidden_control_names() -> tuple[str, ...]:
 
 def hide_controls(names: Iterable[str]) -> None:
     """Hide these controls by CSS; Streamlit gives each keyed element the class st-key-KEY."""
-    rules = ", ".join(f".st-key-{name}" for name in names)
+    rules = ", ".join(f'.st-key-{name}, [class*="st-key-{name}--v"]' for name in names)  # of any version of a widget
     if rules:
         st.html(f"<style>{rules} {{ display: none !important; }}</style>")
 
 
 def control_key(key: str) -> str:
-    """Return a widget's key as Streamlit writes it in CSS classes."""
-    return re.sub(r"[^A-Za-z0-9_-]", "-", key)
+    """Return a widget's key as Streamlit writes it in CSS classes, without its version."""
+    return re.sub(r"[^A-Za-z0-9_-]", "-", original_key(key))
 
 
-def unknown_control_messages(names: Iterable[str]) -> list[str]:
-    """Return a message for each name in the URL that is not a control of the page just drawn."""
+def show_unknown_controls(names: Iterable[str]) -> None:
+    """Show a message for each name in the URL that is not a control of the page just drawn.
+
+    The components inside a section are known to the browser only, where a style hides the message about them.
+    """
     keys = {control_key(str(key)) for key in st.session_state}
     requested = [name for name in shared_url_params().get("lock", "").split(",") if name]
-    invalid = [name for name in requested if name not in names]
-    return [
-        f"There is no control “{shorten(name)}” on this page to hide; that part of the address was left out."
-        for name in [*invalid, *(name for name in names if name not in keys)]
-    ]
+    show_problems(map(_unknown_message, (name for name in requested if name not in names)))
+    for name in names:
+        if name not in keys:
+            with st.container(key=f"unknown-{name}"):
+                show_problems([_unknown_message(name)])
+                st.html(f"<style>:root:has(.st-key-{name}) .st-key-unknown-{name} {{ display: none; }}</style>")
+
+
+def _unknown_message(name: str) -> str:
+    return f"There is no control “{shorten(name)}” on this page to hide; that part of the address was left out."

@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from explorer.catalogue import PAGES
 from explorer.errors import InvalidSetting, LineageError
 from explorer.lessons.grading import Answer
 from explorer.lessons.lesson import Lesson, Step
-from explorer.ui.components.base import register
-from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.document import Document
 from explorer.ui.page_sections import EXPLANATION, empty_panel, show_problems
-from explorer.ui.state.session import shared_url_params
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import open_page, shared_url_params
 from explorer.ui.state.visitor import current_visitor
-from explorer.web import lesson_results, prediction_store
+from explorer.web import class_store, lesson_results
 from explorer.web.background import submit
 
-_lesson_answer = register("lesson_answer")
 ANSWER_HEIGHT = 250  # pixels reserved for the result while it is measured
-_STEP_CHANGE = "lineage.lesson"  # previous step, opened step, end of the time in which the previous is ignored
-_NO_STEP = (None, None)  # the list of all lessons
-_STALE_SECONDS = 1.0  # seconds after the new step is drawn
 
 
 def open_step(name: str, number: int, **more_params: str) -> None:
     """Open the page of a lesson step in its state; `more_params` are added to the URL."""
     _, step = lesson_results.find_step(name, number)
-    current, target = (shared_url_params().get("lesson"), shared_url_params().get("part")), (name, str(number))
-    if current != target:
-        st.session_state[_STEP_CHANGE] = current, target, math.inf
-    go_to_page(step.page, {**step.state, "lesson": name, "part": str(number), **_presentation_params(), **more_params})
+    open_page(step.page, {**step.state, "lesson": name, "part": str(number), **_presentation_params(), **more_params})
 
 
 def _leave_lesson() -> None:
     """Open the list of all lessons."""
-    st.session_state[_STEP_CHANGE] = (
-        (shared_url_params().get("lesson"), shared_url_params().get("part")),
-        _NO_STEP,
-        math.inf,
-    )
-    st.switch_page("lessons.py", query_params=_presentation_params())
-
-
-def go_to_page(page: str, params: Mapping[str, str]) -> None:
-    """Open a page with these URL parameters."""
-    st.switch_page(next(row.file for row in PAGES if row.address == page), query_params=dict(params))
+    open_page("lessons", _presentation_params())
 
 
 def _presentation_params() -> dict[str, str]:
@@ -59,7 +40,6 @@ def _presentation_params() -> dict[str, str]:
 def current_lesson_step() -> tuple[Lesson, int] | None:
     """Return the lesson and the step number that the URL names; show a warning if they are invalid."""
     params = shared_url_params()
-    _ignore_stale_step((params.get("lesson"), params.get("part")))
     if "lesson" not in params:
         return None
     try:
@@ -73,23 +53,11 @@ def current_lesson_step() -> tuple[Lesson, int] | None:
         return None
 
 
-def _ignore_stale_step(requested: tuple[str | None, str | None]) -> None:
-    """Redirect to the opened step if a waiting fragment of the old page requests the step that was just left."""
-    left, opened, deadline = st.session_state.get(_STEP_CHANGE, (None, None, 0.0))
-    if requested == opened:
-        st.session_state[_STEP_CHANGE] = left, opened, min(deadline, time.monotonic() + _STALE_SECONDS)
-    elif requested == left != _NO_STEP and time.monotonic() < deadline:
-        if opened == _NO_STEP:
-            st.switch_page("lessons.py", query_params=_presentation_params())
-        else:
-            open_step(opened[0], int(opened[1]))
-
-
 def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
     """Draw the card; return whether the page may be shown, which would reveal the answer before the prediction."""
     step = lesson.steps[number - 1]
     visitor_id = current_visitor().id
-    prediction = prediction_store.find_prediction(visitor_id, lesson.name, number)
+    prediction = class_store.find_prediction(visitor_id, lesson.name, number)
     with st.container(border=True, key="lesson-card"):
         _draw_header(lesson, number, prediction is not None)
         with st.container(width=EXPLANATION):
@@ -102,9 +70,7 @@ def draw_lesson_card(lesson: Lesson, number: int, page: str) -> bool:
             _start_measuring(lesson, number)
             _draw_prediction_form(visitor_id, lesson, number)
         else:
-            _draw_answer(
-                visitor_id, lesson, number, None if prediction == prediction_store.NO_PREDICTION else prediction
-            )
+            _draw_answer(visitor_id, lesson, number, None if prediction == class_store.NO_PREDICTION else prediction)
     if prediction is None:
         empty_panel("The page opens here once you have predicted: it would show you the answer.", 260)
     return prediction is not None
@@ -163,8 +129,8 @@ def _draw_prediction_form(visitor_id: str, lesson: Lesson, number: int) -> None:
     if is_submitted and prediction is None:
         show_problems(["There is no prediction yet. Choose or type one, or let the answer be shown without a guess."])
     elif is_submitted or is_skipped:
-        prediction_store.store_prediction(
-            visitor_id, lesson.name, number, prediction if is_submitted else prediction_store.NO_PREDICTION
+        class_store.store_prediction(
+            visitor_id, lesson.name, number, prediction if is_submitted else class_store.NO_PREDICTION
         )
         st.rerun()
 
@@ -181,17 +147,12 @@ def _start_measuring(lesson: Lesson, number: int) -> None:
 
 def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: object | None) -> None:
     step = lesson.steps[number - 1]
-
     st.markdown(step.question.text, width=EXPLANATION)
-
-    def draw(found: Answer) -> None:
-        draw_result(step, found, prediction, key=f"lesson.answer.{lesson.name}.{number}")
-
-    show_when_ready(
+    request = lesson_results.result_key(lesson.name, number), partial(lesson_results.measure_step, lesson.name, number)
+    result_section(
         f"lesson-answer-{lesson.name}-{number}",
-        lesson_results.result_key(lesson.name, number),
-        lambda: lesson_results.measure_step(lesson.name, number),
-        draw,
+        {"answer": request},
+        partial(_draw_result, step, prediction, f"lesson.answer.{lesson.name}.{number}"),
         "It is being measured …",
         ANSWER_HEIGHT,
         pool="quick",  # not behind the slower work of the page below
@@ -209,7 +170,7 @@ def _draw_answer(visitor_id: str, lesson: Lesson, number: int, prediction: objec
             "Predict again",
             icon=":material/undo:",
             key="lesson.again",
-            on_click=lambda: prediction_store.delete_prediction(visitor_id, lesson.name, number),
+            on_click=lambda: class_store.delete_prediction(visitor_id, lesson.name, number),
         )
 
 
@@ -224,11 +185,13 @@ def _draw_next_step(lesson: Lesson) -> None:
         _leave_lesson()
 
 
-def draw_result(step: Step, answer: Answer, prediction: object | None, key: str) -> None:
-    """Draw the measured result next to the prediction; see `static/components/lesson_answer/view.js`."""
+def _draw_result(
+    step: Step, prediction: object | None, key: str, document: Document, results: Mapping[str, Answer]
+) -> None:
+    """Write the measured result next to the prediction; see `static/components/lesson_answer/view.js`."""
     data = {
         "question": lesson_results.question_data(step.question),
         "said": prediction,
-        **lesson_results.result_data(step, answer, prediction),
+        **lesson_results.result_data(step, results["answer"], prediction),
     }
-    _lesson_answer(data=data, key=key)
+    document.component("lesson_answer", data, key)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import streamlit as st
 
 from explorer.ui.classroom import classroom_card, hidden_controls, lesson_card, share_form
-from explorer.ui.page_sections import show_problems
 from explorer.ui.state.session import shared_url_params
 
 
@@ -21,7 +20,7 @@ def draw_page_in_shell(page: str, run: Callable[[], None]) -> None:
         run()
         if problems:  # the controls of the page are known only after it is drawn
             with problems:
-                show_problems(hidden_controls.unknown_control_messages(hidden))
+                hidden_controls.show_unknown_controls(hidden)
         if page not in ("", "lessons"):
             share_form.draw_share_button(page)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode
 
@@ -16,10 +16,11 @@ from explorer.ui.classroom import classroom_card
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state import page_states
-from explorer.ui.state.session import PageSession, page_url_params
+from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.session import PageSession, open_page, page_url_params
 from explorer.ui.state.visitor import current_visitor
-from explorer.web import classroom_store
-from explorer.web.classroom_store import CODE_LENGTH, ClassroomQuestion
+from explorer.web import class_store
+from explorer.web.class_store import CODE_LENGTH, ClassroomQuestion
 
 _share = register("share_button")
 _CONTROLS = "lineage.controls"  # controls of the last shared page: label by name
@@ -34,12 +35,10 @@ def _question_from_form(text: object) -> None:
 
 
 @dataclass(frozen=True)
-class ShareForm:
+class ShareForm(PageState):
     """The page that a teacher is about to give to a class; part of the URL of the lessons page."""
 
-    give: str = field(
-        default="", metadata={"check": _question_from_form, "longest": 1_500}
-    )  # a page and its state: memory?length=10
+    give: str = setting("", check=_question_from_form, longest=1_500)  # a page and its state: memory?length=10
 
 
 def draw_share_button(page: str) -> None:
@@ -47,7 +46,7 @@ def draw_share_button(page: str) -> None:
     controls = pop_event("share", "controls")
     if isinstance(controls, list):
         st.session_state[_CONTROLS] = _control_labels(controls)
-        st.switch_page("lessons.py", query_params={"give": f"{page}?{urlencode(page_url_params())}"})
+        open_page("lessons", {"give": f"{page}?{urlencode(page_url_params())}"})
     _share(data={}, key="share", **event_callbacks("share", "controls"))
 
 
@@ -63,7 +62,7 @@ def draw_share_form(session: PageSession[ShareForm]) -> None:
         return
     page, _, query = session.state.give.partition("?")
     state = dict(parse_qsl(query))
-    current = classroom_store.classroom_of_teacher(current_visitor().id)
+    current = class_store.classroom_of_teacher(current_visitor().id)
     with st.container(border=True):
         st.markdown(f"#### For your class: {escape_markdown(page_title(page))}")
         st.markdown("The page is given as you left it." if state else "The page is given as a newcomer finds it.")

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import streamlit as st
 
-from explorer.ui.state.comparison_state import AnyComparison
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.experiment_state import LabellingComparison
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget, reset_button
+
+Compared = TypeVar("Compared", bound=LabellingComparison)
 
 
-def draw_training_settings(session: PageSession[AnyComparison], page: str, step_size: int) -> None:
-    """Draw the inputs for seeds, steps (in increments of `step_size`) and first seed, and a button for the defaults."""
-    state = session.state
-    widget_args = bind_widget(session, f"{page}.seeds", state.seeds, lambda s, v: s.with_training_settings(seeds=v))
-    st.number_input("Seeds", 1, 16, step=1, width=110, **widget_args)
-    widget_args = bind_widget(session, f"{page}.steps", state.steps, lambda s, v: s.with_training_settings(steps=v))
-    st.number_input("Steps (0: as usual)", 0, 1_000_000, step=step_size, width=170, **widget_args)
-    widget_args = bind_widget(session, f"{page}.seed", state.seed, lambda s, v: s.with_training_settings(seed=v))
-    st.number_input("First seed", 0, 2**31 - 1, step=1, width=120, **widget_args)
-    st.button(
-        "Back to the defaults",
-        icon=":material/undo:",
-        on_click=lambda: session.change(lambda s: s.reset()),
-        disabled=state == state.reset(),
-        key=f"{page}.reset",
-    )
+def draw_training_settings(session: PageSession[Compared]) -> None:
+    """Draw the inputs for seeds, steps and first seed, and a button for the defaults."""
+    bind_widget(session, "seeds", st.number_input, width=110)
+    bind_widget(session, "steps", st.number_input, width=170)
+    bind_widget(session, "seed", st.number_input, width=120)
+    reset_button(session)

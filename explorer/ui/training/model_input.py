@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from explorer.catalogue import task_row
 from explorer.models.configs import TransformerEncoderConfig, TransformerTextConfig
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
+from explorer.ui.state.fields import setting
 
 MAX_TEXT_LENGTH = 2_000  # characters of a text
 TRANSLATION_EXAMPLES: dict[str, tuple[str, ...]] = {  # source texts by task
@@ -26,12 +27,10 @@ class HeadSelection:
     The default head attends to the previous token in most contexts.
     """
 
-    model: str = "text-through-training"
-    say: str | None = field(
-        default=None, metadata={"longest": MAX_TEXT_LENGTH}
-    )  # None: the first of the model's examples
-    layer: int = field(default=1, metadata={"low": 0, "high": 63})
-    head: int = field(default=2, metadata={"low": 0, "high": 63})
+    model: str = setting("text-through-training")
+    say: str | None = setting(None, longest=MAX_TEXT_LENGTH)  # None: the first of the model's examples
+    layer: int = setting(1, low=0, high=63)
+    head: int = setting(2, low=0, high=63)
 
 
 def attention_size(config: RunConfig) -> tuple[int, int]:

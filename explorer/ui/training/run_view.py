@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from threading import Condition
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
+from cachetools import LRUCache, cached
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -45,8 +46,8 @@ class RunView:
 
     @property
     def loaded_run(self) -> StoredRun | Record | None:
-        """The run or record that has weights, or None."""
-        return self.stored or self.private or self.stopped
+        """The finished run or record with its weights, or None: nothing is concluded from an unfinished training."""
+        return self.stored or (self.private if self.private and self.private.finished else None)
 
     @property
     def cache_key(self) -> tuple[Hashable, ...]:
@@ -70,9 +71,10 @@ class RunView:
 
     @property
     def result(self) -> Curves | None:
-        """The curves of the stored run until a new job has finished."""
-        run = self.stored or self.stopped
-        return self.curves if run is None or (self.job and self.job.done) else run.curves
+        """The curves of the finished run, or of a newer job once it has finished; None before."""
+        if self.job and self.job.state == "finished":
+            return self.job.curves
+        return self.stored.curves if self.stored else None
 
     @property
     def epochs(self) -> Float[ndarray, " evaluations"]:
@@ -122,11 +124,11 @@ def run_views(
     return views
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
-def _load_run_model(cache_key: tuple[str, str], _run: StoredRun) -> LoadedModel:
+@cached(LRUCache(128), key=lambda run: run.cache_key, condition=Condition())  # others wait while one loads
+def _load_run_model(run: StoredRun) -> LoadedModel:
     from explorer.inspection.load_model import load_model
 
-    return load_model(_run)
+    return load_model(run)
 
 
 _broken: set[tuple[str, str]] = set()  # cache keys of runs whose weights could not be loaded
@@ -135,7 +137,7 @@ _broken: set[tuple[str, str]] = set()  # cache keys of runs whose weights could 
 def load_run_model(run: StoredRun) -> LoadedModel:
     """Return the model of a stored run, loaded once. Raises DamagedRun; `run_views` then skips that run."""
     try:
-        return _load_run_model(run.cache_key, run)
+        return _load_run_model(run)
     except DamagedRun:
         _broken.add(run.cache_key)
         raise

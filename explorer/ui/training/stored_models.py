@@ -133,10 +133,12 @@ def model_from_previous_page(tasks: tuple[str, ...], models: tuple[str, ...] = (
     return stored_model.name if fits else ""
 
 
-def model_titles(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> dict[str, str]:
+def model_titles(
+    tasks: tuple[str, ...], models: tuple[str, ...] = (), selected: tuple[str, ...] = ()
+) -> dict[str, str]:
     """Return the titles of all runs of these tasks (and models) that have weights, by name.
 
-    Included runs come first, then the visitor's own.
+    Included runs come first, then the visitor's own. Selected models that are not among them come before all.
     """
     visitor_id = current_visitor().id
     try:
@@ -152,7 +154,8 @@ def model_titles(tasks: tuple[str, ...], models: tuple[str, ...] = ()) -> dict[s
     for entry in sorted(entries, key=lambda entry: entry.owner != visitor_id):
         name = entry.folder if entry.shipped else entry.key
         titles[name] = entry.name or _default_title(entry.title, name, entry.shipped)
-    return {name: title for name, title in titles.items() if title}
+    titles = {name: title for name, title in titles.items() if title}
+    return {name: name for name in selected if name not in titles} | titles
 
 
 def _has_private_weights(view: JobView) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 import pytest
 
@@ -10,9 +11,9 @@ from explorer.catalogue import PAGES
 from explorer.errors import InvalidSetting
 from explorer.lessons.parse import FOLDER, read_lesson, read_lessons
 from explorer.lessons.yaml_lines import LessonError
-from explorer.ui.classroom import hidden_controls, lesson_card
+from explorer.ui.classroom import hidden_controls
 from explorer.ui.state import page_states
-from explorer.web import lesson_results, prediction_store
+from explorer.web import lesson_results
 
 
 def test_every_lesson_uses_valid_page_states() -> None:
@@ -65,59 +66,28 @@ def test_a_missing_lesson_or_step_is_reported() -> None:
             lesson_results.find_step(name, number)
 
 
-def test_a_stale_url_does_not_reopen_a_lesson_that_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[str] = []
-    state: dict[str, object] = {}
-    monkeypatch.setattr(lesson_card.st, "session_state", state)
-    monkeypatch.setattr(lesson_card.st, "switch_page", lambda file, **options: opened.append(file))
-    monkeypatch.setattr(lesson_card, "open_step", lambda name, number: opened.append(f"{name} {number}"))
-    monkeypatch.setattr(lesson_card, "shared_url_params", lambda: {"lesson": "window", "part": "5"})
-    lesson_card._leave_lesson()
-    monkeypatch.setattr(lesson_card, "shared_url_params", dict)
-    lesson_card._ignore_stale_step(("window", "4"))
-    assert opened == ["lessons.py"]
-    monkeypatch.setattr(lesson_card.time, "monotonic", lambda: 100.0)
-    lesson_card._ignore_stale_step((None, None))
-    lesson_card._ignore_stale_step(("window", "5"))
-    assert opened == ["lessons.py"] * 2, "a stale URL"
-    monkeypatch.setattr(lesson_card.time, "monotonic", lambda: 102.0)
-    lesson_card._ignore_stale_step(("window", "5"))
-    assert opened == ["lessons.py"] * 2, "the visitor went back"
-
-
-def test_predictions_are_stored_per_visitor_and_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    prediction_store.reset()
-    monkeypatch.setattr(prediction_store, "_MAX_PREDICTIONS", 2)
-    prediction_store.store_prediction("ada", "window", 1, 12)
-    prediction_store.store_prediction("bob", "window", 1, prediction_store.NO_PREDICTION)
-    assert (
-        prediction_store.find_prediction("ada", "window", 1) == 12
-        and prediction_store.find_prediction("eve", "window", 1) is None
-    )
-    prediction_store.store_prediction("eve", "window", 1, 3)
-    assert prediction_store.find_prediction("ada", "window", 1) is None, "the oldest is dropped"
-    prediction_store.delete_prediction("eve", "window", 1)
-    prediction_store.delete_prediction("eve", "window", 1)
-    assert prediction_store.find_prediction("eve", "window", 1) is None
-
-
 def test_hidden_controls_have_the_names_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     params = {"lock": "memory-length,nonsense,a b,<b>,memory-symbols"}
     monkeypatch.setattr(hidden_controls, "shared_url_params", lambda: params)
     monkeypatch.setattr(
-        hidden_controls.st, "session_state", {"memory.length": 1, "memory.symbols": 2, "lineage.page": ""}
+        hidden_controls.st, "session_state", {"memory.length": 1, "memory.symbols--v2": 2, "lineage.page": ""}
     )
     hidden = hidden_controls.hidden_control_names()
     assert hidden == ("memory-length", "nonsense", "memory-symbols")
-    messages = hidden_controls.unknown_control_messages(hidden)
+    messages: list[str] = []
+    monkeypatch.setattr(hidden_controls, "show_problems", messages.extend)
+    monkeypatch.setattr(hidden_controls.st, "container", lambda key: contextlib.nullcontext())
+    monkeypatch.setattr(hidden_controls.st, "html", lambda text: None)
+    hidden_controls.show_unknown_controls(hidden)
     assert len(messages) == 3 and all(f"“{name}”" in " ".join(messages) for name in ("nonsense", "a b", "<b>"))
     styles: list[str] = []
     monkeypatch.setattr(hidden_controls.st, "html", styles.append)
     hidden_controls.hide_controls(hidden)
     hidden_controls.hide_controls(())
-    assert styles == [
-        "<style>.st-key-memory-length, .st-key-nonsense, .st-key-memory-symbols { display: none !important; }</style>"
-    ]
+    (style,) = styles
+    for name in ("memory-length", "nonsense", "memory-symbols"):
+        assert f'.st-key-{name}, [class*="st-key-{name}--v"]' in style, "every version of the widget"
+    assert style.endswith("{ display: none !important; }</style>")
 
 
 def test_an_invalid_lesson_stops_the_server_at_startup(monkeypatch: pytest.MonkeyPatch) -> None:

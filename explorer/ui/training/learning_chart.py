@@ -1,0 +1,186 @@
+"""The chart of a training, and the words for its state: the same on every page.
+
+A training was never started, waits in the queue, trains, was stopped, has finished, or has failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from explorer.jobs.scheduler import service
+from explorer.number_format import format_duration
+from explorer.training.config import RunConfig
+from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.result_section import live_section
+from explorer.ui.state.visitor import current_visitor
+from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest, is_finished
+from explorer.ui.wording import join_words
+
+TrainingState: TypeAlias = Literal["never trained", "waiting", "training", "stopped", "finished", "failed"]
+Views: TypeAlias = Mapping[str, RunView]
+
+
+def draw_learning_chart(
+    key: str,
+    request: TrainRequest,
+    configs: Mapping[str, RunConfig],
+    make_panels: Callable[[Views], list[Panel]],
+    caption: str | Callable[[Views], str],
+    *,
+    run: str = "",
+    axis: Callable[[Views], Axis] | None = None,
+    **layout: Any,
+) -> None:
+    """Draw curves of runs with their playback; while one trains, the browser asks for new data.
+
+    key: key of the chart and of its section.
+    request: the jobs that the visitor requested.
+    configs: the configurations shown, by model name.
+    make_panels: returns the figures for the current run views; called on another thread.
+    caption: what the chart shows; the state of the training is said before it.
+    run: identifies what is shown; when it changes, the playback starts anew.
+    axis: returns what the playback moves along; by default the steps of the training.
+    layout: further arguments of `add_plot_frame`.
+    """
+    visitor_id = current_visitor().id
+
+    def draw(document: Document) -> float | None:
+        views = request.views(configs, visitor_id)
+        count = request.train_count
+        along = (axis or step_axis)(views)
+        live = any(view.live for view in views.values())
+        playback = Playback(
+            f"{run or key}/{count}",
+            along.end,
+            along.reached,
+            live,
+            describe_state(views),
+            autoplay=count > 0,
+            unit=along.unit,
+            step=along.step or float(max(along.end // 50, 1)),
+        )
+        add_plot_frame(document, make_panels(views), key=key, playback=playback, **layout)
+        words = caption if isinstance(caption, str) else caption(views)
+        document.caption(f"{describe_outcome(views)} {words}".strip())
+        return seconds_to_next(views.values())
+
+    live_training_section(key, request, draw, layout["height"] + 90)
+
+
+def live_training_section(
+    name: str, request: TrainRequest, draw: Callable[[Document], float | None], height: int
+) -> None:
+    """Draw a live section that changes when the training of a request is started or stopped."""
+    request.fragments = (*(each for each in request.fragments if each != name), name)
+    count = request.train_count  # as the page shows it; a press of Train runs fragments only
+    live_section(name, draw, height, has_begun=lambda: request.train_count > count)
+
+
+def seconds_to_next(views: Iterable[RunView], seconds: float = 0.5) -> float | None:
+    """Return when the browser asks for new data, longer when many visitors watch jobs; None if nothing trains."""
+    following = {visitor for view in service.views() if not view.done for visitor in service.requesters(view.key)}
+    crowd = -(-max(len(following), 1) // 8)
+    return seconds * crowd if any(view.live for view in views) else None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What a playback moves along."""
+
+    unit: str
+    end: int  # of the training
+    reached: int  # by the training so far
+    step: float | None = None  # of the arrow keys; None: a fiftieth of the whole
+
+
+def step_axis(views: Views, step: float | None = None) -> Axis:
+    """Return the axis of the optimizer steps."""
+    reached = max((view.curves.step for view in views.values() if view.curves), default=0)
+    return Axis("step", last_step(views), reached, step)
+
+
+def epoch_axis(views: Views) -> Axis:
+    """Return the axis of the epochs."""
+    reached = max((int(view.epochs[-1]) for view in views.values() if len(view.epochs)), default=0)
+    return Axis("epoch", max(view.config.epochs for view in views.values()), reached, 1.0)
+
+
+def last_step(views: Views) -> int:
+    """Return the last step of the longest run."""
+    return max(view.config.steps for view in views.values())
+
+
+def training_state(views: Views) -> TrainingState:
+    """Return the state of a training of several models: what is still to happen counts before what has happened."""
+    jobs = [view.job for view in views.values() if view.job]
+    if any(job.state == "running" for job in jobs):
+        return "training"
+    if any(job.state == "waiting" for job in jobs):
+        return "waiting"
+    if any(job.state in ("failed", "diverged") for job in jobs):
+        return "failed"
+    if all(map(is_finished, views.values())) or (jobs and all(job.state == "finished" for job in jobs)):
+        return "finished"
+    if any(view.stopped for view in views.values()) or any(job.state == "stopped" for job in jobs):
+        return "stopped"
+    return "never trained"
+
+
+def describe_state(views: Views) -> str:
+    """Return the state of a training in a few words, with its progress or its duration."""
+    state = training_state(views)
+    if state == "training":
+        return describe_progress(views)
+    if state == "finished":
+        return _describe_duration(views)
+    return {"never trained": "not trained yet", "waiting": "waiting in the queue"}.get(state, state)
+
+
+def _describe_duration(views: Views) -> str:
+    """Return the total training time, and whether the runs were trained just now or earlier."""
+    now = any(view.job for view in views.values())
+    took = sum(view.seconds or 0.0 for view in views.values())
+    return f"trained in {format_duration(took)}" if now else f"trained earlier, in {format_duration(took)}"
+
+
+def describe_progress(views: Views) -> str:
+    """Return the progress of the jobs and the estimated remaining time."""
+    steps = sum(view.config.steps for view in views.values() if view.job)
+    done = sum(view.job.step if view.live else view.config.steps for view in views.values() if view.job)
+    running = [view.job.left for view in views.values() if view.live and view.job and view.job.left is not None]
+    if not running:
+        return "training"
+    return f"{done / steps:.0%}, about {format_duration(max(running))} left"
+
+
+def describe_outcome(views: Views) -> str:
+    """Return one sentence about how the jobs ended; empty while any of them runs."""
+    jobs = [view.job for view in views.values() if view.job]
+    if not jobs and any(view.stopped for view in views.values()):
+        ends = [
+            f"{view.row.title} at step {view.stopped.card.step:,} of {view.config.steps:,}"
+            for view in views.values()
+            if view.stopped
+        ]
+        return f"Stopped earlier: {join_words(ends)}. Go on takes it up from there, to the same end."
+    if not jobs or any(view.live for view in views.values()):
+        return ""
+    problems = list(dict.fromkeys(job.problem for job in jobs if job.state in ("failed", "diverged")))
+    if problems:
+        return " ".join(problems)
+    if any(job.state == "stopped" and job.private for job in jobs):
+        return "Stopped: the curves end where it was. Training on a text of your own begins anew the next time."
+    if any(job.state == "stopped" for job in jobs):
+        return "Stopped: the curves end where it was. Go on takes it up from there, to the same end."
+    if all(job.repeated for job in jobs):
+        return "Trained once more, and every curve came out as before, bit for bit."
+    if any(job.repeated is False for job in jobs):
+        return "Trained once more; on this machine the curves differ in their last bits from the stored ones."
+    if all(job.saved for job in jobs):
+        return "Saved; the address of this page holds these runs."
+    why = next((job.problem for job in jobs if job.problem), "")
+    return f"Trained, but not saved. {why}"
