@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.labs.attention import ablation, controls, head_explorer, head_walkthrough, layer_answers
 from explorer.labs.attention.state import AttentionState
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems, source_code
-from explorer.ui.state.session import PageSession, fragment, page_session, write_url
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
+from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
 
 FILES = {
@@ -57,31 +56,22 @@ def page(session: PageSession[AttentionState]) -> None:
         "Each square is one head: rows ask, columns answer, the stronger the colour the harder it looks. Open one, or "
         "switch it off."
     )
-    reader = session.state.model, session.state.seed
-    fragment(session, "gaze-text", lambda: controls.text_row(session, stored_model, reader))
+    controls.text_row(session, stored_model)
     show_problems([*session.problems, *filter(None, [problem])])
     if stored_model is None:
         empty_panel("Choose a model with attention above.", 600)
     elif controls.check_text(session, stored_model):
         importance = ablation.importance_if_measured(stored_model, session.state)
-        reading = head_explorer.section(session, stored_model, importance)
-        if reading:
-            ablation.section(session.state, stored_model, reading)
+        head_explorer.section(session, stored_model, importance)
+        ablation.section(session.state, stored_model)
         head_walkthrough.section(session, stored_model)
-        layer_answers.section(session, stored_model)
+        layer_answers.section(session.state, stored_model)
         head_walkthrough.download_button(stored_model, session.state)
-        ablation.importance_section(session.state, stored_model, shown=importance is not None)
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default="The decoder", key="gaze.code", label_visibility="collapsed")
-    file = FILES[name or "The decoder"]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language="python", height=420)
-    st.header("The papers", anchor=False)
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
+        ablation.importance_section(session.state, stored_model, importance)
+    code_and_papers("gaze.code", FILES, PAPERS)
 
 
-session = page_session("attention", AttentionState)
+session = page_session("gaze", AttentionState)
 session.state = session.state.normalize(stored_models.model_from_previous_page(TYPED_TEXT_TASKS, ("transformer",)))
 visitor_text.remember_text()
 page(session)

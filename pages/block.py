@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from explorer.labs.block.inspector import HEIGHT, block_section, controls, select_model
 from explorer.labs.block.state import KINDS, BlockState
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
-    "encoder": "models/transformer_encoder.py",
-    "decoder": "models/transformer_decoder.py",
-    "both": "models/transformer_encoder_decoder.py",
-    "norms": "models/layers.py",
-    "opened": "inspection/transformer/block.py",
+    KINDS["encoder"]: "models/transformer_encoder.py",
+    KINDS["decoder"]: "models/transformer_decoder.py",
+    KINDS["both"]: "models/transformer_encoder_decoder.py",
+    "Layers and norms": "models/layers.py",
+    "How it is opened": "inspection/transformer/block.py",
 }
-TITLES = {**KINDS, "norms": "Layers and norms", "opened": "How it is opened"}
 PAPERS = (
     ("The block", "Vaswani et al. 2017, Attention is all you need", "https://arxiv.org/abs/1706.03762"),
     ("Residuals", "He et al. 2016, Deep residual learning for image recognition", "https://arxiv.org/abs/1512.03385"),
@@ -49,15 +47,7 @@ def page(session: PageSession[BlockState]) -> None:
     else:
         block_section(session, stored)
     kind = session.state.kind
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default=kind, format_func=TITLES.__getitem__, key=f"block.code.{kind}",
-                    label_visibility="collapsed")  # fmt: skip
-    file = FILES[name or kind]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language="python", height=420)
-    st.header("The papers", anchor=False)
-    for title, paper, link in PAPERS:
-        st.markdown(f"**{title}** · [{paper}]({link})")
+    code_and_papers(f"block.code.{kind}", FILES, PAPERS, default=KINDS[kind])
 
 
 session = page_session("block", BlockState)

@@ -18,13 +18,14 @@ from explorer.run_store.index import Query
 from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.state.session import (
     PageSession,
-    bind_widget,
     focus_run,
     focused_run,
     has_just_arrived,
     page_session,
     write_url,
 )
+from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.widgets import bind_widget
 
 
 def run_picker(session: PageSession[Comparison]) -> None:
@@ -32,14 +33,15 @@ def run_picker(session: PageSession[Comparison]) -> None:
     labels = {e.key: f"{display_name(e)} · {describe_settings(e)} · {e.key}" for e in index.search(Query())}
     selected = list(session.state.displayed_runs)
     labels = {key: labels.get(key, key) for key in [*selected, *labels]}
-    ties = bind_widget(session, "compare.runs", selected, lambda s, runs: s.with_runs(runs))
-    st.multiselect(
-        "Runs",
-        list(labels),
-        format_func=labels.__getitem__,
+    bind_widget(
+        session,
+        "runs",
+        st.multiselect,
+        shown=selected,
+        update=Comparison.with_runs,
+        options=labels,
         max_selections=MOST,
         placeholder="Look for a model, a name, a setting, a key",
-        **ties,
     )
 
 
@@ -49,7 +51,7 @@ def page(session: PageSession[Comparison]) -> None:
     lead("Drag the target: who is there first? By step, by token and by second it need not be the same run.")
     show_problems(session.problems)
     run_picker(session)
-    runs, missing = load_runs(session.state.displayed_runs)
+    runs, missing = load_runs(session.state.displayed_runs, current_visitor().id)
     show_problems(missing)
     if not runs:
         empty_panel("Choose runs above, or tick some on the Runs page.", 320)

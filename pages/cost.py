@@ -7,7 +7,8 @@ import streamlit as st
 from explorer.labs.cost.parameter_count import parameters_section
 from explorer.labs.cost.state import CostState
 from explorer.labs.cost.sweeps import controls, sweep_section
-from explorer.ui.page_sections import explanation, lead, page_head, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
@@ -75,8 +76,8 @@ def page(session: PageSession[CostState]) -> None:
     """Draw the whole page."""
     page_head("What does each part cost, in time and memory?")
     lead(
-        "Each part is run on this server while you wait, and its formula is drawn beside it. Where the two part, "
-        "something else than multiplying takes the time."
+        "A formula counts the multiplications and the bytes of each part. Measurements stand beside it: where they "
+        "differ from the formula, something other than multiplication takes the time."
     )
     controls(session)
     show_problems(session.problems)
@@ -85,9 +86,8 @@ def page(session: PageSession[CostState]) -> None:
     sweep_section(state, "length")
     st.caption(
         "Dots are measured, dotted lines the formula, moved through the middle dot; both axes are logarithmic. One "
-        "sequence, one layer, one thread; processor time, the quickest of up to seven runs. These are figures of this "
-        "machine at this hour: another one, or other work on it, gives others. Bytes do not depend on it. What is "
-        "missing would have taken too much memory."
+        "sequence, one layer, one thread; processor time, the fastest of up to seven runs. Another processor, or other "
+        "work on it, gives other times; the bytes stay the same. A missing dot would have taken too much memory."
     )
     st.header("Wider vectors", anchor=False)
     sweep_section(state, "width")
@@ -95,14 +95,7 @@ def page(session: PageSession[CostState]) -> None:
     sweep_section(state, "layers")
     formulas_section(state)
     parameters_section(session)
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default="Formulas and fits", key="cost.code", label_visibility="collapsed")
-    file = FILES[name or "Formulas and fits"]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language="python", height=420)
-    st.header("The papers", anchor=False)
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
+    code_and_papers("cost.code", FILES, PAPERS)
 
 
 session = page_session("cost", CostState)

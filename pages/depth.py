@@ -8,7 +8,8 @@ from explorer.labs.depth.multi_head import heads_formulas, heads_section
 from explorer.labs.depth.stacks import stacks_section
 from explorer.labs.depth.state import DepthState
 from explorer.labs.depth.training import training_section
-from explorer.ui.page_sections import lead, page_head, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
@@ -60,14 +61,7 @@ def page(session: PageSession[DepthState]) -> None:
     heads_formulas()
     stacks_section(session)
     training_section(session)
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default="The block", key="depth.code", label_visibility="collapsed")
-    file = FILES[name or "The block"]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language="python", height=420)
-    st.header("The papers", anchor=False)
-    for title, paper, link in PAPERS:
-        st.markdown(f"**{title}** · [{paper}]({link})")
+    code_and_papers("depth.code", FILES, PAPERS)
 
 
 session = page_session("depth", DepthState)

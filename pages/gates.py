@@ -9,14 +9,15 @@ from explorer.labs.gates import component
 from explorer.labs.gates.formulas import formulas_section
 from explorer.labs.gates.state import GatesState
 from explorer.labs.gates.trained_nets import trained_nets_section
-from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
-    "LSTM": ("models/lstm.py", "python"),
-    "GRU": ("models/gru.py", "python"),
-    "Plain RNN": ("models/rnn.py", "python"),
-    "This page’s arithmetic": ("static/components/gates_by_hand/math.js", "javascript"),
+    "LSTM": "models/lstm.py",
+    "GRU": "models/gru.py",
+    "Plain RNN": "models/rnn.py",
+    "This page’s arithmetic": "static/components/gates_by_hand/math.js",
 }
 PAPERS = (
     (
@@ -80,15 +81,7 @@ def page(session: PageSession[GatesState]) -> None:
     observations_section()
     formulas_section(session.state)
     trained_nets_section()
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default="LSTM", key="cell.code", label_visibility="collapsed")
-    file, language = FILES[name or "LSTM"]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language=language, height=420)
-    st.header("The papers", anchor=False)
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
-    papers([MODELS["gru"]])
+    code_and_papers("cell.code", FILES, [*PAPERS, paper_of(MODELS["gru"])])
 
 
 session = page_session("cell", GatesState)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from explorer.labs.generation import controls, formulas, streaming, temperature_slider, text_statistics, token_tree
 from explorer.labs.generation.state import GenerationState
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import empty_panel, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.training import stored_models
 
@@ -57,22 +56,14 @@ def page(session: PageSession[GenerationState]) -> None:
     show_problems(session.problems)
     models = controls.selected_models(session)
     if models:
-        texts = temperature_slider.section(session, models)
+        temperature_slider.section(session, models)
         token_tree.section(session, models)
         streaming.section(session, models)
         text_statistics.section(session, models)
     else:
-        texts = {}
         empty_panel("Choose a model above: it writes at once.", 560)
-    formulas.section(session.state, models, texts)
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default="Choosing a token", key="studio.code", label_visibility="collapsed")
-    file = FILES[name or "Choosing a token"]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language="javascript" if file.endswith("js") else "python", height=420)
-    st.header("The papers", anchor=False)
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
+    formulas.section(session.state, models)
+    code_and_papers("studio.code", FILES, PAPERS)
 
 
 session = page_session("studio", GenerationState)

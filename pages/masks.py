@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import partial
-from typing import Any
-
 import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.labs.masks import component
 from explorer.labs.masks.mask_removed import mask_removed_section
-from explorer.labs.masks.state import MAX_CHARACTERS, SENTENCES, MasksState
-from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
-from explorer.ui.state.session import PageSession, bind_widget, comparison_session, write_url
+from explorer.labs.masks.state import SENTENCES, MasksState
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.state.widgets import bind_widget, reset_button
 
 FILES = {
-    "The model’s masks": ("models/transformer_tagger.py", "python"),
-    "The sentences": ("tasks/sequence_labelling/grammar_text.py", "python"),
-    "Their examination": ("tasks/sequence_labelling/rows.py", "python"),
-    "This page’s arithmetic": ("static/components/masks/math.js", "javascript"),
+    "The model’s masks": "models/transformer_tagger.py",
+    "The sentences": "tasks/sequence_labelling/grammar_text.py",
+    "Their examination": "tasks/sequence_labelling/rows.py",
+    "This page’s arithmetic": "static/components/masks/math.js",
 }
-
-
-def with_sentence(name: str, state: MasksState, text: str) -> MasksState:
-    """Return the state with another text for this sentence of the batch."""
-    change: dict[str, Any] = {name: text}
-    return replace(state, **change)
 
 
 def batch_row(session: PageSession[MasksState]) -> None:
     """Draw the fields for the sentences of the batch."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name in SENTENCES:
-            binding = bind_widget(session, f"masks.{name}", getattr(session.state, name), partial(with_sentence, name))
-            st.text_input(f"{name.capitalize()} sentence", max_chars=MAX_CHARACTERS, width=280, **binding)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.with_defaults()),
-            disabled=session.state == session.state.with_defaults(),
-            key="masks.fresh",
-        )
+            bind_widget(session, name, st.text_input, width=280)
+        reset_button(session, "fresh", MasksState.with_defaults)
 
 
 def observations_section() -> None:
@@ -95,13 +80,7 @@ def page(session: PageSession[MasksState]) -> None:
     observations_section()
     mask_removed_section(session)
     formulas_section()
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default=next(iter(FILES)), key="masks.code", label_visibility="collapsed")
-    file, language = FILES[name or next(iter(FILES))]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language=language, height=420)
-    st.header("The papers", anchor=False)
-    papers([MODELS["transformer"]])
+    code_and_papers("masks.code", FILES, [paper_of(MODELS["transformer"])])
 
 
 session = comparison_session("masks", MasksState)

@@ -17,10 +17,10 @@ from explorer.labs.memory import (
     training_chart,
 )
 from explorer.labs.memory.state import MemoryState
-from explorer.ui.page_sections import code_section, escape_markdown, explanation, lead, page_head, papers, show_problems
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training import run_view, train_controls
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 
 PAPERS = (
     (
@@ -64,11 +64,9 @@ def page(session: PageSession[MemoryState]) -> None:
     show_problems(session.problems)
     state, request = session.state, TrainRequest.for_section("recall")
     variants, configs = state.variants, state.configs
-    views = run_view.run_views(configs, request.requested_runs)
+    views = request.views(configs)
     show_problems(request.problems)
-    train_controls.draw_missing_runs(
-        views, request, lambda names: findings.describe_variants([variants[n] for n in names])
-    )
+    draw_missing_runs(request, configs, lambda names: findings.describe_variants([variants[n] for n in names]))
     results = training_chart.recall_results(variants, views)
     if results:
         st.subheader(escape_markdown(findings.solved_finding(results, state.length)), anchor=False)
@@ -79,21 +77,20 @@ def page(session: PageSession[MemoryState]) -> None:
         training_chart.results_table(state, variants, results, views)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
-        train_controls.draw_run_button(request, configs.values(), views, "recall")
-    training_chart.learning_chart(state, variants, views, request)
+        draw_train_controls(request, configs)
+    training_chart.learning_chart(state, variants, request)
     length_sweep.section(session)
     gradient_flow.section(session, views)
     gate_viewer.section(session, views)
     exploding_gradients.section(session)
     train_set_trap.section()
     string_model.section(session)
-    st.header("The code", anchor=False)
     by_architecture = training_chart.group_by_architecture(variants)
-    code_section([configs[names[0]] for names in by_architecture.values()], "memory.code")
-    st.header("The papers", anchor=False)
-    papers(MODELS[model] for model in by_architecture)
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
+    code_and_papers(
+        "memory.code",
+        [configs[names[0]] for names in by_architecture.values()],
+        [*(paper_of(MODELS[model]) for model in by_architecture), *PAPERS],
+    )
 
 
 session = comparison_session("memory", MemoryState)

@@ -10,8 +10,9 @@ from explorer.catalogue import PAGES
 from explorer.jobs.scheduler import service
 from explorer.ui.classroom.page_shell import draw_page_in_shell
 from explorer.ui.classroom.presentation_mode import draw_presentation_mode
+from explorer.ui.components.address import watch_address
 from explorer.ui.components.jobs_panel import draw_jobs_panel
-from explorer.ui.state.session import focus_run, focused_run, has_just_arrived, record_page, record_page_drawn
+from explorer.ui.state.session import focus_run, focused_run, has_just_arrived, page_url_params, record_page
 from explorer.ui.state.visitor import current_tab, purge_deleted_runs
 
 # A local file: Streamlit loads emoji and Material icons for the browser tab from another server.
@@ -25,12 +26,12 @@ for index, row in enumerate(PAGES):
     sections.setdefault(row.section, []).append(page)
 selected_page = st.navigation(sections, position="top")
 record_page(selected_page.url_path)
-if "run" in st.query_params:
-    focus_run(st.query_params["run"])
+if run := page_url_params().get("run"):
+    focus_run(run)
 tab = current_tab()
 if has_just_arrived():
     purge_deleted_runs(tab)
+watch_address(selected_page.url_path)
 draw_jobs_panel(key="jobs", current_run=focused_run(), version=service.version)
 draw_presentation_mode(selected_page.url_path)
 draw_page_in_shell(selected_page.url_path, selected_page.run)
-record_page_drawn()

@@ -13,22 +13,23 @@ from explorer.labs.negation.sentence_input import sentence_row, version_row
 from explorer.labs.negation.session import NegationSession
 from explorer.labs.negation.task_description import task_section
 from explorer.labs.negation.training_chart import training_section
-from explorer.labs.negation.verdicts import show_verdicts
-from explorer.ui.page_sections import code_section, page_head, papers, show_problems
+from explorer.labs.negation.verdicts import verdicts_section
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import page_head, show_problems
 from explorer.ui.state.session import experiment_session, fragment
-from explorer.ui.training.run_view import run_views
-from explorer.ui.training.train_controls import draw_call_to_train
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs
 
 
 def page(session: NegationSession) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("Can a model that only counts words understand “not”?")
     version_row(session)
-    show_problems(session.problems)
+    configs, request = session.experiment.configs, TrainRequest.for_section("negation")
+    show_problems((*session.problems, *request.problems))
     fragment(session, "sentence", lambda: sentence_row(session))
-    views = run_views(session.experiment.configs, session.requested_runs)
-    draw_call_to_train(session, views)
-    fragment(session, "verdicts", lambda: show_verdicts(views, session.words, key="negation-verdicts"))
+    views = request.views(configs)
+    draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
+    verdicts_section(views, lambda: session.words, "verdicts")
     internals_section(session, views)
     training_section(session)
     results_section(session, views)
@@ -36,10 +37,7 @@ def page(session: NegationSession) -> None:
     padding_section(session, views)
     task_section(session)
     learned_weights_section(session, views)
-    st.header("The code", anchor=False)
-    code_section(session.experiment.configs.values(), key="code-of")
-    st.header("The papers", anchor=False)
-    papers(view.row for view in views.values())
+    code_and_papers("code-of", session.experiment.configs.values(), [paper_of(view.row) for view in views.values()])
 
 
 session = experiment_session(NegationSession)

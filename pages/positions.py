@@ -9,14 +9,16 @@ from explorer.labs.positions import component
 from explorer.labs.positions.state import POSITION_COUNT, PositionsState
 from explorer.labs.positions.training import training_section
 from explorer.labs.positions.word_order import word_order_section
-from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.state.widgets import reset_button
 
 FILES = {
-    "Sines and turns": ("models/transformer_decoder.py", "python"),
-    "The model that echoes": ("models/transformer_tagger.py", "python"),
-    "The two sentences": ("inspection/transformer/positions.py", "python"),
-    "This page’s arithmetic": ("static/components/positions/math.js", "javascript"),
+    "Sines and turns": "models/transformer_decoder.py",
+    "The model that echoes": "models/transformer_tagger.py",
+    "The two sentences": "inspection/transformer/positions.py",
+    "This page’s arithmetic": "static/components/positions/math.js",
 }
 PAPERS = (
     (
@@ -47,14 +49,8 @@ def component_section(session: PageSession[PositionsState]) -> None:
     """Draw the pictures and the button that resets them."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("What stands at each place", anchor=False)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.with_defaults()),
-            disabled=session.state == session.state.with_defaults(),
-            key="positions.fresh",
-        )
-    component.draw_component(session.state)
+        reset_button(session, "fresh", PositionsState.with_defaults)
+    component.draw_component(session)
     st.caption(
         f"{POSITION_COUNT} places. The learned vectors are those of the model that echoes digits, "
         "further below, its first seed. Rotary: our models turn with a base of 1,000, as their texts are short; the "
@@ -113,18 +109,9 @@ def page(session: PageSession[PositionsState]) -> None:
     training_section(session)
     observations_section()
     formulas_section(session.state)
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default=next(iter(FILES)), key="positions.code", label_visibility="collapsed")
-    file, language = FILES[name or next(iter(FILES))]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language=language, height=420)
-    st.header("The papers", anchor=False)
-    papers([MODELS["transformer"]])
-    for title, paper, link in PAPERS:
-        st.markdown(f"**{title}** · [{paper}]({link})")
+    code_and_papers("positions.code", FILES, [paper_of(MODELS["transformer"]), *PAPERS])
 
 
 session = comparison_session("positions", PositionsState)
-session.state = component.apply_pending_event(session.state)
 page(session)
 write_url(session)

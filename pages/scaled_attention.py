@@ -12,14 +12,16 @@ from explorer.labs.scaled_attention.softmax_by_width import width_section
 from explorer.labs.scaled_attention.state import MAX_WORDS_CHARACTERS, ScaledAttentionState
 from explorer.labs.scaled_attention.trained_head import select_model, trained_head_section
 from explorer.labs.scaled_attention.training import training_section
-from explorer.ui.page_sections import explanation, lead, page_head, papers, show_problems, source_code
-from explorer.ui.state.session import PageSession, bind_widget, comparison_session, write_url
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import explanation, lead, page_head, show_problems
+from explorer.ui.state.session import PageSession, comparison_session, write_url
+from explorer.ui.state.widgets import bind_widget, reset_button
 
 SOURCES = {"tables": "Small tables", "model": "A trained model"}
 FILES = {
-    "The encoder": ("models/transformer_encoder.py", "python"),
-    "The tables on this page": ("static/components/dot_product/math.js", "javascript"),
-    "Random vectors": ("inspection/transformer/softmax_scaling.py", "python"),
+    "The encoder": "models/transformer_encoder.py",
+    "The tables on this page": "static/components/dot_product/math.js",
+    "Random vectors": "inspection/transformer/softmax_scaling.py",
 }
 
 
@@ -27,27 +29,10 @@ def source_controls(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the choice between small tables and a trained model."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.segmented_control(
-            "Q, K and V of",
-            list(SOURCES),
-            format_func=SOURCES.__getitem__,
-            required=True,
-            **bind_widget(session, "scaled.source", state.source, lambda s, v: replace(s, source=v or s.source, at="")),
-        )
+        bind_widget(session, "source", st.segmented_control, update=lambda s, source: replace(s, source=source, at=""))
         if state.source == "tables":
-            st.text_input(
-                "Words, two to six",
-                max_chars=MAX_WORDS_CHARACTERS,
-                width=280,
-                **bind_widget(session, "scaled.words", state.words, lambda s, text: replace(s, words=text)),
-            )
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.with_defaults()),
-            disabled=state == state.with_defaults(),
-            key="scaled.fresh",
-        )
+            bind_widget(session, "words", st.text_input, max_chars=MAX_WORDS_CHARACTERS, width=280)
+        reset_button(session, "fresh", ScaledAttentionState.with_defaults)
 
 
 def observations_section() -> None:
@@ -87,15 +72,6 @@ def formulas_section() -> None:
     )
 
 
-def code_section() -> None:
-    """Draw the source files."""
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default=next(iter(FILES)), key="scaled.code", label_visibility="collapsed")
-    file, language = FILES[name or next(iter(FILES))]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language=language, height=420)
-
-
 def page(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the whole page."""
     page_head("How do two vectors become one weight?")
@@ -114,12 +90,10 @@ def page(session: PageSession[ScaledAttentionState]) -> None:
     width_section(session)
     training_section(session)
     formulas_section()
-    code_section()
-    st.header("The papers", anchor=False)
-    papers([MODELS["transformer"]])
+    code_and_papers("scaled.code", FILES, [paper_of(MODELS["transformer"])])
 
 
-session = comparison_session("scaled-attention", ScaledAttentionState)
+session = comparison_session("scaled", ScaledAttentionState)
 session.state = component.apply_pending_event(session.state)
 page(session)
 write_url(session)

@@ -9,10 +9,10 @@ from explorer.labs.sentence_encoder.layer_curves import accuracy_section, curves
 from explorer.labs.sentence_encoder.sense_map import map_section
 from explorer.labs.sentence_encoder.state import SentenceEncoderState, parse_sentences
 from explorer.labs.sentence_encoder.training_settings import controls
-from explorer.ui.page_sections import code_section, lead, page_head, papers, show_problems
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training import run_view, train_controls
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
 
@@ -26,22 +26,19 @@ def page(session: PageSession[SentenceEncoderState]) -> None:
     controls(session)
     show_problems(session.problems)
     state, request = session.state, TrainRequest.for_section(f"sentences-{session.state.task}")
-    views = run_view.run_views(state.configs, request.requested_runs)
+    views = request.views(state.configs)
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    train_controls.draw_missing_runs(views, request, lambda names: join_words([words[name] for name in names]))
+    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     curves_section(state, views)
     accuracy_section(state, views)
     map_section(session, views, parse_sentences(state.lines))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
-        train_controls.draw_run_button(request, session.state.configs.values(), views, "sentences")
-    training_section(state, views, request)
+        draw_train_controls(request, state.configs, keys=("sentences.run", "sentences.stop"))
+    training_section(state, request)
     formulas_section(state)
-    st.header("The code", anchor=False)
-    code_section(state.configs.values(), "sentences.code")
-    st.header("The papers", anchor=False)
-    papers([next(iter(views.values())).row])
+    code_and_papers("sentences.code", state.configs.values(), [paper_of(next(iter(views.values())).row)])
 
 
 session = comparison_session("sentences", SentenceEncoderState)

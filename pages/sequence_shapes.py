@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from explorer.labs.sequence_shapes.claims import claims_section
 from explorer.labs.sequence_shapes.shared_weight_gradient import gradient_section
 from explorer.labs.sequence_shapes.state import SequenceShapesState
 from explorer.labs.sequence_shapes.unrolled_rnn import unrolled_section
-from explorer.ui.page_sections import lead, page_head, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, page_session, write_url
 
 FILES = {
@@ -57,14 +56,7 @@ def page(session: PageSession[SequenceShapesState]) -> None:
     unrolled_section(session)
     gradient_section(session)
     claims_section(session)
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default=next(iter(FILES)), key="shapes.code", label_visibility="collapsed")
-    file = FILES[name or next(iter(FILES))]
-    st.caption(f"explorer/{file}")
-    st.code(source_code(file), language="python", height=420)
-    st.header("The papers", anchor=False)
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
+    code_and_papers("shapes.code", FILES, PAPERS)
 
 
 session = page_session("shapes", SequenceShapesState)

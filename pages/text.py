@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from explorer.errors import DamagedRun
@@ -19,10 +21,10 @@ from explorer.labs.text.text_choice import text_section
 from explorer.labs.text.training_chart import training_section
 from explorer.labs.text.training_offer import offer_training, save_offer, text_is_available
 from explorer.ui import visitor_text
-from explorer.ui.page_sections import code_section, empty_panel, escape_markdown, lead, page_head, papers, show_problems
+from explorer.ui.code_and_papers import code_and_papers, paper_of
+from explorer.ui.page_sections import empty_panel, escape_markdown, lead, page_head, show_problems
 from explorer.ui.state.session import ExperimentSession, experiment_session
-from explorer.ui.state.visitor import current_visitor
-from explorer.ui.training import run_view
+from explorer.ui.training.train_controls import TrainRequest
 
 
 def page(session: ExperimentSession[TextLab]) -> None:
@@ -35,10 +37,10 @@ def page(session: ExperimentSession[TextLab]) -> None:
         "below it a network knows something that counts do not."
     )
     text_section(session)
-    show_problems(session.problems)
+    request = TrainRequest.for_section(lab.TASK)
+    show_problems((*session.problems, *request.problems))
     equal_budget.apply_budget(session)
-    me = current_visitor().id
-    views = run_view.run_views(lab.configs, session.requested_runs, me)
+    views = request.views(lab.configs)
     offer_training(session, views)
     found = current_standings(views)
     token = "character" if lab.task.tokenizer == "char" else "token"
@@ -55,16 +57,13 @@ def page(session: ExperimentSession[TextLab]) -> None:
         bracket_section(views, lambda: session.change(lambda lab: lab.with_brackets()))
     else:
         empty_panel("What these models make of the text, place by place, is shown here once the text is there.", 120)
-    experiments_section(lab.experiment, lambda name: session.change(lambda lab: lab.with_view_fields(experiment=name)))
+    experiments_section(lab.experiment, lambda name: session.change(lambda lab: replace(lab, experiment=name)))
     loss_section(lab, views, found)
-    st.header("The code", anchor=False)
-    code_section(lab.configs.values(), key="text.code-of")
-    st.header("The papers", anchor=False)
-    papers(view.row for view in views.values())
+    code_and_papers("text.code-of", lab.configs.values(), [paper_of(view.row) for view in views.values()])
 
 
 def start() -> ExperimentSession[TextLab]:
-    return ExperimentSession(TextLab())
+    return ExperimentSession(TextLab(), "text")
 
 
 session = experiment_session(start)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from explorer.inspection.language.tokenizers import train_tokenizers
 from explorer.labs.tokens.batch_rows import rows_section
 from explorer.labs.tokens.split_leakage import leakage_section
 from explorer.labs.tokens.state import TokensState
@@ -15,8 +12,8 @@ from explorer.labs.tokens.tokenizers import (
     vocabulary_size_section,
 )
 from explorer.ui import visitor_text
-from explorer.ui.deferred_sections import show_when_ready
-from explorer.ui.page_sections import lead, page_head, show_problems, source_code
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, page_session, write_url
 from explorer.ui.text_picker import draw_corpus_row, selected_text
 
@@ -45,17 +42,6 @@ PAPERS = (
 )
 
 
-def code_and_papers() -> None:
-    """Draw the source code and the papers."""
-    st.header("The code", anchor=False)
-    name = st.pills("File", list(FILES), default="BPE", key="tokens.code", label_visibility="collapsed") or "BPE"
-    st.caption(f"explorer/{FILES[name]}")
-    st.code(source_code(FILES[name]), language="python", height=420)
-    st.header("The papers", anchor=False)
-    for name, paper, link in PAPERS:
-        st.markdown(f"**{name}** · [{paper}]({link})")
-
-
 def page(session: PageSession[TokensState]) -> None:
     """Draw the whole page, from the question to the papers."""
     page_head("What should a language model read: letters, words, or pieces?")
@@ -63,48 +49,16 @@ def page(session: PageSession[TokensState]) -> None:
         "Byte-pair encoding joins, again and again, the two neighbours that meet most often. Drag the vocabulary, "
         "or press Play."
     )
-    draw_corpus_row(session, "tokens")
+    draw_corpus_row(session)
     show_problems(session.problems)
-    config = selected_text(session, "tokens")
-
-    key = ("fitted", config.text, config)
-    meanwhile = "Four tokenizers are being trained on this text; that takes a few seconds …"
-    show_when_ready(
-        "tokens-text",
-        key,
-        lambda: train_tokenizers(config),
-        lambda tokenizers: tokenizer_section(session, config, tokenizers),
-        meanwhile,
-        560,
-    )
-    st.header("Four ways to cut the same text", anchor=False)
-    show_when_ready(
-        "tokens-four",
-        key,
-        lambda: train_tokenizers(config),
-        lambda tokenizers: comparison_section(session, config, tokenizers),
-        meanwhile,
-        260,
-    )
-    show_when_ready(
-        "tokens-sizes",
-        key,
-        lambda: train_tokenizers(config),
-        lambda tokenizers: vocabulary_size_section(tokenizers, session.state.vocabulary),
-        meanwhile,
-        300,
-    )
+    config = selected_text(session)
+    tokenizer_section(session, config)
+    comparison_section(session, config)
+    vocabulary_size_section(config, session.state.vocabulary)
     rows_section(session, config)
     leakage_section(session, config)
-    show_when_ready(
-        "tokens-why",
-        key,
-        lambda: train_tokenizers(config),
-        lambda tokenizers: merges_section(session, tokenizers),
-        meanwhile,
-        300,
-    )
-    code_and_papers()
+    merges_section(session, config)
+    code_and_papers("tokens.code", FILES, PAPERS, default="BPE")
 
 
 session = page_session("tokens", TokensState)

@@ -16,10 +16,10 @@ from explorer.labs.translation import (
     training_chart,
 )
 from explorer.labs.translation.state import TranslationState
-from explorer.ui.page_sections import code_section, escape_markdown, explanation, lead, page_head, show_problems
+from explorer.ui.code_and_papers import code_and_papers
+from explorer.ui.page_sections import escape_markdown, explanation, lead, page_head, show_problems
 from explorer.ui.state.session import PageSession, comparison_session, write_url
-from explorer.ui.training import run_view, train_controls
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import join_words
 
 
@@ -33,10 +33,10 @@ def page(session: PageSession[TranslationState]) -> None:
     controls.settings_row(session)
     show_problems(session.problems)
     state, request = session.state, TrainRequest.for_section(f"translation-{session.state.task}")
-    views = run_view.run_views(state.configs, request.requested_runs)
+    views = request.views(state.configs)
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    train_controls.draw_missing_runs(views, request, lambda names: join_words([words[name] for name in names]))
+    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     answers.section(session, views)
     results = training_chart.translation_results(state, views)
     if results:
@@ -47,19 +47,15 @@ def page(session: PageSession[TranslationState]) -> None:
         training_chart.results_table(state, results, views)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
-        train_controls.draw_run_button(request, state.configs.values(), views, "translation")
-    training_chart.learning_chart(state, views, request)
+        draw_train_controls(request, state.configs, keys=("translation.run", "translation.stop"))
+    training_chart.learning_chart(state, request)
     alignment.section(session, views)
     decoding_steps.section(session, views)
     ablation.section(state, views)
     copy_control.section()
     formulas.section(state, results)
-    st.header("The code", anchor=False)
-    by_title = {config.title: config for config in state.configs.values()}
-    code_section(by_title.values(), "translation.code")
-    st.header("The papers", anchor=False)
-    for title, paper, link in dict.fromkeys((each.title, each.paper, each.link) for each in state.variants.values()):
-        st.markdown(f"**{title}** · [{paper}]({link})")
+    references = dict.fromkeys((each.title, each.paper, each.link) for each in state.variants.values())
+    code_and_papers("translation.code", state.configs.values(), references)
 
 
 session = comparison_session("translation", TranslationState)

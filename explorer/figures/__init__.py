@@ -13,6 +13,5 @@ if TYPE_CHECKING:
     from explorer.figures.comparison import Line as Line
     from explorer.figures.comparison import comparison_figure as comparison_figure
     from explorer.figures.memory_gradients import gradient_figure as gradient_figure
-    from explorer.figures.style import format_signed as format_signed
 else:
     __getattr__, __dir__, __all__ = export_lazily(__name__, __file__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import plotly.graph_objects as go
 from jaxtyping import Float
@@ -24,9 +24,9 @@ from explorer.figures.style import (
 TRACES_PER_RUN = 3  # traces: lowest seed, highest seed, mean
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
-    """The curve of one run; its arrays are already thinned."""
+    """The curve of one run; its arrays are already thinned. Lines are equal only if they are the same object."""
 
     label: str  # short: it stands at the end of the line
     title: str
@@ -36,6 +36,31 @@ class Line:
     mean: Float[ndarray, " points"]
     low: Float[ndarray, " points"]
     high: Float[ndarray, " points"]
+
+
+@runtime_checkable
+class Variant(Protocol):
+    """How a model variant is drawn (`experiments.model_variant`)."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def words(self) -> str: ...
+    @property
+    def colour(self) -> str: ...
+    @property
+    def dash(self) -> str: ...
+
+
+def variant_line(
+    variant: Variant,
+    x: Float[ndarray, " points"],
+    mean: Float[ndarray, " points"],
+    low: Float[ndarray, " points"],
+    high: Float[ndarray, " points"],
+) -> Line:
+    """Return the line of a model variant, with its label, words, colour and dash."""
+    return Line(variant.label, variant.words, variant.colour, variant.dash, x, mean, low, high)
 
 
 def comparison_figure(

@@ -20,6 +20,7 @@ from explorer.figures.style import (
     css_colour,
     figure,
     horizontal_line,
+    power_of_ten,
     round_values,
     spread_apart,
 )
@@ -167,7 +168,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def _format_tick(value: float) -> str:
-    return f"{value:,g}" if 0.001 <= value < 100_000 else f"10<sup>{round(math.log10(value))}</sup>"
+    return f"{value:,g}" if 0.001 <= value < 100_000 else power_of_ten(round(math.log10(value)))
 
 
 def _nan_to_gap(values: Float[ndarray, " values"]) -> list[float | None]:

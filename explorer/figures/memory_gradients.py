@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.figures.style import css_colour, escape_markup, figure
+from explorer.figures.style import css_colour, escape_markup, figure, power_of_ten
 
 TRACES_PER_LINE = 4  # traces: lowest seed, highest seed, median, label
 MAX_POSITIONS = 60  # of a sequence that are shown
@@ -59,11 +59,6 @@ def gradient_figure(lines: Sequence[GradientLine]) -> tuple[go.Figure, Frames]:
         margin={"l": 104, "r": 8, "t": 12, "b": 8},
     )
     return chart, frames
-
-
-def power_of_ten(power: int) -> str:
-    """Return 10 to a power in plotly's markup."""
-    return "1" if power == 0 else f"10<sup>{power}</sup>".replace("-", "−")
 
 
 def _position_ticks(time: int) -> dict[str, Any]:

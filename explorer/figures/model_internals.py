@@ -18,13 +18,13 @@ from explorer.figures.style import (
     css_colour,
     escape_markup,
     figure,
-    format_signed,
     heatmap,
     horizontal_line,
     labelled_ticks,
     round_values,
     vertical_line,
 )
+from explorer.number_format import format_signed
 
 
 def word_contributions(tokens: Sequence[str], values: Float[ndarray, " tokens"], bias: float) -> go.Figure:

@@ -10,7 +10,17 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.comparison import Line, comparison_figure
-from explorer.figures.style import INK, PAGE, SOFT, annotation, css_colour, figure, labelled_ticks, vertical_line
+from explorer.figures.style import (
+    INK,
+    PAGE,
+    SOFT,
+    annotation,
+    css_colour,
+    figure,
+    labelled_ticks,
+    power_of_ten,
+    vertical_line,
+)
 
 LOWEST, HIGHEST = 1e-9, 3.0
 ROUNDING = 1e-5  # upper bound of float32 rounding when terms are summed in another order
@@ -53,7 +63,7 @@ def order_sensitivity(
             "tickvals": marks,
             "ticktext": [
                 "0",
-                *(f"{mark:g}" if mark > 1e-3 else f"10<sup>{i}</sup>" for i, mark in _label_exponents(marks[1:])),
+                *(f"{mark:g}" if mark > 1e-3 else power_of_ten(i) for i, mark in _label_exponents(marks[1:])),
             ],
             "title": {"text": "difference, as a share"},
         },

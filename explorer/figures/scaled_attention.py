@@ -18,6 +18,7 @@ from explorer.figures.style import (
     css_colour,
     figure,
     horizontal_line,
+    power_of_ten,
     round_significant,
     round_values,
     spread_apart,
@@ -128,4 +129,4 @@ def _only_at(values: Float[ndarray, "widths 3"], index: int) -> list[float | Non
 
 
 def _tick(value: float) -> str:
-    return f"{value:g}" if value == 0 or value >= 0.01 else f"10<sup>{round(np.log10(value))}</sup>".replace("-", "−")
+    return f"{value:g}" if value == 0 or value >= 0.01 else power_of_ten(round(np.log10(value)))

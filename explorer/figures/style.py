@@ -11,6 +11,8 @@ from typing import Any, SupportsFloat
 
 import plotly.graph_objects as go
 
+from explorer.number_format import format_count
+
 INK, SOFT, RULE, PAGE = "var(--ink)", "var(--soft)", "var(--rule)", "var(--page)"
 MINUS, PLUS = "var(--sign-1)", "var(--sign-5)"
 
@@ -113,10 +115,9 @@ def round_significant(value: SupportsFloat) -> float | None:
     return float(f"{float(value):.5g}") if math.isfinite(value) else None
 
 
-def format_signed(value: float, digits: int = 2) -> str:
-    """Return a number with its sign, a typographic minus, and no negative zero."""
-    text = f"{value:+.{digits}f}"
-    return text.replace("-", "−") if float(text) else f"{0:.{digits}f}"
+def power_of_ten(power: int) -> str:
+    """Return 10 to a power in plotly's markup."""
+    return "1" if power == 0 else f"10<sup>{format_count(power)}</sup>"
 
 
 def labelled_ticks(labels: Sequence[str]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.style import INK, annotation, css_colour, figure, horizontal_line, round_values, vertical_line
+from explorer.number_format import format_number
 
 TRACES_PER_LINE = 3  # traces: low, high, line
 
@@ -47,7 +48,7 @@ def measure_by_temperature(
     for i, (colour, height) in enumerate(human_values):
         shapes.append(horizontal_line(height, css_colour(colour), 1.5, "5px,4px"))
         above = (height < low + 0.85 * (high - low)) != (i > 1)
-        text = f"people {height:.2f}".replace("-", "−")
+        text = f"people {format_number(height)}"
         # Labels alternate between both ends and both sides of the line: those of several models lie close together.
         x, anchor = (0.0, "left") if i else (2.0, "right")
         colours = {"font": {"size": 14, "color": css_colour(colour)}}

@@ -8,8 +8,8 @@ from explorer.figures.memory_gradients import (
     TRACES_PER_LINE,
     GradientLine,
     gradient_figure,
-    power_of_ten,
 )
+from explorer.figures.style import power_of_ten
 
 DECAY = np.stack([10.0 ** np.linspace(-power, -1, 5) for power in (16, 17, 18)])  # three seeds, five symbols
 FLAT = np.full((3, 5), 0.1)

@@ -16,7 +16,6 @@ from explorer.figures import learning_curves, linear_readout_ceiling, model_inte
 from explorer.figures.style import (
     css_colour,
     escape_markup,
-    format_signed,
     line_end_labels,
     line_with_dots,
     spread_apart,
@@ -76,9 +75,8 @@ def test_the_theme_of_streamlit_has_the_palette_of_the_style_sheet(scheme: int) 
     assert theme["borderColor"] == colour("--rule")
 
 
-def test_format_signed_and_escape_markup() -> None:
+def test_css_colour_and_escape_markup() -> None:
     assert css_colour("--m-rnn", 0.22) == "var(--m-rnn/0.22)"
-    assert [format_signed(v) for v in (1.234, -1.234, -0.001, 0.0)] == ["+1.23", "−1.23", "0.00", "0.00"]
     assert escape_markup("<BOS> & co") == "&lt;BOS&gt; &amp; co"
 
 

@@ -26,7 +26,7 @@ def cookies(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def reset_jobs(home: object, patient: None) -> Iterator[None]:
+def reset_jobs(home: object) -> Iterator[None]:
     """Stop and remove all jobs at the end of a test."""
     yield
     service.reset()

@@ -5,21 +5,28 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import wait
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Widget, WidgetList
 from streamlit.util import calc_hash
 
 from explorer.catalogue import PAGES
 from explorer.jobs.scheduler import service
 from explorer.labs.negation.state import NegationLab
 from explorer.training.config import RunConfig, key
-from explorer.ui.state.experiment_state import ExperimentState, read
-from explorer.web import background
+from explorer.ui.state.open_experiment import OpenExperiment
+from explorer.ui.state.url_codec import read
+from explorer.ui.state.widgets import original_key
+from explorer.web import background, results
+from tests.pages.typedefs import check_fields
 
+AnyWidget = TypeVar("AnyWidget", bound=Widget)
+TEXT_KINDS = ("finding", "text", "markdown", "caption", "code", "problem", "empty")  # of blocks in a section
 MAP = Path(__file__).parents[2] / "pages" / "navigation.py"
 
 
@@ -44,24 +51,110 @@ def negation_page(params: Mapping[str, str] | None = None, visitor: str = "") ->
     return page("negation.py", params, visitor)
 
 
+def visit_url(at: AppTest, page: str, params: Mapping[str, str]) -> AppTest:
+    """Go back or forward to a URL of the open page (its path); the component `address` reports it to the server."""
+    at.query_params.clear()
+    for name, value in params.items():
+        at.query_params[name] = value
+    search = f"?{urlencode(params)}" if params else ""
+    at.session_state["address: visited"] = {"path": page, "search": search}
+    return assert_no_errors(at.run())
+
+
+def widget(widgets: WidgetList[AnyWidget], key: str) -> AnyWidget:
+    """Return the widget with this key, whatever its version is (see `widgets.bind_widget`)."""
+    found = [each for each in widgets if original_key(each.key or "") == key]
+    assert len(found) == 1, f"{len(found)} widgets have the key {key}"
+    return found[0]
+
+
 def assert_no_errors(at: AppTest) -> AppTest:
-    """Check that the page raised no exception, and return it."""
+    """Check that the page raised no exception and sent its components the data they declare, and return it."""
     assert [error.value for error in at.exception] == []
+    for _ in _components(at):
+        pass  # each is checked
     return at
 
 
 def wait_until_ready(at: AppTest) -> AppTest:
-    """Rerun the page until no section shows a placeholder any more."""
-    while any(part.value.endswith("…") for part in at.markdown):
+    """Rerun the page until no section of Streamlit's own elements waits for a result any more."""
+    while any(answer.get("rerun") for answer in section_answers(at)):
         wait(list(background.results().values()))
         at = assert_no_errors(at.run())
     return at
 
 
+def _components(at: AppTest) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and data of the Streamlit components on the page, from top to bottom."""
+    for element in at.get("bidi_component"):
+        name, data = element.proto.component_name.removeprefix("lineage_"), json.loads(element.proto.json)
+        check_fields(name, data)
+        yield name, data
+
+
+def _section_answer(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a section shows, as the browser receives it when all results are computed."""
+    section = results.find(data["address"].rpartition("/")[2])
+    assert isinstance(section, results.Section), "the section is not registered"
+    futures = section.submit()
+    wait(futures.values())
+    answer: dict[str, Any] = json.loads(json.dumps(section.draw(futures), allow_nan=False))
+    for block in _flatten(answer.get("blocks", ())):
+        if block["kind"] == "component":
+            check_fields(block["name"], block["data"])
+    return answer
+
+
+def section_answers(at: AppTest) -> list[dict[str, Any]]:
+    """Return what every section of the page shows, from top to bottom."""
+    return [_section_answer(data) for name, data in _components(at) if name == "section"]
+
+
+def _flatten(blocks: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for block in blocks:
+        if block["kind"] == "columns":
+            yield from (inner for part in block["parts"] for inner in _flatten(part))
+        else:
+            yield block
+
+
+def blocks(at: AppTest, *kinds: str) -> list[dict[str, Any]]:
+    """Return the blocks of these kinds in all sections of the page, from top to bottom."""
+    found = [block for answer in section_answers(at) for block in _flatten(answer.get("blocks", ()))]
+    return [block for block in found if block["kind"] in kinds]
+
+
 def component_data(at: AppTest, component: str) -> list[dict[str, Any]]:
-    """Return the data of every component of this name, from top to bottom."""
-    protos = [element.proto for element in at.get("bidi_component")]
-    return [json.loads(proto.json) for proto in protos if proto.component_name == f"lineage_{component}"]
+    """Return the data of every component of this name, in and outside sections, from top to bottom."""
+    found = []
+    for name, data in _components(at):
+        if name == component:
+            found.append(data)
+        if name == "section":
+            found += [
+                b["data"] for b in _flatten(_section_answer(data).get("blocks", ())) if b.get("name") == component
+            ]
+    return found
+
+
+def findings(at: AppTest) -> list[str]:
+    """Return the findings of the page: Streamlit's subheaders without Markdown escapes, and those of sections."""
+    return [*map(_unescape, (one.value for one in at.subheader)), *(block["text"] for block in blocks(at, "finding"))]
+
+
+def captions(at: AppTest) -> list[str]:
+    """Return the captions of the page without Markdown escapes."""
+    return [*map(_unescape, (one.value for one in at.caption)), *(block["text"] for block in blocks(at, "caption"))]
+
+
+def texts(at: AppTest) -> list[str]:
+    """Return the paragraphs of the page without Markdown escapes; Markdown in a section is HTML."""
+    inside = [block.get("text") or block["html"] for block in blocks(at, "text", "markdown", "empty")]
+    return [*map(_unescape, (one.value for one in at.markdown)), *inside]
+
+
+def _unescape(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
 
 
 def plot_frame_figures(at: AppTest, file: str) -> list[dict[str, Any]]:
@@ -75,18 +168,20 @@ def table(at: AppTest, file: str) -> list[dict[str, Any]]:
 
 
 def headings(at: AppTest) -> list[str]:
-    return [heading.value for heading in (*at.header, *at.subheader)]
+    return [*(heading.value for heading in (*at.header, *at.subheader)), *(b["text"] for b in blocks(at, "finding"))]
 
 
 def page_text(at: AppTest) -> str:
     """Return all text of the page."""
     parts = (*at.title, *at.header, *at.subheader, *at.markdown, *at.caption, *at.latex, *at.warning)
-    return "\n".join(part.value for part in parts)
+    inside = [block.get("text") or block.get("html") or "" for block in blocks(at, *TEXT_KINDS)]
+    return "\n".join([*(part.value for part in parts), *inside])
 
 
 def warnings_of(at: AppTest) -> list[str]:
     """Return the warnings of the page without Markdown escapes."""
-    return [re.sub(r"\\(.)", r"\1", warning.value) for warning in at.warning]
+    inside = [block["text"] for block in blocks(at, "problem")]
+    return [*(_unescape(warning.value) for warning in at.warning), *inside]
 
 
 def url_params(at: AppTest) -> dict[str, str]:
@@ -104,7 +199,7 @@ def wait_for_runs(configs: Iterable[RunConfig], visitor: str = "") -> None:
         time.sleep(0.02)
 
 
-def wait_for_training(at: AppTest, kind: type[ExperimentState] = NegationLab, visitor: str = "") -> AppTest:
+def wait_for_training(at: AppTest, kind: type[OpenExperiment] = NegationLab, visitor: str = "") -> AppTest:
     """Wait until every job of the page has ended, and rerun the page."""
     lab, _ = read(kind, url_params(at))
     wait_for_runs(lab.configs.values(), visitor)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from concurrent.futures import wait
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui import visitor_text
 from explorer.ui.training.stored_models import find_model
+from explorer.web import background, results
 from tests.pages.screen import (
     assert_no_errors,
     component_data,
@@ -56,6 +58,18 @@ def test_the_default_state_shows_results() -> None:
     assert (np.shape(data["worth"]) == (4, 4)) == visitor_text.is_corpus_available("tinyshakespeare")
     assert any(heading.startswith("After “…ight and the day” it expects") for heading in headings(at))
     assert component_data(at, "attention_walkthrough")[0]["width"] == 16
+
+
+def test_the_snapshots_are_computed_when_the_browser_fetches_their_address() -> None:
+    address = heads(attention({"step": "126"}))["snapshots"]["address"]
+    section = results.find(address.rpartition("/")[2])
+    assert isinstance(section, results.Section)
+    assert "gaze-through" not in {key[0] for key in background.results()}
+    futures = section.submit()
+    wait(futures.values())
+    packed = results.find(str(section.draw(futures)["address"]).rpartition("/")[2])
+    assert isinstance(packed, results.Arrays)
+    assert arrays(packed.content)["weights"].shape == (21, 4, 4, 21 * 22 // 2)
 
 
 @pytest.mark.parametrize("name", ["text-through-training", "text-assignment", NEGATION])

@@ -13,6 +13,7 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 
 
@@ -44,7 +45,7 @@ def test_every_kind_opens_with_its_default_model() -> None:
     assert warnings_of(at) == []
     assert [box["title"] for box in diagram_data(at)["boxes"]][1] == "Blocks 1 to 2"  # type: ignore[attr-defined]
     assert diagram_data(at)["chosen"]["open"] == "attention.scores" and "before each part" in page_text(at)  # type: ignore[index]
-    at = wait_until_ready(assert_no_errors(at.segmented_control(key="block.kind").set_value("both").run()))
+    at = wait_until_ready(assert_no_errors(widget(at.segmented_control, "block.kind").set_value("both").run()))
     assert url_params(at) == {"kind": "both"}
     assert diagram_data(at)["usual"] == "decoder.cross.weights" and "cross-attention" in page_text(at)
     assert diagram_data(at)["names"]["target"][0] == "<BOS>"  # type: ignore[index]

@@ -25,6 +25,7 @@ from tests.pages.screen import (
     table,
     url_params,
     warnings_of,
+    widget,
 )
 from tests.training.objectives.test_text import recorded
 from tests.training.objectives.test_text import short as text
@@ -54,7 +55,7 @@ def figure(at: AppTest) -> dict[str, Any]:
 def test_the_default_runs_are_those_of_the_negation_page() -> None:
     at = compare_page()
     assert (url_params(at), warnings_of(at)) == ({}, [])
-    assert at.multiselect(key="compare.runs").value == list(default_runs())
+    assert widget(at.multiselect, "compare.runs").value == list(default_runs())
     assert len(figure(at)["plot"]["data"]) == 12
     assert any("at 0.950" in heading.replace("\\", "") for heading in headings(at))
     settings = {row["name"]["text"] for row in table(at, "comparison-differences")}
@@ -125,10 +126,10 @@ def test_the_chart_settings_are_in_the_url() -> None:
     layout = figure(at)["plot"]["layout"]
     assert (layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("log", "log")
     assert figure(at)["target"]["value"] == 0.2 and not figure(at)["target"]["rising"]
-    at = assert_no_errors(at.segmented_control(key="compare.x").set_value("tokens").run())
-    at = assert_no_errors(at.selectbox(key="compare.y").set_value("batch_loss").run())
-    at = assert_no_errors(at.slider(key="compare.smooth").set_value(0.0).run())
-    at = assert_no_errors(at.toggle(key="compare.log_y").set_value(False).run())
+    at = assert_no_errors(widget(at.segmented_control, "compare.x").set_value("tokens").run())
+    at = assert_no_errors(widget(at.selectbox, "compare.y").set_value("batch_loss").run())
+    at = assert_no_errors(widget(at.slider, "compare.smooth").set_value(0.0).run())
+    at = assert_no_errors(widget(at.toggle, "compare.log_y").set_value(False).run())
     assert url_params(at) == {"x": "tokens", "y": "batch_loss", "log_x": "true"}  # another measure, another target
 
 
@@ -153,7 +154,7 @@ def train_run(**changes: object) -> RunConfig:
 def test_a_branch_is_trained_and_starts_on_the_curve_of_its_parent() -> None:
     parent = key(train_run())
     at = compare_page({"runs": parent})
-    at = assert_no_errors(at.select_slider(key=f"branch.{parent}.step").set_value(10).run())
+    at = assert_no_errors(widget(at.select_slider, f"branch.{parent}.step").set_value(10).run())
     rate = next(box for box in at.number_input if box.label == "Learning rate")
     at = assert_no_errors(rate.set_value(0.01).run())
     at = assert_no_errors(next(b for b in at.button if b.label == "Train the branch").click().run())

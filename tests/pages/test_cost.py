@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -7,7 +8,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
-from explorer.labs.cost.state import SWEEPS
+from explorer.labs.cost import measurements
+from explorer.labs.cost.measurements import read_reference
+from explorer.labs.cost.state import SWEEPS, CostState
+from explorer.web import background
 from tests.pages.screen import (
     assert_no_errors,
     headings,
@@ -18,6 +22,7 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 
 
@@ -31,6 +36,8 @@ def measurements_without_clock(monkeypatch: pytest.MonkeyPatch) -> None:
         return MeasuredCosts(line, 2 * line, x * 100)
 
     monkeypatch.setattr("explorer.inspection.transformer.cost_measurement.measure_costs", measured)
+    monkeypatch.setattr(measurements, "_measured", {})
+    monkeypatch.setattr(measurements, "_requested", {})
 
 
 def open_page(address: Mapping[str, str] | None = None) -> AppTest:
@@ -47,27 +54,66 @@ def test_page_shows_results_without_interaction() -> None:
         assert seconds["plot"]["data"][1]["x"] == list(sizes)
     assert len(table(at, "cost-length-fits")) == len(PARTS)
     assert any("205,504 parameters" in heading for heading in headings(at))
-    assert "machine at this hour" in page_text(at)
+    assert f"Measured on a machine with the processor {read_reference().processor}" in page_text(at)
+
+
+def seconds_drawn(at: AppTest) -> list[float]:
+    return plot_frame_figures(at, "cost-length-figures")[0]["plot"]["data"][1]["y"]
+
+
+def measure(at: AppTest) -> AppTest:
+    return wait_until_ready(assert_no_errors(at.button(key="cost.measure").click().run()))
+
+
+def test_nothing_is_measured_before_it_is_requested() -> None:
+    background.reset()
+    open_page()
+    assert not any(key[0] == "cost" for key in background.results())
+
+
+def test_a_requested_measurement_replaces_the_reference_for_everybody() -> None:
+    at = open_page()
+    reference = seconds_drawn(at)
+    measured = seconds_drawn(measure(at))
+    expected = [2e3 * size * 64 * 1e-9 for size in SWEEPS["length"]]  # of attention, in milliseconds
+    assert measured == pytest.approx(expected, rel=1e-3) and measured != reference
+    assert "Measured on this server" in page_text(at) and read_reference().processor not in page_text(at)
+    other = open_page()
+    assert seconds_drawn(other) == measured
+    assert read_reference().processor in page_text(open_page({"width": "128"})), "only these sizes were measured"
+
+
+def test_a_cancelled_measurement_does_not_start_again() -> None:
+    at = open_page()
+    points = ("attention", CostState().sizes("length", "attention"))
+    measurements.request(points)
+    key = ("cost", *points, measurements.requested(points))
+    blocker = threading.Event()
+    background.submit(("blocker",), blocker.wait, "timing")
+    at.run()
+    assert background.results()[key].cancel()
+    at = assert_no_errors(at.run())
+    blocker.set()
+    assert measurements.requested(points) is None and background.results()[key].cancelled()
+    assert read_reference().processor in page_text(at)
 
 
 def test_forward_only_uses_the_same_measurement() -> None:
-    both, alone = (
-        plot_frame_figures(open_page(way), "cost-length-figures")[0]["plot"]["data"][1]["y"]
-        for way in ({}, {"way": "forward"})
-    )
+    both = seconds_drawn(measure(open_page()))
+    alone = seconds_drawn(open_page({"way": "forward"}))
     assert np.array(both) == pytest.approx(2 * np.array(alone), rel=1e-4)
 
 
 def test_selected_sizes_are_in_the_url_and_counted() -> None:
     at = open_page()
-    at = wait_until_ready(assert_no_errors(at.number_input(key="cost.layers").set_value(2).run()))
+    at = wait_until_ready(assert_no_errors(widget(at.number_input, "cost.layers").set_value(2).run()))
     assert url_params(at) == {"layers": "2"}
     assert any("106,944 parameters" in heading for heading in headings(at)), headings(at)
-    at = wait_until_ready(assert_no_errors(at.selectbox(key="cost.who").set_value("text-gru").run()))
+    at = wait_until_ready(assert_no_errors(widget(at.selectbox, "cost.who").set_value("text-gru").run()))
     assert url_params(at) == {"who": "text-gru"}
     assert any("201,001 parameters" in heading for heading in headings(at))
     at = wait_until_ready(assert_no_errors(at.run()))  # the whole page; the events before reran fragments only
-    at = wait_until_ready(assert_no_errors(at.selectbox(key="cost.width").set_value(128).run()))
+    at = wait_until_ready(assert_no_errors(widget(at.selectbox, "cost.width").set_value(128).run()))
     assert url_params(at) == {"who": "text-gru", "width": "128"}
     assert any("T > 2d = 256" in formula.value for formula in at.latex)
     reset_key = next(b.key for b in at.button if b.label == "Back to the defaults")

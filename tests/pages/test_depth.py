@@ -22,6 +22,7 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions
 
@@ -88,8 +89,8 @@ def test_log10_values_keep_the_range_of_double_precision() -> None:
 
 def test_text_and_untrained_weights_are_written_to_the_url() -> None:
     at = open_page()
-    at = wait_for_results(assert_no_errors(at.text_input(key="depth.say").set_value("to be or not").run()))
-    at = wait_for_results(assert_no_errors(at.selectbox(key="depth.block").set_value(4).run()))
+    at = wait_for_results(assert_no_errors(widget(at.text_input, "depth.say").set_value("to be or not").run()))
+    at = wait_for_results(assert_no_errors(widget(at.selectbox, "depth.block").set_value(4).run()))
     assert url_params(at) == {"say": "to be or not", "block": "4"}
     assert heads_data(at)["tokens"] == list("to be or not")
     assert "block 4" in str(heads_data(at)["who"])
@@ -113,12 +114,14 @@ def test_invalid_url_parameters_are_reported_and_the_rest_is_used() -> None:
 def test_a_long_text_is_stored_and_its_beginning_is_read() -> None:
     at = open_page()
     at = wait_for_results(
-        assert_no_errors(at.text_input(key="depth.say").set_value("to be or not to be, that is the question").run())
+        assert_no_errors(widget(at.text_input, "depth.say").set_value("to be or not to be, that is the question").run())
     )
     assert heads_data(at)["tokens"] == list("to be or not to be, that")
     (sentence,) = warnings_of(at)
     assert "has 40 characters; the tiles have room for 24" in sentence
-    assert url_params(at)["say"] == at.text_input(key="depth.say").value == "to be or not to be, that is the question"
+    assert (
+        url_params(at)["say"] == widget(at.text_input, "depth.say").value == "to be or not to be, that is the question"
+    )
 
 
 def test_an_unreadable_text_is_reported() -> None:
@@ -142,4 +145,4 @@ def test_other_seeds_are_offered_for_training() -> None:
     assert warnings_of(at) == [] and url_params(at) == {"first": "7"}
     assert not any("blocks learn" in heading for heading in headings(at)), "there is no finding without a run"
     assert_mentions(page_text(at), "No finished run … norm before each")
-    assert any(button.label == "Run it here" for button in at.button)
+    assert any(button.label == "Train" for button in at.button)

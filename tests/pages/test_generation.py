@@ -14,6 +14,9 @@ from explorer.catalogue import MODELS
 from explorer.generation.generate import continue_text
 from explorer.generation.sampling import Sampling
 from explorer.labs.generation.formulas import format_power_of_e
+from explorer.labs.generation.models import text_end, tokenizer_of
+from explorer.labs.generation.state import GenerationState
+from explorer.labs.generation.temperature_slider import generate_texts
 from explorer.labs.generation.token_tree import FIRST_TOKENS
 from explorer.run_store import index, store
 from explorer.tasks.text.config import TextConfig
@@ -21,6 +24,7 @@ from explorer.training.config import default_config, with_settings
 from explorer.training.recorder import record_run
 from explorer.ui import visitor_text
 from explorer.ui.training.stored_models import find_model
+from explorer.web import background
 from tests.pages.screen import (
     assert_no_errors,
     component_data,
@@ -30,6 +34,7 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions, assert_states
 
@@ -83,6 +88,39 @@ def test_the_sampled_path_is_the_text_that_the_terminal_generates() -> None:
     assert all(1 <= len(step["candidates"]) <= 8 for step in steps)
     surprisals = [step["surprise"] for step in steps]
     assert component_data(at, "token_tree")[0]["most_surprising"] == int(np.argmax(surprisals))
+
+
+def test_the_path_that_the_visitor_takes_is_in_the_url_with_the_tokens_sampled_after_it() -> None:
+    at = generation_page()
+
+    def take_path(event: object) -> list[int]:
+        at.session_state["tree: path"] = event
+        wait_until_ready(assert_no_errors(at.run()))
+        return [step["id"] for step in component_data(at, "token_tree")[0]["steps"]]
+
+    first = take_path(None)
+    assert len(first) == FIRST_TOKENS and "path" not in url_params(at)
+    longer = take_path({"path": first, "more": 10})
+    assert longer[:FIRST_TOKENS] == first and len(longer) == FIRST_TOKENS + 10
+    assert url_params(at)["path"] == ",".join(map(str, longer))
+    other = [*first[:3], (first[3] + 1) % 60]
+    assert take_path({"path": other, "more": 0}) == other
+    assert url_params(at)["path"] == ",".join(map(str, other))
+    for invalid in ({"path": [10_000], "more": 0}, {"path": [True], "more": 0}, {"path": [1], "more": -1}, [1], "1"):
+        assert take_path(invalid) == other
+    assert take_path({"path": first, "more": 0}) == first, "what was sampled after it before is not sampled again"
+
+
+def test_the_distribution_at_a_position_is_that_after_the_text_before_it() -> None:
+    for params in ({"of": "40", "at": "7"}, {"of": "0", "at": "19"}):
+        background.reset()  # the texts of the model are not computed yet
+        at = generation_page({"models": "text-rnn", **params})
+        stored_model, state = find_model("text-rnn"), GenerationState(tokens=20, of=int(params["of"]))
+        texts = generate_texts(stored_model, state)
+        ids = [*texts.prompt.ids, *texts.ids[state.of, : int(params["at"])].tolist()]
+        expected = text_end(tokenizer_of(stored_model).decode(ids))
+        assert temperature(at)["position"]["context"] == expected and temperature(at)["position"]["address"]
+    assert temperature(generation_page({"at": "20"}))["position"] is None, "the text has 20 tokens"
 
 
 @pytest.mark.sampled(3)
@@ -153,7 +191,7 @@ def test_another_seed_resets_the_selected_position() -> None:
     at = generation_page({"at": "7", "of": "3", "path": "1,2"})
     assert temperature(at)["position"] is not None
     before = [model["address"] for model in temperature(at)["models"]]
-    at.number_input(key="studio.seed").set_value(9)
+    widget(at.number_input, "studio.seed").set_value(9)
     at = wait_until_ready(at.run())
     assert url_params(at) == {**SMALL, "seed": "9"}
     assert all(one != model["address"] for one, model in zip(before, temperature(at)["models"], strict=True))

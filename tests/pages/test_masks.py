@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import wait
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -9,9 +8,9 @@ from streamlit.testing.v1 import AppTest
 from explorer.labs.masks.state import MasksState
 from explorer.run_store import store
 from explorer.tasks.sequence_labelling.config import PAD
-from explorer.web import background
 from tests.pages.screen import (
     assert_no_errors,
+    blocks,
     component_data,
     headings,
     page,
@@ -21,6 +20,7 @@ from tests.pages.screen import (
     wait_for_runs,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions
 
@@ -45,26 +45,24 @@ def test_page_shows_results_without_interaction(reads: str) -> None:
         assert f"{mean:.2f}".replace(".", "\\.") in verdict(at)
     titles = [panel["title"] for panel in plot_frame_figures(at, "masks-race")]
     assert titles == ["Read at once, as in training", "Fed as in generation"]
-    assert len(plot_frame_figures(at, "masks-places")) == 2 and len(at.code) == 3
+    assert len(plot_frame_figures(at, "masks-places")) == 2 and len(blocks(at, "code")) == 2
     assert "No finished run" not in page_text(at) and (len(at.text_input) == 4) == (reads == "tale")
 
 
 @pytest.mark.slow
 def test_both_models_continue_the_prompt() -> None:
     at = open_page({"begin": "the lonely wolf"})
-    at = wait_until_ready(assert_no_errors(at.text_input(key="masks.begin").set_value("A Dragon é").run()))
-    wait(list(background.results().values()))  # until then the last texts stay
-    at = assert_no_errors(at.run())
+    at = wait_until_ready(assert_no_errors(widget(at.text_input, "masks.begin").set_value("A Dragon é").run()))
     assert url_params(at) == {"begin": "A Dragon é"}
     assert len(warnings_of(at)) == 1 and "left out: “é”" in warnings_of(at)[0]
-    with_mask, without = (block.value for block in at.code[:2])
+    with_mask, without = (block["text"] for block in blocks(at, "code"))
     assert all(text.startswith("a dragon ") for block in (with_mask, without) for text in block.split("\n\n"))
     assert with_mask != without and "words of the language" in page_text(at)
 
 
 def test_sentences_are_in_the_url_and_can_be_reset() -> None:
     at = open_page()
-    at = wait_until_ready(assert_no_errors(at.text_input(key="masks.second").set_value("<b>cats</b>, dogs").run()))
+    at = wait_until_ready(assert_no_errors(widget(at.text_input, "masks.second").set_value("<b>cats</b>, dogs").run()))
     assert url_params(at) == {"second": "<b>cats</b>, dogs"}
     assert component_data(at, "masks")[0]["batch"][1] == ["<b>cats</b>,", "dogs"]
     at = wait_until_ready(assert_no_errors(at.button(key="masks.fresh").click().run()))
@@ -84,7 +82,7 @@ def test_requested_runs_are_trained() -> None:
     at = assert_no_errors(at.button(key="missing.run").click().run())
     wait_for_runs(list(MasksState(reads="noise", symbols=5, steps=20, seeds=1).configs.values()))
     at = wait_until_ready(assert_no_errors(at.run()))
-    assert "ln 5" in verdict(at) and len(at.code) == 3
+    assert "ln 5" in verdict(at) and len(blocks(at, "code")) == 2
 
 
 @pytest.mark.sampled(3)

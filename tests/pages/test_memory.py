@@ -5,20 +5,24 @@ from collections.abc import Mapping
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.experiments.gradient_clipping import GAINS
 from explorer.experiments.recall import DEFAULT_VARIANTS, SWEEP_LENGTHS, VARIANTS
 from explorer.run_store import store
 from explorer.training.config import RunConfig
 from tests.pages.screen import (
     assert_no_errors,
+    component_data,
     headings,
     page,
     page_text,
     plot_frame_figures,
     table,
+    texts,
     url_params,
     wait_for_runs,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions
 
@@ -48,6 +52,9 @@ def test_the_default_state_shows_results() -> None:
         "Transformer",
     ]
     assert any(heading.startswith("Who can name the first of 50 symbols?") for heading in headings(at))
+    assert len(component_data(at, "gate_viewer")) == 1
+    assert len(plot_frame_figures(at, "memory-gradients")) == len(plot_frame_figures(at, "memory-gains")) == 1
+    assert any("the spectral radius of U is" in text for text in texts(at))
     assert "The papers" in headings(at) and not any("No finished run" in part.value for part in at.markdown)
 
 
@@ -76,10 +83,24 @@ def test_missing_runs_are_offered_with_their_cost_and_then_trained() -> None:
     assert url_params(at) == {**SMALL, "seed": "7"}
 
 
+def test_the_gates_of_a_sequence_are_shown_and_other_letters_are_reported() -> None:
+    assert component_data(memory({"say": "bab"}), "gate_viewer")[0]["symbols"] == ["b", "a", "b"]
+    at = memory({"say": "xyz", "who": "gru-chrono"})
+    assert any("no symbol of this task" in sentence for sentence in warnings_of(at))
+    assert component_data(at, "gate_viewer") == []
+
+
+def test_the_radius_at_which_the_playback_stops_is_in_the_url() -> None:
+    at = memory()
+    at.session_state["memory-gains: stop"] = GAINS.index(3.0)
+    at = assert_no_errors(at.run())
+    assert url_params(at) == {"gain": "3"}
+
+
 @pytest.mark.slow
 def test_another_length_is_in_the_url() -> None:
     at = memory()
-    at = wait_until_ready(assert_no_errors(at.number_input(key="memory.length").set_value(10).run()))
+    at = wait_until_ready(assert_no_errors(widget(at.number_input, "memory.length").set_value(10).run()))
     assert url_params(at) == {"length": "10"}
     assert any("the first of 10 symbols" in heading for heading in headings(at))
     at = wait_until_ready(
@@ -92,7 +113,7 @@ def test_another_length_is_in_the_url() -> None:
 
 def test_the_last_model_cannot_be_removed() -> None:
     at = memory({"who": "gru-chrono"})
-    at = wait_until_ready(assert_no_errors(at.pills(key="memory.who-gru").set_value([]).run()))
+    at = wait_until_ready(assert_no_errors(widget(at.pills, "memory.who-gru").set_value([]).run()))
     assert url_params(at) == {"who": "gru-chrono"}
 
 
@@ -135,9 +156,9 @@ def test_a_run_of_other_settings_is_added_and_stays_while_models_change() -> Non
     assert warnings_of(at) == [] and url_params(at)["run"] == run.key
     rows = [row["name"]["text"] for row in table(at, "memory-results")]
     assert rows[-1] == f"LSTM, usual start, run {run.key}" and len(rows) == len(DEFAULT_VARIANTS) + 1
-    at = wait_until_ready(assert_no_errors(at.pills(key="memory.who-gru").set_value(["gru-chrono"]).run()))
+    at = wait_until_ready(assert_no_errors(widget(at.pills, "memory.who-gru").set_value(["gru-chrono"]).run()))
     assert len(table(at, "memory-results")) == len(DEFAULT_VARIANTS) and url_params(at)["run"] == run.key
-    at = wait_until_ready(assert_no_errors(at.number_input(key="memory.length").set_value(10).run()))
+    at = wait_until_ready(assert_no_errors(widget(at.number_input, "memory.length").set_value(10).run()))
     assert "run" not in url_params(at)
 
 

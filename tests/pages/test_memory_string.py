@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from concurrent.futures import wait
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.labs.memory.string_model import SEEDS, train_string
 from explorer.tasks.string import find_errors, loss_floor
-from explorer.web import background
 from tests.pages.screen import (
     assert_no_errors,
     component_data,
-    headings,
+    findings,
     page_text,
     plot_frame_figures,
     table,
     url_params,
-    wait_until_ready,
     warnings_of,
 )
 from tests.words import assert_mentions
@@ -40,27 +35,14 @@ def open_section(**params: str) -> AppTest:
     at = AppTest.from_function(screen, default_timeout=600)
     for name, value in params.items():
         at.query_params[name] = value
-    return wait_until_trained(at)
-
-
-def wait_until_trained(at: AppTest) -> AppTest:
-    """Rerun the section until the requested string is trained."""
-    at = wait_until_ready(assert_no_errors(at.run()))
-    while any("being learned" in caption.value for caption in at.caption):
-        wait(list(background.results().values()))
-        at = assert_no_errors(at.run())
-    return at
-
-
-def plain_headings(at: AppTest) -> list[str]:
-    return [re.sub(r"\\(.)", r"\1", heading) for heading in headings(at)]
+    return assert_no_errors(at.run())
 
 
 def test_all_numbers_follow_from_the_string_and_its_two_runs() -> None:
     text = "abca abca abca "
     at = open_section()
     assert warnings_of(at) == []
-    assert_mentions("\n".join(plain_headings(at)), "Memory … 0.297 nats … “a”")
+    assert_mentions("\n".join(findings(at)), "Memory … 0.297 nats … “a”")
     found = train_string(text, "rnn")
     (panel,) = plot_frame_figures(at, "memory-string")
     means = [trace for trace in panel["plot"]["data"] if trace["name"].endswith("mean")]
@@ -82,10 +64,10 @@ def test_string_model_and_seed_are_in_the_url() -> None:
     at = open_section(text="aab", text_seed="7")
     assert component_data(at, "generated_errors")[0]["texts"][0]["label"].startswith("What seed 7")
     at.text_input[0].set_value("a\u0308b<b>")  # a composed letter is one character
-    at = wait_until_trained(at)
+    assert_no_errors(at.run())
     assert url_params(at) == {"text": "äb<b>", "text_seed": "7"}
     at.selectbox[0].set_value(SEEDS - 2)
-    at = wait_until_trained(at)
+    assert_no_errors(at.run())
     assert url_params(at)["text_seed"] == "6"
     first = component_data(at, "generated_errors")[0]["texts"][0]
     assert first["first"] == "ä"
@@ -95,9 +77,9 @@ def test_string_model_and_seed_are_in_the_url() -> None:
 def test_a_pill_selects_an_example() -> None:
     at = open_section(text="aab")
     at.pills[0].set_value("abcabcabc")
-    at = wait_until_trained(at)
+    assert_no_errors(at.run())
     assert url_params(at) == {"text": "abcabcabc"}
-    assert any(heading.startswith("Memory is worth nothing here") for heading in plain_headings(at))
+    assert any(heading.startswith("Memory is worth nothing here") for heading in findings(at))
 
 
 @pytest.mark.parametrize(
@@ -110,10 +92,10 @@ def test_an_invalid_string_is_reported_and_nothing_else_is_lost(text: str, sente
     assert sentence in warning
     assert component_data(at, "plot_frame") == []
     at.text_input[0].set_value("ab")
-    assert warnings_of(wait_until_trained(at)) == []
+    assert warnings_of(assert_no_errors(at.run())) == []
 
 
 def test_one_character_repeated_needs_no_training() -> None:
     at = open_section(text="aaaa")
-    assert_mentions("\n".join(plain_headings(at)), "Nothing … wrong … “a” … only character")
+    assert_mentions("\n".join(findings(at)), "Nothing … wrong … “a” … only character")
     assert component_data(at, "plot_frame") == []

@@ -15,7 +15,7 @@ from explorer.run_store.archive.write import pack
 from explorer.training.config import RunConfig
 from explorer.training.recorder import record_run
 from tests.export.alike import short_config
-from tests.pages.screen import assert_no_errors, component_data, page, page_text, url_params, warnings_of
+from tests.pages.screen import assert_no_errors, component_data, page, page_text, url_params, warnings_of, widget
 
 TINY: dict[str, object] = {"epochs": 1, "train_size": 8, "test_size": 8}
 
@@ -84,9 +84,9 @@ def test_a_filter_in_the_url_narrows_the_rows_and_stays(case: str) -> None:
 
 def test_a_filter_on_the_page_is_written_to_the_url() -> None:
     at = runs_page()
-    at = assert_no_errors(at.text_input(key="runs.text").input(" lstm ").run())
-    at = assert_no_errors(at.selectbox(key="runs.whose").set_value("shipped").run())
-    at = assert_no_errors(at.multiselect(key="runs.models").set_value(["lstm", "gru"]).run())
+    at = assert_no_errors(widget(at.text_input, "runs.text").input(" lstm ").run())
+    at = assert_no_errors(widget(at.selectbox, "runs.whose").set_value("shipped").run())
+    at = assert_no_errors(widget(at.multiselect, "runs.models").set_value(["lstm", "gru"]).run())
     assert url_params(at) == {"text": "lstm", "whose": "shipped", "models": "lstm,gru"}
     assert len(rows(at)) == OF_LSTM
 
@@ -117,10 +117,10 @@ def test_an_open_run_shows_its_facts_and_links_to_its_page_and_to_compare() -> N
 def test_changes_to_ones_own_run_are_stored_at_once() -> None:
     run = save_small_run()
     at = runs_page({"run": run})
-    at = assert_no_errors(at.text_input(key=f"say.{run}.name").input("my first").run())
-    at = assert_no_errors(at.text_area(key=f"say.{run}.note").input("two\nlines").run())
-    at = assert_no_errors(at.multiselect(key=f"say.{run}.tags").set_value(["wide", "odd"]).run())
-    at = assert_no_errors(at.toggle(key=f"say.{run}.pinned").set_value(True).run())
+    at = assert_no_errors(widget(at.text_input, f"say.{run}.name").input("my first").run())
+    at = assert_no_errors(widget(at.text_area, f"say.{run}.note").input("two\nlines").run())
+    at = assert_no_errors(widget(at.multiselect, f"say.{run}.tags").set_value(["wide", "odd"]).run())
+    at = assert_no_errors(widget(at.toggle, f"say.{run}.pinned").set_value(True).run())
     card = json.loads((store.find(run).folder / "card.json").read_text())
     assert (card["name"], card["note"], card["tags"], card["pinned"]) == (
         "my first",
@@ -135,7 +135,7 @@ def test_changes_to_ones_own_run_are_stored_at_once() -> None:
 def test_an_invalid_tag_is_refused_in_one_sentence() -> None:
     run = save_small_run()
     at = runs_page({"run": run})
-    at = assert_no_errors(at.multiselect(key=f"say.{run}.tags").set_value(["a, b"]).run())
+    at = assert_no_errors(widget(at.multiselect, f"say.{run}.tags").set_value(["a, b"]).run())
     assert store.find(run).card.tags == ()
     assert any("contains a comma" in sentence for sentence in warnings_of(at))
 

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.screen import (
     assert_no_errors,
+    captions,
     component_data,
     headings,
     page,
@@ -73,7 +74,7 @@ def test_a_long_text_is_cut_and_the_models_mask_is_used() -> None:
     assert "".join(tables["tokens"]).replace("␣", " ") == "the night an"
     hidden = np.array(tables["model"]["hidden"])
     assert np.array_equal(hidden, ~np.tri(12, dtype=bool))
-    assert any("9 more are left out" in caption.value for caption in at.caption)
+    assert any("9 more are left out" in caption for caption in captions(at))
 
 
 def test_missing_models_and_heads_are_reported() -> None:

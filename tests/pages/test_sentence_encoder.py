@@ -18,6 +18,7 @@ from tests.pages.screen import (
     wait_for_runs,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions, assert_states
 
@@ -58,13 +59,24 @@ def test_word_encoder_and_layer_can_be_selected() -> None:
     )
 
 
+def test_a_sentence_and_a_layer_can_be_selected_in_the_map() -> None:
+    at = open_page()
+    at.session_state["sentences-map-figure: chosen"] = 2
+    at.session_state["sentences-map-figure: layer"] = 1
+    assert_no_errors(at.run())
+    (map_,) = component_data(at, "sense_map")
+    assert (map_["chosen"], map_["layer"]) == (2, 1)
+    assert component_data(at, "word_attention")[0]["words"] == EXAMPLES[2].split()
+    assert url_params(at) == {"chosen": "2", "layer": "1"}
+
+
 def test_sentences_can_be_typed_and_unreadable_ones_are_reported() -> None:
     at = open_page()
     typed = "the bank is near the puppy\nthe bnak\nwe saw the boat"
-    at = wait_until_ready(assert_no_errors(at.text_area(key="sentences.say").set_value(typed).run()))
+    at = wait_until_ready(assert_no_errors(widget(at.text_area, "sentences.say").set_value(typed).run()))
     (warning,) = warnings_of(at)
     assert_states(warning, "Sentence 2 … left out … not … “bnak” bank, bark, bat")
-    assert at.text_area(key="sentences.say").value == typed
+    assert widget(at.text_area, "sentences.say").value == typed
     (map_,) = component_data(at, "sense_map")
     assert [row["readable"] for row in map_["sentences"]] == [True, False, True]
     assert url_params(at)["say"] == typed.replace("\n", "/")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from explorer.run_store import store
-from explorer.ui.page_sections import _notebook_text
+from explorer.ui.code_and_papers import _notebook_text
 from tests.pages.screen import page
 
 

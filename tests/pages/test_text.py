@@ -16,7 +16,7 @@ from explorer.labs.text.state import TextLab
 from explorer.run_store import store
 from explorer.tasks.text.rows import text_data
 from explorer.training.config import RunConfig, key, with_settings
-from explorer.ui.state.experiment_state import read
+from explorer.ui.state.url_codec import read
 from explorer.ui.wording import percentage
 from tests.pages.screen import (
     assert_no_errors,
@@ -29,6 +29,7 @@ from tests.pages.screen import (
     wait_for_training,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions
 
@@ -142,8 +143,8 @@ def test_unknown_tokens_are_reported_with_the_bits_per_character() -> None:
 @pytest.mark.slow
 def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
     at = text_page({name: value for name, value in SMALL.items() if name not in ("corpus", "size")}, ME)
-    at.segmented_control("text.corpus").set_value("own").run()
-    at.text_area("text.pasted").set_value(MINE)
+    widget(at.segmented_control, "text.corpus").set_value("own").run()
+    widget(at.text_area, "text.pasted").set_value(MINE)
     next(button for button in at.button if button.label == "Read it").click().run()
     lab = lab_of(assert_no_errors(at))
     assert lab.corpus == "own"
@@ -163,13 +164,13 @@ def test_a_private_run_stays_in_memory_until_it_is_saved() -> None:
 def test_a_url_with_a_private_text_asks_for_the_text() -> None:
     at = text_page({"corpus": "own", "text": "b" * 64, "models": "ngram"})
     assert any("This needs your text" in sentence for sentence in warnings_of(at))
-    assert at.text_area("text.pasted")
+    assert widget(at.text_area, "text.pasted")
 
 
 def test_a_text_that_is_too_short_is_rejected() -> None:
     at = text_page({"models": "ngram"}, ME)
-    at.segmented_control("text.corpus").set_value("own").run()
-    at.text_area("text.pasted").set_value("too short")
+    widget(at.segmented_control, "text.corpus").set_value("own").run()
+    widget(at.text_area, "text.pasted").set_value("too short")
     next(button for button in at.button if button.label == "Read it").click().run()
     assert any("9 characters" in sentence for sentence in warnings_of(assert_no_errors(at)))
     assert table(at, "text-results")
@@ -179,7 +180,7 @@ def test_parameter_counts_can_be_matched() -> None:
     from explorer.training.model_factory import count_parameters
 
     at = text_page({**SMALL, "models": "gru,rnn,transformer"})
-    at.number_input("text.match").set_value(20_000)
+    widget(at.number_input, "text.match").set_value(20_000)
     next(button for button in at.button if button.label == "Match the parameters").click().run()
     lab = lab_of(wait_until_ready(assert_no_errors(at)))
     for model in lab.models:
@@ -192,7 +193,7 @@ def test_steps_are_fitted_to_the_same_time_for_each_model(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(time_budget, "fit_to_seconds", within)
     at = text_page({**SMALL, "models": "gru,rnn"})
-    at.number_input("text.seconds").set_value(2)
+    widget(at.number_input, "text.seconds").set_value(2)
     next(button for button in at.button if button.label == "Fit the steps").click().run()
     lab = lab_of(wait_until_ready(assert_no_errors(at)))
     assert {model: lab.config(model).iterations for model in ("gru", "rnn")} == {"gru": 60, "rnn": 140}
@@ -200,7 +201,7 @@ def test_steps_are_fitted_to_the_same_time_for_each_model(monkeypatch: pytest.Mo
 
 def test_a_preset_sets_its_settings_and_is_described() -> None:
     at = text_page({"models": "lstm"})
-    at.selectbox("text.preset").set_value("paper-lstm").run()
+    widget(at.selectbox, "text.preset").set_value("paper-lstm").run()
     lab = lab_of(assert_no_errors(at))
     assert lab.config("lstm").optimiser == PRESETS["paper-lstm"].config().optimiser
     assert "Theirs had up to seven layers" in page_text(at)
@@ -227,7 +228,7 @@ def test_presets_beyond_the_limits_of_the_server_do_not_break_the_page() -> None
 
 def test_the_preset_of_an_included_run_shows_that_run() -> None:
     at = text_page({"models": "transformer"})
-    at.selectbox("text.preset").set_value("assignment").run()
+    widget(at.selectbox, "text.preset").set_value("assignment").run()
     assert_no_errors(at)
     assert any(button.label == "Train again" for button in at.button)
 

@@ -28,6 +28,7 @@ from tests.pages.screen import (
     url_params,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 from tests.words import assert_mentions
 
@@ -95,7 +96,7 @@ def test_all_numbers_of_the_page_follow_from_the_text() -> None:
 def test_the_selected_tokenizer_is_drawn_and_in_the_url() -> None:
     at = tokens_page()
     for kind in ("char", "word", "bytes"):
-        at = wait_until_ready(at.segmented_control(key="tokens.kind").set_value(kind).run())
+        at = wait_until_ready(widget(at.segmented_control, "tokens.kind").set_value(kind).run())
         assert tokenizer_data(at)["kind"] == kind and url_params(at)["tokenizer"] == kind
     assert tokenizer_data(at)["least"] == 256
 
@@ -114,7 +115,7 @@ def test_rows_are_blocks_lines_or_prefixes() -> None:
     at = tokens_page({"context": "5"})
     targets = {}
     for rows in ("blocks", "sentences", "prefixes"):
-        at = wait_until_ready(at.segmented_control(key="tokens.rows").set_value(rows).run())
+        at = wait_until_ready(widget(at.segmented_control, "tokens.rows").set_value(rows).run())
         cells = [row["cells"] for row in component_data(at, "batch_rows")[0]["rows"]]
         assert [len(row) for row in cells] == [5] * 4
         targets[rows] = sum(cell["asked"] for row in cells for cell in row)
@@ -167,7 +168,7 @@ def test_a_damaged_tiny_shakespeare_is_reported(tmp_path: Any, monkeypatch: pyte
 
 
 def paste_text(at: AppTest, text: str) -> AppTest:
-    at.text_area(key="tokens.pasted").input(text)
+    widget(at.text_area, "tokens.pasted").input(text)
     return wait_until_ready(next(button for button in at.button if button.label == "Read it").click().run())
 
 
@@ -197,9 +198,9 @@ def test_a_url_with_a_private_text_asks_for_the_text() -> None:
 def test_a_private_text_is_restored_after_another_corpus() -> None:
     at = paste_text(private_text_page(), MINE)
     sha = url_params(at)["text"]
-    at = wait_until_ready(at.segmented_control(key="tokens.corpus").set_value("toy").run())
+    at = wait_until_ready(widget(at.segmented_control, "tokens.corpus").set_value("toy").run())
     assert url_params(at) == {"corpus": "toy"}
-    at = wait_until_ready(at.segmented_control(key="tokens.corpus").set_value("own").run())
+    at = wait_until_ready(widget(at.segmented_control, "tokens.corpus").set_value("own").run())
     assert url_params(at)["text"] == sha and tokenizer_data(at)["corpus"] == "your text"
 
 
@@ -291,7 +292,7 @@ TYPED = [
 @pytest.mark.parametrize("text", TYPED, ids=lambda text: repr(text)[:20])
 def test_any_typed_text_is_shown_as_tokens(text: str, kind: str) -> None:
     at = tokens_page({"tokenizer": kind})
-    at = wait_until_ready(at.text_area(key="tokens.say.repeats").input(text).run())
+    at = wait_until_ready(widget(at.text_area, "tokens.say.repeats").input(text).run())
     assert tokenizer_data(at)["text"] == text[:2_000]
     assert len(warnings_of(at)) == (len(text) > 2_000)
     if len(text) <= 600:

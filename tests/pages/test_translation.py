@@ -21,6 +21,7 @@ from tests.pages.screen import (
     wait_for_runs,
     wait_until_ready,
     warnings_of,
+    widget,
 )
 
 SMALL = {"who": "vector", "steps": "12", "seeds": "2", "longest": "3"}
@@ -66,7 +67,7 @@ def test_ablations_lower_the_accuracy_and_impossible_ones_have_no_tile() -> None
 @pytest.mark.slow
 def test_another_task_is_in_the_url_and_has_its_own_source() -> None:
     at = translation({"say": "2718"})
-    at = wait_until_ready(assert_no_errors(at.segmented_control(key="translation.task").set_value("dates").run()))
+    at = wait_until_ready(assert_no_errors(widget(at.segmented_control, "translation.task").set_value("dates").run()))
     assert url_params(at) == {"task": "dates"}
 
 

@@ -12,50 +12,48 @@ from explorer.labs.attention.measurements import snapshot_steps
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState
 from explorer.tasks.negation import VOCABULARY
 from explorer.ui.page_sections import empty_panel, show_problems
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
-from explorer.ui.training.model_input import MAX_TEXT_LENGTH, attention_size, example_texts, text_or_example
+from explorer.ui.training.model_input import attention_size, example_texts, text_or_example
 from explorer.ui.training.stored_models import StoredModel
 
 DEFAULTS = AttentionState()
-TEXT_FRAGMENTS = ("gaze-text", "gaze")  # redrawn first for a new text
 
 
-def text_row(session: PageSession[AttentionState], stored_model: StoredModel | None, reader: tuple[str, int]) -> None:
-    """Draw the controls for text, model and seed.
-
-    `reader` is the model and the seed that the rest of the page shows.
-    """
+def text_row(session: PageSession[AttentionState], stored_model: StoredModel | None) -> None:
+    """Draw the controls for text, model and seed."""
     state = session.state
-    if (state.model, state.seed) != reader:
-        st.rerun()  # this fragment is drawn alone only if the text alone changes
-    titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",))
-    titles = {**({} if state.model in titles else {state.model: state.model}), **titles}
+    titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",), selected=(state.model,))
     with st.container(horizontal=True, vertical_alignment="top"):
         if stored_model:
             text = text_or_example(stored_model.config, state.say)
-            binding = bind_widget(session, "gaze.say", text, lambda s, new: s.with_text(new), redraw=TEXT_FRAGMENTS)
-            st.text_input("Your text", width=330, max_chars=MAX_TEXT_LENGTH, **binding)
+            bind_widget(session, "say", st.text_input, shown=text, update=AttentionState.with_text, width=330)
         examples = example_texts(stored_model.config) if stored_model else ()
-        binding = bind_widget(
-            session, "gaze.model", state.model, lambda s, name: s.with_model(name or s.model, examples)
+        bind_widget(
+            session,
+            "model",
+            st.selectbox,
+            update=lambda s, name: s.with_model(name, examples),
+            options=titles,
+            width=250,
         )
-        st.selectbox("Who reads it", list(titles), format_func=titles.__getitem__, width=250, **binding)
         if stored_model and stored_model.config.replicas > 1:
-            first = stored_model.config.seed
-            binding = bind_widget(session, "gaze.seed", state.seed, lambda s, seed: replace(s, seed=seed))
-            seeds = range(stored_model.config.replicas)
-            st.selectbox("Seed", seeds, format_func=lambda i: f"seed {first + i}", width=110, **binding)
+            seeds = {i: f"seed {seed}" for i, seed in enumerate(stored_model.config.seeds)}
+            bind_widget(session, "seed", st.selectbox, options=seeds, width=110)
         if stored_model:
             shown = text if text in examples else None
-            binding = bind_widget(
+            bind_widget(
                 session,
-                "gaze.pick",
-                shown,
-                lambda g, text: g if text is None else g.with_text(text),
-                redraw=TEXT_FRAGMENTS,
+                "pick",
+                st.pills,
+                shown=shown,
+                update=AttentionState.with_text,
+                label="or take one",
+                options=examples,
+                wrap=True,
+                width="content",
             )
-            st.pills("or take one", examples, wrap=True, width="content", **binding)
 
 
 def selected_model(session: PageSession[AttentionState]) -> tuple[StoredModel | None, str]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.figures.style import format_signed
 from explorer.labs.attention.results import AttentionReading
 from explorer.labs.attention.state import AttentionState, parse_heads
+from explorer.number_format import format_signed
 from explorer.ui.wording import join_words, number_word
 
 if TYPE_CHECKING:

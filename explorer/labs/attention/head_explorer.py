@@ -1,108 +1,97 @@
-"""The grid of attention heads: the component, the results that it needs, and its events."""
+"""The grid of attention heads: its data and its events."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import numpy as np
 import streamlit as st
 
 from explorer.errors import shorten
-from explorer.labs.attention import ablation
+from explorer.labs.attention import findings
+from explorer.labs.attention.ablation import answer_row
 from explorer.labs.attention.measurements import (
-    ablation_key,
     cache_key,
-    compute_reading,
     compute_snapshots,
     context_length,
     is_causal,
     loss_curve,
+    outcome_text,
     query_position,
+    reading_request,
     select_snapshots,
+    snapshot_input,
     snapshot_steps,
 )
 from explorer.labs.attention.results import AttentionReading, AttentionSnapshots
 from explorer.labs.attention.state import MAX_TOKENS, AttentionState, Head, format_heads, parse_heads
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import escape_markdown
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.result_section import Request, result_section, tab_token
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.training.model_input import attention_size
 from explorer.ui.training.stored_models import StoredModel
 from explorer.ui.wording import quote_first
-from explorer.web import array_store
+from explorer.web.background import submit
+from explorer.web.results import Content, Section, register, register_arrays
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.head_scores import HeadImportance
 
-Result: TypeAlias = AttentionReading | AttentionSnapshots
-PendingResult: TypeAlias = tuple[tuple[Hashable, ...], Callable[[], Result]]  # cache key, and what computes it
 VIEWS, SCALES, SORTS = (get_args(get_type_hints(AttentionState)[name]) for name in ("view", "scale", "sort"))
-SNAPSHOTS = "the snapshots"  # the key of a result; no run has such a name
-_SNAPSHOTS_REQUESTED = "lineage.gaze.through"  # in the session: the cache key of the requested snapshots
 _KEY = "heads"
-_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "snapshots", "touch", "stands")
-_heads = register("attention_heads")
+_EVENTS = ("open", "asked", "scale", "sort", "view", "step", "touch")
 
 
-def section(
-    session: PageSession[AttentionState], stored_model: StoredModel, importance: HeadImportance | None
-) -> AttentionReading | None:
-    """Draw the grid of heads and return the reading that it shows; None while the model reads.
+def section(session: PageSession[AttentionState], stored_model: StoredModel, importance: HeadImportance | None) -> None:
+    """Draw the grid of heads. `importance` is None until it is measured."""
+    state = session.state
 
-    After an event of the component the grid is drawn first, then the rest of the page.
-    """
-    page_state, component_ready, readings = session.state, False, list[AttentionReading]()
-
-    def pending() -> Mapping[str, PendingResult]:
-        nonlocal component_ready
-        component_ready = apply_events(session, stored_model)
-        return pending_results(stored_model, session.state)
-
-    def draw(results: Mapping[str, Result], outdated: frozenset[str]) -> None:
-        reading = next((one for one in results.values() if isinstance(one, AttentionReading)), None)
-        snapshots = None if SNAPSHOTS in outdated else results.get(SNAPSHOTS)
-        if reading is None:
-            return
-        show_input_notes(stored_model, reading)
-        ablation.show_finding(session.state, stored_model, reading)
-        page_outdated = session.state != page_state
-        data = component_data(
-            stored_model,
-            reading,
-            snapshots if isinstance(snapshots, AttentionSnapshots) else None,
-            importance,
-            session.state,
-        )
-        data |= {"old": bool(outdated - {SNAPSHOTS}), "follow": page_outdated and not component_ready}
-        _heads(data=data, key=_KEY, **event_callbacks(_KEY, *_EVENTS))
-        if page_outdated and component_ready:
+    def requests() -> Mapping[str, Request[AttentionReading]]:
+        if apply_events(session, stored_model):
             st.rerun()
-        readings.append(reading)
+        return {"reading": reading_request(stored_model, state)}
 
-    show_latest("gaze", pending, draw, "The model is reading …", 640, pool="quick")
-    return readings[-1] if readings else None
-
-
-def pending_results(stored_model: StoredModel, state: AttentionState) -> dict[str, PendingResult]:
-    """Return what the component needs: the reading, and the snapshots once the browser has requested them."""
-    reading_key = (*cache_key(stored_model, state, "heads"), *ablation_key(state))
-    results: dict[str, PendingResult] = {
-        f"{stored_model.name} {state.seed}": (reading_key, partial(compute_reading, stored_model, state))
-    }
-    snapshots_key = cache_key(stored_model, state, "through")
-    if st.session_state.get(_SNAPSHOTS_REQUESTED) == snapshots_key:
-        key = (*snapshots_key, state.step, state.unmasked)
-        results[SNAPSHOTS] = key, partial(compute_snapshots, stored_model, state)
-    return results
+    result_section(
+        "gaze",
+        requests,
+        partial(_draw, state, stored_model, importance, tab_token("gaze-snapshots")),
+        "The model is reading …",
+        640,
+        pool="quick",
+        events={_KEY: _EVENTS},
+    )
 
 
-def show_input_notes(stored_model: StoredModel, reading: AttentionReading) -> None:
-    """Show what of the text was changed or left out for the model."""
-    text, notes = reading.input, []
+def _draw(
+    state: AttentionState,
+    stored_model: StoredModel,
+    importance: HeadImportance | None,
+    token: str,
+    document: Document,
+    results: Mapping[str, AttentionReading],
+) -> None:
+    reading = results["reading"]
+    if notes := input_notes(stored_model, reading):
+        document.caption(" ".join(notes))
+    document.finding(
+        findings.answer_finding(
+            reading,
+            answer_row(stored_model, state.at, reading),
+            partial(outcome_text, stored_model, reading),
+            stored_model.tokenizer is not None,
+        )
+    )
+    document.component("attention_heads", component_data(stored_model, reading, token, importance, state), _KEY)
+
+
+def input_notes(stored_model: StoredModel, reading: AttentionReading) -> list[str]:
+    """Return what of the text was changed or left out for the model, in sentences."""
+    text, notes = reading.input, list[str]()
     if text.empty:
         from explorer.generation.generate import FROM_NOTHING
 
@@ -119,21 +108,19 @@ def show_input_notes(stored_model: StoredModel, reading: AttentionReading) -> No
             notes.append(f"It never saw {quote_first(unseen)}: {become}.")
     if stored_model.tokenizer is None:
         notes.append("The answer is read at <BOS>: of the last layer only its row counts.")
-    if notes:
-        st.caption(escape_markdown(" ".join(notes)))
+    return notes
 
 
 def component_data(
     stored_model: StoredModel,
     reading: AttentionReading,
-    snapshots: AttentionSnapshots | None,
+    token: str,
     importance: HeadImportance | None,
     state: AttentionState,
 ) -> dict[str, object]:
     """Return the data of the component.
 
-    reading: what is drawn; the state may be ahead of it while a new reading is computed.
-    snapshots: None until the browser requests them.
+    token: the secret of the browser tab for the address of the snapshots.
     importance: None until it is measured.
     """
     computed, tokens = reading.state, reading.input.tokens
@@ -145,13 +132,13 @@ def component_data(
         "heads": reading.size[1],
         "causal": is_causal(stored_model) and not computed.unmasked,
         "masked": list(reading.padding_positions),
-        "address": array_store.register_array(reading.content, stored_model.cache_key),
+        "address": register_arrays(reading.content, stored_model.cache_key),
         "open": [state.layer, state.head],
-        "asked": query_position(stored_model, state, len(tokens)),
+        "asked": query_position(stored_model, state.at, len(tokens)),
         "scale": state.scale,
         "sort": state.sort,
         "view": state.view,
-        "snapshots": _snapshot_data(stored_model, reading, snapshots, state.seed),
+        "snapshots": _snapshot_data(stored_model, state, token),
         "step": snapshot_steps(stored_model)[-1] if computed.step is None else computed.step,
         "touch": {
             "off": sorted(map(list, parse_heads(computed.off))),
@@ -170,26 +157,29 @@ def component_data(
     }
 
 
-def _snapshot_data(
-    stored_model: StoredModel, reading: AttentionReading, snapshots: AttentionSnapshots | None, seed: int
-) -> dict[str, object] | None:
+def _snapshot_data(stored_model: StoredModel, state: AttentionState, token: str) -> dict[str, object] | None:
     """Return the steps of the training slider; None if the run has too few snapshots."""
-    if snapshots:
-        steps = list(snapshots.steps)
-    else:
-        steps = select_snapshots(stored_model, len(reading.input.tokens), reading.state.step)
+    steps = select_snapshots(stored_model, len(snapshot_input(stored_model, state).ids), state.step)
     if not steps:
         return None
-    address = array_store.register_array(snapshots.content, stored_model.cache_key) if snapshots else None
-    return {"steps": steps, "curve": loss_curve(stored_model, seed), "unit": "nats", "address": address}
+    key = (*cache_key(stored_model, state, "through"), *steps)
+
+    def answer(futures: Mapping[str, Future[AttentionSnapshots]]) -> Content:
+        return {"address": register_arrays(futures["snapshots"].result().content, stored_model.cache_key)}
+
+    compute = partial(compute_snapshots, stored_model, state)
+    section = Section(lambda: {"snapshots": submit(key, compute, "quick")}, answer)
+    address = register(f"{token}{hash(key):x}", section, key)  # computed once the browser fetches it
+    return {"steps": steps, "curve": loss_curve(stored_model, state.seed), "unit": "nats", "address": address}
 
 
 def apply_events(session: PageSession[AttentionState], stored_model: StoredModel) -> bool:
-    """Apply the component's events to the state; return whether the component shows what it was last sent.
+    """Apply the component's events to the state; return whether other parts of the page show what has changed.
 
     Every value is checked: a browser can send anything.
     """
-    state, size = session.state, attention_size(stored_model.config)
+    before, size = session.state, attention_size(stored_model.config)
+    state = before
     if _is_head(value := pop_event(_KEY, "open"), size):
         state = replace(state, layer=value[0], head=value[1])
     if type(value := pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS:
@@ -202,12 +192,10 @@ def apply_events(session: PageSession[AttentionState], stored_model: StoredModel
         state = replace(state, step=None if value == steps[-1] else value)
     if isinstance(value := pop_event(_KEY, "touch"), dict):
         state = _with_ablation(state, value, size)
-    if pop_event(_KEY, "snapshots"):
-        st.session_state[_SNAPSHOTS_REQUESTED] = cache_key(stored_model, state, "through")
-    if state != session.state:
+    if state != before:
         session.state = state
         write_url(session)
-    return pop_event(_KEY, "stands") is True
+    return replace(state, scale=before.scale, sort=before.sort, view=before.view) != before
 
 
 def _with_ablation(state: AttentionState, event: dict[str, Any], size: tuple[int, int]) -> AttentionState:

@@ -19,66 +19,69 @@ from explorer.labs.attention.measurements import (
     tokenize_text,
 )
 from explorer.labs.attention.results import HeadActivations
-from explorer.labs.attention.state import AttentionState
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import show_latest
+from explorer.labs.attention.state import MAX_TOKENS, AttentionState
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.training.stored_models import StoredModel
-from explorer.web import array_store
+from explorer.web.results import register_arrays
 
 WALK_STEPS = 7  # of the walkthrough
 _KEY = "walk"
-_walk = register("attention_walkthrough")
 
 
 def section(session: PageSession[AttentionState], stored_model: StoredModel) -> None:
     """Draw the walkthrough of the selected head once its activations are computed."""
     state = session.state
     st.header(f"Inside layer {state.layer + 1}, head {state.head + 1}", anchor=False)
-    head = (*cache_key(stored_model, state, "inside"), state.layer, state.head, *ablation_key(state))
+    key = (*cache_key(stored_model, state, "inside"), state.layer, state.head, *ablation_key(state))
 
-    def draw_head(found: Mapping[str, HeadActivations], old: frozenset[str]) -> None:
-        for activations in found.values():
-            if show_walkthrough(session, stored_model, activations):
-                st.rerun()
+    def requests() -> Mapping[str, Request[HeadActivations]]:
+        _apply_events(session)
+        return {"head": (key, partial(compute_head, stored_model, state))}
 
-    name = f"{stored_model.name} {state.seed}"
-    show_latest(
+    result_section(
         "gaze-inside",
-        lambda: {name: (head, partial(compute_head, stored_model, state))},
-        draw_head,
+        requests,
+        partial(_draw, state, stored_model),
         "The head is opened …",
         520,
         pool="quick",
+        events={_KEY: ("asked", "step")},
     )
 
 
-def show_walkthrough(session: PageSession[AttentionState], stored_model: StoredModel, found: HeadActivations) -> bool:
-    """Draw the steps from query to weighted sum; return whether the visitor has selected another query."""
-    state, count = session.state, len(found.tokens)
-    query_changed = False
-    if isinstance(event := pop_event(_KEY, "step"), int) and 0 <= event < WALK_STEPS:
-        session.state = state = replace(state, walk=event)
+def _apply_events(session: PageSession[AttentionState]) -> None:
+    """Apply the component's events to the state; the page reruns for another query, which all its parts show."""
+    if type(value := pop_event(_KEY, "step")) is int and 0 <= value < WALK_STEPS:
+        session.state = replace(session.state, walk=value)
         write_url(session)
-    if isinstance(event := pop_event(_KEY, "asked"), int) and 0 <= event < count:
-        session.state = state = replace(state, at=event)
+    if type(value := pop_event(_KEY, "asked")) is int and 0 <= value < MAX_TOKENS and value != session.state.at:
+        session.state = replace(session.state, at=value)
         write_url(session)
-        query_changed = True
+        st.rerun()
+
+
+def _draw(
+    state: AttentionState, stored_model: StoredModel, document: Document, results: Mapping[str, HeadActivations]
+) -> None:
+    """Draw the steps from query to weighted sum."""
+    found = results["head"]
     data = {
         "tokens": list(found.tokens),
-        "asked": query_position(stored_model, state, count),
+        "asked": query_position(stored_model, state.at, len(found.tokens)),
         "layer": state.layer,
         "head": state.head,
         "width": found.head_width,
-        "address": array_store.register_array(found.content, stored_model.cache_key),
+        "address": register_arrays(found.content, stored_model.cache_key),
         "step": state.walk,
         "turned": getattr(stored_model.config.model, "positions", "") == "rotary" and not state.unplaced,
         "unit": stored_model.unit,
         "colour": stored_model.row.colour,
         "file": f"head-{state.layer + 1}-{state.head + 1}",
     }
-    _walk(data=data, key=_KEY, **event_callbacks(_KEY, "asked", "step"))
-    return query_changed
+    document.component("attention_walkthrough", data, _KEY)
 
 
 def download_button(stored_model: StoredModel, state: AttentionState) -> None:

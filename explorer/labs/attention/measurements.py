@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,10 +16,11 @@ from explorer.models.configs import TransformerEncoderConfig, TransformerTextCon
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.text.config import TextConfig
+from explorer.ui.result_section import Request
 from explorer.ui.training.model_input import attention_size, text_or_example
 from explorer.ui.training.stored_models import StoredModel
 from explorer.ui.wording import visible_whitespace
-from explorer.web import array_store
+from explorer.web.results import pack
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.attend import Ablation, TokenizedInput
@@ -72,10 +74,16 @@ def tokenize_text(stored_model: StoredModel, state: AttentionState) -> Tokenized
     )
 
 
-def query_position(stored_model: StoredModel, state: AttentionState, tokens: int) -> int:
+def query_position(stored_model: StoredModel, at: int | None, tokens: int) -> int:
     """Return the query's position: the chosen one, by default the one at which the answer is read off."""
     default = tokens - 1 if stored_model.tokenizer else 0
-    return default if state.at is None or state.at >= tokens else state.at
+    return default if at is None or at >= tokens else at
+
+
+def reading_request(stored_model: StoredModel, state: AttentionState) -> Request[AttentionReading]:
+    """Return the cache key of the reading and the function that computes it: several sections show it."""
+    key = (*cache_key(stored_model, state, "heads"), *ablation_key(state))
+    return key, partial(compute_reading, stored_model, state)
 
 
 def compute_reading(stored_model: StoredModel, state: AttentionState) -> AttentionReading:
@@ -93,7 +101,7 @@ def compute_reading(stored_model: StoredModel, state: AttentionState) -> Attenti
         tokenized,
         attention_size(stored_model.config),
         padding,
-        array_store.pack({"weights": packed}),
+        pack({"weights": packed}),
         ablated.log_probabilities,
         original.log_probabilities,
     )
@@ -145,14 +153,19 @@ def select_snapshots(stored_model: StoredModel, tokens: int, shown: int | None =
     return sorted(selected if shown is None else {*selected, shown})
 
 
+def snapshot_input(stored_model: StoredModel, state: AttentionState) -> TokenizedInput:
+    """Return the tokens that the snapshots read: they are shown without ablation. Raises LineageError."""
+    return tokenize_text(stored_model, replace(state, unmasked=False))
+
+
 def compute_snapshots(stored_model: StoredModel, state: AttentionState) -> AttentionSnapshots:
     """Run the model of every selected snapshot on the text, without ablation. Raises LineageError."""
     from explorer.inspection.attention.attend import attend, pack_weights
 
-    ids = tokenize_text(stored_model, replace(state, unmasked=False)).ids
+    ids = snapshot_input(stored_model, state).ids
     steps, causal = select_snapshots(stored_model, len(ids), state.step), is_causal(stored_model)
     weights = [pack_weights(attend(stored_model.model(state.seed, step), ids).weights, causal) for step in steps]
-    return AttentionSnapshots(tuple(steps), array_store.pack({"weights": np.stack(weights)}))
+    return AttentionSnapshots(tuple(steps), pack({"weights": np.stack(weights)}))
 
 
 def loss_curve(stored_model: StoredModel, seed: int) -> dict[str, list[int] | list[float]]:
@@ -175,7 +188,7 @@ def compute_head(stored_model: StoredModel, state: AttentionState) -> HeadActiva
     tokenized = tokenize_text(stored_model, state)
     model = stored_model.model(state.seed, state.step)
     head = head_activations(model, tokenized.ids, state.layer, state.head, requested_ablation(state))
-    content = array_store.pack({name: getattr(head, name) for name in HEAD_ARRAYS})
+    content = pack({name: getattr(head, name) for name in HEAD_ARRAYS})
     return HeadActivations(tokenized.tokens, head.queries.shape[-1], content)
 
 

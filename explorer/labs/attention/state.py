@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from explorer.errors import InvalidSetting, shorten
+from explorer.ui.state.fields import PageState, setting
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection
 
 MAX_TOKENS = 1_024  # the longest context there is
@@ -25,26 +26,26 @@ def _check_heads(given: object) -> None:
 
 
 @dataclass(frozen=True)
-class AttentionState:
+class AttentionState(PageState):
     """A model, its input text, an ablation, and what of the attention is shown."""
 
-    model: str = HeadSelection.model
-    run: str = ""  # a run that the URL of any page may name; becomes the model
+    model: str = setting(HeadSelection.model, "Who reads it")
+    run: str = setting("")  # a run that the URL of any page may name; becomes the model
     # The visitor's text; None: the first example for the model.
-    say: str | None = field(default=None, metadata={"longest": MAX_TEXT_LENGTH})
-    seed: int = field(default=0, metadata={"low": 0, "high": 31})  # index of the replica
-    step: int | None = field(default=None, metadata={"low": 0, "high": 1e9})  # of the training; None: its end
-    layer: int = field(default=HeadSelection.layer, metadata={"low": 0, "high": 63})
-    head: int = field(default=HeadSelection.head, metadata={"low": 0, "high": 63})
-    at: int | None = field(default=None, metadata={"low": 0, "high": MAX_TOKENS - 1})  # query position; None: the last
-    view: Literal["lines", "matrix"] = "lines"
-    scale: Literal["one", "row"] = "one"
-    sort: Literal["place", "previous", "itself", "first", "same", "after_same", "spread", "worth"] = "place"
-    off: tuple[str, ...] = field(default=(), metadata={"check": _check_heads})  # zero-ablated heads
-    flat: tuple[str, ...] = field(default=(), metadata={"check": _check_heads})  # heads with uniform attention
-    unmasked: bool = False  # without the causal mask
-    unplaced: bool = False  # without positions
-    walk: int = field(default=0, metadata={"low": 0, "high": 6})  # step of the walkthrough of one head
+    say: str | None = setting(None, "Your text", longest=MAX_TEXT_LENGTH)
+    seed: int = setting(0, "Seed", low=0, high=31)  # index of the replica
+    step: int | None = setting(None, low=0, high=1e9)  # of the training; None: its end
+    layer: int = setting(HeadSelection.layer, low=0, high=63)
+    head: int = setting(HeadSelection.head, low=0, high=63)
+    at: int | None = setting(None, low=0, high=MAX_TOKENS - 1)  # query position; None: the last
+    view: Literal["lines", "matrix"] = setting("lines")
+    scale: Literal["one", "row"] = setting("one")
+    sort: Literal["place", "previous", "itself", "first", "same", "after_same", "spread", "worth"] = setting("place")
+    off: tuple[str, ...] = setting((), check=_check_heads)  # zero-ablated heads
+    flat: tuple[str, ...] = setting((), check=_check_heads)  # heads with uniform attention
+    unmasked: bool = setting(False)  # without the causal mask
+    unplaced: bool = setting(False)  # without positions
+    walk: int = setting(0, low=0, high=6)  # step of the walkthrough of one head
 
     @property
     def ablated(self) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.number_format import format_range
 from explorer.ui.wording import capitalize, join_words
 
 PART_NAMES = {
@@ -67,8 +68,8 @@ def contributions_text(parts: list[Contribution]) -> str:
 
 def norm_text(before: Float[ndarray, " tokens"], after: Float[ndarray, " tokens"], learned: bool) -> str:
     """Say how the variance of each token's vector changes at the norm. `learned`: whether the gain was trained."""
-    range_before = f"{before.min():.2f} to {before.max():.2f}" if len(before) > 1 else f"{before[0]:.2f}"
-    range_after = f"{after.min():.2f} to {after.max():.2f}" if len(after) > 1 else f"{after[0]:.2f}"
+    range_before = format_range(before.min(), before.max())
+    range_after = format_range(after.min(), after.max())
     explanation = " It would be 1 for all, but the learned gain multiplies each number." if learned else ""
     return (
         f"Before the first norm the variance of a token’s numbers is {range_before}; after it, "

@@ -1,4 +1,4 @@
-"""The formulas of a block as the shown model has them, with one number of its forward pass."""
+"""The formulas of a block as the shown model has them, and one number of its forward pass."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.number_format import format_number
+from explorer.ui.page_sections import explanation
 
 _NORM_FORMULAS = {
-    "layernorm": (r"\frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + 10^{-5}}} \cdot g", r" + b"),
-    "rmsnorm": (r"\frac{x}{\sqrt{\mathrm{mean}(x^2) + 10^{-5}}} \cdot g", ""),
+    "layer": (r"\frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + 10^{-5}}} \cdot g", r" + b"),
+    "rms": (r"\frac{x}{\sqrt{\mathrm{mean}(x^2) + 10^{-5}}} \cdot g", ""),
 }
 
 
@@ -29,16 +30,20 @@ class NormExample:
     after: float
 
 
-def formulas_section(norm_first: bool, cross: bool, norm_example: NormExample | None) -> None:
-    """Draw the formulas of the block, of cross-attention if there is any, and of the norm."""
+def formulas_section(model: object, cross: bool) -> None:
+    """Draw the formulas of the block, of cross-attention if there is any, and of the norm.
+
+    model: the configuration of a Transformer. Where it names no norm, the model has the LayerNorm after each part.
+    """
+    norm, norm_first = getattr(model, "norm", "layer"), getattr(model, "norm_place", "post") == "pre"
     st.header("Why", anchor=False)
     explanation(
         "A block writes nothing over what it gets: each part reads the stream, and what it finds is added. So the way "
         "from the tokens to the answer is open from the first step of training on, and so is the way back for the "
         "gradient."
     )
-    st.latex(block_formula(norm_first, norm_example is not None))
-    explanation(norm_placement_text(norm_first, norm_example is not None))
+    st.latex(block_formula(norm_first, norm != "none"))
+    explanation(norm_placement_text(norm_first, norm != "none"))
     if cross:
         st.latex(
             r"\begin{aligned} \mathrm{Cross}(y, x) &= \mathrm{Attention}(Q, K, V) \\"
@@ -48,10 +53,14 @@ def formulas_section(norm_first: bool, cross: bool, norm_example: NormExample | 
             "In the cross-attention only the queries come from what was written so far (y). Keys and values come from "
             "what the encoder made of the source (x): that is computed once, however many tokens are written."
         )
-    if norm_example is not None:
-        norm_formula, bias = _NORM_FORMULAS[norm_example.kind]
-        st.latex(r"\mathrm{Norm}(x) = " + norm_formula + (bias if norm_example.biased else ""))
-        explanation(escape_markdown(norm_example_text(norm_example)))
+    if norm != "none":
+        st.latex(norm_formula(norm, biased=getattr(model, "biases", True)))
+
+
+def norm_formula(norm: str, biased: bool) -> str:
+    """Return a norm ("layer" or "rms") in LaTeX. RMSNorm never has a bias."""
+    formula, bias = _NORM_FORMULAS[norm]
+    return r"\mathrm{Norm}(x) = " + formula + (bias if biased else "")
 
 
 def block_formula(norm_first: bool, normed: bool) -> str:
@@ -83,15 +92,11 @@ def norm_placement_text(norm_first: bool, normed: bool) -> str:
 def norm_example_text(example: NormExample) -> str:
     """Say how the norm computes one number."""
     kind = "variance" if example.kind == "layernorm" else "mean square"
-    mean = f"a mean of {_format_number(example.mean)} and " if example.kind == "layernorm" else ""
-    bias = f" and the bias {_format_number(example.bias)}" if example.biased else ""
+    mean = f"a mean of {format_number(example.mean, 3)} and " if example.kind == "layernorm" else ""
+    bias = f" and the bias {format_number(example.bias, 3)}" if example.biased else ""
     return (
         f"At the first norm of this block the numbers of “{example.token}” have {mean}a {kind} of "
-        f"{_format_number(example.mean_square)}. With "
-        f"the gain {_format_number(example.gain)}{bias} its number 0 turns from {_format_number(example.before)} "
-        f"into {_format_number(example.after)}."
+        f"{format_number(example.mean_square, 3)}. With "
+        f"the gain {format_number(example.gain, 3)}{bias} its number 0 turns from {format_number(example.before, 3)} "
+        f"into {format_number(example.after, 3)}."
     )
-
-
-def _format_number(value: float) -> str:
-    return f"{value:.3f}".replace("-", "−")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -15,25 +15,26 @@ from explorer.catalogue import page_title, task_row
 from explorer.errors import InvalidSetting, LineageError
 from explorer.labs.block import findings
 from explorer.labs.block.findings import PART_NAMES, Contribution
-from explorer.labs.block.formulas import NormExample, formulas_section
-from explorer.labs.block.state import KINDS, MAX_CHARACTERS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
+from explorer.labs.block.formulas import NormExample, formulas_section, norm_example_text
+from explorer.labs.block.state import KINDS, MAX_TOKENS, TASKS_AND_MODELS, BlockState
 from explorer.tasks.negation import CLASSES
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget, write_url
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training import stored_models
 from explorer.ui.training.model_input import example_texts
 from explorer.ui.training.stored_models import StoredModel
 from explorer.ui.wording import visible_whitespace
-from explorer.web import array_store
+from explorer.web.results import pack, register_arrays
 
 if TYPE_CHECKING:
     from explorer.inspection.transformer.block import BlockDiagram, Flow
 
 HEIGHT = 900
 _KEY = "block"
-_component = register("block_diagram")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +47,6 @@ class BlockView:
     dropped_tokens: int  # tokens of the text that were left out
     finding: str
     observations: tuple[str, ...]
-    norm_example: NormExample | None
 
 
 def select_model(session: PageSession[BlockState]) -> StoredModel | None:
@@ -90,32 +90,27 @@ def controls(session: PageSession[BlockState], stored: StoredModel | None) -> No
     """Draw the choice of encoder or decoder, model, seed, block, and text."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        binding = bind_widget(session, "block.kind", state.kind, lambda s, kind: s.with_kind(kind))
-        st.segmented_control("The block of", list(KINDS), format_func=KINDS.__getitem__, required=True, **binding)
-        titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind])
-        titles = {**({} if state.run in titles else {state.run: state.run}), **titles}
-        binding = bind_widget(session, "block.model", state.run, lambda s, name: s.with_model(name))
-        st.selectbox("Model", list(titles), format_func=titles.__getitem__, width=240, **binding)
+        bind_widget(session, "kind", st.segmented_control, update=BlockState.with_kind)
+        titles = stored_models.model_titles(*TASKS_AND_MODELS[state.kind], selected=(state.run,))
+        bind_widget(
+            session, "model", st.selectbox, shown=state.run, update=BlockState.with_model, options=titles, width=240
+        )
         if stored and stored.config.replicas > 1:
-            binding = bind_widget(session, "block.seed", state.seed, lambda s, seed: replace(s, seed=seed))
-            seeds = stored.config.seeds
-            st.selectbox("Seed", list(range(len(seeds))), format_func=lambda i: f"{seeds[i]}", width=90, **binding)
+            bind_widget(session, "seed", st.selectbox, options=dict(enumerate(map(str, stored.config.seeds))), width=90)
         if stored and layer_count(stored) > 1:
-            binding = bind_widget(session, "block.layer", state.layer, lambda s, layer: replace(s, layer=layer))
-            st.number_input(f"Block, 1 to {layer_count(stored)}", 1, layer_count(stored), step=1, width=120, **binding)
+            count = layer_count(stored)
+            bind_widget(session, "layer", st.number_input, label=f"Block, 1 to {count}", high=count, width=120)
         if stored:
             example = example_texts(stored.config)[0]
-            binding = bind_widget(
-                session, "block.say", state.say or example, lambda s, text: s.with_text(text, example)
+            bind_widget(
+                session,
+                "say",
+                st.text_input,
+                shown=state.say or example,
+                update=lambda s, text: s.with_text(text, example),
+                width=240,
             )
-            st.text_input("What it reads", width=240, max_chars=MAX_CHARACTERS, **binding)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda _: BlockState()),
-            disabled=state == BlockState(),
-            key="block.fresh",
-        )
+        reset_button(session, "fresh")
 
 
 def handle_component_event(session: PageSession[BlockState]) -> None:
@@ -131,23 +126,25 @@ def handle_component_event(session: PageSession[BlockState]) -> None:
 
 
 def block_section(session: PageSession[BlockState], stored: StoredModel) -> None:
-    """Draw the diagram, the finding above it, and the observations below."""
+    """Draw the diagram, the finding above it, the observations below, and the formulas of the model."""
     state = session.state
     text = state.say or example_texts(stored.config)[0]
-    key: tuple[Hashable, ...] = ("block", *stored.cache_key, state.seed, text, state.layer)
+    key = ("block", *stored.cache_key, state.seed, text, state.layer)
 
-    def requested_views() -> Mapping[str, tuple[tuple[Hashable, ...], partial[BlockView]]]:
+    def requested_views() -> Mapping[str, Request[BlockView]]:
         handle_component_event(session)
-        return {stored.name: (key, partial(open_view, stored, state.seed, text, state.layer))}
+        return {"view": (key, partial(open_view, stored, state.seed, text, state.layer))}
 
-    show_latest(
+    result_section(
         "block",
         requested_views,
-        lambda opened, old: _draw(session, stored, opened),
+        partial(_draw, state, stored),
         "The model is reading …",
         HEIGHT,
         pool="quick",
+        events={_KEY: ("set",)},
     )
+    formulas_section(stored.config.model, state.kind == "both")
 
 
 def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockView:
@@ -159,22 +156,22 @@ def open_view(stored: StoredModel, seed: int, text: str, layer: int) -> BlockVie
     arrays = {f"flow:{name}": flow.values for name, flow in opened.flows.items()}
     closed = {name for box in opened.boxes if box.kind == "blocks" for name in box.parameters}
     arrays |= {f"weight:{name}": values for name, values in opened.parameters.items() if name not in closed}
-    parts = _contributions(opened)
-    notice = [
+    parts, example = _contributions(opened), _norm_example(opened, names)
+    observations = [
         findings.contributions_text(parts),
         *_norm_observations(opened),
+        *([norm_example_text(example)] if example else []),
         findings.parameter_share_text(_parameter_counts(opened), opened.total_parameters),
     ]
     return BlockView(
         opened,
         names,
-        array_store.pack({name: values.astype(np.float32) for name, values in arrays.items()}),
+        pack({name: values.astype(np.float32) for name, values in arrays.items()}),
         cut,
         findings.largest_contribution_finding(
             parts, layer, opened.layers, f"run {stored.name}, seed {stored.config.seeds[seed]}"
         ),
-        tuple(notice),
-        _norm_example(opened, names),
+        tuple(observations),
     )
 
 
@@ -280,30 +277,27 @@ def _parameter_counts(opened: BlockDiagram) -> dict[str, int]:
     }
 
 
-def _draw(session: PageSession[BlockState], stored: StoredModel, views_by_run: Mapping[str, BlockView]) -> None:
-    block_view, state = views_by_run.get(stored.name), session.state
-    if block_view is None:
-        return
+def _draw(state: BlockState, stored: StoredModel, document: Document, results: Mapping[str, BlockView]) -> None:
+    block_view = results["view"]
     opened = block_view.opened
     default_flow = next(name for name in reversed(list(opened.flows)) if name.endswith(".weights"))
     if state.open and state.open not in opened.flows:
-        show_problems(
+        document.problems(
             [f"This block has no “{state.open[:40]}”; its attention weights are shown. Open anything in the diagram."]
         )
-    st.subheader(escape_markdown(block_view.finding), anchor=False)
+    document.finding(block_view.finding)
     if block_view.dropped_tokens:
-        st.caption(
+        document.caption(
             f"The diagram has room for {MAX_TOKENS} tokens: the model reads these, and {block_view.dropped_tokens:,} "
             "more are left out."
         )
-    _component(data=_component_data(block_view, stored, state, default_flow), key=_KEY, **event_callbacks(_KEY, "set"))
-    st.caption(
+    document.component("block_diagram", _component_data(block_view, stored, state, default_flow), _KEY)
+    document.caption(
         "Open any arrow or box: dashed boxes are blocks that are closed. A heat map has a token in each row; brown is "
         "below zero, teal above, blue an amount from 0 to 1; what a mask hides has no tile."
     )
-    st.header("What to notice", anchor=False)
-    explanation("\n".join(f"- {escape_markdown(sentence)}" for sentence in block_view.observations))
-    formulas_section(opened.norm_first, state.kind == "both", block_view.norm_example)
+    observations = "\n".join(f"- {escape_markdown(sentence)}" for sentence in block_view.observations)
+    document.markdown(f"## What to notice\n\n{observations}")
 
 
 def _component_state(state: BlockState) -> dict[str, object]:
@@ -332,7 +326,7 @@ def _component_data(
         "parameters": {name: list(values.shape) for name, values in opened.parameters.items()},
         "names": dict(block_view.token_names),
         "total": opened.total_parameters,
-        "address": array_store.register_array(block_view.content, sources=stored.cache_key),
+        "address": register_arrays(block_view.content, sources=stored.cache_key),
         "chosen": _default_selection(opened, default_flow)
         if state == replace(state, open="", token=0, unit=0, head=0)
         else _component_state(state),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from explorer.errors import InvalidSetting, shorten
+from explorer.ui.state.fields import PageState, setting
 
 Kind = Literal["encoder", "decoder", "both"]
 MAX_CHARACTERS = 200  # characters of a text
@@ -28,18 +29,18 @@ def _check_text(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class BlockState:
+class BlockState(PageState):
     """The selected model, block, text, and tensor."""
 
-    kind: Kind = "decoder"
-    model: str = field(default="", metadata={"longest": 64})  # a run; empty: the default of its kind
-    seed: int = field(default=0, metadata={"low": 0, "high": 31})
-    say: str = field(default="", metadata={"check": _check_text})  # empty: the first of the examples
-    layer: int = field(default=1, metadata={"low": 1, "high": 8})  # the selected block
-    open: str = field(default="", metadata={"longest": 64})  # a flow, as `inspection.transformer.block` names it
-    token: int = field(default=0, metadata={"low": 0, "high": 255})
-    unit: int = field(default=0, metadata={"low": 0, "high": 4095})  # index in the vector of the token
-    head: int = field(default=0, metadata={"low": 0, "high": 15})
+    kind: Kind = setting("decoder", "The block of", options=KINDS)
+    model: str = setting("", "Model", longest=64)  # a run; empty: the default of its kind
+    seed: int = setting(0, "Seed", low=0, high=31)
+    say: str = setting("", "What it reads", check=_check_text)  # empty: the first of the examples
+    layer: int = setting(1, low=1, high=8, step=1)  # the selected block
+    open: str = setting("", longest=64)  # a flow, as `inspection.transformer.block` names it
+    token: int = setting(0, low=0, high=255)
+    unit: int = setting(0, low=0, high=4095)  # index in the vector of the token
+    head: int = setting(0, low=0, high=15)
 
     @property
     def run(self) -> str:

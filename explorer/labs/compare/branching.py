@@ -8,10 +8,10 @@ import streamlit as st
 
 from explorer.errors import LineageError
 from explorer.jobs import estimate, limits
-from explorer.jobs.estimate import format_duration
 from explorer.jobs.scheduler import service
 from explorer.labs.compare.comparison import ComparedRun
 from explorer.labs.compare.state import Comparison
+from explorer.number_format import format_duration
 from explorer.run_store import store
 from explorer.training.config import Optimiser, branch_from
 from explorer.training.config import key as run_key

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
+from explorer.errors import LineageError
 from explorer.figures.comparison import Line, comparison_figure
 from explorer.inspection.compare import MetricCurve, downsample, mean_and_range
 from explorer.labs.compare.comparison import (
@@ -20,14 +21,19 @@ from explorer.labs.compare.comparison import (
     load_runs,
     with_available_measure,
 )
-from explorer.labs.compare.results import results_table, target_finding
+from explorer.labs.compare.results import add_results_table, target_finding
 from explorer.labs.compare.state import AXES, MEASURES, UNITS, Comparison
 from explorer.training.record import Axis
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.page_sections import escape_markdown
-from explorer.ui.state.session import PageSession, bind_widget
-from explorer.ui.training.train_controls import polling_slowdown
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, pop_target, value_tracks
+from explorer.ui.document import Document
+from explorer.ui.result_section import live_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training.learning_chart import seconds_to_next
 from explorer.ui.wording import join_words
+
+_KEY, _HEIGHT = "comparison", 700  # of the section, with its figure and its table
 
 _AXIS_TITLES: dict[Axis, str] = {
     "step": "optimiser steps",
@@ -38,55 +44,62 @@ _AXIS_TITLES: dict[Axis, str] = {
 
 def chart_controls(session: PageSession[Comparison]) -> None:
     """Draw the choice of the axes, the measure and the smoothing."""
-    runs, _ = load_runs(session.state.displayed_runs)
+    runs, _ = load_runs(session.state.displayed_runs, current_visitor().id)
     state = with_available_measure(session.state, runs)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bind_widget(session, "compare.x", state.x, lambda s, x: replace(s, x=x or s.x))
-        st.segmented_control("Along", list(AXES), format_func=AXES.__getitem__, **ties)
-        ties = bind_widget(session, "compare.y", state.y, lambda s, y: replace(s, y=y, target=None))
-        st.selectbox("What", available_measures(runs), format_func=MEASURES.__getitem__, width=340, **ties)
-        ties = bind_widget(session, "compare.smooth", state.smooth, lambda s, v: replace(s, smooth=v))
-        st.slider("Smoothing", 0.0, 0.99, step=0.01, width=180, help="What each point keeps of those before.", **ties)
-        for name, label in (("log_x", "log x"), ("log_y", "log y")):
-            ties = bind_widget(session, f"compare.{name}", getattr(state, name), partial(_with_log_axis, name))
-            st.toggle(label, **ties)
-
-
-def _with_log_axis(name: str, state: Comparison, on: bool) -> Comparison:
-    """Return the comparison with a logarithmic or linear axis."""
-    return replace(state, log_x=on) if name == "log_x" else replace(state, log_y=on)
+        bind_widget(session, "x", st.segmented_control)
+        bind_widget(
+            session,
+            "y",
+            st.selectbox,
+            shown=state.y,
+            update=lambda s, y: replace(s, y=y, target=None),
+            options={name: MEASURES[name] for name in available_measures(runs)},
+            width=340,
+        )
+        bind_widget(session, "smooth", st.slider, width=180)
+        bind_widget(session, "log_x", st.toggle)
+        bind_widget(session, "log_y", st.toggle)
 
 
 def curves_section(session: PageSession[Comparison]) -> None:
-    """Draw the figure and its results; during training they are redrawn twice a second."""
-    runs, _ = load_runs(session.state.displayed_runs)
-    live = any(run.view.live for run in runs)
+    """Draw the figure and its results; during training the browser fetches new ones."""
+    visitor_id = current_visitor().id
 
-    @st.fragment(run_every=0.5 * polling_slowdown() if live else None)
-    def panel() -> None:
-        runs, _ = load_runs(session.state.displayed_runs)
-        state = with_available_measure(session.state, runs)
+    def take_target() -> None:
+        moved = pop_target(_KEY)
+        if moved is not None and moved != session.state.target:
+            session.state = replace(session.state, target=moved)
+            st.rerun()
+
+    draw = partial(_draw_comparison, session.state, visitor_id)
+    live_section(_KEY, draw, _HEIGHT, events={_KEY: ("target",)}, apply_events=take_target)
+
+
+def _draw_comparison(state: Comparison, visitor_id: str, document: Document) -> float | None:
+    """Write the finding, the curves and the results; return the seconds until the next ones."""
+    try:
+        runs, _ = load_runs(state.displayed_runs, visitor_id)
+        state = with_available_measure(state, runs)
         target = default_target(state, runs) if state.target is None else state.target
-        st.subheader(escape_markdown(target_finding(state, runs, target)), anchor=False)
-        moved = _draw_curves(state, runs, target)
-        if moved is not None and moved != state.target:
-            session.state = replace(state, target=moved)
-            st.rerun()
-        results_table(state, runs, target)
-        if live and not any(run.view.live for run in runs):
-            st.rerun()
-
-    panel()
+        document.finding(target_finding(state, runs, target))
+        panel = _panel(state, runs, target)
+        add_plot_frame(document, [panel], key=_KEY, height=420, narrow_height=320, columns=1)
+        add_results_table(document, state, runs, target)
+    except LineageError as error:
+        document.problems([str(error)])
+        return None
+    return seconds_to_next(run.view for run in runs)
 
 
-def _draw_curves(state: Comparison, runs: Sequence[ComparedRun], target: float) -> float | None:
-    """Draw the curves; return the target where the visitor has just moved it, otherwise None."""
+def _panel(state: Comparison, runs: Sequence[ComparedRun], target: float) -> Panel:
+    """Return the panel of all curves, with a target that can be dragged."""
     curves = displayed_curves(state, runs)
     dashes = _line_styles(runs)
     lines = [_line(run, curve, dashes[run.key]) for run, curve in zip(runs, curves, strict=True)]
     tracks = value_tracks([(run.title, run.view.row.colour) for run in runs], 3)
     y_range = _axis_range(state, curves)
-    panel = Panel(
+    return Panel(
         f"{state.y}-{state.x}",
         comparison_figure(lines, _AXIS_TITLES[state.x], y_range, log_x=state.log_x, log_y=state.log_y),
         alt=f"{MEASURES[state.y]} {AXES[state.x]}: {join_words([run.title for run in runs])}.",
@@ -102,7 +115,6 @@ def _draw_curves(state: Comparison, runs: Sequence[ComparedRun], target: float) 
             "digits": 2 if state.x == "seconds" else 0,
         },
     )
-    return draw_plot_frame([panel], key="comparison", height=420, narrow_height=320, columns=1)
 
 
 def _line(run: ComparedRun, curve: MetricCurve | None, dash: str) -> Line:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
@@ -20,7 +19,6 @@ from explorer.run_store import store
 from explorer.training.config import RunConfig, to_json
 from explorer.training.record import Axis, Curves
 from explorer.ui.state.run_lookup import find_config
-from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 
@@ -41,6 +39,14 @@ class ComparedRun:
     @property
     def curves(self) -> Curves | None:
         return self.view.curves or self.view.result
+
+    @property
+    def may_continue(self) -> bool:
+        """Whether the training may change these curves: it waits, runs, or was stopped before its end."""
+        job, stopped = self.view.job, self.view.stopped
+        if job:
+            return job.state in ("waiting", "running", "stopped")
+        return not self.view.stored and stopped is not None and stopped.card.state != "diverged"
 
     @property
     def title(self) -> str:
@@ -67,16 +73,18 @@ def with_available_measure(state: Comparison, runs: Sequence[ComparedRun]) -> Co
     return state if state.y in possible else replace(state, y=possible[0], target=None)  # type: ignore[arg-type]
 
 
-def load_runs(keys: Sequence[str]) -> tuple[list[ComparedRun], list[str]]:
+def load_runs(keys: Sequence[str], visitor_id: str) -> tuple[list[ComparedRun], list[str]]:
     """Return the runs of these keys, and a sentence for each run that is not on this machine."""
     configs: dict[str, RunConfig] = {}
     problems = []
     for name in dict.fromkeys(keys):
         try:
-            configs[name] = find_config(name, current_visitor().id)
+            configs[name] = find_config(name, visitor_id)
         except LineageError as error:
             problems.append(str(error))
-    views = {run: _with_imported_run(run, view) for run, view in run_view.run_views(configs).items()}
+    views = {
+        run: _with_imported_run(run, view) for run, view in run_view.run_views(configs, visitor_id=visitor_id).items()
+    }
     names = _display_names(views)
     return [ComparedRun(str(i), k, names[k], view) for i, (k, view) in enumerate(views.items(), start=1)], problems
 
@@ -136,11 +144,10 @@ def differing_settings(runs: Sequence[ComparedRun]) -> dict[str, list[str]]:
     return {name: values for name, values in rows.items() if len(set(values)) > 1}
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _cached_curve(
-    stamp: tuple[str, str], measure: str, axis: Axis, smoothing: float, _run: store.StoredRun
-) -> MetricCurve:
-    return smooth(metric_curve(_run.curves, _run.config, measure, axis), smoothing)
+@lru_cache(maxsize=64)
+def _final_curve(curves: Curves, config: RunConfig, measure: str, axis: Axis, smoothing: float) -> MetricCurve:
+    """Return the curve of a finished run; the curves of a stored run are the same object as long as it is loaded."""
+    return smooth(metric_curve(curves, config, measure, axis), smoothing)
 
 
 def displayed_curves(
@@ -153,7 +160,7 @@ def displayed_curves(
         if run.curves is None:
             curves.append(None)
         elif run.view.stored and run.curves is run.view.stored.curves:  # it is final, so its curve is cached
-            curves.append(_cached_curve(run.view.stored.cache_key, state.y, x, state.smooth, run.view.stored))
+            curves.append(_final_curve(run.curves, run.config, state.y, x, state.smooth))
         else:
             curves.append(smooth(metric_curve(run.curves, run.config, state.y, x), state.smooth))
     return curves

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import streamlit as st
+from cachetools import LRUCache, cached
 from numpy import ndarray
 
 from explorer.errors import LineageError
@@ -19,12 +21,13 @@ from explorer.inspection.compare import (
     mean_difference,
     shared_initial_weights,
 )
-from explorer.jobs.estimate import format_duration
 from explorer.labs.compare.comparison import ComparedRun, differing_settings, displayed_curves
 from explorer.labs.compare.state import AXES, UNITS, Comparison
+from explorer.number_format import format_count, format_duration
 from explorer.run_store import store
 from explorer.training.record import Axis
-from explorer.ui.components.table import draw_table
+from explorer.ui.components.table import add_table, draw_table
+from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation
 from explorer.ui.wording import join_words
 
@@ -80,23 +83,28 @@ def find_target_reached(
 
 
 def target_finding(state: Comparison, runs: Sequence[ComparedRun], target: float) -> str:
-    """Return which run reaches the target first: by step, by token and by second."""
+    """Return which run reaches the target first: by step, by token and by second; "so far" if one is not finished."""
+    so_far = any(run.may_continue for run in runs)
     firsts: dict[Axis, TargetReached] = {}
     for axis in AXES:
         reached = [a for a in find_target_reached(state, runs, target, axis) if a.at is not None]
         if reached:
             firsts[axis] = min(reached, key=lambda a: a.at or 0.0)
     if not firsts:
-        return f"No run's mean is ever at {format_value(target, state.rising)}. Drag the target to where they are."
+        never = "So far no run's mean is" if so_far else "No run's mean is ever"
+        return f"{never} at {format_value(target, state.rising)}. Drag the target to where they are."
+    beginning = "So far: " if so_far else ""
     names = {first.run.key: first.run.name for first in firsts.values()}
     if len(names) == 1:
         name = next(iter(names.values()))
         amounts = join_words([format_amount(first.at, axis) for axis, first in firsts.items()])
         if len(runs) == 1:
-            return f"{name} is at {format_value(target, state.rising)} after {amounts}."
-        return f"{name} is at {format_value(target, state.rising)} first, whatever one counts: after {amounts}."
+            return f"{beginning}{name} is at {format_value(target, state.rising)} after {amounts}."
+        return (
+            f"{beginning}{name} is at {format_value(target, state.rising)} first, whatever one counts: after {amounts}."
+        )
     parts = [f"{first.run.name} {AXES[axis]} ({format_amount(first.at, axis)})" for axis, first in firsts.items()]
-    return f"First at {format_value(target, state.rising)}: {join_words(parts)}."
+    return f"{beginning}First at {format_value(target, state.rising)}: {join_words(parts)}."
 
 
 def format_amount(value: float | None, axis: Axis) -> str:
@@ -104,7 +112,7 @@ def format_amount(value: float | None, axis: Axis) -> str:
     if value is None or not np.isfinite(value):
         return "never"
     if axis != "seconds":
-        count = f"{value:,.0f}"
+        count = format_count(value)
         return f"{count} {UNITS[axis].removesuffix('s') if count == '1' else UNITS[axis]}"
     return format_duration(value) if value >= 0.1 else f"{1000 * value:.0f} ms"
 
@@ -178,8 +186,8 @@ def _format_signed(value: float, rising: bool) -> str:
     return text if not float(text) else f"{'−' if value < 0 else '+'}{text}"
 
 
-def results_table(state: Comparison, runs: Sequence[ComparedRun], target: float) -> None:
-    """Draw a row for each run: final value, difference from the first run, cost, and when it reached the target."""
+def add_results_table(document: Document, state: Comparison, runs: Sequence[ComparedRun], target: float) -> None:
+    """Add a row for each run: final value, difference from the first run, cost, and when it reached the target."""
     by_axis = {axis: find_target_reached(state, runs, target, axis) for axis in AXES}
     ends = [last for run in runs if (last := run.last(state.y)) is not None]
     final_values = np.concatenate(ends) if ends else np.zeros(1)
@@ -194,10 +202,8 @@ def results_table(state: Comparison, runs: Sequence[ComparedRun], target: float)
         seeds = "" if reached.seeds in (0, count) else f" ({reached.seeds} of {count} seeds)"
         cells: dict[str, object] = {
             "name": {"text": run.title, "colour": run.view.row.colour},
-            "end": {"text": format_value(float(np.mean(values)), state.rising) if values else "–", "values": values},
-            "against": {
-                "text": describe_difference(compare_final_values(runs[0], run, state), state.rising) if i else "–"
-            },
+            "end": {"text": _describe_end(run, values, state.rising), "values": values},
+            "against": {"text": _describe_difference_from(runs[0], run, state) if i else "–"},
             "parameters": {"text": f"{run.view.parameters:,}" if run.view.parameters else "–"},
             "price": {"text": f"{cost[0]:.2f} ms" if cost else "–"},
         }
@@ -205,7 +211,8 @@ def results_table(state: Comparison, runs: Sequence[ComparedRun], target: float)
             cells[axis] = {"text": format_amount(by_axis[axis][i].at, axis) + (seeds if axis == "step" else "")}
         rows.append({"cells": cells})
     first = runs[0].name if runs else ""
-    draw_table(
+    add_table(
+        document,
         [
             {"key": "name", "label": "", "kind": "model", "align": "left"},
             {"key": "end", "label": "at the end", "kind": "strip", "align": "left", "range": axis_range},
@@ -230,6 +237,21 @@ def results_table(state: Comparison, runs: Sequence[ComparedRun], target: float)
     )
 
 
+def _describe_end(run: ComparedRun, values: Sequence[float], rising: bool) -> str:
+    """Return the mean of the last values, with the step they are from if the training is not finished."""
+    if not values:
+        return "–"
+    text = format_value(float(np.mean(values)), rising)
+    return f"{text} at step {run.curves.step:,}" if run.may_continue and run.curves else text
+
+
+def _describe_difference_from(first: ComparedRun, run: ComparedRun, state: Comparison) -> str:
+    """Return the difference between the final values of two runs, if both are finished."""
+    if first.may_continue or run.may_continue:
+        return "not finished"
+    return describe_difference(compare_final_values(first, run, state), state.rising)
+
+
 def settings_table(runs: Sequence[ComparedRun]) -> None:
     """Draw the settings in which the runs differ."""
     rows = differing_settings(runs)
@@ -250,9 +272,9 @@ def settings_table(runs: Sequence[ComparedRun]) -> None:
     )
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _initial_weights(stamp: tuple[str, str], _run: store.StoredRun) -> dict[str, ndarray]:
-    return _run.weights(0)
+@cached(LRUCache(32), key=lambda run: run.cache_key, lock=Lock())
+def _initial_weights(run: store.StoredRun) -> dict[str, ndarray]:
+    return run.weights(0)
 
 
 def shared_initialization(runs: Sequence[ComparedRun]) -> list[str]:
@@ -264,7 +286,7 @@ def shared_initialization(runs: Sequence[ComparedRun]) -> list[str]:
             if one.config.seeds != other.config.seeds or not all(run and 0 in run.snapshot_steps() for run in pair):
                 continue
             try:
-                weights = [_initial_weights(run.cache_key, run) for run in pair if run]
+                weights = [_initial_weights(run) for run in pair if run]
             except LineageError:
                 continue
             shared, count = shared_initial_weights(*weights)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from explorer.experiments.default_runs import negation_runs
 from explorer.inspection.compare import BATCH_LOSS
 from explorer.run_store import store
 from explorer.training.record import Axis
+from explorer.ui.state.fields import PageState, setting
 
 MOST = 8  # runs side by side
 MEASURES = {
@@ -43,12 +44,12 @@ UNITS: dict[Axis, str] = {"step": "steps", "tokens": "tokens", "seconds": "s"}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(PageState):
     """The state of the page; its fields are URL parameters."""
 
-    runs: tuple[str, ...] = ()
-    run: str = ""  # one more run, as the address of any page may name it
-    x: Literal["step", "tokens", "seconds"] = "step"
+    runs: tuple[str, ...] = setting((), "Runs")
+    run: str = setting("")  # one more run, as the address of any page may name it
+    x: Literal["step", "tokens", "seconds"] = setting("step", "Along", options=AXES)
     y: Literal[
         "test_accuracy",
         "exact_accuracy",
@@ -62,11 +63,13 @@ class Comparison:
         "train_loss",
         "val_loss_part",
         "batch_loss",
-    ] = "test_accuracy"
-    smooth: float = field(default=0.0, metadata={"low": 0.0, "high": 0.99})
-    log_x: bool = False
-    log_y: bool = False
-    target: float | None = field(default=None, metadata={"low": 0.0, "high": 1e6})
+    ] = setting("test_accuracy", "What", options=MEASURES)
+    smooth: float = setting(
+        0.0, "Smoothing", low=0.0, high=0.99, step=0.01, help="What each point keeps of those before."
+    )
+    log_x: bool = setting(False, "log x")
+    log_y: bool = setting(False, "log y")
+    target: float | None = setting(None, low=0.0, high=1e6)
 
     @property
     def rising(self) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from explorer.inspection.transformer.cost_formulas import PARTS, crossover, growth_exponent, scale_to_median
+from explorer.inspection.transformer.cost_formulas import crossover, growth_exponent, scale_to_median
+from explorer.number_format import format_approximate
 from explorer.ui.wording import capitalize, join_words, number_word
 
 if TYPE_CHECKING:
@@ -83,11 +84,6 @@ class SweepResult:
         )
 
 
-def format_ratio(ratio: float) -> str:
-    """Format a ratio with one decimal below ten."""
-    return f"{ratio:,.0f}" if ratio >= 9.95 else f"{ratio:.1f}"
-
-
 def crossing_text(place: float) -> str:
     """Say from which length on, given the result of `crossing`."""
     if place == 0:
@@ -110,8 +106,8 @@ def length_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
             f"{crossing_text(fused_crossing)}"
         )
     sentence += f"; the formula says from {2 * state.width:,} on."
-    fused_ratio = format_ratio(fused.ratio_to(forward, state.way)[1])
-    return f"{sentence} At {end:,} tokens it takes {format_ratio(ratio)} times as long, fused {fused_ratio}."
+    fused_ratio = format_approximate(fused.ratio_to(forward, state.way)[1])
+    return f"{sentence} At {end:,} tokens it takes {format_approximate(ratio)} times as long, fused {fused_ratio}."
 
 
 def width_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
@@ -138,22 +134,27 @@ def layers_finding(results: Mapping[str, SweepResult], state: CostState) -> str:
     memory = [float(each.bytes_kept[-1] / each.bytes_kept[0]) for each in results.values()]
     least, greatest = min(ratios.values()), max(ratios.values())
     loaded = (
-        format_ratio(memory[0])
+        format_approximate(memory[0])
         if max(memory) - min(memory) < 0.1
-        else f"{format_ratio(min(memory))} to {format_ratio(max(memory))}"
+        else f"{format_approximate(min(memory))} to {format_approximate(max(memory))}"
     )
     return (
-        f"{capitalize(number_word(most))} times the layers take {format_ratio(least)} to {format_ratio(greatest)} "
-        "times as "
+        f"{capitalize(number_word(most))} times the layers take {format_approximate(least)} to "
+        f"{format_approximate(greatest)} times as "
         "long, and keep "
         f"{loaded} times the memory."
     )
 
 
-def missing_parts(measured_parts: Sequence[str]) -> str:
-    """Name the parts that are not measured yet."""
-    names = [PART_NAMES[part] for part in PARTS if part not in measured_parts]
-    return f"{capitalize(join_words(names))} {'is' if len(names) == 1 else 'are'}"
+def source_caption(source_by_part: Mapping[str, str]) -> str:
+    """Return where and when each part was measured."""
+    parts_by_source: dict[str, list[str]] = {}
+    for part, source in source_by_part.items():
+        parts_by_source.setdefault(source, []).append(PART_NAMES[part])
+    if len(parts_by_source) == 1:
+        return f"Measured on {next(iter(parts_by_source))}."
+    each = [f"{join_words(parts)} on {source}" for source, parts in parts_by_source.items()]
+    return f"Measured: {'; '.join(each)}."
 
 
 def sweep_note(results: Mapping[str, SweepResult], state: CostState, sweep: str) -> str:
@@ -175,7 +176,7 @@ def sweep_note(results: Mapping[str, SweepResult], state: CostState, sweep: str)
     smallest = f"width {size}" if sweep == "width" else f"{number_word(size)} layer{'s' * (size > 1)}"
     return (
         f"At {smallest} the formula is furthest off for {PART_NAMES[worst]}: it takes "
-        f"{format_ratio(above_formula[worst])} times "
+        f"{format_approximate(above_formula[worst])} times "
         "what the "
         "line through the middle point says. What a call costs, however small its product, no formula here counts."
     )
@@ -196,10 +197,10 @@ def recurrence_note(results: Mapping[str, SweepResult], state: CostState) -> str
     return (
         f"A step of the GRU takes {first_step:.1f} microseconds in a sequence of {int(gru.x[first]):,} and "
         f"{last_step:.1f} in one of "
-        f"{end:,}: {comparison}. By the formula it takes {format_ratio(formula)} times as long as the feedforward "
-        "part of "
+        f"{end:,}: {comparison}. By the formula it takes {format_approximate(formula)} times as long as the "
+        "feedforward part of "
         "this "
-        f"width; measured are {format_ratio(measured)} times{explanation}."
+        f"width; measured are {format_approximate(measured)} times{explanation}."
     )
 
 
@@ -213,9 +214,9 @@ def kernel_note(results: Mapping[str, SweepResult], state: CostState) -> str:
     if measured <= NOISE_FACTOR * formula:
         return ""
     return (
-        f"The LSTM multiplies {format_ratio(1 / formula)} times as much as the GRU; at {end:,} the GRU takes "
-        f"{format_ratio(measured)} times as long. That tells of kernels, not of cells: all steps of the LSTM are one "
-        "call of "
+        f"The LSTM multiplies {format_approximate(1 / formula)} times as much as the GRU; at {end:,} the GRU takes "
+        f"{format_approximate(measured)} times as long. That tells of kernels, not of cells: all steps of the LSTM are "
+        "one call of "
         "a library here, those of RNN and GRU many small ones."
     )
 
@@ -231,7 +232,7 @@ def memory_note(results: Mapping[str, SweepResult]) -> str:
     sentence = (
         f"The bytes kept are those of the formula for {join_words([name for name, _ in exact])}." if exact else ""
     )
-    exceptions = [f"{name} keeps up to {format_ratio(ratio)} times as many" for name, ratio in others]
+    exceptions = [f"{name} keeps up to {format_approximate(ratio)} times as many" for name, ratio in others]
     explanation = " That is working memory of PyTorch’s kernel, which the formula leaves out." if exceptions else ""
     return f"{sentence} {capitalize(join_words(exceptions))}.{explanation}".strip() if exceptions else sentence
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,10 +17,11 @@ from explorer.labs.cost.findings import layer_name, parameters_finding
 from explorer.labs.cost.state import CostState
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, default_config, with_settings
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.state.session import PageSession, bind_widget, fragment
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession, fragment
+from explorer.ui.state.widgets import bind_widget
 
 if TYPE_CHECKING:
     from explorer.inspection.transformer.parameter_count import ParameterCount
@@ -63,25 +65,24 @@ def _draw_fragment(session: PageSession[CostState]) -> None:
     state = session.state
     key = ("cost-parameters", state.who, state.d, state.m, state.layers, state.vocabulary)
 
-    def count() -> tuple[CostState, ParameterCount]:
-        from explorer.inspection.transformer.parameter_count import count_parameter_groups
+    jobs = {"parts": (key, partial(_count, state))}
+    result_section("cost-parameters", jobs, partial(_draw_counts), "The model is being built and counted …", 400)
 
-        return state, count_parameter_groups(sized_config(state), state.vocabulary or _DEFAULT_VOCABULARY)
 
-    def draw(results: Mapping[str, tuple[CostState, ParameterCount]], _old: frozenset[str]) -> None:
-        for counted in results.values():
-            _draw_counts(*counted)
+def _count(state: CostState) -> tuple[CostState, ParameterCount]:
+    from explorer.inspection.transformer.parameter_count import count_parameter_groups
 
-    show_latest("cost-parameters", lambda: {"parts": (key, count)}, draw, "The model is being built and counted …", 400)
+    return state, count_parameter_groups(sized_config(state), state.vocabulary or _DEFAULT_VOCABULARY)
 
 
 def _controls(session: PageSession[CostState]) -> None:
     state = session.state
     config = default_config(*state.task_and_model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        binding = bind_widget(session, "cost.who", state.who, lambda s, new: s.with_model(new), (_PART,))
         titles = {name_of_model: replace(state, who=name_of_model).title for name_of_model in model_choices()}
-        st.selectbox("Model and task", list(titles), format_func=titles.__getitem__, width=330, **binding)
+        bind_widget(
+            session, "who", st.selectbox, update=CostState.with_model, redraw=(_PART,), options=titles, width=330
+        )
         for name, default_size in adjustable_sizes(config.model).items():
             metadata = next(f for f in dataclasses.fields(config.model) if f.name == _CONFIG_FIELDS[name]).metadata
 
@@ -90,39 +91,52 @@ def _controls(session: PageSession[CostState]) -> None:
 
             low, high = int(metadata["low"]), int(metadata["high"])
             shown = min(max(getattr(state, name) or default_size, low), high)
-            binding = bind_widget(session, f"cost.{name}", shown, make, (_PART,))
-            st.number_input(_LABELS[name], low, high, step=1, width=150, help=metadata["help"], **binding)
-        if isinstance(config.task, TextConfig):
-            binding = bind_widget(
+            bind_widget(
                 session,
-                "cost.vocabulary",
-                state.vocabulary or _DEFAULT_VOCABULARY,
-                lambda s, new: replace(s, vocabulary=0 if new == _DEFAULT_VOCABULARY else new),
-                (_PART,),
+                name,
+                st.number_input,
+                shown=shown,
+                update=make,
+                redraw=(_PART,),
+                label=_LABELS[name],
+                low=low,
+                high=high,
+                width=150,
+                help=metadata["help"],
             )
-            st.number_input("Vocabulary, V", 2, 50_000, step=1, width=150, **binding)
+        if isinstance(config.task, TextConfig):
+            bind_widget(
+                session,
+                "vocabulary",
+                st.number_input,
+                shown=state.vocabulary or _DEFAULT_VOCABULARY,
+                update=lambda s, new: replace(s, vocabulary=0 if new == _DEFAULT_VOCABULARY else new),
+                redraw=(_PART,),
+                low=2,
+                width=150,
+            )
 
 
-def _draw_counts(state: CostState, results: ParameterCount) -> None:
-    parts = sorted(results.groups, key=lambda each: -each.count)
+def _draw_counts(document: Document, results: Mapping[str, tuple[CostState, ParameterCount]]) -> None:
+    state, counted = results["parts"]
+    parts = sorted(counted.groups, key=lambda each: -each.count)
     row = MODELS[state.task_and_model[1]]
     rows = [(layer_name(each.name), each.count, f"= {each.formula}") for each in parts]
     named = [(name, count) for name, count, _ in rows]
-    st.subheader(escape_markdown(parameters_finding(state.title, named, results.total)), anchor=False)
+    document.finding(parameters_finding(state.title, named, counted.total))
     sentence = "; ".join(f"{name} {count:,}" for name, count, _ in rows)
-    draw_plot_frame(
+    add_plot_frame(
+        document,
         [Panel("cost-parameters", parameter_bars(rows, row.colour), f"Parameters of {state.title}: {sentence}.")],
         key="cost-parameters-figure",
         height=ROW_HEIGHT * len(rows) + 20,
         columns=1,
     )
-    sizes = ", ".join(f"{letter} = {value:,}" for letter, value in results.sizes.items())
+    sizes = ", ".join(f"{letter} = {value:,}" for letter, value in counted.sizes.items())
     task = TASKS[state.task_and_model[0]].title
-    explanation(
-        escape_markdown(
-            "Counted from the model itself, weights and biases together. The formulas are read off it too: it is "
-            "built once more with sizes that can be told apart. "
-            + (f"Here {sizes}; the other numbers are given by " if sizes else "The numbers are given by ")
-            + f"the task, {task}, or by how a layer is made. In the code the first of these parts is {parts[0].name}."
-        )
+    document.text(
+        "Counted from the model itself, weights and biases together. The formulas are read off it too: it is built "
+        "once more with sizes that can be told apart. "
+        + (f"Here {sizes}; the other numbers are given by " if sizes else "The numbers are given by ")
+        + f"the task, {task}, or by how a layer is made. In the code the first of these parts is {parts[0].name}."
     )

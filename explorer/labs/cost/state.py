@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from explorer.catalogue import MODELS, TASKS
 from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.transformer.cost_formulas import LayerSize
+from explorer.ui.state.fields import PageState, setting
 
 WIDTHS, LENGTHS, HEADS = (16, 32, 64, 128, 256), (64, 128, 256, 512), (1, 2, 4, 8)
 Sweep = Literal["length", "width", "layers"]
@@ -17,6 +18,7 @@ SWEEPS: Final[Mapping[Sweep, tuple[int, ...]]] = {
     "width": (16, 32, 64, 128, 256, 512),
     "layers": (1, 2, 4, 8),
 }
+_WAYS = {"both": "forward and back", "forward": "forward alone"}
 MODEL_OF_PART = {"attention": "transformer", "fused": "transformer"}
 
 
@@ -26,7 +28,7 @@ def _check_model(value: object) -> None:
         raise InvalidSetting(f"There is no “{shorten(value)}” to count. Give a task and a model: text-transformer.")
 
 
-def _check_one_of(*possible: int) -> object:
+def _check_one_of(*possible: int) -> Callable[[object], None]:
     def check(given: object) -> None:
         if given not in possible:
             raise InvalidSetting(f"{given} is not measured here. Give one of {', '.join(map(str, possible))}.")
@@ -35,18 +37,19 @@ def _check_one_of(*possible: int) -> object:
 
 
 @dataclass(frozen=True)
-class CostState:
+class CostState(PageState):
     """The sizes of the sweeps, which time is shown, and the model and sizes for the parameter count."""
 
-    way: Literal["both", "forward"] = "both"
-    width: int = field(default=64, metadata={"check": _check_one_of(*WIDTHS)})  # in the sweeps over length and layers
-    length: int = field(default=128, metadata={"check": _check_one_of(*LENGTHS)})  # in the sweeps over width and layers
-    heads: int = field(default=4, metadata={"check": _check_one_of(*HEADS)})
-    who: str = field(default="text-transformer", metadata={"check": _check_model})
-    d: int = field(default=0, metadata={"low": 0, "high": 512})  # selected sizes; 0: default of the model
-    m: int = field(default=0, metadata={"low": 0, "high": 2_048})
-    layers: int = field(default=0, metadata={"low": 0, "high": 24})
-    vocabulary: int = field(default=0, metadata={"low": 0, "high": 50_000})
+    way: Literal["both", "forward"] = setting("both", "Time of", options=_WAYS)
+    # Sizes that do not vary in a sweep.
+    width: int = setting(64, "Width, where it stays", options=WIDTHS, check=_check_one_of(*WIDTHS))
+    length: int = setting(128, "Length, where it stays", options=LENGTHS, check=_check_one_of(*LENGTHS))
+    heads: int = setting(4, "Heads", options=HEADS, check=_check_one_of(*HEADS))
+    who: str = setting("text-transformer", "Model and task", check=_check_model)
+    d: int = setting(0, low=0, high=512, step=1)  # selected sizes; 0: default of the model
+    m: int = setting(0, low=0, high=2_048, step=1)
+    layers: int = setting(0, low=0, high=24, step=1)
+    vocabulary: int = setting(0, "Vocabulary, V", low=0, high=50_000, step=1)
 
     def sizes(self, sweep: Sweep, part: str) -> tuple[LayerSize, ...]:
         """Return every point of a sweep. Only attention has heads, so that other parts are measured once for all head

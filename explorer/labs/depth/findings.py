@@ -9,6 +9,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.steps_to_solve import LossCurves
+from explorer.number_format import format_interval
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 _SIMILAR_BITS = 0.05  # bits of divergence (at most 1) below which heads count as equal
@@ -16,8 +17,7 @@ _SIMILAR_BITS = 0.05  # bits of divergence (at most 1) below which heads count a
 
 def _median_and_range(values: Sequence[float] | Float[ndarray, " seeds"], digits: int = 2) -> str:
     """Format the median, and the range in brackets."""
-    low, mid, high = (f"{v:.{digits}f}" for v in (min(values), float(np.median(values)), max(values)))
-    return mid if low == high else f"{mid} ({low} to {high})"
+    return format_interval(float(np.median(values)), min(values), max(values), digits)
 
 
 def heads_finding(heads: int, trained: Sequence[float], untrained: Sequence[float]) -> str:

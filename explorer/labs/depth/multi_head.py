@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -16,18 +16,20 @@ from explorer.catalogue import MODELS
 from explorer.errors import LineageError
 from explorer.figures.depth import HeadMeasure, measure_by_heads
 from explorer.labs.depth import findings
-from explorer.labs.depth.state import BLOCKS, HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
+from explorer.labs.depth.state import HEAD_COUNTS, MAX_CHARACTERS, UNTRAINED_SEEDS, DepthState
 from explorer.models.configs import TransformerTextConfig
 from explorer.training.config import RunConfig
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget, write_url
+from explorer.ui.components.base import pop_event
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, show_problems
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
 from explorer.ui.training.stored_models import StoredModel
 from explorer.ui.wording import count_seeds, quote_first
-from explorer.web import array_store
+from explorer.web.results import pack, register_arrays
 
 if TYPE_CHECKING:
     from explorer.inspection.transformer.multi_head import HeadSplit
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 RUN = "text-transformer"  # width 64, four heads, three seeds
 HEIGHT = 760
 _KEY = "cutheads"
-_component = register("multi_head")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,36 +84,31 @@ def heads_section(session: PageSession[DepthState]) -> None:
     _controls(session, stored)
     show_problems(session.state.input_problems)
 
-    def requested_readings() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], AttentionReading | str]]]:
+    def requested_readings() -> Mapping[str, Request[AttentionReading | str]]:
         _handle_component_event(session)
         state = session.state
         key = ("depth-heads", *stored.cache_key, state.text_read, state.block)
-        return {"look": (key, partial(read_text, stored, state.text_read, state.block - 1))}
+        return {"reading": (key, partial(read_text, stored, state.text_read, state.block - 1))}
 
-    def draw(results: Mapping[str, AttentionReading | str], old: frozenset[str]) -> None:
-        reading = results["look"]
-        if isinstance(reading, str):
-            show_problems([reading])
-            empty_panel("Where the heads look stands here once there is a text to read.", HEIGHT)
-        else:
-            _draw(session.state, reading, stored)
-
-    show_latest("depth-heads", requested_readings, draw, "The layer reads the text …", HEIGHT, pool="quick")
+    result_section(
+        "depth-heads",
+        requested_readings,
+        partial(_draw, session.state, stored),
+        "The layer reads the text …",
+        HEIGHT,
+        pool="quick",
+        events={_KEY: ("set",)},
+    )
 
 
 def _controls(session: PageSession[DepthState], stored: StoredModel) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="top"):
-        binding = bind_widget(session, "depth.say", state.say, lambda s, text: replace(s, say=text))
-        st.text_input("Text", max_chars=MAX_CHARACTERS, width=250, **binding)
-        binding = bind_widget(session, "depth.who", state.who, lambda s, who: replace(s, who=who or s.who, seed=0))
-        words = {"trained": "after training", "untrained": "before training"}
-        st.segmented_control("Weights", list(words), format_func=words.__getitem__, **binding)
+        bind_widget(session, "say", st.text_input, max_chars=MAX_CHARACTERS, width=250)
+        bind_widget(session, "who", st.segmented_control, update=lambda s, who: replace(s, who=who, seed=0))
         count = stored.config.replicas if state.who == "trained" else UNTRAINED_SEEDS
-        binding = bind_widget(session, "depth.seed", min(state.seed, count - 1), lambda s, seed: replace(s, seed=seed))
-        st.selectbox("Seed", list(range(count)), width=110, **binding)
-        binding = bind_widget(session, "depth.block", state.block, lambda s, block: replace(s, block=block))
-        st.selectbox("Block", list(range(1, BLOCKS + 1)), width=110, **binding)
+        bind_widget(session, "seed", st.selectbox, shown=min(state.seed, count - 1), options=range(count), width=110)
+        bind_widget(session, "block", st.selectbox, width=110)
 
 
 @lru_cache(maxsize=2)
@@ -147,7 +143,14 @@ def read_text(stored: StoredModel, text: str, layer: int) -> AttentionReading | 
     return AttentionReading(tokenized.tokens, (*tokenized.dropped, *tokenized.unknown), splits)
 
 
-def _draw(state: DepthState, reading: AttentionReading, stored: StoredModel) -> None:
+def _draw(
+    state: DepthState, stored: StoredModel, document: Document, results: Mapping[str, AttentionReading | str]
+) -> None:
+    reading = results["reading"]
+    if isinstance(reading, str):
+        document.problems([reading])
+        document.empty("Where the heads look stands here once there is a text to read.", HEIGHT)
+        return
     selected, width = reading.selected_heads(state), stored.config.model.width  # type: ignore[union-attr]
     trained_heads = _trained_head_count(stored) if state.who == "trained" else None
     differences = {weights: reading.metric(weights, "difference") for weights in reading.splits}
@@ -169,10 +172,11 @@ def _draw(state: DepthState, reading: AttentionReading, stored: StoredModel) -> 
         for i, heads in enumerate(HEAD_COUNTS)
     }
     if reading.unknown:
-        st.caption(escape_markdown(f"It never saw {quote_first(reading.unknown)}: left out."))
-    content = array_store.pack({str(heads): cut.weights.astype(np.float32) for heads, cut in selected.items()})
-    _component(
-        data={
+        document.caption(f"It never saw {quote_first(reading.unknown)}: left out.")
+    content = pack({str(heads): cut.weights.astype(np.float32) for heads, cut in selected.items()})
+    document.component(
+        "multi_head",
+        {
             "tokens": list(reading.tokens),
             "width": width,
             "cuts": cuts,
@@ -180,14 +184,13 @@ def _draw(state: DepthState, reading: AttentionReading, stored: StoredModel) -> 
             "cut": state.cut,
             "view": state.view,
             "who": f"{'the trained' if trained_heads else 'an untrained'} layer of block {state.block}",
-            "address": array_store.register_array(content, stored.cache_key),
+            "address": register_arrays(content, stored.cache_key),
             "file": f"heads-{state.who}-block-{state.block}-seed-{state.seed}",
         },
         key=_KEY,
-        **event_callbacks(_KEY, "set"),
     )
-    draw_plot_frame(list(_panels(reading)), key="depth-by-heads", height=250, columns=2)
-    st.caption(
+    add_plot_frame(document, _panels(reading), key="depth-by-heads", height=250, columns=2)
+    document.caption(
         f"Left: how differently two heads look, the Jensen–Shannon divergence in bits, a mean over all pairs and all "
         f"tokens with a choice. Right: the entropy of where they look, over that of an even look. Dots: the middle of "
         f"{count_seeds(UNTRAINED_SEEDS)} before training and of {count_seeds(len(reading.splits['trained']))} after "

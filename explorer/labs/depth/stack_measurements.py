@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.labs.depth.state import DepthState
-from explorer.web import array_store
 from explorer.web.background import submit
+from explorer.web.results import pack
 
 if TYPE_CHECKING:
     from explorer.inspection.transformer.depth import Initialization, StackMeasurements
@@ -46,5 +46,5 @@ def _measure(start: Initialization, heads: int) -> PackedMeasurements:
     found = measure_stacks(heads, start)
     arrays = {name: log10_values(getattr(found, name)) for name in ("size", "stream", "weights")}
     return PackedMeasurements(
-        start, heads, found, array_store.pack({**arrays, "likeness": found.cosine_similarity.astype(np.float32)})
+        start, heads, found, pack({**arrays, "likeness": found.cosine_similarity.astype(np.float32)})
     )

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from explorer.labs.depth import findings
 from explorer.labs.depth.stack_measurements import PackedMeasurements, measurement_job
-from explorer.labs.depth.state import HEAD_COUNTS, LAYERS, DepthState
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.state.session import PageSession, bind_widget, write_url
-from explorer.web import array_store
+from explorer.labs.depth.state import LAYERS, DepthState
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget
+from explorer.web.results import register_arrays
 
-HEIGHT = 900
+if TYPE_CHECKING:
+    from explorer.inspection.transformer.depth import StackMeasurements
+
+HEIGHT, NUMBERS_HEIGHT = 900, 260
 _KEY = "stacks"
-_component = register("residual_stacks")
-INITIALIZATIONS = {
-    "usual": "as our layers start",
-    "kept": "each matrix keeps the size",
-    "zero": "each part starts at zero",
-}
 
 
 def _handle_component_event(session: PageSession[DepthState]) -> None:
@@ -48,35 +48,33 @@ def stacks_section(session: PageSession[DepthState]) -> None:
     )
     _controls(session)
 
-    def requested_measurements() -> Mapping[str, tuple[tuple[Hashable, ...], Callable[[], PackedMeasurements]]]:
+    def requested_measurements() -> Mapping[str, Request[PackedMeasurements]]:
         _handle_component_event(session)
         return {"stacks": measurement_job(session.state.start, session.state.heads)}
 
-    show_latest(
+    placeholder = "Eighty stacks of 24 blocks are drawn, read and asked for their gradients …"
+    result_section(
         "depth-stacks",
         requested_measurements,
-        lambda results, old: _draw(session.state, results["stacks"]),
-        "Eighty stacks of 24 blocks are drawn, read and asked for their gradients …",
+        partial(_draw, session.state),
+        placeholder,
         HEIGHT,
+        events={_KEY: ("set",)},
+    )
+    _formulas()
+    measurements = {"stacks": measurement_job(session.state.start, session.state.heads)}
+    result_section(
+        "depth-numbers", measurements, partial(_draw_numbers, session.state.layers), placeholder, NUMBERS_HEIGHT
     )
 
 
 def _controls(session: PageSession[DepthState]) -> None:
-    state = session.state
     with st.container(horizontal=True, vertical_alignment="top"):
-        binding = bind_widget(session, "depth.start", state.start, lambda s, start: replace(s, start=start))
-        st.selectbox(
-            "Start of the matrices",
-            list(INITIALIZATIONS),
-            format_func=INITIALIZATIONS.__getitem__,
-            width=260,
-            **binding,
-        )
-        binding = bind_widget(session, "depth.heads", state.heads, lambda s, heads: replace(s, heads=heads))
-        st.selectbox("Heads in each block", list(HEAD_COUNTS), width=160, **binding)
+        bind_widget(session, "start", st.selectbox, width=260)
+        bind_widget(session, "heads", st.selectbox, width=160)
 
 
-def _draw(state: DepthState, result: PackedMeasurements) -> None:
+def _draw(state: DepthState, document: Document, results: Mapping[str, PackedMeasurements]) -> None:
     from explorer.inspection.transformer.depth import (
         COMBINATIONS,
         MEAN_SQUARE_GAIN,
@@ -87,43 +85,31 @@ def _draw(state: DepthState, result: PackedMeasurements) -> None:
         expected_mean_squares,
     )
 
+    result = results["stacks"]
     lines = [expected_mean_squares(combination, result.start) for combination in COMBINATIONS]
-    _component(
-        data={
+    document.component(
+        "residual_stacks",
+        {
             "combinations": [vars(combination) for combination in COMBINATIONS],
             "heights": LAYERS,
             "expected": [None if line is None else np.log10(line).round(5).tolist() for line in lines],
             "chosen": {name: getattr(state, name) for name in ("residual", "norm", "kind", "layers")},
-            "address": array_store.register_array(result.content),
+            "address": register_arrays(result.content),
             "file": f"stacks-{result.start}-{result.heads}-heads",
         },
         key=_KEY,
-        **event_callbacks(_KEY, "set"),
     )
     share = MEAN_SQUARE_GAIN[result.start]
-    st.caption(
-        escape_markdown(
-            f"Line: the middle of {SEEDS} random starts, each with {TOKENS} symbols of {SYMBOLS} of its own; band: "
-            f"lowest to highest. Dashed in the first panel: between what the formula expects. Pale: the other "
-            f"combinations, dotted where there is no residual. Width {WIDTH}, {result.heads} heads. "
-            f"{findings.initialization_text(result.start, share)}"
-        )
+    document.caption(
+        f"Line: the middle of {SEEDS} random starts, each with {TOKENS} symbols of {SYMBOLS} of its own; band: lowest "
+        "to highest. Dashed in the first panel: between what the formula expects. Pale: the other combinations, dotted "
+        f"where there is no residual. Width {WIDTH}, {result.heads} heads. "
+        f"{findings.initialization_text(result.start, share)}"
     )
-    _formulas(state, result)
 
 
-def _formulas(state: DepthState, result: PackedMeasurements) -> None:
-    """Draw the formulas with the numbers of the selected height."""
-    from explorer.inspection.transformer.depth import COMBINATIONS, MEAN_SQUARE_GAIN, Combination, expected_mean_squares
-
-    middle, between = {}, {}
-    for norm in ("pre", "none", "post"):
-        combination = Combination(True, norm)
-        mean_squares = result.measurements.size[COMBINATIONS.index(combination), state.layers]
-        middle[norm] = float(np.median(mean_squares))
-        line = expected_mean_squares(combination, result.start)
-        assert line is not None  # the formula covers all stacks with residuals
-        between[norm] = (float(line[0, state.layers]), float(line[1, state.layers]))
+def _formulas() -> None:
+    """Draw how the mean square of the stream grows from block to block."""
     st.subheader("Why", anchor=False)
     explanation(
         "With a residual each part adds to what is there. The attention adds at most s² of what it reads, less where "
@@ -137,36 +123,40 @@ def _formulas(state: DepthState, result: PackedMeasurements) -> None:
         r"\text{none: }&a^l \le v_l \le a^l\left(1 + s^2\right)^l, \quad a = 1 + \tfrac{s^2}{2}\\"
         r"\text{after: }&v_l = 1\end{aligned}"
     )
-    explanation(
-        escape_markdown(
-            findings.formula_text(
-                result.start,
-                MEAN_SQUARE_GAIN[result.start],
-                state.layers,
-                between["pre"],
-                between["none"],
-                middle,
-            )
-        )
-    )
-    _gradient_claims(state, result)
 
 
-def _gradient_claims(state: DepthState, result: PackedMeasurements) -> None:
-    """Draw what is often said about gradients in deep stacks beside what was measured."""
+def _draw_numbers(layers: int, document: Document, results: Mapping[str, PackedMeasurements]) -> None:
+    """Write the numbers of the formulas for a stack of this many blocks, and what was measured of its gradients."""
+    from explorer.inspection.transformer.depth import COMBINATIONS, MEAN_SQUARE_GAIN, Combination, expected_mean_squares
+
+    result = results["stacks"]
+    middle, between = {}, {}
+    for norm in ("pre", "none", "post"):
+        combination = Combination(True, norm)
+        mean_squares = result.measurements.size[COMBINATIONS.index(combination), layers]
+        middle[norm] = float(np.median(mean_squares))
+        line = expected_mean_squares(combination, result.start)
+        assert line is not None  # the formula covers all stacks with residuals
+        between[norm] = (float(line[0, layers]), float(line[1, layers]))
+    gain = MEAN_SQUARE_GAIN[result.start]
+    document.text(findings.formula_text(result.start, gain, layers, between["pre"], between["none"], middle))
+    _gradient_claims(max(2, layers), document, result.measurements)
+
+
+def _gradient_claims(top: int, document: Document, measured: StackMeasurements) -> None:
+    """Write what is often said about gradients in deep stacks beside what was measured in stacks of `top` blocks."""
     from explorer.inspection.transformer.depth import COMBINATIONS, Combination
 
     after, before = (COMBINATIONS.index(Combination(True, norm)) for norm in ("post", "pre"))
-    results, top = result.measurements, max(2, state.layers)
     rms = COMBINATIONS.index(Combination(True, "pre", "rms"))
-    explanation(escape_markdown(findings.norm_kinds_text(results.size[before, top], results.size[rms, top], top)))
-    down = results.stream[after, top - 1]
-    explanation(escape_markdown(findings.vanishing_gradient_text(down[1] / down[top], top)))
+    document.text(findings.norm_kinds_text(measured.size[before, top], measured.size[rms, top], top))
+    down = measured.stream[after, top - 1]
+    document.text(findings.vanishing_gradient_text(down[1] / down[top], top))
     if top > 2:
 
         def topmost(which: int) -> tuple[float, float]:
-            low, high = (float(np.median(results.weights[which, height - 1, height])) for height in (2, top))
+            low, high = (float(np.median(measured.weights[which, height - 1, height])) for height in (2, top))
             return low, high
 
-        grown = float(np.median(results.size[before, top] / results.size[before, 2]))
-        explanation(escape_markdown(findings.top_block_text(topmost(after), topmost(before), (2, top), grown)))
+        grown = float(np.median(measured.size[before, top] / measured.size[before, 2]))
+        document.text(findings.top_block_text(topmost(after), topmost(before), (2, top), grown))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from explorer.errors import InvalidSetting
+from explorer.ui.state.fields import PageState, setting
 
 MAX_CHARACTERS_READ = 24  # of a text: tiles of 8 heads are still large enough to point at
 MAX_CHARACTERS = 200  # of a typed text
@@ -15,6 +16,12 @@ UNTRAINED_SEEDS, BLOCKS = 8, 4  # seeds of untrained models; blocks of the inclu
 Norm = Literal["none", "post", "pre"]
 Kind = Literal["layer", "rms"]
 Start = Literal["usual", "kept", "zero"]
+_WEIGHTS = {"trained": "after training", "untrained": "before training"}
+_INITIALIZATIONS = {
+    "usual": "as our layers start",
+    "kept": "each matrix keeps the size",
+    "zero": "each part starts at zero",
+}
 
 
 def _check_head_count(value: object) -> None:
@@ -30,22 +37,25 @@ def _check_text(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class DepthState:
+class DepthState(PageState):
     """An attention layer that is split into heads, and a stack of blocks."""
 
-    say: str = field(default="the night and the day", metadata={"check": _check_text})
-    who: Literal["trained", "untrained"] = "trained"
-    seed: int = field(default=0, metadata={"low": 0, "high": UNTRAINED_SEEDS - 1})
-    block: int = field(default=2, metadata={"low": 1, "high": BLOCKS})  # whose attention is split
-    cut: int = field(default=4, metadata={"check": _check_head_count})
-    view: Literal["shares", "even"] = "shares"
-    residual: bool = True
-    norm: Norm = "pre"
-    kind: Kind = "layer"
-    layers: int = field(default=LAYERS, metadata={"low": 1, "high": LAYERS})
-    start: Start = "usual"
-    heads: int = field(default=4, metadata={"check": _check_head_count})  # of the stack
-    first: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})  # first seed of the training runs
+    say: str = setting("the night and the day", "Text", check=_check_text)
+    who: Literal["trained", "untrained"] = setting("trained", "Weights", options=_WEIGHTS)
+    seed: int = setting(0, "Seed", low=0, high=UNTRAINED_SEEDS - 1)
+    block: int = setting(2, "Block", low=1, high=BLOCKS, options=range(1, BLOCKS + 1))  # whose attention is split
+    cut: int = setting(4, check=_check_head_count)
+    view: Literal["shares", "even"] = setting("shares")
+    residual: bool = setting(True)
+    norm: Norm = setting("pre")
+    kind: Kind = setting("layer")
+    layers: int = setting(LAYERS, low=1, high=LAYERS)
+    start: Start = setting("usual", "Start of the matrices", options=_INITIALIZATIONS)
+    heads: int = setting(4, "Heads in each block", options=HEAD_COUNTS, check=_check_head_count)  # of the stack
+    # First seed of the training runs.
+    first: int = setting(
+        0, "First seed", low=0, high=2**31 - 1, step=3, help="Other seeds draw other matrices and other rows."
+    )
 
     @property
     def text_read(self) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 import streamlit as st
 
-from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS, LabellingVariant
-from explorer.figures.comparison import comparison_figure
+from explorer.experiments.labelling import DEPTH_VARIANTS, VARIANTS
+from explorer.experiments.model_variant import ModelVariant
+from explorer.figures.comparison import comparison_figure, variant_line
+from explorer.inspection.compare import metric_over_seeds
 from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.labs.depth import findings
 from explorer.labs.depth.state import DepthState
@@ -19,15 +20,14 @@ from explorer.models.configs import TransformerTaggerConfig
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, value_tracks
+from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.comparison_state import metric_line
-from explorer.ui.state.session import PageSession, bind_widget
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
 from explorer.ui.training.steps_to_solve import finished_loss_curves
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 320, 240
@@ -44,10 +44,9 @@ def training_section(session: PageSession[DepthState]) -> None:
     """Draw the finding and the training curves of the stacks."""
     state, request = session.state, TrainRequest.for_section("deep")
     configs = run_configs(state)
-    views = run_view.run_views(configs, request.requested_runs)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("And when they learn?", anchor=False)
-        train_controls.draw_run_button(request, configs.values(), views, "deep")
+        draw_train_controls(request, configs)
     first = configs[DEPTH_VARIANTS[0]]
     model, task = first.model, first.task_as(DelayedCopyConfig)
     assert isinstance(model, TransformerTaggerConfig)  # all stacks are of this model
@@ -59,25 +58,20 @@ def training_section(session: PageSession[DepthState]) -> None:
     )
     _seed_input(session)
     show_problems(request.problems)
-    train_controls.draw_missing_runs(views, request, lambda names: join_words([VARIANTS[name].words for name in names]))
-    ends = finished_loss_curves(views)
+    draw_missing_runs(request, configs, lambda names: join_words([VARIANTS[name].words for name in names]))
+    ends = finished_loss_curves(request.views(configs))
     if sentence := findings.learning_finding(blocks, {stack_name(name): end for name, end in ends.items()}):
         st.subheader(escape_markdown(sentence), anchor=False)
-    training_count = request.train_count
-    train_controls.draw_live_frame(
+    draw_learning_chart(
         "depth-race",
+        request,
         configs,
-        request.requested_runs,
-        views,
-        lambda now: _training_panels(now, training_count),
+        _training_panels,
+        f"Line: mean of {count_seeds(first.replicas)}. Band: lowest to highest. “Learned” means a loss below "
+        f"{LEARNED_LOSS} nats; guessing has ln {task.symbols} = {math.log(task.symbols):.2f}.",
         height=HEIGHT,
         narrow_height=NARROW,
         columns=2,
-    )
-    summary = train_controls.describe_outcome(views)
-    st.caption(
-        f"{summary} Line: mean of {count_seeds(first.replicas)}. Band: lowest to highest. “Learned” means a loss below "
-        f"{LEARNED_LOSS} nats; guessing has ln {task.symbols} = {math.log(task.symbols):.2f}.".strip()
     )
     if claim := findings.warmup_claim_text(ends.get("echo-deep-after"), ends.get("echo-deep-gentle")):
         explanation(escape_markdown(claim))
@@ -95,26 +89,18 @@ def stack_name(name: str) -> str:
 
 
 def _seed_input(session: PageSession[DepthState]) -> None:
-    binding = bind_widget(session, "depth.first", session.state.first, lambda s, first: replace(s, first=first))
-    st.number_input(
-        "First seed", 0, 2**31 - 1, step=3, width=140, help="Other seeds draw other matrices and other rows.", **binding
-    )
+    bind_widget(session, "first", st.number_input, width=140)
 
 
-def _training_panels(views: Mapping[str, RunView], training_count: int) -> tuple[list[Panel], Playback]:
-    last = last_step(views)
+def _training_panels(views: Mapping[str, RunView]) -> list[Panel]:
     curves_by_variant = tuple((VARIANTS[name], view.curves) for name, view in views.items())
-    return [_training_panel(metric, curves_by_variant, last) for metric in _METRICS], playback(
-        views, training_count, "depth"
-    )
+    return [_training_panel(metric, curves_by_variant, last_step(views)) for metric in _METRICS]
 
 
 @lru_cache(maxsize=64)
-def _training_panel(
-    metric: str, curves_by_variant: tuple[tuple[LabellingVariant, Curves | None], ...], last: int
-) -> Panel:
+def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
-    lines = [metric_line(variant, curves, metric) for variant, curves in curves_by_variant]
+    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
     title = _METRICS[metric]
     ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
     if metric == "loss":

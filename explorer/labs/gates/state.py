@@ -10,11 +10,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from explorer.errors import InvalidSetting, LineageError, shorten
 from explorer.ui.state import url_codec
+from explorer.ui.state.fields import PageState, setting
 
 STEPS = 50
 LSTM_GATES, GRU_GATES = ("f", "i", "g", "o"), ("z", "r", "n")
@@ -56,11 +57,11 @@ def _check_candidate(trace: object) -> None:
 
 
 def _trace_field(text: str, check: Callable[[object], None] = _check_gate) -> Any:
-    return field(default=text, metadata={"check": check, "longest": _MAX_CHARACTERS})
+    return setting(text, check=check, longest=_MAX_CHARACTERS)
 
 
 @dataclass(frozen=True)
-class GatesState:
+class GatesState(PageState):
     """The trace of every gate, the two weights, and the selected step."""
 
     f: str = _trace_field("0.9")
@@ -70,10 +71,10 @@ class GatesState:
     z: str = _trace_field("0,0.9")
     r: str = _trace_field("1")
     n: str = _trace_field("1,0", _check_candidate)
-    u: float = field(default=0.0, metadata={"low": -2.0, "high": 2.0})  # weight from the state to the candidate
-    w: float = field(default=1.0, metadata={"low": 0.0, "high": 2.0})  # recurrent weight of the plain RNN
-    at: int = field(default=STEPS, metadata={"low": 1, "high": STEPS})
-    show: Literal["lstm", "gru"] = "lstm"  # on a narrow screen
+    u: float = setting(0.0, low=-2.0, high=2.0)  # weight from the state to the candidate
+    w: float = setting(1.0, low=0.0, high=2.0)  # recurrent weight of the plain RNN
+    at: int = setting(STEPS, low=1, high=STEPS)
+    show: Literal["lstm", "gru"] = setting("lstm")  # on a narrow screen
 
     @property
     def traces(self) -> dict[str, str]:

@@ -7,9 +7,10 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.labs.generation import findings
 from explorer.labs.generation.models import check_generates_text
-from explorer.labs.generation.state import MAX_MODELS, MAX_PROMPT_LENGTH, GenerationState
+from explorer.labs.generation.state import MAX_MODELS, GenerationState
 from explorer.ui.page_sections import show_problems
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget, reset_button
 from explorer.ui.training import stored_models
 from explorer.ui.training.stored_models import StoredModel
 
@@ -20,62 +21,40 @@ def prompt_row(session: PageSession[GenerationState]) -> None:
     """Draw the controls for the prompt, the models and the sampling settings."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        binding = bind_widget(session, "studio.prompt", state.prompt, lambda s, p: s.with_settings(prompt=p))
-        st.text_input("Prompt", width=330, max_chars=MAX_PROMPT_LENGTH, placeholder="from a line end", **binding)
+        bind_widget(session, "prompt", st.text_input, placeholder="from a line end", width=330)
         model_picker(session)
         sampling_popover(session)
-    shown = state.prompt if state.prompt in PROMPTS else None
-    binding = bind_widget(session, "studio.pick", shown, lambda s, p: s if p is None else s.with_settings(prompt=p))
-    st.pills(
-        "Take a prompt",
-        PROMPTS,
-        format_func=lambda p: p.strip() or "nothing",
+    bind_widget(
+        session,
+        "pick",
+        st.pills,
+        shown=state.prompt if state.prompt in PROMPTS else None,
+        update=lambda s, prompt: s.with_settings(prompt=prompt),
+        label="Take a prompt",
+        options={prompt: prompt.strip() or "nothing" for prompt in PROMPTS},
         label_visibility="collapsed",
         wrap=True,
         width="content",
-        **binding,
     )
 
 
 def model_picker(session: PageSession[GenerationState]) -> None:
     """Draw the choice of models."""
-    titles = stored_models.model_titles(("text",))
-    selected = list(session.state.models)
-    titles = {**{name: name for name in selected if name not in titles}, **titles}
-    binding = bind_widget(session, "studio.models", selected, lambda s, models: s.with_models(models))
-    st.multiselect(
-        f"Who writes, up to {MAX_MODELS} side by side",
-        list(titles),
-        format_func=titles.__getitem__,
-        max_selections=MAX_MODELS,
-        width=420,
-        **binding,
-    )
+    titles = stored_models.model_titles(("text",), selected=session.state.models)
+    bind_widget(session, "models", st.multiselect, options=titles, max_selections=MAX_MODELS, width=420)
 
 
 def sampling_popover(session: PageSession[GenerationState]) -> None:
     """Draw the sampling settings and the length of the texts."""
     state = session.state
     with st.popover(findings.describe_sampling(state) or "Cut and dice", icon=":material/casino:"):
-        binding = bind_widget(session, "studio.greedy", state.greedy, lambda s, on: s.with_settings(greedy=on))
-        st.toggle("Greedy: always the likeliest", **binding)
-        binding = bind_widget(session, "studio.top_k", state.top_k, lambda s, v: s.with_settings(top_k=v))
-        st.number_input("top-k: so many of the likeliest (0: all)", 0, 20_000, step=1, disabled=state.greedy, **binding)
-        binding = bind_widget(session, "studio.top_p", float(state.top_p), lambda s, v: s.with_settings(top_p=v))
-        st.slider(
-            "top-p: the likeliest that reach this together", 0.0, 1.0, step=0.01, disabled=state.greedy, **binding
-        )
-        binding = bind_widget(session, "studio.min_p", float(state.min_p), lambda s, v: s.with_settings(min_p=v))
-        st.slider("min-p: this share of the likeliest", 0.0, 1.0, step=0.01, disabled=state.greedy, **binding)
-        binding = bind_widget(session, "studio.seed", state.seed, lambda s, v: s.with_settings(seed=v))
-        st.number_input("Seed of the dice", 0, 2**31 - 1, step=1, **binding)
-        binding = bind_widget(session, "studio.tokens", state.tokens, lambda s, v: s.with_settings(tokens=v))
-        st.slider("Tokens", 20, 400, step=10, **binding)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: GenerationState(models=s.models, prompt=s.prompt)),
-        )
+        bind_widget(session, "greedy", st.toggle)
+        bind_widget(session, "top_k", st.number_input, disabled=state.greedy)
+        bind_widget(session, "top_p", st.slider, disabled=state.greedy)
+        bind_widget(session, "min_p", st.slider, disabled=state.greedy)
+        bind_widget(session, "seed", st.number_input)
+        bind_widget(session, "tokens", st.slider)
+        reset_button(session)
 
 
 def selected_models(session: PageSession[GenerationState]) -> dict[str, StoredModel]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
 from explorer.labs.generation.models import focused_model, tokenizer_of
 from explorer.labs.generation.state import GenerationState
-from explorer.labs.generation.temperature_slider import GeneratedTexts
+from explorer.labs.generation.temperature_slider import GeneratedTexts, cache_key, generate_texts
 from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.result_section import show_when_ready
 from explorer.ui.training.stored_models import StoredModel
 from explorer.ui.wording import visible_whitespace
 
 
-def section(state: GenerationState, models: Mapping[str, StoredModel], shown: Mapping[str, GeneratedTexts]) -> None:
+def section(state: GenerationState, models: Mapping[str, StoredModel]) -> None:
     """Draw the formulas of temperature and of the Gumbel-max trick, with the logits of the selected position."""
     st.header("Why the same luck gives another text", anchor=False)
     explanation(
@@ -26,20 +28,31 @@ def section(state: GenerationState, models: Mapping[str, StoredModel], shown: Ma
     st.latex(r"p_i = \frac{e^{l_i / \tau}}{\sum_j e^{l_j / \tau}}")
     st.latex(r"\text{next} = \operatorname*{arg\,max}_i \left( \frac{l_i}{\tau} + g_i \right)")
     st.latex(r"g_i = -\ln(-\ln u_i)")
-    focus = focused_model(models, state) if models else ""
-    if focus in shown and state.at < shown[focus].ids.shape[1]:
-        first, second = likeliest_tokens(models[focus], state, shown[focus])
-        named = escape_markdown(f"“{first}” and “{second}”")
-        explanation(
-            f"The two likeliest of the {escape_markdown(models[focus].title)} at the place that is shown above, "
-            f"{named}:"
+    if models and state.at < state.tokens:
+        focus = models[focused_model(models, state)]
+        show_when_ready(
+            "studio-formulas",
+            cache_key(focus, state),
+            partial(generate_texts, focus, state),
+            partial(_draw_example, state, focus),
+            "The model is writing …",
+            260,
+            on_error=lambda _: None,  # the section of the slider shows it
         )
-        for line in temperature_formulas(state, shown[focus]):
-            st.latex(line)
     explanation(
         "“next” draws from exactly these probabilities (the Gumbel-max trick). Because the dice do not change with the "
         "temperature, neither does a token until another one overtakes it; then all that follows is another text."
     )
+
+
+def _draw_example(state: GenerationState, stored_model: StoredModel, texts: GeneratedTexts) -> None:
+    """Draw the formulas with the numbers of the selected position."""
+    first, second = likeliest_tokens(stored_model, state, texts)
+    named = escape_markdown(f"“{first}” and “{second}”")
+    title = escape_markdown(stored_model.title)
+    explanation(f"The two likeliest of the {title} at the place that is shown above, {named}:")
+    for line in temperature_formulas(state, texts):
+        st.latex(line)
 
 
 def likeliest_tokens(stored_model: StoredModel, state: GenerationState, texts: GeneratedTexts) -> tuple[str, str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 from explorer.errors import InvalidSetting
+from explorer.ui.state.fields import PageState, setting
 
 MAX_MODELS = 3  # side by side
 MAX_PROMPT_LENGTH = 2_000  # characters
@@ -36,25 +38,27 @@ def _check_path(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class GenerationState:
+class GenerationState(PageState):
     """The models, their prompt, and how they sample."""
 
-    models: tuple[str, ...] = field(default=DEFAULT_MODELS, metadata={"check": _check_models})
-    run: str = ""  # one run, as any page's address may name it
-    focus: str = ""  # the model whose distribution is shown; empty: the last one
-    prompt: str = field(default="Romeo", metadata={"check": _check_prompt, "longest": MAX_PROMPT_LENGTH})
-    tokens: int = field(default=200, metadata={"low": 20, "high": 400})
-    seed: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})
-    t: float = field(default=0.7, metadata={"low": 0.0, "high": 2.0})  # the temperature
-    greedy: bool = False
-    top_k: int = field(default=0, metadata={"low": 0, "high": 20_000})
-    top_p: float = field(default=1.0, metadata={"low": 0.0, "high": 1.0})
-    min_p: float = field(default=0.0, metadata={"low": 0.0, "high": 1.0})
-    at: int = field(default=0, metadata={"low": 0, "high": 399})  # the token whose distribution is shown
-    of: int = field(default=0, metadata={"low": 0, "high": 40})  # in which of the texts: the place of its temperature
-    # Tokens that were chosen one by one; None: nobody chose yet, the first few are by the dice.
-    path: tuple[int, ...] | None = field(default=None, metadata={"check": _check_path, "longest": 6 * MAX_PATH_LENGTH})
-    length: int = field(default=1_000, metadata={"low": 100, "high": MAX_TEXT_TOKENS})  # of a whole text, in tokens
+    models: tuple[str, ...] = setting(
+        DEFAULT_MODELS, f"Who writes, up to {MAX_MODELS} side by side", check=_check_models
+    )
+    run: str = setting("")  # one run, as any page's address may name it
+    focus: str = setting("")  # the model whose distribution is shown; empty: the last one
+    prompt: str = setting("Romeo", "Prompt", check=_check_prompt, longest=MAX_PROMPT_LENGTH)
+    tokens: int = setting(200, "Tokens", low=20, high=400, step=10)
+    seed: int = setting(0, "Seed of the dice", low=0, high=2**31 - 1, step=1)
+    t: float = setting(0.7, low=0.0, high=2.0)  # the temperature
+    greedy: bool = setting(False, "Greedy: always the likeliest")
+    top_k: int = setting(0, "top-k: so many of the likeliest (0: all)", low=0, high=20_000, step=1)
+    top_p: float = setting(1.0, "top-p: the likeliest that reach this together", low=0.0, high=1.0, step=0.01)
+    min_p: float = setting(0.0, "min-p: this share of the likeliest", low=0.0, high=1.0, step=0.01)
+    at: int = setting(0, low=0, high=399)  # the token whose distribution is shown
+    of: int = setting(0, low=0, high=40)  # in which of the texts: the index of its temperature
+    # Tokens that were chosen one by one; None: none was chosen yet, and the first few are sampled.
+    path: tuple[int, ...] | None = setting(None, check=_check_path, longest=6 * MAX_PATH_LENGTH)
+    length: int = setting(1_000, "Tokens of each", low=100, high=MAX_TEXT_TOKENS, step=100)  # of a whole text
 
     @property
     def focused_model(self) -> str:
@@ -92,6 +96,19 @@ class GenerationState:
         """
         path = self.path if model == self.focused_model else None
         return replace(self, focus="" if model == self.models[-1] else model, of=of if at else 0, at=at, path=path)
+
+    def without_path(self) -> GenerationState:
+        """Return the state without the path, for what does not depend on it: it stays equal while tokens are chosen."""
+        return replace(self, path=None)
+
+    def reset(self) -> GenerationState:
+        """Return the state with the default sampling settings, for the same models and prompt."""
+        return GenerationState(models=self.models, prompt=self.prompt)
+
+    def with_field(self, name: str, value: Any) -> GenerationState:
+        if name == "models":
+            return self.with_models(value)
+        return super().with_field(name, value) if name == "length" else self.with_settings(**{name: value})
 
     def _restart(self, **changes: object) -> GenerationState:
         return replace(self, **{"at": 0, "of": 0, "path": None, **changes})  # type: ignore[arg-type]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,19 +18,20 @@ from explorer.labs.generation.models import (
     text_generator,
     tokenizer_of,
 )
-from explorer.labs.generation.state import MAX_TEXT_TOKENS, GenerationState
-from explorer.ui.components.base import register
-from explorer.ui.deferred_sections import show_latest
+from explorer.labs.generation.state import GenerationState
+from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.result_section import result_section, tab_token
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.stored_models import StoredModel
-from explorer.web import token_streams
+from explorer.web.results import register as register_answer
+from explorer.web.token_streams import StreamAnswer
 
 if TYPE_CHECKING:
     from explorer.generation.streaming import Chunk
 
 _KEY = "writing"
-_stream = register("text_stream")
 
 
 def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
@@ -41,43 +41,53 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
     explanation(
         "Let them write on. The dice are those of above: at the same temperature a text begins as it stands there."
     )
-    ties = bind_widget(session, "studio.length", state.length, lambda s, n: replace(s, length=n))
-    st.number_input("Tokens of each", 100, MAX_TEXT_TOKENS, step=100, width=150, **ties)
-    prompts = {
+    bind_widget(session, "length", st.number_input, width=150)
+    requests = {
         name: (
             ("studio-prompt", *stored_model.cache_key, state.prompt),
             partial(encode_prompt, stored_model, state.prompt),
         )
         for name, stored_model in models.items()
     }
+    addresses = {
+        name: register_answer(
+            tab_token(f"stream.{name}"), StreamAnswer(partial(stream_text, stored_model, state)), stored_model.cache_key
+        )
+        for name, stored_model in models.items()
+    }
+    draw = partial(_draw_streams, models, addresses, state.without_path())
+    result_section("studio-writing", requests, draw, "The prompt is being read …", 420, pool="quick")
 
-    def draw(found: Mapping[str, EncodedPrompt], old: frozenset[str]) -> None:
-        units = {models[name].unit for name in found}
-        data = {
-            "models": [
-                {
-                    "name": name,
-                    "title": models[name].title,
-                    "colour": models[name].row.colour,
-                    "address": token_streams.register_stream(
-                        f"studio.{name}", partial(stream_text, models[name], state), models[name].cache_key
-                    ),
-                    "prompt": prompt.text,
-                    "unit": models[name].unit,
-                }
-                for name, prompt in found.items()
-            ],
-            "most": state.length,
-            "cut": findings.describe_sampling(state),
-            "temperature": float(state.t),
-            "seed": state.seed,
-            "full": math.log(max(2, *(len(tokenizer_of(models[name]).tokens) for name in found))),
-            "unit": units.pop() if len(units) == 1 else "token",
-            "file": "text",
-        }
-        _stream(data=data, key=_KEY)
 
-    show_latest("studio-writing", lambda: prompts, draw, "The prompt is being read …", 420, pool="quick")
+def _draw_streams(
+    models: Mapping[str, StoredModel],
+    addresses: Mapping[str, str],
+    state: GenerationState,
+    document: Document,
+    prompts: Mapping[str, EncodedPrompt],
+) -> None:
+    units = {models[name].unit for name in prompts}
+    data = {
+        "models": [
+            {
+                "name": name,
+                "title": models[name].title,
+                "colour": models[name].row.colour,
+                "address": addresses[name],
+                "prompt": prompt.text,
+                "unit": models[name].unit,
+            }
+            for name, prompt in prompts.items()
+        ],
+        "most": state.length,
+        "cut": findings.describe_sampling(state),
+        "temperature": float(state.t),
+        "seed": state.seed,
+        "full": math.log(max(2, *(len(tokenizer_of(models[name]).tokens) for name in prompts))),
+        "unit": units.pop() if len(units) == 1 else "token",
+        "file": "text",
+    }
+    document.component("text_stream", data, _KEY)
 
 
 def stream_text(stored_model: StoredModel, state: GenerationState) -> Iterator[Chunk]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 import streamlit as st
@@ -24,19 +23,18 @@ from explorer.labs.generation.models import (
     tokenizer_of,
 )
 from explorer.labs.generation.state import GenerationState
-from explorer.ui import deferred_sections
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.state.session import PageSession, write_url
+from explorer.labs.generation.token_tree import sample_tokens
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession
 from explorer.ui.training.stored_models import StoredModel
-from explorer.web import array_store, background
+from explorer.web import background
+from explorer.web.results import is_ready, pack, register_arrays
 
 MARKS = ((0, "always the likeliest"), (0.7, ""), (1, "as learned"), (1.2, ""), (2, "differences halved"))
 POSITION = "the place that is shown"  # the key of a result; no run has such a name
-PendingResult: TypeAlias = (
-    "tuple[tuple[Hashable, ...], Callable[[], GeneratedTexts | SelectedPosition]]"  # cache key, and what computes it
-)
 _KEY = "temperature"
-_temperature = register("temperature")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,7 @@ def generate_texts(stored_model: StoredModel, state: GenerationState) -> Generat
     }
     surprisals = (grid.top_surprisals[..., :2] / UNITS_PER_NAT).astype(np.float32)
     likeliest = grid.top_ids[..., :2].copy()  # a view would keep the whole array in memory
-    return GeneratedTexts(prompt, grid.ids, likeliest, surprisals, tuple(piece_ids), array_store.pack(arrays))
+    return GeneratedTexts(prompt, grid.ids, likeliest, surprisals, tuple(piece_ids), pack(arrays))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,71 +92,75 @@ class SelectedPosition:
     content: bytes  # logits and noise, for the browser
 
 
-def inspect_position(stored_model: StoredModel, state: GenerationState, generated: GeneratedTexts) -> SelectedPosition:
+def inspect_position(stored_model: StoredModel, state: GenerationState) -> SelectedPosition:
     """Compute the logits of the selected position. Raises LineageError."""
     from explorer.generation.temperature_grid import sampling_inputs
 
-    preceding = generated.ids[state.of, : state.at].tolist()
+    prompt, preceding = encode_prompt(stored_model, state.prompt), _preceding_ids(stored_model, state)
     found = sampling_inputs(
-        text_generator(stored_model), id_tensor(generated.prompt.ids), id_tensor(preceding), sampling_settings(state)
+        text_generator(stored_model), id_tensor(prompt.ids), id_tensor(preceding), sampling_settings(state)
     )
-    content = array_store.pack({"logits": found.logits, "noise": found.noise})
-    return SelectedPosition(text_end(tokenizer_of(stored_model).decode([*generated.prompt.ids, *preceding])), content)
+    content = pack({"logits": found.logits, "noise": found.noise})
+    return SelectedPosition(text_end(tokenizer_of(stored_model).decode([*prompt.ids, *preceding])), content)
 
 
-def pending_results(models: Mapping[str, StoredModel], state: GenerationState) -> dict[str, PendingResult]:
+def _preceding_ids(stored_model: StoredModel, state: GenerationState) -> tuple[int, ...]:
+    """Return the tokens before the selected position: of the text if it is computed, otherwise generated again.
+
+    It does not wait for the text, because work that waits for other work can block all threads.
+    """
+    future = background.results().get(cache_key(stored_model, state))
+    texts = future.result() if future and is_ready(future) and not future.exception() else None
+    if isinstance(texts, GeneratedTexts):
+        return tuple(texts.ids[state.of, : state.at].tolist())
+    return sample_tokens(stored_model, replace(state, t=temperatures()[state.of]), (), state.at)
+
+
+def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
+    """Draw the slider, the texts and the distribution."""
+    state = session.state
+
+    def requests() -> Mapping[str, Request[GeneratedTexts | SelectedPosition]]:
+        if apply_events(session, models):
+            st.rerun()  # the rest of the page follows
+        return required_results(models, state)
+
+    result_section(
+        "studio-texts",
+        requests,
+        partial(_draw_slider, models, state.without_path()),
+        "The models are writing at 41 temperatures; that takes a moment …",
+        560,
+        events={_KEY: ("temperature", "position")},
+    )
+
+
+def required_results(
+    models: Mapping[str, StoredModel], state: GenerationState
+) -> dict[str, Request[GeneratedTexts | SelectedPosition]]:
     """Return what the component needs: every model's texts, then the selected position of the focused one."""
-    results: dict[str, PendingResult] = {
+    results: dict[str, Request[GeneratedTexts | SelectedPosition]] = {
         name: (cache_key(stored_model, state), partial(generate_texts, stored_model, state))
         for name, stored_model in models.items()
     }
-    focus = focused_model(models, state)
-    future = background.submit(*results[focus])
-    if future.done() and not future.cancelled() and not future.exception():
-        generated = future.result()
-        if isinstance(generated, GeneratedTexts) and state.at < generated.ids.shape[1]:
-            key = ("studio-place", *cache_key(models[focus], state)[1:], state.of, state.at)
-            results[POSITION] = key, partial(inspect_position, models[focus], state, generated)
+    if state.at < state.tokens:
+        focus = models[focused_model(models, state)]
+        key = ("studio-place", *cache_key(focus, state)[1:], state.of, state.at)
+        results[POSITION] = key, partial(inspect_position, focus, state)
     return results
 
 
-def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> Mapping[str, GeneratedTexts]:
-    """Draw the slider, the texts and the distribution; return the texts that are drawn and up to date."""
-    page_state, shown = session.state, dict[str, GeneratedTexts]()
-
-    def pending() -> Mapping[str, PendingResult]:
-        apply_events(session, models)
-        return pending_results(models, session.state)
-
-    def draw(results: Mapping[str, GeneratedTexts | SelectedPosition], outdated: frozenset[str]) -> None:
-        show_component(session, models, results, outdated)
-        if session.state != page_state:
-            st.rerun()  # the rest of the page follows
-        shown.update(
-            {
-                name: texts
-                for name, texts in results.items()
-                if name not in outdated and isinstance(texts, GeneratedTexts)
-            }
-        )
-
-    deferred_sections.show_latest(
-        "studio-texts", pending, draw, "The models are writing at 41 temperatures; that takes a moment …", 560
-    )
-    return shown
-
-
-def show_component(
-    session: PageSession[GenerationState],
+def _draw_slider(
     models: Mapping[str, StoredModel],
-    pending: Mapping[str, GeneratedTexts | SelectedPosition],
-    outdated: frozenset[str],
+    state: GenerationState,
+    document: Document,
+    found: Mapping[str, GeneratedTexts | SelectedPosition],
 ) -> None:
-    """Draw the component with all computed results; `outdated` names those that are about to be replaced."""
-    state = session.state
-    results = {name: texts for name, texts in pending.items() if isinstance(texts, GeneratedTexts)}
+    results = {name: texts for name, texts in found.items() if isinstance(texts, GeneratedTexts)}
+    if not results:
+        return
     focus = focused_model({name: models[name] for name in results}, state)
-    position = pending.get(POSITION) if POSITION not in outdated else None
+    position = found.get(POSITION)
     units = {models[name].unit for name in results}
     data = {
         "temperatures": [round(float(t), 2) for t in temperatures()],
@@ -170,7 +172,7 @@ def show_component(
                 "title": models[name].title,
                 "colour": models[name].row.colour,
                 "unit": models[name].unit,
-                "address": array_store.register_array(texts.content, models[name].cache_key),
+                "address": register_arrays(texts.content, models[name].cache_key),
                 "pieces": list(texts.pieces),
                 "tokens": list(tokenizer_of(models[name]).tokens),
                 "prompt": texts.prompt.text,
@@ -183,12 +185,12 @@ def show_component(
             "model": focus,
             "of": state.of,
             "at": state.at,
-            "address": array_store.register_array(position.content, models[focus].cache_key)
+            "address": register_arrays(position.content, models[focus].cache_key)
             if isinstance(position, SelectedPosition)
             else None,
             "context": position.context if isinstance(position, SelectedPosition) else "",
         }
-        if state.at < results[focus].ids.shape[1]
+        if state.at < state.tokens
         else None,
         "cut": {
             "greedy": state.greedy,
@@ -199,11 +201,11 @@ def show_component(
         "unit": units.pop() if len(units) == 1 else "token",
         "file": "temperature",
     }
-    _temperature(data=data, key=_KEY, **event_callbacks(_KEY, "temperature", "position"))
+    document.component("temperature", data, _KEY)
 
 
-def apply_events(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
-    """Apply the component's events to the state: the temperature, and the selected position."""
+def apply_events(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> bool:
+    """Apply the component's events to the state, temperature and selected position; return whether it has changed."""
     state = session.state
     if isinstance(event := pop_event(_KEY, "temperature"), int | float) and 0 <= event <= 2:
         state = replace(state, t=round(float(event), 2))
@@ -212,9 +214,9 @@ def apply_events(session: PageSession[GenerationState], models: Mapping[str, Sto
         of, at = event.get("of"), event.get("at")
         if type(of) is int and type(at) is int and 0 <= of < len(temperatures()) and 0 <= at < state.tokens:
             state = state.with_position(event["model"], of, at)
-    if state != session.state:
-        session.state = state
-        write_url(session)
+    changed = state != session.state
+    session.state = state
+    return changed
 
 
 def temperatures() -> Sequence[float]:

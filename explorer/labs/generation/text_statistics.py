@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
@@ -18,14 +17,12 @@ from explorer.labs.generation.models import encode_prompt, id_tensor, sampling_k
 from explorer.labs.generation.state import GenerationState
 from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.stored_models import StoredModel
-
-if TYPE_CHECKING:
-    pass
 
 SEEDS = 8  # texts of a model at each temperature
 HEIGHT = 300
@@ -40,22 +37,28 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
         "there before. **Log-probability**: how likely the model holds its own text, in nats a token."
     )
     state = session.state
-    results = {
+    requests = {
         name: (_cache_key(stored_model, state), partial(measure, stored_model, state))
         for name, stored_model in models.items()
     }
-
-    def draw(measured: Mapping[str, MeasuredTexts]) -> None:
-        named = [(models[name].title, each) for name, each in measured.items()]
-        st.subheader(escape_markdown(findings.repetition_finding(named)), anchor=False)
-        if not state.greedy and state.top_k != 1:  # then no temperature changes anything
-            explanation(escape_markdown(findings.corpus_finding(named)))
-        panels = [_panel(i, models, measured, float(session.state.t)) for i in range(3)]
-        draw_plot_frame(panels, key="studio-measures", height=HEIGHT, columns=3)
-        st.caption(escape_markdown(findings.statistics_caption(named, state)))
-
+    draw = partial(_draw_statistics, models, state.without_path())
     message = "Every model writes eight texts at eleven temperatures; that takes a few seconds …"
-    show_all_when_ready("studio-measures", results, draw, message, HEIGHT + 60, pool="patient")
+    result_section("studio-measures", requests, draw, message, HEIGHT + 60, pool="patient")
+
+
+def _draw_statistics(
+    models: Mapping[str, StoredModel],
+    state: GenerationState,
+    document: Document,
+    measured: Mapping[str, MeasuredTexts],
+) -> None:
+    named = [(models[name].title, each) for name, each in measured.items()]
+    document.finding(findings.repetition_finding(named))
+    if not state.greedy and state.top_k != 1:  # then no temperature changes anything
+        document.text(findings.corpus_finding(named))
+    panels = [_panel(i, models, measured, float(state.t)) for i in range(3)]
+    add_plot_frame(document, panels, key="studio-measures", height=HEIGHT, columns=3)
+    document.caption(findings.statistics_caption(named, state))
 
 
 def _cache_key(stored_model: StoredModel, state: GenerationState) -> tuple[Hashable, ...]:

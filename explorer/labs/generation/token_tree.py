@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -19,9 +20,10 @@ from explorer.labs.generation.models import (
     tokenizer_of,
 )
 from explorer.labs.generation.state import MAX_PATH_LENGTH, GenerationState
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import show_latest
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import Request, result_section, show_when_ready
 from explorer.ui.state.session import PageSession, write_url
 from explorer.ui.training.stored_models import StoredModel
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 FIRST_TOKENS = 8  # of the path until the visitor chooses one
 _KEY = "tree"
-_tree = register("token_tree")
+_MORE = "lineage.tree.more"  # a path, and how many tokens the visitor wants to be sampled after it
 
 
 def section(session: PageSession[GenerationState], models: Mapping[str, StoredModel]) -> None:
@@ -43,21 +45,41 @@ def section(session: PageSession[GenerationState], models: Mapping[str, StoredMo
         "candidates; press one to go that way, or let the dice choose."
     )
     state = _validate(session, stored_model)
-    key = ("studio-tree", *stored_model.cache_key, state.prompt, state.path, float(state.t), *sampling_key(state))
+    path, more = requested_path(state)
+    key = ("studio-tree", *stored_model.cache_key, state.prompt, path, more, float(state.t), *sampling_key(state))
+    make = partial(tree_data, stored_model, state, path, more)
 
-    def draw(found: Mapping[str, dict[str, Any]], old: frozenset[str]) -> None:
-        if _apply_events(session, stored_model, tuple(step["id"] for step in found["tree"]["steps"])):
+    def requests() -> Mapping[str, Request[dict[str, Any]]]:
+        if _apply_events(session, len(tokenizer_of(stored_model).tokens)):
             st.rerun()
-        _tree(data=found["tree"], key=_KEY, **event_callbacks(_KEY, "go", "next", "back"))
+        return {"tree": (key, make)}
 
-    show_latest(
-        "studio-tree",
-        lambda: {"tree": (key, lambda: tree_data(stored_model, state))},
-        draw,
-        "The model is reading …",
-        420,
-        pool="quick",
-    )
+    message = "The model is reading …"
+    result_section("studio-tree", requests, partial(_draw_tree), message, 420, pool="quick", events={_KEY: ("path",)})
+    if more and state.path is not None:
+        show_when_ready(
+            "studio-tree-path", key, make, partial(_store_path, session, path), "", 0, lambda _: None, "quick"
+        )
+
+
+def _draw_tree(document: Document, results: Mapping[str, dict[str, Any]]) -> None:
+    document.component("token_tree", results["tree"], _KEY)
+
+
+def requested_path(state: GenerationState) -> tuple[tuple[int, ...], int]:
+    """Return the tokens of the path, and how many tokens are to be sampled after them."""
+    if state.path is None:
+        return (), FIRST_TOKENS
+    path, more = st.session_state.get(_MORE, ((), 0))
+    return state.path, more if path == state.path else 0
+
+
+def _store_path(session: PageSession[GenerationState], path: tuple[int, ...], tree: dict[str, Any]) -> None:
+    """Store the sampled tokens in the state, unless the visitor has taken another path meanwhile."""
+    if session.state.path == path:
+        st.session_state.pop(_MORE, None)
+        session.state = replace(session.state, path=tuple(step["id"] for step in tree["steps"]))
+        write_url(session)
 
 
 def _validate(session: PageSession[GenerationState], stored_model: StoredModel) -> GenerationState:
@@ -73,13 +95,16 @@ def _validate(session: PageSession[GenerationState], stored_model: StoredModel) 
     return state
 
 
-def tree_data(stored_model: StoredModel, state: GenerationState) -> dict[str, Any]:
-    """Return the data of the component: the path, and the candidates at every position. Raises LineageError."""
+def tree_data(stored_model: StoredModel, state: GenerationState, path: tuple[int, ...], more: int) -> dict[str, Any]:
+    """Return the data of the component: a path, `more` tokens sampled after it, and the candidates at every position.
+
+    Raises LineageError.
+    """
     from explorer.generation.temperature_grid import trace_path
     from explorer.tokenization.text import pieces
 
     prompt, tokenizer = encode_prompt(stored_model, state.prompt), tokenizer_of(stored_model)
-    path = sample_tokens(stored_model, state, (), FIRST_TOKENS) if state.path is None else state.path
+    path = (*path, *sample_tokens(stored_model, state, path, more)) if more else path
     found = trace_path(text_generator(stored_model), id_tensor(prompt.ids), id_tensor(path), sampling_settings(state))
     added = pieces(tokenizer, path, prompt.ids)
 
@@ -122,28 +147,20 @@ def tree_data(stored_model: StoredModel, state: GenerationState) -> dict[str, An
     }
 
 
-def _apply_events(session: PageSession[GenerationState], stored_model: StoredModel, shown: tuple[int, ...]) -> bool:
-    """Apply the component's events to the path that is shown; return whether the path has changed."""
-    state, path = session.state, shown
-    event = pop_event(_KEY, "go")
-    if isinstance(event, dict):
-        at, id = event.get("at"), event.get("id")
-        if (
-            type(at) is int
-            and type(id) is int
-            and 0 <= at <= len(path)
-            and 0 <= id < len(tokenizer_of(stored_model).tokens)
-        ):
-            path = (*path[:at], id)
-    if type(event := pop_event(_KEY, "back")) is int and event > 0:
-        path = path[: max(0, len(path) - event)]
-    if type(event := pop_event(_KEY, "next")) is int and 0 < event <= MAX_PATH_LENGTH:
-        path = (*path, *sample_tokens(stored_model, state, path, min(event, MAX_PATH_LENGTH - len(path))))
-    moved = path != shown
-    if moved:
-        session.state = replace(state, path=path[:MAX_PATH_LENGTH])
-        write_url(session)
-    return moved
+def _apply_events(session: PageSession[GenerationState], vocabulary: int) -> bool:
+    """Apply the component's event, a path and how many tokens to sample after it; return whether there was a valid one.
+
+    Every value is checked: a browser can send anything.
+    """
+    event = pop_event(_KEY, "path")
+    path, more = (event.get("path"), event.get("more")) if isinstance(event, dict) else (None, None)
+    if not isinstance(path, list) or len(path) > MAX_PATH_LENGTH or type(more) is not int or more < 0:
+        return False
+    if not all(type(id) is int and 0 <= id < vocabulary for id in path):
+        return False
+    session.state = replace(session.state, path=tuple(path))
+    st.session_state[_MORE] = session.state.path, min(more, MAX_PATH_LENGTH - len(path))
+    return True
 
 
 def sample_tokens(

@@ -3,44 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from threading import Condition
 
-import streamlit as st
+from cachetools import LRUCache, cached
 from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.errors import DamagedRun
 from explorer.experiments import recall, translation
 from explorer.experiments.default_runs import negation_runs, text_run
+from explorer.number_format import format_signed
 from explorer.run_store import store
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES
 from explorer.tasks.seq2seq.digits import ReverseConfig, evaluation_lengths
 from explorer.training.config import with_settings
-from explorer.ui.components.base import register
+from explorer.ui.document import Document
 from explorer.ui.training.run_view import load_run_model, run_views
 
 SENTENCE = ("human", "not", "preserve", "nature")
 
 _DIGITS = 14  # a length at which an encoder-decoder with one fixed vector already fails
-# How Streamlit hashes a run that is a part of a cache key.
-_BY_STAMP: dict[str | type[Any], Callable[[Any], Any]] = {StoredRun: lambda run: run.cache_key}
 
 Station = dict[str, object]  # what `static/components/home_timeline/view.js` draws
 Figure = dict[str, object]
-_timeline = register("home_timeline")
 
 
-def draw_timeline(stations: Sequence[Station], key: str) -> str | None:
-    """Draw the stations; return the address of the page that the visitor has just clicked."""
-    result = _timeline(data={"stations": list(stations)}, key=key, on_open_change=lambda: None)
-    return cast("str | None", result.open)
+def add_timeline(document: Document, stations: Sequence[Station], key: str) -> None:
+    """Add the stations to a document; the event "open" is the address of the page whose link was clicked."""
+    document.component("home_timeline", {"stations": list(stations)}, key)
 
 
 def stations(figures: bool) -> list[Station]:
     """Return the stations from counting to 2017. Without `figures` their figures stay empty."""
-    classifiers = run_views(negation_runs())
-    language_models = run_views({model: text_run(model) for model in ("feedforward", "gru")})
+    classifiers = run_views(negation_runs(), visitor_id="")
+    language_models = run_views({model: text_run(model) for model in ("feedforward", "gru")}, visitor_id="")
     attention: Station = {"href": "/attention", "page": "attention", "link": "Open the attention explorer"}
     negation: Station = {"href": "/negation", "page": "negation", "link": "Open the negation lab"}
     memory: Station = {"href": "/memory", "page": "memory", "link": "Open the memory lab"}
@@ -108,7 +105,7 @@ def stations(figures: bool) -> list[Station]:
     ]
 
 
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=_BY_STAMP)
+@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
 def _word_weights_figure(run: StoredRun) -> Figure:
     """Return the weights of a bag of words for the four words that matter, averaged over its seeds."""
     from explorer.inspection.words import negation_sentences
@@ -123,7 +120,7 @@ def _word_weights_figure(run: StoredRun) -> Figure:
         for word in words
     ]
     rows = [{"label": word, "value": round(value, 3)} for word, value in zip(words, values, strict=True)]
-    weights = ", ".join(f"{row['label']} {row['value']:+.2f}" for row in rows)
+    weights = ", ".join(f"{word} {format_signed(value)}" for word, value in zip(words, values, strict=True))
     return {
         "kind": "bars",
         "rows": rows,
@@ -134,7 +131,9 @@ def _word_weights_figure(run: StoredRun) -> Figure:
 
 def _gate_bias_figure() -> Figure | None:
     """Return how often LSTMs name the first of 50 symbols, by the initialization of their gate biases."""
-    views = run_views({name: recall.VARIANTS[name].config() for name in ("lstm-usual", "lstm-forget-3", "lstm-chrono")})
+    views = run_views(
+        {name: recall.VARIANTS[name].config() for name in ("lstm-usual", "lstm-forget-3", "lstm-chrono")}, visitor_id=""
+    )
     return _shares_figure(
         {
             recall.VARIANTS[name].label: view.stored.curves.last("accuracy")
@@ -149,7 +148,9 @@ def _gate_bias_figure() -> Figure | None:
 def _fixed_vector_figure() -> Figure | None:
     """Return how often 14 digits are reversed correctly: one vector, a wider one, and attention."""
     variants = translation.VARIANTS
-    views = run_views({name: variants[name].config("reverse") for name in ("vector", "wide", "additive")})
+    views = run_views(
+        {name: variants[name].config("reverse") for name in ("vector", "wide", "additive")}, visitor_id=""
+    )
     column = evaluation_lengths(ReverseConfig()).index(_DIGITS)
     exact = {
         name: view.stored.curves.answers["by_length"][-1][:, column] for name, view in views.items() if view.stored
@@ -181,7 +182,7 @@ def _sample_figure(run: StoredRun) -> Figure:
     }
 
 
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=_BY_STAMP)
+@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
 def _prediction_by_word_figure(run: StoredRun) -> Figure:
     """Return P(sustain) of a recurrent model after each word of the sentence."""
     from explorer.inspection.words import negation_sentences
@@ -208,7 +209,7 @@ def _attention_figure(run: StoredRun) -> Figure | None:
     return _sharp_attention(standard) if standard else None
 
 
-@st.cache_resource(max_entries=16, show_spinner=False, hash_funcs=_BY_STAMP)
+@cached(LRUCache(16), key=lambda run: run.cache_key, condition=Condition())
 def _sharp_attention(run: StoredRun) -> Figure | None:
     """Return the attention of the first seed that has solved the task; None where no seed has."""
     from explorer.inspection.words import negation_sentences

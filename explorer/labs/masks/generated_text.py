@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -12,9 +12,11 @@ from explorer.labs.masks import findings
 from explorer.labs.masks.state import MAX_PROMPT, MasksState
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
-from explorer.ui import deferred_sections
-from explorer.ui.page_sections import escape_markdown, show_problems
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.document import Document
+from explorer.ui.page_sections import show_problems
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, number_word
 
@@ -40,22 +42,17 @@ def generated_text_section(session: PageSession[MasksState], views: Mapping[str,
     state = session.state
     st.header("What they write", anchor=False)
     if state.reads == "tale":
-        binding = bind_widget(session, "masks.begin", state.begin, lambda s, v: replace(s, begin=v))
-        st.text_input("They go on from", max_chars=MAX_PROMPT, width=400, **binding)
+        bind_widget(session, "begin", st.text_input, width=400)
         show_problems(state.prompt[1])
     begin = state.prompt[0] if state.reads == "tale" else ""
     key = ("masks-written", *(part for view in loaded.values() for part in view.cache_key), begin)
 
-    def texts() -> Mapping[str, GeneratedSigns]:
-        return {name: _generate(view, begin) for name, view in loaded.items()}
+    jobs = {"texts": (key, partial(_generate_all, loaded, begin))}  # both in one job: they are compared
+    result_section(f"masks-written-{state.reads}", jobs, partial(_draw_texts, state), "The models write …", HEIGHT)
 
-    deferred_sections.show_latest(  # both in one job: they are compared
-        f"masks-written-{state.reads}",
-        lambda: {"texts": (key, texts)},
-        lambda results, old: _draw_texts(state, results["texts"], bool(old)),
-        "The models write …",
-        HEIGHT,
-    )
+
+def _generate_all(views: Mapping[str, RunView], begin: str) -> dict[str, GeneratedSigns]:
+    return {name: _generate(view, begin) for name, view in views.items()}
 
 
 def _generate(view: RunView, begin: str) -> GeneratedSigns:
@@ -71,33 +68,29 @@ def _generate(view: RunView, begin: str) -> GeneratedSigns:
     return generate_signs(opened, random_prompts(task, ROWS_PER_SEED, PROMPT_SYMBOLS), task.length)
 
 
-def _draw_texts(state: MasksState, results: Mapping[str, GeneratedSigns], old: bool) -> None:
-    for (name, generated), column in zip(results.items(), st.columns(len(results)), strict=True):
-        with column:
-            if state.reads == "tale":
-                _draw_sentences(state.variants[name].title, generated)
-            else:
-                _draw_symbols(state, state.variants[name].title, generated)
-    st.caption(f"{'The models are still writing; these are their last texts. ' if old else ''}{_caption(state)}")
+def _draw_texts(state: MasksState, document: Document, results: Mapping[str, Mapping[str, GeneratedSigns]]) -> None:
+    texts = results["texts"]
+    for (name, generated), column in zip(texts.items(), document.columns(len(texts)), strict=True):
+        draw = _draw_sentences if state.reads == "tale" else _draw_symbols
+        draw(column, state, state.variants[name].title, generated)
+    document.caption(_caption(state))
 
 
-def _draw_sentences(title: str, generated: GeneratedSigns) -> None:
-    st.markdown(escape_markdown(findings.spelling_finding(title, generated.ids, generated.prompt_length)))
+def _draw_sentences(document: Document, _: MasksState, title: str, generated: GeneratedSigns) -> None:
+    document.text(findings.spelling_finding(title, generated.ids, generated.prompt_length))
     few = range(min(SHOWN_SEEDS, len(generated.ids)))
     chosen = generated.ids[few, few]  # every seed with its own random numbers
-    st.code("\n\n".join(findings.decode_rows(chosen, LETTERS)), language=None, wrap_lines=True)
+    document.code("\n\n".join(findings.decode_rows(chosen, LETTERS)))
 
 
-def _draw_symbols(state: MasksState, title: str, generated: GeneratedSigns) -> None:
+def _draw_symbols(document: Document, state: MasksState, title: str, generated: GeneratedSigns) -> None:
     letters = RandomSymbolsConfig(symbols=state.symbols).labels
-    st.markdown(
-        escape_markdown(
-            findings.repetition_finding(
-                state.symbols, title, generated.ids, generated.prompt_length, generated.top_probability
-            )
+    document.text(
+        findings.repetition_finding(
+            state.symbols, title, generated.ids, generated.prompt_length, generated.top_probability
         )
     )
-    st.code(findings.format_rows(generated.ids[0, :SHOWN_ROWS], generated.prompt_length, letters), language=None)
+    document.code(findings.format_rows(generated.ids[0, :SHOWN_ROWS], generated.prompt_length, letters))
 
 
 def _caption(state: MasksState) -> str:
@@ -105,8 +98,7 @@ def _caption(state: MasksState) -> str:
         return (
             "Letters are drawn one by one as the model says, by the same dice for both, each after the last "
             f"{MAX_PROMPT} letters. Shown: one text of each seed, of the first {number_word(SHOWN_SEEDS)} at most. The "
-            "shares "
-            f"count {TEXTS_PER_SEED} texts of every seed ({count_seeds(state.seeds)})."
+            f"shares count {TEXTS_PER_SEED} texts of every seed ({count_seeds(state.seeds)})."
         )
     return (
         "Two symbols are given, the others drawn one by one as the model says, each read anew with all before it. "

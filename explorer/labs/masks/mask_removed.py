@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 
 import numpy as np
@@ -11,25 +11,25 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.experiments.labelling import LabellingVariant
-from explorer.figures.comparison import Line
+from explorer.experiments.model_variant import ModelVariant
+from explorer.figures.comparison import Line, variant_line
 from explorer.figures.masks import loss_figure
-from explorer.inspection.compare import mean_and_range
+from explorer.inspection.compare import last_answers, mean_and_range, metric_over_seeds
 from explorer.labs.masks import findings
 from explorer.labs.masks.findings import FinalLosses
 from explorer.labs.masks.generated_text import generated_text_section
-from explorer.labs.masks.state import READS, MasksState
+from explorer.labs.masks.state import MasksState
 from explorer.tasks.sequence_labelling.grammar_text import GrammarTextConfig, draw_sentence
 from explorer.tasks.sequence_labelling.random_symbols import RandomSymbolsConfig
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.comparison_state import COLOUR, last_answers, metric_line
-from explorer.ui.state.session import PageSession, bind_widget
-from explorer.ui.training import comparison_settings, run_view, train_controls
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training import comparison_settings
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls, is_finished
 from explorer.ui.wording import count_seeds, join_words
 
 AXIS_MIN = 1e-3  # nats; lower values are drawn at the edge
@@ -40,13 +40,13 @@ _METRIC_TITLES = {"loss": "Read at once, as in training", "prefix_loss": "Fed as
 def mask_removed_section(session: PageSession[MasksState]) -> None:
     """Draw the verdict, the generated texts, and the training curves of both models."""
     state, request = session.state, TrainRequest.for_section(session.state.reads)
-    views, task = run_view.run_views(state.configs, request.requested_runs), task_config(state)
+    views, task = request.views(state.configs), task_config(state)
     st.header("Take the causal mask away", anchor=False)
     _settings(session)
     explanation(escape_markdown(_task_description(task)))
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    train_controls.draw_missing_runs(views, request, lambda names: join_words([words[name] for name in names]))
+    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     losses, baseline = final_losses(views), findings.loss_baseline(task)
     causal, unmasked = losses.get("causal"), losses.get("open")
     if sentence := findings.leak_verdict(baseline, causal, unmasked):
@@ -54,8 +54,8 @@ def mask_removed_section(session: PageSession[MasksState]) -> None:
     generated_text_section(session, views)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
-        train_controls.draw_run_button(request, state.configs.values(), views, "masks")
-    _training_chart(state, views, request)
+        draw_train_controls(request, state.configs, keys=("masks.run", "masks.stop"))
+    _training_chart(state, request)
     if unmasked is not None:
         explanation(escape_markdown(findings.generation_finding(baseline, unmasked)))
         _position_charts(state, views)
@@ -85,17 +85,11 @@ def _task_description(task: GrammarTextConfig | RandomSymbolsConfig) -> str:
 
 def _settings(session: PageSession[MasksState]) -> None:
     state = session.state
-    binding = bind_widget(
-        session, "masks.reads", state.reads, lambda s, v: s.with_training_settings(reads=v or s.reads)
-    )
-    st.segmented_control("What they read", list(READS), format_func=READS.__getitem__, **binding)
+    bind_widget(session, "reads", st.segmented_control, update=lambda s, reads: s.with_settings(reads=reads))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if state.reads == "noise":
-            binding = bind_widget(
-                session, "masks.symbols", state.symbols, lambda s, v: s.with_training_settings(symbols=v)
-            )
-            st.number_input("Different symbols", 2, 26, step=1, width=150, **binding)
-        comparison_settings.draw_training_settings(session, "masks", step_size=50)
+            bind_widget(session, "symbols", st.number_input, width=150)
+        comparison_settings.draw_training_settings(session)
 
 
 def final_losses(views: Mapping[str, RunView]) -> dict[str, FinalLosses]:
@@ -103,7 +97,7 @@ def final_losses(views: Mapping[str, RunView]) -> dict[str, FinalLosses]:
     results = {}
     for name, view in views.items():
         curves = view.result
-        if train_controls.is_finished(view) and curves is not None and len(curves.evaluated):
+        if is_finished(view) and curves is not None and len(curves.evaluated):
             results[name] = FinalLosses(
                 curves.last("loss"), curves.last("prefix_loss"), last_answers(curves, "by_place")
             )
@@ -113,23 +107,21 @@ def final_losses(views: Mapping[str, RunView]) -> dict[str, FinalLosses]:
 # ---- while they learn
 
 
-def _training_chart(state: MasksState, views: Mapping[str, RunView], request: TrainRequest) -> None:
-    training_count, task = request.train_count, task_config(state)
-    train_controls.draw_live_frame(
+def _training_chart(state: MasksState, request: TrainRequest) -> None:
+    task = task_config(state)
+    baseline = findings.loss_baseline(task)
+    draw_learning_chart(
         "masks-race",
+        request,
         state.configs,
-        request.requested_runs,
-        views,
-        lambda views_now: _training_panels(state, views_now, training_count),
+        partial(_training_panels, state),
+        f"Loss in nats on fresh rows of {task.max_length} {baseline.unit}s. Left: the row is read at "
+        f"once, every place asked. Right: every {baseline.unit} is asked of the {baseline.unit}s before it alone. "
+        f"{_band_caption(state.seeds)} Across: the floor, the least that is possible. The axis is logarithmic.",
+        run=state.reads,
         height=HEIGHT,
         narrow_height=NARROW,
         columns=2,
-    )
-    outcome, baseline = train_controls.describe_outcome(views), findings.loss_baseline(task)
-    st.caption(
-        f"{outcome} Loss in nats on fresh rows of {task.max_length} {baseline.unit}s. Left: the row is read at "
-        f"once, every place asked. Right: every {baseline.unit} is asked of the {baseline.unit}s before it alone. "
-        f"{_band_caption(state.seeds)} Across: the floor, the least that is possible. The axis is logarithmic.".strip()
     )
 
 
@@ -137,25 +129,26 @@ def _band_caption(count: int) -> str:
     return f"Line: mean of {count_seeds(count)}. Band: lowest to highest." if count > 1 else "Line: one seed."
 
 
-def _training_panels(
-    state: MasksState, views: Mapping[str, RunView], training_count: int
-) -> tuple[list[Panel], Playback]:
+def _training_panels(state: MasksState, views: Mapping[str, RunView]) -> list[Panel]:
     last = last_step(views)
     curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    panels = [_training_panel(metric, curves_by_variant, last, task_config(state)) for metric in _METRIC_TITLES]
-    return panels, playback(views, training_count, state.reads)
+    return [_training_panel(metric, curves_by_variant, last, task_config(state)) for metric in _METRIC_TITLES]
 
 
 @lru_cache(maxsize=64)
 def _training_panel(
     metric: str,
-    curves_by_variant: tuple[tuple[LabellingVariant, Curves | None], ...],
+    curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...],
     last: int,
     task: GrammarTextConfig | RandomSymbolsConfig,
 ) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
-    all_lines = [metric_line(variant, curves, name) for variant, curves in curves_by_variant for name in _METRIC_TITLES]
-    lines = [metric_line(variant, curves, metric) for variant, curves in curves_by_variant]
+    all_lines = [
+        variant_line(variant, *metric_over_seeds(curves, name))
+        for variant, curves in curves_by_variant
+        for name in _METRIC_TITLES
+    ]
+    lines = [variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant]
     return _loss_panel(
         f"leak-{metric}", _METRIC_TITLES[metric], lines, "step", float(last), _axis_range(all_lines, task), task
     )
@@ -220,6 +213,6 @@ def _position_charts(state: MasksState, views: Mapping[str, RunView]) -> None:
     )
 
 
-def _position_line(variant: LabellingVariant, values: Float[ndarray, "replicas places"]) -> Line:
+def _position_line(variant: ModelVariant, values: Float[ndarray, "replicas places"]) -> Line:
     x = np.arange(1, values.shape[1] + 1, dtype=float)
-    return Line(variant.label, variant.words, COLOUR, variant.dash, x, *mean_and_range(values.T).T)
+    return variant_line(variant, x, *mean_and_range(values.T).T)

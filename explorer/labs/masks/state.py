@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
 from explorer.catalogue import task_row
 from explorer.experiments.labelling import MASK_VARIANTS, VARIANTS
 from explorer.tasks.sequence_labelling.grammar_text import LETTERS
+from explorer.training.config import RunConfig
 from explorer.ui.state import url_codec
-from explorer.ui.state.comparison_state import ComparisonState
-from explorer.ui.state.run_lookup import find_config
+from explorer.ui.state.experiment_state import LabellingComparison
+from explorer.ui.state.fields import setting
 from explorer.ui.wording import number_word, quote_first
 
 MAX_WORDS = 10  # of a sentence: the matrices still have room for numbers
@@ -21,39 +21,40 @@ MAX_PROMPT = 40  # characters of the prompt: as many as the models read
 READS = {"tale": "Sentences, letter by letter", "noise": "Random symbols"}
 SENTENCES = ("first", "second", "third")
 _COMPONENT_FIELDS = ("shown", "padding", "causal", "side", "fill")  # fields that the component sets
+_NAMES = tuple(dict.fromkeys(VARIANTS[name].name for name in MASK_VARIANTS))
 
 
 @dataclass(frozen=True)
-class MasksState(ComparisonState):
+class MasksState(LabellingComparison):
     """The batch of sentences, the masks on it, and the settings of the training with and without the causal mask."""
 
-    who: tuple[str, ...] = tuple(dict.fromkeys(VARIANTS[name].name for name in MASK_VARIANTS))
-    reads: Literal["tale", "noise"] = "tale"
-    symbols: int = field(default=19, metadata={"low": 2, "high": 26})
-    begin: str = field(default="the old king", metadata={"longest": MAX_PROMPT})
-    first: str = field(default="the cat sat on the mat", metadata={"longest": MAX_CHARACTERS})
-    second: str = field(default="dogs bark", metadata={"longest": MAX_CHARACTERS})
-    third: str = field(default="it rained all night", metadata={"longest": MAX_CHARACTERS})
-    shown: int = field(default=2, metadata={"low": 0, "high": 2})
-    padding: bool = True
-    causal: bool = True
-    side: Literal["right", "left"] = "right"
-    fill: Literal["infinite", "finite", "self"] = "infinite"
+    TASKS: ClassVar[tuple[str, ...]] = ("tale", "noise")
+
+    who: tuple[str, ...] = setting(_NAMES)
+    reads: Literal["tale", "noise"] = setting("tale", "What they read", options=READS)
+    symbols: int = setting(19, "Different symbols", low=2, high=26, step=1)
+    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=50)
+    begin: str = setting("the old king", "They go on from", longest=MAX_PROMPT)
+    first: str = setting("the cat sat on the mat", "First sentence", longest=MAX_CHARACTERS)
+    second: str = setting("dogs bark", "Second sentence", longest=MAX_CHARACTERS)
+    third: str = setting("it rained all night", "Third sentence", longest=MAX_CHARACTERS)
+    shown: int = setting(2, low=0, high=2)
+    padding: bool = setting(True)
+    causal: bool = setting(True)
+    side: Literal["right", "left"] = setting("right")
+    fill: Literal["infinite", "finite", "self"] = setting("infinite")
 
     @property
-    def task(self) -> str:
+    def task_name(self) -> str:
         return self.reads
 
     @property
-    def task_settings(self) -> Mapping[str, object]:
-        """Return the settings of the task that the page can change."""
-        return {"symbols": self.symbols} if self.reads == "noise" else {}
+    def task_fields(self) -> tuple[str, ...]:
+        return ("symbols",) if self.reads == "noise" else ()
 
-    def with_run(self, visitor_id: str = "") -> MasksState:
-        """Return the state with the task of the requested run. Raises LineageError."""
-        learned = task_row(find_config(self.run, visitor_id).task).name
-        here = replace(self, reads=learned) if learned in READS else self  # type: ignore[arg-type]
-        return ComparisonState.with_run(here, visitor_id)
+    def with_settings_of(self, config: RunConfig) -> MasksState:
+        here = replace(self, reads=task_row(config.task).name)  # type: ignore[arg-type]  # one of TASKS
+        return LabellingComparison.with_settings_of(here, config)
 
     @property
     def prompt(self) -> tuple[str, list[str]]:

@@ -23,13 +23,14 @@ from explorer.labs.memory.state import MemoryState
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
 from explorer.ui.components.base import pop_event
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
-from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
+from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.learning_chart import draw_learning_chart, step_axis
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, describe_cost, draw_train_controls
 
 HEIGHT = 360
 _ROW = MODELS["rnn"]
@@ -45,13 +46,18 @@ def section(session: PageSession[MemoryState]) -> None:
         "the first symbol. Its size is its spectral radius, the largest of its eigenvalues without their signs."
     )
     length = min(session.state.length, _LONGEST)
-    show_when_ready(
+
+    def requested_measurement() -> Mapping[str, Request[GainMeasurement]]:
+        _handle_component_event(session)
+        return {"gains": (("memory-exploding", length), partial(_measure_gains, length))}
+
+    result_section(
         "memory-exploding",
-        ("memory-exploding", length),
-        partial(_measure_gains, length),
-        lambda measurement: _draw_gains(session, measurement),
+        requested_measurement,
+        partial(_draw_gains, session.state.gain),  # where the playback begins; afterwards the browser moves it
         f"Eight RNNs are scaled to {len(GAINS)} radii and asked for their gradients …",
-        HEIGHT,
+        HEIGHT + 120,
+        events={"memory-gains": ("stop",)},
     )
     _draw_clipping()
 
@@ -78,24 +84,28 @@ def _nearest_gain(gain: float) -> int:
     return int(np.abs(np.array(GAINS) - gain).argmin())
 
 
-def _draw_gains(session: PageSession[MemoryState], measurement: GainMeasurement) -> None:
+def _handle_component_event(session: PageSession[MemoryState]) -> None:
+    """Store the radius at which the visitor has stopped the playback. Only its fragment is rerun."""
     event = pop_event("memory-gains", "stop")
     if isinstance(event, int) and 0 <= event < len(GAINS):
         session.change(lambda state: replace(state, gain=GAINS[event]))
         write_url(session)
-    st.subheader(escape_markdown(findings.exploding_finding(GAINS, measurement.norms)), anchor=False)
+
+
+def _draw_gains(gain: float, document: Document, results: Mapping[str, GainMeasurement]) -> None:
+    measurement = results["gains"]
+    document.finding(findings.exploding_finding(GAINS, measurement.norms))
     last = len(GAINS) - 1
     words = tuple(f"spectral radius {gain:g}" for gain in GAINS)
     run = f"gains/{measurement.norms.shape[-1]}"
-    draw_plot_frame(
+    add_plot_frame(
+        document,
         [_gain_panel(measurement)],
         key="memory-gains",
         height=HEIGHT,
-        playback=Playback(
-            run, last, last, False, "all radii", stops=words, first=_nearest_gain(session.state.gain), tells=True
-        ),
+        playback=Playback(run, last, last, False, "all radii", stops=words, first=_nearest_gain(gain), tells=True),
     )
-    st.caption(
+    document.caption(
         "Before training. Line: middle of eight seeds, band: lowest to highest. Dotted: a linear net of this radius, "
         "radius to the power of T − t, that ends alike. tanh flattens where it is far from 0, so the measured line "
         "grows more slowly."
@@ -131,7 +141,7 @@ def _configs() -> dict[str, RunConfig]:
 def _draw_clipping() -> None:
     st.subheader("What clipping does, and what it cannot do", anchor=False)
     request = TrainRequest.for_section("exploding")
-    views = run_view.run_views(_configs(), request.requested_runs)
+    views = request.views(_configs())
     st.markdown(f"##### {escape_markdown(findings.clipping_finding(_clipping_results(views)))}")
     explanation(
         f"RNNs learn to recall the first of {LENGTH} symbols by plain gradient descent, whose steps are as long as the "
@@ -140,28 +150,25 @@ def _draw_clipping() -> None:
     )
     st.latex(r"g \leftarrow g \cdot \min\!\left(1, \tfrac{1}{\lVert g \rVert}\right)")
     _train_row(views, request)
-    races = request.train_count
-    train_controls.draw_live_frame(
+    draw_learning_chart(
         "memory-clipping",
+        request,
         _configs(),
-        request.requested_runs,
-        views,
-        lambda now: (_panels(now), _playback(now, races)),
+        _panels,
+        "Above the loss of each batch, in nats, below the length of the gradient before it is clipped; both axes are "
+        "logarithmic. Line: mean of eight seeds. Band: lowest to highest.",
+        axis=partial(step_axis, step=10.0),
         height=220,
         narrow_height=180,
         columns=3,
-    )
-    st.caption(
-        "Above the loss of each batch, in nats, below the length of the gradient before it is clipped; both axes are "
-        "logarithmic. Line: mean of eight seeds. Band: lowest to highest."
     )
 
 
 def _train_row(views: Mapping[str, RunView], request: TrainRequest) -> None:
     show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
-        train_controls.draw_run_button(request, _configs().values(), views, "memory.exploding")
-        st.caption(f"{len(views)} trainings of eight seeds, {train_controls.describe_cost(views)}.")
+        draw_train_controls(request, _configs(), keys=("memory.exploding.run", "memory.exploding.stop"))
+        st.caption(f"{len(views)} trainings of eight seeds, {describe_cost(views)}.")
 
 
 def _clipping_results(views: Mapping[str, RunView]) -> list[ClippingResult]:
@@ -242,9 +249,3 @@ def _panel(
         title=f"{cell.title}: {'loss' if quantity == 'loss' else 'gradient'}",
         tracks=value_tracks([(line.title, line.colour) for line in lines], "power"),
     )
-
-
-def _playback(views: Mapping[str, RunView], races: int) -> Playback:
-    steps = max(view.config.steps for view in views.values())
-    reached = max((view.curves.step for view in views.values() if view.curves), default=0)
-    return train_controls.playback(views, races, "exploding", steps, reached, unit="step", step=10.0)

@@ -10,7 +10,9 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS, RecallVariant
+from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.recall import SOLVED, SWEEP_LENGTHS
+from explorer.number_format import format_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
@@ -24,7 +26,7 @@ BELOW_CHANCE = 0.25  # accuracy this much below chance, one symbol further: syst
 class RecallResult:
     """The result of one run on recall."""
 
-    variant: RecallVariant
+    variant: ModelVariant
     config: RunConfig
     accuracy: Float[ndarray, " replicas"]  # at the trained length, on fresh sequences
     solved_at: Int[ndarray, " replicas"]  # the evaluated step from which on a seed solves it; -1: never
@@ -42,7 +44,7 @@ class RecallResult:
         return values[self.accuracy >= SOLVED] if solvers else values
 
 
-def recall_result(variant: RecallVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
+def recall_result(variant: ModelVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
     """Return the result of a run, or None before its first evaluation."""
     accuracy = curves.metrics.get("accuracy")
     if accuracy is None or not len(accuracy):
@@ -61,7 +63,7 @@ def recall_result(variant: RecallVariant, config: RunConfig, curves: Curves) -> 
     )
 
 
-def describe_variants(names: Sequence[RecallVariant]) -> str:
+def describe_variants(names: Sequence[ModelVariant]) -> str:
     """Return several variants in words, grouped by initialization: the LSTM and the GRU with open gates."""
     by_words: dict[str, list[str]] = {}
     for each in names:
@@ -146,8 +148,7 @@ def _others_sentence(others: Float[ndarray, " seeds"]) -> str:
 
 
 def _format_range(values: Float[ndarray, " seeds"]) -> str:
-    low, high = float(values.min()), float(values.max())
-    return f"{low:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f}"
+    return format_range(values.min(), values.max())
 
 
 def learning_rate_finding(results: Mapping[tuple[float, int], RecallResult], names: str) -> str:
@@ -168,9 +169,9 @@ def learning_rate_finding(results: Mapping[tuple[float, int], RecallResult], nam
 
 def sweep_finding(results: Mapping[str, Mapping[int, RecallResult]]) -> str:
     """Return which variants solve every length of the sweep with every seed, which none, and which some."""
-    always: list[RecallVariant] = []
-    never: list[RecallVariant] = []
-    mixed: list[RecallVariant] = []
+    always: list[ModelVariant] = []
+    never: list[ModelVariant] = []
+    mixed: list[ModelVariant] = []
     for by_length in results.values():
         if len(by_length) < len(SWEEP_LENGTHS):
             continue  # the row is incomplete

@@ -12,27 +12,25 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.catalogue import MODELS
-from explorer.errors import InvalidSetting
-from explorer.experiments.recall import RecallVariant
+from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.gradient_flow import show_missing_runs, snapshot_steps
 from explorer.labs.memory.state import MAX_SEQUENCE_LENGTH, MemoryState
 from explorer.models.configs import TransformerRecallConfig
 from explorer.tasks.recall import RecallConfig
-from explorer.ui.components.base import register
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget, fragment
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession, fragment
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
-from explorer.web import array_store
+from explorer.web.results import pack, register_arrays
 
 if TYPE_CHECKING:
     from explorer.inspection.recurrent.gates import GateReading
 
 HEIGHT = 620
 _FRAGMENT = "memory-inside"
-_gates = register("gate_viewer")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +58,7 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
     show_missing_runs(recurrent, variants)
     loaded = {name: view for name, view in recurrent.items() if view.loaded_run}
     if not loaded:
-        empty_panel("No recurrent net with a run to look into: choose one above and train it.", HEIGHT)
+        untrained_panel(recurrent, "No recurrent net with a run to look into: choose one above and train it.", HEIGHT)
         return
     fragment(session, _FRAGMENT, lambda: _draw_gates(session, loaded, variants))
 
@@ -81,7 +79,7 @@ def selected_step(state: MemoryState, steps: list[int]) -> int:
 
 
 def _draw_gates(
-    session: PageSession[MemoryState], loaded: Mapping[str, RunView], variants: Mapping[str, RecallVariant]
+    session: PageSession[MemoryState], loaded: Mapping[str, RunView], variants: Mapping[str, ModelVariant]
 ) -> None:
     name = selected_variant(session.state, loaded)
     view = loaded[name]
@@ -90,31 +88,24 @@ def _draw_gates(
     _draw_controls(session, loaded, variants, name, steps)
     state = session.state
     step, replica = selected_step(state, steps), min(state.replica, view.config.replicas - 1)
-    try:
-        ids = _sequence_ids(state.say, view.config.task_as(RecallConfig))
-    except InvalidSetting as error:
-        show_problems([str(error)])
-        return
     others = {
         variants[other].title: each
         for other, each in loaded.items()
         if other != name and each.config.model_name == view.config.model_name != "rnn"
     }
-    key = ("memory-gates", *view.cache_key, step, replica, ids, tuple(each.cache_key for each in others.values()))
-    results = {name: (key, partial(_compute_gates, variants[name].title, view, step, replica, ids, others))}
-
-    def draw(results: Mapping[str, GateActivity], outdated: frozenset[str]) -> None:
-        activity = next(iter(results.values()))
-        if name in results:
-            _show_activity(activity, variants[name], view, step, replica)
-
-    show_latest("memory-gates", lambda: results, draw, "The net reads the sequence …", HEIGHT)
+    compared = tuple(each.cache_key for each in others.values())
+    key = ("memory-gates", *view.cache_key, step, replica, state.say, compared)
+    job = key, partial(_compute_gates, variants[name].title, view, step, replica, state.say, others)
+    when = "before training" if step == 0 else "after training" if step == steps[-1] else f"after {step:,} steps"
+    file = f"memory-gates-{name}-step-{step}-seed-{view.config.seeds[replica]}"
+    draw = partial(_draw_activity, variants[name], view.config.task_as(RecallConfig).symbols, when, file)
+    result_section("memory-gates", {"gates": job}, draw, "The net reads the sequence …", HEIGHT)
 
 
 def _draw_controls(
     session: PageSession[MemoryState],
     loaded: Mapping[str, RunView],
-    variants: Mapping[str, RecallVariant],
+    variants: Mapping[str, ModelVariant],
     name: str,
     steps: list[int],
 ) -> None:
@@ -122,47 +113,39 @@ def _draw_controls(
     state, seeds = session.state, loaded[name].config.seeds
     redraw = (_FRAGMENT,)
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.selectbox(
-            "Model",
-            list(loaded),
-            format_func=lambda one: variants[one].title,
-            width=240,
-            **bind_widget(session, "memory.inside", name, lambda s, new: replace(s, inside=new), redraw),
-        )
-        st.selectbox(
-            "Seed",
-            list(range(len(seeds))),
-            format_func=lambda one: f"{seeds[one]}",
+        titles = {one: variants[one].title for one in loaded}
+        bind_widget(session, "inside", st.selectbox, shown=name, redraw=redraw, options=titles, width=240)
+        bind_widget(
+            session,
+            "replica",
+            st.selectbox,
+            shown=min(state.replica, len(seeds) - 1),
+            redraw=redraw,
+            options=dict(enumerate(map(str, seeds))),
             width=110,
-            **bind_widget(
-                session,
-                "memory.replica",
-                min(state.replica, len(seeds) - 1),
-                lambda s, new: replace(s, replica=new),
-                redraw,
-            ),
         )
         if len(steps) > 1:
-            st.select_slider(
-                "Training step",
-                steps,
-                format_func=lambda one: f"{one:,}",
+            bind_widget(
+                session,
+                "at",
+                st.select_slider,
+                shown=selected_step(state, steps),
+                update=lambda s, new: replace(s, at=-1 if new == steps[-1] else new),
+                redraw=redraw,
+                options={step: f"{step:,}" for step in steps},
                 width=280,
-                **bind_widget(
-                    session,
-                    "memory.at",
-                    selected_step(state, steps),
-                    lambda s, new: replace(s, at=-1 if new == steps[-1] else new),
-                    redraw,
-                ),
             )
         letters = "a" if state.symbols == 1 else f"a to {chr(ord('a') + state.symbols - 1)}"
-        st.text_input(
-            f"Sequence, of the letters {letters}",
+        bind_widget(
+            session,
+            "say",
+            st.text_input,
+            update=lambda s, new: replace(s, say=new.strip()),
+            redraw=redraw,
+            label=f"Sequence, of the letters {letters}",
+            longest=MAX_SEQUENCE_LENGTH,
             placeholder="empty: one is drawn",
-            max_chars=MAX_SEQUENCE_LENGTH,
             width=330,
-            **bind_widget(session, "memory.say", state.say, lambda s, new: replace(s, say=new.strip()), redraw),
         )
 
 
@@ -175,14 +158,14 @@ def _sequence_ids(say: str, task: RecallConfig) -> tuple[int, ...]:
 
 
 def _compute_gates(
-    title: str, view: RunView, step: int, replica: int, ids: tuple[int, ...], others: Mapping[str, RunView]
+    title: str, view: RunView, step: int, replica: int, say: str, others: Mapping[str, RunView]
 ) -> GateActivity:
-    """Run one seed on a sequence, and compute the half-lives of all seeds. Raises DamagedRun.
+    """Run one seed on a sequence, and compute the half-lives of all seeds. Raises InvalidSetting and DamagedRun.
 
     title: the title of the variant.
     step: the snapshot.
     replica: the seed that reads.
-    ids: the sequence.
+    say: the sequence; empty: a random one.
     others: run views of the same architecture, by title; their half-lives are compared.
     """
     from explorer.inspection.load_model import load_model
@@ -190,7 +173,7 @@ def _compute_gates(
 
     assert view.loaded_run is not None
     model = load_model(view.loaded_run, step)
-    reading = read_gates(model, ids, replica)
+    reading = read_gates(model, _sequence_ids(say, view.config.task_as(RecallConfig)), replica)
     arrays = {
         "values": np.stack([each.values for each in reading.traces]).astype(np.float32),
         "answers": reading.answers.astype(np.float32),
@@ -206,44 +189,53 @@ def _compute_gates(
             other_model = load_model(each.loaded_run, own_step)
             if has_keep_gate(other_model):
                 half_lives_by_title[name] = half_lives(np.log(mean_keep_rates(other_model)))
-    return GateActivity(reading, array_store.pack(arrays), half_lives_by_title)
+    return GateActivity(reading, pack(arrays), half_lives_by_title)
 
 
-def _show_activity(activity: GateActivity, variant: RecallVariant, view: RunView, step: int, replica: int) -> None:
+def _draw_activity(
+    variant: ModelVariant,
+    symbols: int,
+    when: str,
+    file: str,
+    document: Document,
+    results: Mapping[str, GateActivity],
+) -> None:
+    """Write the findings and the gates.
+
+    symbols: the number of symbols of the task.
+    when: the training step, in words.
+    file: the name under which the visitor saves the figure.
+    """
     from explorer.inspection.recurrent.gates import ALPHABET
 
-    reading = activity.reading
-    letters = ALPHABET[: view.config.task_as(RecallConfig).symbols]
-    assert view.loaded_run is not None
-    is_last_step = step == snapshot_steps(view.loaded_run)[-1]
-    when = "before training" if step == 0 else "after training" if is_last_step else f"after {step:,} steps"
-    st.subheader(escape_markdown(findings.half_life_finding(activity.half_lives, when)), anchor=False)
+    activity = results["gates"]
+    reading, letters = activity.reading, ALPHABET[:symbols]
+    document.finding(findings.half_life_finding(activity.half_lives, when))
     last = reading.answers[-1]
-    st.markdown(
-        escape_markdown(
-            findings.answer_finding(
-                variant.title,
-                letters[reading.ids[0]],
-                float(last[reading.ids[0]]),
-                letters[int(last.argmax())],
-                len(reading.ids),
-                1 / len(letters),
-            )
+    document.text(
+        findings.answer_finding(
+            variant.title,
+            letters[reading.ids[0]],
+            float(last[reading.ids[0]]),
+            letters[int(last.argmax())],
+            len(reading.ids),
+            1 / len(letters),
         )
     )
-    _gates(
-        data={
+    document.component(
+        "gate_viewer",
+        {
             "symbols": [letters[i] for i in reading.ids],
             "letters": list(letters),
             "parts": [{"title": each.title, "signed": each.signed} for each in reading.traces],
-            "address": array_store.register_array(activity.content),
-            "colour": MODELS[variant.model].colour,
+            "address": register_arrays(activity.content),
+            "colour": variant.colour,
             "title": variant.title,
-            "file": f"memory-gates-{variant.name}-step-{step}-seed-{view.config.seeds[replica]}",
+            "file": file,
         },
         key="memory-gates-figure",
     )
-    st.caption(
+    document.caption(
         "A unit’s half-life follows from the share f that it keeps at a step (the LSTM’s forget gate, the GRU’s update "
         "gate, a geometric mean over the sequence): ln ½ / ln f. The sentence above is about all units of all seeds. A "
         "short half-life need not mean forgetting: what a gate lets go, the candidate may write again. The gradient "

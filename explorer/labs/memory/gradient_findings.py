@@ -12,7 +12,8 @@ from numpy import ndarray
 
 from explorer.experiments.gradient_clipping import CLIP
 from explorer.experiments.recall import SOLVED
-from explorer.ui.wording import SUPERSCRIPTS, capitalize, count_seeds, join_words, number_word, power_of_ten
+from explorer.number_format import format_approximate, format_significant, superscript
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 SINGLE_SYMBOL = "With a single symbol there is nothing to carry: the first one is the last."
 
@@ -21,7 +22,7 @@ def times_as_much(ratio: float) -> str:
     """Return a ratio in words if it is near 1, else as a number."""
     if 0.8 <= ratio <= 1.25:
         return "about as much"
-    return f"{power_of_ten(ratio)} times as much"
+    return f"{format_significant(ratio)} times as much"
 
 
 def inline_title(title: str) -> str:
@@ -51,7 +52,7 @@ class GradientRatio:
     @property
     def words(self) -> str:
         """The median over the seeds in words, with the range if there are several."""
-        low, high = power_of_ten(float(self.before.min())), power_of_ten(float(self.before.max()))
+        low, high = format_significant(float(self.before.min())), format_significant(float(self.before.max()))
         spread = (
             f" ({low} to {high} over {count_seeds(len(self.before))})" if len(self.before) > 1 and low != high else ""
         )
@@ -85,7 +86,7 @@ def trained_finding(models: Sequence[GradientRatio]) -> str:
     finite = [(title, after) for title, after in finite if math.isfinite(after)]
     return (
         "The same ratio, first to last, in the middle seed at the end of training: "
-        + "; ".join(f"{inline_title(title)} {power_of_ten(after)}" for title, after in finite)
+        + "; ".join(f"{inline_title(title)} {format_significant(after)}" for title, after in finite)
         + "."
         if finite
         else ""
@@ -99,10 +100,10 @@ def gate_product_finding(title: str, shares: Float[ndarray, "replicas units"], l
     """
     left = shares ** (length - 1)
     return (
-        f"{inline_title(title)}: before training a unit keeps {power_of_ten(float(np.median(shares)))} of what it "
-        "holds at "
-        f"a step; over {length - 1} steps that leaves {power_of_ten(float(np.median(left)))} in the middle unit and "
-        f"{power_of_ten(float(left.max()))} in the one that is most open."
+        f"{inline_title(title)}: before training a unit keeps {format_significant(float(np.median(shares)))} of what "
+        "it holds at "
+        f"a step; over {length - 1} steps that leaves {format_significant(float(np.median(left)))} in the middle unit "
+        f"and {format_significant(float(left.max()))} in the one that is most open."
     )
 
 
@@ -112,7 +113,7 @@ def spectral_radius_finding(title: str, radii: Float[ndarray, " replicas"], leng
     spread = f" ({radii.min():.3f} to {radii.max():.3f} over {count_seeds(len(radii))})" if len(radii) > 1 else ""
     return (
         f"{inline_title(title)}: the spectral radius of U is {radius:.3f} before training{spread}, and "
-        f"{radius:.3f}{str(length - 1).translate(SUPERSCRIPTS)} is {power_of_ten(radius ** (length - 1))}. The factors "
+        f"{radius:.3f}{superscript(length - 1)} is {format_significant(radius ** (length - 1))}. The factors "
         "1 − h², at "
         "most 1, take away the rest."
     )
@@ -136,8 +137,7 @@ def half_life_finding(lives: Mapping[str, Float[ndarray, "replicas units"]], whe
 def _symbols(life: float) -> str:
     if not math.isfinite(life):
         return "ever"
-    text = f"{life:.1f}" if life < 9.95 else f"{life:,.0f}"
-    return f"{text} symbols"
+    return f"{format_approximate(life)} symbols"
 
 
 def answer_finding(title: str, symbol: str, probability: float, likeliest: str, length: int, chance: float) -> str:
@@ -168,11 +168,13 @@ def exploding_finding(gains: Sequence[float], norms: Float[ndarray, "gains repli
     ratios = np.median(norms[..., 0] / norms[..., -1], axis=1)
     grows = [gain for gain, ratio in zip(gains, ratios, strict=True) if ratio > 1]
     low, high = f"{gains[0]:g}", f"{gains[-1]:g}"
-    sentence = f"At a radius of {low} the first symbol has {power_of_ten(float(ratios[0]))} of the last one’s gradient"
+    sentence = (
+        f"At a radius of {low} the first symbol has {format_significant(float(ratios[0]))} of the last one’s gradient"
+    )
     if not grows:
-        return f"{sentence}, at {high} {power_of_ten(float(ratios[-1]))}: it nowhere explodes."
+        return f"{sentence}, at {high} {format_significant(float(ratios[-1]))}: it nowhere explodes."
     peak = int(ratios.argmax())
-    end = f"and at {gains[peak]:g} it has {power_of_ten(float(ratios[peak]))} times as much as the last"
+    end = f"and at {gains[peak]:g} it has {format_significant(float(ratios[peak]))} times as much as the last"
     return f"{sentence}; from {grows[0]:g} on it has more than that one, {end}."
 
 
@@ -198,7 +200,7 @@ def _clipping_sentence(each: ClippingResult) -> str:
     right, helped, all_seeds = _count_solved(each.none), _count_solved(each.clip), count_seeds(len(each.none))
     if each.same:
         return (
-            f"{capitalize(each.words)} no gradient is longer than {power_of_ten(each.longest)}: clipping at "
+            f"{capitalize(each.words)} no gradient is longer than {format_significant(each.longest)}: clipping at "
             f"{CLIP:g} never acts, "
             f"both trainings are the same to the last digit, and {_count(right)} of {all_seeds} "
             f"learn{_plural_s(right)} it."

@@ -11,21 +11,21 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.catalogue import MODELS
-from explorer.experiments.recall import RecallVariant
+from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.memory_gradients import TRACES_PER_LINE, GradientLine, gradient_figure
 from explorer.labs.memory import gradient_findings as findings
 from explorer.labs.memory.state import MemoryState
 from explorer.run_store.store import StoredRun
 from explorer.training.record import Record
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
+from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown, explanation, untrained_panel
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
 
 MAX_STOPS = 28  # of the playback: more would only travel longer
-HEIGHT = 440
+HEIGHT, NUMBERS_HEIGHT = 440, 160
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,24 +50,23 @@ def section(session: PageSession[MemoryState], views: Mapping[str, RunView]) -> 
     )
     variants = session.state.variants
     show_missing_runs(views, variants)
-    results = {
+    requests: dict[str, Request[GradientHistory]] = {
         name: (("memory-gradients", *view.cache_key), partial(compute_gradients, view))
         for name, view in views.items()
         if view.loaded_run
     }
-    if not results:
-        empty_panel("No run to look into yet: train above, and its gradients stand here.", HEIGHT)
+    if not requests:
+        untrained_panel(views, "No run to look into yet: train above, and its gradients stand here.", HEIGHT)
         return
+    run = "/".join(str(key) for key, _ in requests.values())
+    placeholder = "Every run is asked for its gradients, snapshot by snapshot …"
+    result_section("memory-why", requests, partial(_draw, variants, run), placeholder, HEIGHT + 160)
+    if session.state.length > 1:
+        _formulas()
+        result_section("memory-products", requests, partial(_draw_products, variants), placeholder, NUMBERS_HEIGHT)
 
-    def draw(histories: Mapping[str, GradientHistory]) -> None:
-        _draw({name: each for name, each in histories.items() if name in variants}, variants, views)
 
-    show_all_when_ready(
-        "memory-why", results, draw, "Every run is asked for its gradients, snapshot by snapshot …", HEIGHT
-    )
-
-
-def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, RecallVariant]) -> None:
+def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, ModelVariant]) -> None:
     """Show which variants have no run, if others have one."""
     titles = [variants[name].title for name, view in views.items() if not view.loaded_run and name in variants]
     if titles and len(titles) < len(views):
@@ -120,63 +119,66 @@ def norms_at_steps(each: GradientHistory, stops: list[int]) -> Float[ndarray, "s
 
 
 def _draw(
-    histories: Mapping[str, GradientHistory], variants: Mapping[str, RecallVariant], views: Mapping[str, RunView]
+    variants: Mapping[str, ModelVariant], run: str, document: Document, histories: Mapping[str, GradientHistory]
 ) -> None:
-    """Draw the finding, the chart and the formulas."""
+    """Write the finding and the chart. `run` names the compared runs: the playback restarts when they change."""
     length = next(iter(histories.values())).norms.shape[-1]
     reached = [
         findings.gradient_ratio(variants[name].title, variants[name].model != "transformer", each.norms, each.steps[-1])
         for name, each in histories.items()
     ]
-    st.subheader(escape_markdown(findings.gradient_finding(reached, length)), anchor=False)
+    document.finding(findings.gradient_finding(reached, length))
     stops = playback_steps(histories)
     panel = _panel(tuple((variants[name], each) for name, each in histories.items()), tuple(stops))
     labels = tuple(map(describe_step, stops))
-    run = "/".join(str(views[name].cache_key) for name in histories)
     last = len(stops) - 1
-    draw_plot_frame(
+    add_plot_frame(
+        document,
         [panel],
         key="memory-gradients",
         height=HEIGHT,
         playback=Playback(run, last, last, False, "all trainings", stops=labels, first=0),
     )
-    st.caption(
+    document.caption(
         "|∂L/∂x| at each symbol, a mean over 64 fresh sequences; the axis is logarithmic and the same at every step. "
         "Line: middle seed. Band: lowest to highest. A run that has ended stays as it was."
     )
-    st.markdown(escape_markdown(findings.trained_finding(reached)))
-    _formulas(histories, variants, length)
+    document.text(findings.trained_finding(reached))
 
 
-def _formulas(histories: Mapping[str, GradientHistory], variants: Mapping[str, RecallVariant], length: int) -> None:
-    """Draw the product of Jacobians and of gates, with the numbers of these runs."""
-    if length < 2:
-        return
+def _formulas() -> None:
+    """Draw the product of Jacobians and of gates."""
     explanation("In a plain RNN the way back is a product of as many matrices as there are steps between:")
     st.latex(
         r"\frac{\partial L}{\partial h_t} = \frac{\partial L}{\partial h_T} "
         r"\prod_{k=t+1}^{T} \operatorname{diag}\!\left(1 - h_k^2\right) U"
     )
-    for name, each in histories.items():
-        if each.radii is not None:
-            explanation(escape_markdown(findings.spectral_radius_finding(variants[name].title, each.radii, length)))
     explanation(
         "A gate opens a second way, on which nothing is multiplied but the gate itself: what the LSTM’s cell or the "
         "GRU’s state keeps at each step."
     )
     st.latex(r"c_T = \Big(\prod_{k=t+1}^{T} f_k\Big) \odot c_t + \ldots")
+
+
+def _draw_products(
+    variants: Mapping[str, ModelVariant], document: Document, histories: Mapping[str, GradientHistory]
+) -> None:
+    """Write the size of both products in these runs: first the matrices of plain nets, then the gates."""
+    for name, each in histories.items():
+        if each.radii is not None:
+            length = each.norms.shape[-1]
+            document.text(findings.spectral_radius_finding(variants[name].title, each.radii, length))
     for name, each in histories.items():
         if each.shares is not None:
-            explanation(escape_markdown(findings.gate_product_finding(variants[name].title, each.shares, length)))
+            length = each.norms.shape[-1]
+            document.text(findings.gate_product_finding(variants[name].title, each.shares, length))
 
 
 @lru_cache(maxsize=32)
-def _panel(drawn: tuple[tuple[RecallVariant, GradientHistory], ...], stops: tuple[int, ...]) -> Panel:
+def _panel(drawn: tuple[tuple[ModelVariant, GradientHistory], ...], stops: tuple[int, ...]) -> Panel:
     """Return the chart; it is cached for all visitors of the same runs."""
     lines = [
-        GradientLine(
-            each.full_label, each.title, MODELS[each.model].colour, each.dash, norms_at_steps(one, list(stops))
-        )
+        GradientLine(each.full_label, each.title, each.colour, each.dash, norms_at_steps(one, list(stops)))
         for each, one in drawn
     ]
     figure, frames = gradient_figure(lines)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import get_args
 
 import numpy as np
 import streamlit as st
@@ -20,18 +18,21 @@ from explorer.experiments.recall import (
 )
 from explorer.figures.recall import solved_shares
 from explorer.jobs import estimate
-from explorer.jobs.estimate import format_duration
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState, Sweep
 from explorer.labs.memory.training_chart import recall_results
+from explorer.number_format import format_duration
 from explorer.training.config import RunConfig
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.document import Document
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.visitor import current_visitor
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training.learning_chart import describe_state, live_training_section, seconds_to_next
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
 
 TITLES: dict[Sweep, str] = {"starts": "those of the race", "rates": "the RNN at several step sizes"}
@@ -42,25 +43,22 @@ def section(session: PageSession[MemoryState]) -> None:
     """Draw the sweep: a tile for each run; the missing ones can be trained here."""
     state, request = session.state, TrainRequest.for_section("sweep")
     st.header("Is there a length at which it ends?", anchor=False)
-    binding = bind_widget(session, "memory.sweep", state.sweep, lambda m, s: replace(m, sweep=s or m.sweep))
-    st.segmented_control(
-        "Sweep", get_args(Sweep), format_func=TITLES.__getitem__, label_visibility="collapsed", **binding
-    )
+    bind_widget(session, "sweep", st.segmented_control, label_visibility="collapsed")
     try:
         configs = _cell_configs(state)
     except LineageError as error:
         show_problems([str(error)])
         return
     names = {_cell_name(cell): config for cell, config in configs.items()}
-    views = run_view.run_views(names, request.requested_runs)
+    views = request.views(names)
     results = recall_results({_cell_name(cell): VARIANTS[cell[0]] for cell in configs}, views)
     cells = {cell: results[_cell_name(cell)] for cell in configs if _cell_name(cell) in results}
     for sentence in _sweep_findings(state.sweep, cells):
         st.subheader(escape_markdown(sentence), anchor=False)
     show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
-        train_controls.draw_run_button(request, _missing_configs(views), views, "sweep")
-        _show_progress(views, request)
+        draw_train_controls(request, {name: names[name] for name in _missing_names(views)})
+        _show_progress(names, views, request)
     rows = list(dict.fromkeys(cell[:-1] for cell in configs))
     draw_plot_frame([_sweep_panel(state, rows, cells)], key="memory-sweep", height=70 + _ROW * len(rows), columns=1)
     explanation(
@@ -90,32 +88,27 @@ def _cell_name(cell: Cell) -> str:
     return "/".join(map(str, cell))
 
 
-def _missing_configs(views: Mapping[str, RunView]) -> list[RunConfig]:
-    """Return the configurations without a run; all of them if none is missing."""
-    every = [view.config for view in views.values()]
-    return [view.config for view in views.values() if not view.stored] or every
+def _missing_names(views: Mapping[str, RunView]) -> list[str]:
+    """Return the tiles without a run; all of them if none is missing."""
+    return [name for name, view in views.items() if not view.stored] or list(views)
 
 
-def _show_progress(views: Mapping[str, RunView], request: TrainRequest) -> None:
-    """Show the progress of the sweep, updated while it trains; else what it would cost."""
-    live = any(view.live for view in views.values())
-    if not live:
-        missing = _missing_configs(views)
+def _show_progress(configs: Mapping[str, RunConfig], views: Mapping[str, RunView], request: TrainRequest) -> None:
+    """Show the progress of the sweep while it trains; else what it would cost."""
+    if not any(view.live for view in views.values()):
+        missing = [views[name].config for name in _missing_names(views)]
         st.caption(f"{len(missing)} trainings, about {format_duration(sum(map(estimate.estimate_seconds, missing)))}.")
         return
-    configs, before = {name: view.config for name, view in views.items()}, _count_done(views)
+    visitor_id, before = current_visitor().id, _count_done(views)
 
-    @st.fragment(key="sweep-progress", run_every=1.0 * train_controls.polling_slowdown())
-    def progress() -> None:
-        now = run_view.run_views(configs, request.requested_runs)
-        if _count_done(now) != before:
-            st.rerun()  # a tile more
-        steps = sum(view.config.steps for view in now.values() if view.job)
-        done = sum(view.job.step if view.live else view.config.steps for view in now.values() if view.job)
-        text = f"{train_controls.describe_progress(now)}; {sum(view.live for view in now.values())} trainings to go"
-        st.progress(done / max(steps, 1), text=text)
+    def draw(document: Document) -> float | None:
+        now = request.views(configs, visitor_id)
+        document.text(f"{describe_state(now)}; {sum(view.live for view in now.values())} trainings to go")
+        return (
+            seconds_to_next(now.values(), 1.0) if _count_done(now) == before else None
+        )  # at a new tile the page reruns
 
-    progress()
+    live_training_section("sweep-progress", request, draw, 40)
 
 
 def _count_done(views: Mapping[str, RunView]) -> int:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
 
-from explorer.catalogue import page_title, task_row
+from explorer.catalogue import MODELS
 from explorer.errors import InvalidSetting, shorten
-from explorer.experiments.recall import DEFAULT_VARIANTS, SEEDS, VARIANTS, RecallVariant, variant_of
-from explorer.jobs import limits
+from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.recall import DEFAULT_VARIANTS, SEEDS, VARIANTS, variant_of
 from explorer.tasks.recall import RecallConfig
 from explorer.tasks.string import StringConfig
 from explorer.training.config import RunConfig
+from explorer.ui.state.experiment_state import VariantComparison
+from explorer.ui.state.fields import setting
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.wording import number_word
 
@@ -21,6 +23,8 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"  # the symbols
 MAX_SEQUENCE_LENGTH = 200  # symbols
 Sweep = Literal["starts", "rates"]
 StringModel = Literal["rnn", "lstm", "gru"]  # of the string section
+_SWEEPS = {"starts": "those of the race", "rates": "the RNN at several step sizes"}
+_STRING_MODELS = {model: MODELS[model].title for model in get_args(StringModel)}
 
 
 def _check_models(value: object) -> None:
@@ -46,106 +50,54 @@ def _check_sequence(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class MemoryState:
+class MemoryState(VariantComparison):
     """The variants that are compared, their task, and what of the results is shown."""
 
-    who: tuple[str, ...] = field(default=DEFAULT_VARIANTS, metadata={"check": _check_models})
-    run: str = ""  # a run that the URL of any page may name
-    length: int = field(default=50, metadata={"low": 1, "high": 1_000_000})
-    symbols: int = field(default=2, metadata={"low": 2, "high": 26})
-    rate: float = field(default=0.0, metadata={"low": 0.0, "high": 1.0})  # learning rate of all; 0: the default of each
-    steps: int = field(default=0, metadata={"low": 0, "high": 1_000_000})  # of all; 0: the default of each
-    seeds: int = field(default=SEEDS, metadata={"low": 1, "high": 32})
-    seed: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})
-    sweep: Sweep = "starts"
-    at: int = field(default=-1, metadata={"low": -1, "high": 1_000_000})  # the selected training step; -1: the last
-    inside: str = ""  # the variant whose gates are shown; empty: the first with gates
-    replica: int = field(default=0, metadata={"low": 0, "high": 31})
-    say: str = field(default="", metadata={"check": _check_sequence})  # the sequence; empty: a random one
-    gain: float = field(default=1.0, metadata={"low": 0.5, "high": 3.0})
-    text: str = field(default="abca abca abca ", metadata={"longest": 200})  # of the character model
-    text_model: StringModel = "rnn"
-    text_seed: int = field(default=0, metadata={"low": 0, "high": 7})  # whose text is shown
+    TASKS: ClassVar[tuple[str, ...]] = ("recall", "string")
+    RESET: ClassVar[tuple[str, ...]] = ("at", "inside", "replica")
+
+    who: tuple[str, ...] = setting(DEFAULT_VARIANTS, check=_check_models)
+    length: int = setting(50, "Symbols to read (T)", low=1, high=1_000_000, step=10)
+    symbols: int = setting(2, "Different symbols", low=2, high=26, step=1)
+    rate: float = setting(0.0, "Step size", low=0.0, high=1.0)  # learning rate of all; 0: the default of each
+    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=100)
+    seeds: int = setting(SEEDS, "Seeds", low=1, high=32, step=1)
+    sweep: Sweep = setting("starts", "Sweep", options=_SWEEPS)
+    at: int = setting(-1, "Training step", low=-1, high=1_000_000)  # -1: the last
+    inside: str = setting("", "Model")  # the variant whose gates are shown; empty: the first with gates
+    replica: int = setting(0, "Seed", low=0, high=31)
+    say: str = setting("", check=_check_sequence)  # the sequence; empty: a random one
+    gain: float = setting(1.0, low=0.5, high=3.0)
+    text: str = setting("abca abca abca ", "A string", longest=200)  # of the character model
+    text_model: StringModel = setting("rnn", "Who learns it", options=_STRING_MODELS)
+    text_seed: int = setting(0, "Seed", low=0, high=7, options=range(8))  # whose text is shown
 
     @property
-    def variants(self) -> dict[str, RecallVariant]:
-        """The variants by name; a run that the URL names is added if it is none of them."""
-        variants = {name: VARIANTS[name] for name in self.who}
-        if self.run:
-            each = variant_of(find_config(self.run))
-            words, label = f"{each.words} (run {self.run})", "this run"
-            title = f"{each.title}, run {self.run}"
-            variants[self.run] = replace(each, name=self.run, title=title, words=words, label=label, dash="1px,3px")
-        return variants
+    def choices(self) -> Mapping[str, ModelVariant]:
+        return VARIANTS
 
     @property
-    def shared_settings(self) -> dict[str, object]:
-        """The settings of all variants that differ from the defaults."""
-        return {
-            "length": self.length,
-            "symbols": self.symbols,
-            "replicas": self.seeds,
-            "seed": self.seed,
-            **({"learning_rate": self.rate} if self.rate else {}),
-            **({"iterations": self.steps} if self.steps else {}),
-        }
-
-    @property
-    def configs(self) -> dict[str, RunConfig]:
-        """The run configuration of each variant. Raises InvalidSetting."""
-        configs = {name: VARIANTS[name].config(**self.shared_settings) for name in self.who}
-        return configs | {self.run: find_config(self.run)} if self.run else configs
+    def task_fields(self) -> tuple[str, ...]:
+        return ("length", "symbols")
 
     @property
     def task(self) -> RecallConfig:
         """The task of all variants."""
         return RecallConfig(self.length, self.symbols)
 
-    def check_limits(self) -> MemoryState:
-        """Return the state itself. Raises InvalidSetting if this server does not train what it asks for."""
-        for config in self.configs.values():
-            limits.check(config)
-        return self
+    def variant_of_run(self) -> ModelVariant:
+        return variant_of(find_config(self.run)).requested_as(self.run)
 
     def with_models(self, names: Iterable[str]) -> MemoryState:
-        """Return the state with other variants in the order of the catalogue, or unchanged for none.
-
-        Raises InvalidSetting.
-        """
-        selected = set(names)
-        who = tuple(name for name in VARIANTS if name in selected)
-        if not who:
-            return self
-        _check_models(who)
-        return replace(self, who=who, inside=self.inside if self.inside in who else "").check_limits()
-
-    def with_settings(self, **settings: Any) -> MemoryState:
-        """Return the state with other settings and without a run that the URL named. Raises InvalidSetting."""
-        return replace(self, **{"run": "", **settings}).check_limits()
+        state = super().with_models(names)
+        return state if state is self or self.inside in state.who else replace(state, inside="")
 
     def with_run(self, visitor_id: str = "") -> MemoryState:
-        """Return the comparison that contains the run that the URL names. Raises LineageError."""
-        config = find_config(self.run, visitor_id)
-        row, task, name = task_row(config.task), config.task, self.run
-        if isinstance(task, StringConfig):
-            return replace(self, run="", text=task.text, text_model=config.model_name)  # type: ignore[arg-type]
-        if not isinstance(task, RecallConfig):
-            raise InvalidSetting(
-                f"Run {shorten(name)} stands on another page: {page_title(row.page)}, /{row.page}?run={name}."
-            )
-        own: dict[str, Any] = {
-            "length": task.length,
-            "symbols": task.symbols,
-            "seeds": config.replicas,
-            "seed": config.seed,
-        }
-        state = replace(self if self.task == replace(task, sequences=0) else self.reset(), **own, run="")
-        variant = variant_of(config)
-        if variant.config(**state.shared_settings) == config:
-            return state.with_models((*state.who, variant.name))
-        return replace(state, run=name)
+        config = self.requested_run(self.run, visitor_id)
+        if isinstance(config.task, StringConfig):
+            return replace(self, run="", text=config.task.text, text_model=config.model_name)  # type: ignore[arg-type]
+        return super().with_run(visitor_id)
 
-    def reset(self) -> MemoryState:
-        """Return the default comparison; what is shown of it stays."""
-        unchanged = {name: getattr(self, name) for name in ("sweep", "say", "gain", "text", "text_model", "text_seed")}
-        return replace(MemoryState(), **unchanged)
+    def with_settings_of(self, config: RunConfig) -> MemoryState:
+        same_task = self.task == replace(config.task_as(RecallConfig), sequences=0)
+        return VariantComparison.with_settings_of(self if same_task else self.reset(), config)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
+from explorer.number_format import join_range
 from explorer.tasks.string import Context, GeneratedError, ambiguous_contexts, loss_floor
 from explorer.ui.wording import count_seeds, join_words, number_word
 
@@ -75,7 +76,7 @@ def final_loss_finding(
 
 def _format_range(values: Float[ndarray, " replicas"]) -> str:
     low, high = (f"{value:.3f}" if value >= 0.001 else f"{value:.1g}" for value in (values.min(), values.max()))
-    return low if low == high else f"{low} to {high}"
+    return join_range(low, high)
 
 
 def solved_step_finding(

@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import get_args
 
 import numpy as np
 import streamlit as st
@@ -17,9 +16,8 @@ from explorer.errors import LineageError
 from explorer.figures.comparison import Line
 from explorer.figures.memory_string import string_loss_figure
 from explorer.labs.memory import string_findings as findings
-from explorer.labs.memory.state import MemoryState, StringModel
+from explorer.labs.memory.state import MemoryState
 from explorer.tasks.string import (
-    MAX_LENGTH,
     GeneratedError,
     ambiguous_contexts,
     find_errors,
@@ -28,24 +26,24 @@ from explorer.tasks.string import (
 )
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.record import Curves
-from explorer.ui.components.base import register
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
 from explorer.ui.components.table import draw_table
-from explorer.ui.deferred_sections import show_latest
+from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.web.background import Pool
 
 SEEDS = 8
 EXAMPLES = ("abca abca abca ", "hello hello hello ", "banana", "to be or not to be ", "abcabcabc", "aaaaaa")
 QUICK_LENGTH = 40  # characters that are learned in a moment; a longer string takes seconds
-HEIGHT = 320
+HEIGHT, LOSSES_HEIGHT, TEXTS_HEIGHT = 320, 480, 300  # of the chart, and of the sections with all that is in them
 NOTE = (
     "Framed: a slip. What stands before it, as far back as the string has it too, goes on otherwise there. The first "
     "character is given. After the string's very end nothing was taught: what comes there is judged by what goes on "
     "elsewhere."
 )
-_slips = register("generated_errors")
 
 
 @dataclass(frozen=True)
@@ -89,68 +87,67 @@ def section(session: PageSession[MemoryState]) -> None:
         show_problems([str(error)])
         empty_panel("Give a string above: it is learned at once.", HEIGHT)
         return
+    st.subheader(escape_markdown(findings.memory_finding(text)), anchor=False)
     if len(set(text)) == 1:
-        st.subheader(escape_markdown(findings.memory_finding(text)), anchor=False)
         empty_panel("The floor is 0, and so is every loss. Add another character.", HEIGHT)
         return
-    results = {"string": (("memory-string", text, state.text_model), partial(train_string, text, state.text_model))}
-
-    def draw(trainings: Mapping[str, StringTraining], outdated: frozenset[str]) -> None:
-        _show_training(session, trainings["string"], bool(outdated))
-
+    jobs = {"string": (("memory-string", text, state.text_model), partial(train_string, text, state.text_model))}
     pool: Pool = "quick" if len(text) <= QUICK_LENGTH and state.text_model == "rnn" else "usual"
-    show_latest("memory-string", lambda: results, draw, "Your string is being learned …", 900, pool=pool)
+    placeholder = "Your string is being learned …"
+    result_section("memory-string", jobs, partial(_draw_losses), placeholder, LOSSES_HEIGHT, pool=pool)
+    seed = _draw_seed_choice(session)
+    result_section("memory-texts", jobs, partial(_draw_texts, seed), placeholder, TEXTS_HEIGHT, pool=pool)
+    _show_floor(text)
 
 
 def _draw_inputs(session: PageSession[MemoryState]) -> None:
     """Draw the controls for the string and the model."""
     state = session.state
 
-    def with_text(state: MemoryState, text: str | None) -> MemoryState:
+    def with_text(state: MemoryState, text: str) -> MemoryState:
         # One character stays one, however a keyboard composes it.
-        return state if text is None else replace(state, text=unicodedata.normalize("NFC", text))
+        return replace(state, text=unicodedata.normalize("NFC", text))
 
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.text_input(
-            "A string", width=330, max_chars=MAX_LENGTH, **bind_widget(session, "memory.text", state.text, with_text)
-        )
-        binding = bind_widget(
-            session,
-            "memory.text_model",
-            state.text_model,
-            lambda s, model: replace(s, text_model=model or s.text_model),
-        )
-        models = get_args(StringModel)
-        st.segmented_control("Who learns it", models, format_func=lambda model: MODELS[model].title, **binding)
-    binding = bind_widget(session, "memory.text_pick", state.text if state.text in EXAMPLES else None, with_text)
+        bind_widget(session, "text", st.text_input, update=with_text, width=330)
+        bind_widget(session, "text_model", st.segmented_control)
     st.caption(findings.string_caption(state.text))
-    st.pills(
-        "Take a string",
-        EXAMPLES,
-        format_func=lambda text: escape_markdown(text.strip()),
+    bind_widget(
+        session,
+        "text_pick",
+        st.pills,
+        shown=state.text if state.text in EXAMPLES else None,
+        update=with_text,
+        label="Take a string",
+        options={text: escape_markdown(text.strip()) for text in EXAMPLES},
         label_visibility="collapsed",
         wrap=True,
         width="content",
-        **binding,
     )
 
 
-def _show_training(session: PageSession[MemoryState], training: StringTraining, outdated: bool) -> None:
-    """Draw everything that follows from the two trainings. `outdated`: another string is being trained."""
+def _draw_seed_choice(session: PageSession[MemoryState]) -> int:
+    """Draw the heading of the generated texts beside the choice of a seed, and return that seed."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
+        st.subheader("What they write", anchor=False)
+        bind_widget(session, "text_seed", st.selectbox, width=100)
+        return session.state.text_seed
+
+
+def _draw_losses(document: Document, results: Mapping[str, StringTraining]) -> None:
+    """Write the findings and the losses of the two trainings."""
+    training = results["string"]
     title, low = MODELS[training.model].title, loss_floor(training.text)
     with_state, without_state = training.with_state, training.without_state
-    st.subheader(escape_markdown(findings.memory_finding(training.text)), anchor=False)
     transitions = len(training.text) - 1
     finding = (
         findings.final_loss_finding(title, with_state.last("loss"), without_state.last("loss"), low),
         findings.solved_step_finding(with_state.evaluated, with_state.metrics["accuracy"], transitions),
     )
-    explanation(escape_markdown(" ".join(finding)))
-    took = findings.duration_caption(training.seconds, SEEDS)
-    st.caption("Your string is being learned. What stands here is the one before." if outdated else took)
-    draw_plot_frame([_loss_panel(training, low)], key="memory-string", height=HEIGHT, narrow_height=260, columns=1)
-    _show_texts(session, training)
-    _show_floor(training.text)
+    document.text(" ".join(finding))
+    document.caption(findings.duration_caption(training.seconds, SEEDS))
+    panel = _loss_panel(training, low)
+    add_plot_frame(document, [panel], key="memory-string", height=HEIGHT, narrow_height=260, columns=1)
 
 
 def _loss_panel(training: StringTraining, low: float) -> Panel:
@@ -178,18 +175,14 @@ def _loss_panel(training: StringTraining, low: float) -> Panel:
     )
 
 
-def _show_texts(session: PageSession[MemoryState], training: StringTraining) -> None:
-    """Draw what one seed of each model generates with its errors marked, and the error counts of all seeds."""
+def _draw_texts(seed: int, document: Document, results: Mapping[str, StringTraining]) -> None:
+    """Write what one seed of each model generates with its errors marked, and the error counts of all seeds."""
+    training = results["string"]
     first, row = training.text[0], MODELS[training.model]
     texts = {"state fed back": training.with_state.samples[-1], "state cut": training.without_state.samples[-1]}
     errors = {name: [find_errors(training.text, text) for text in written] for name, written in texts.items()}
     characters = len(training.with_state.samples[-1][0])
-    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
-        st.subheader("What they write", anchor=False)
-        seed = min(session.state.text_seed, SEEDS - 1)
-        binding = bind_widget(session, "memory.text_seed", seed, lambda s, n: replace(s, text_seed=n))
-        st.selectbox("Seed", range(SEEDS), width=100, **binding)
-    explanation(findings.error_count_caption(characters, len(training.text) - 1, *errors.values()))
+    document.text(findings.error_count_caption(characters, len(training.text) - 1, *errors.values()))
     data = {
         "texts": [
             {
@@ -205,7 +198,7 @@ def _show_texts(session: PageSession[MemoryState], training: StringTraining) -> 
         "note": NOTE,
         "file": "string-texts",
     }
-    _slips(data=data, key="memory-string-texts")
+    document.component("generated_errors", data, key="memory-string-texts")
 
 
 def _text_runs(text: str, errors: list[GeneratedError], first: str) -> list[dict[str, str | None]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import streamlit as st
 
@@ -14,12 +14,11 @@ from explorer.figures.recall import train_and_test_accuracy
 from explorer.inspection.compare import metric_over_seeds
 from explorer.labs.memory import findings
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, value_tracks
+from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step, step_axis
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls, is_finished
 
 _METRICS = {
     "train_accuracy": ("its own", "its own sequences", "6px,4px"),
@@ -30,45 +29,37 @@ _METRICS = {
 def section() -> None:
     """Draw the notebook's protocol: accuracy on the training sequences compared with new ones."""
     request, configs = TrainRequest.for_section("trap"), notebook_configs()
-    views = run_view.run_views(configs, request.requested_runs)
+    views = request.views(configs)
     st.header("Ask what it has not seen", anchor=False)
     explanation(
         "A notebook that this page grew from draws 256 sequences of 50 symbols once, learns from all of them in every "
         f"step, and after {NOTEBOOK_STEPS} steps scores them: 0.68 for the RNN, 0.57 for the LSTM. Here is its "
         "protocol, for eight seeds and ten times as long, asked twice: about its own sequences, and about fresh ones."
     )
-    finished = {
-        model: view.result
-        for model, view in views.items()
-        if view.result is not None and train_controls.is_finished(view)
-    }
+    finished = {model: view.result for model, view in views.items() if view.result is not None and is_finished(view)}
     for sentence in findings.train_set_findings(finished):
         st.subheader(escape_markdown(sentence), anchor=False)
     if finished:
         explanation(findings.notebook_caption(finished, NOTEBOOK_STEPS))
     show_problems(request.problems)
-    train_controls.draw_run_button(request, configs.values(), views, "trap")
-    races = request.train_count
-    train_controls.draw_live_frame(
+    draw_train_controls(request, configs)
+    draw_learning_chart(
         "memory-trap",
+        request,
         configs,
-        request.requested_runs,
-        views,
-        lambda now: _draw_panels(now, races),
+        _draw_panels,
+        "Line: mean of eight seeds. Band: lowest to highest. Dashed line: guessing. Upright line: where the notebook "
+        "stops.",
+        axis=partial(step_axis, step=5.0),
         height=260,
         narrow_height=210,
         columns=2,
     )
-    st.caption(
-        f"{train_controls.describe_outcome(views)} Line: mean of eight seeds. Band: lowest to highest. "
-        f"Dashed line: guessing. Upright line: where the notebook stops.".strip()
-    )
 
 
-def _draw_panels(views: Mapping[str, RunView], races: int) -> tuple[list[Panel], Playback]:
+def _draw_panels(views: Mapping[str, RunView]) -> list[Panel]:
     last = last_step(views)
-    panels = [_panel(model, view.curves, last) for model, view in views.items()]
-    return panels, playback(views, races, "trap", step_size=5.0)
+    return [_panel(model, view.curves, last) for model, view in views.items()]
 
 
 @lru_cache(maxsize=16)

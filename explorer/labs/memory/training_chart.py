@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
@@ -11,34 +11,34 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.catalogue import MODELS
-from explorer.experiments.recall import SOLVED, RecallVariant
-from explorer.figures.comparison import Line
+from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.recall import SOLVED
+from explorer.figures.comparison import Line, variant_line
 from explorer.figures.recall import accuracy_by_length, accuracy_by_step
 from explorer.inspection.compare import mean_and_range, metric_over_seeds
-from explorer.jobs.estimate import format_duration
 from explorer.labs.memory import findings
 from explorer.labs.memory.findings import RecallResult
 from explorer.labs.memory.state import MemoryState
+from explorer.number_format import format_count, format_duration, join_range
 from explorer.tasks.recall import MAX_EVALUATED_LENGTH, RecallConfig, evaluation_lengths
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.components.table import draw_table
-from explorer.ui.training import train_controls
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, is_finished
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 230, 190
 
 
-def recall_results(variants: Mapping[str, RecallVariant], views: Mapping[str, RunView]) -> dict[str, RecallResult]:
+def recall_results(variants: Mapping[str, ModelVariant], views: Mapping[str, RunView]) -> dict[str, RecallResult]:
     """Return the results of the runs that are finished."""
     results = {}
     for name, view in views.items():
         if (
-            train_controls.is_finished(view)
+            is_finished(view)
             and view.result is not None
             and (result := _recall_result(variants[name], view.config, view.result))
         ):
@@ -47,11 +47,11 @@ def recall_results(variants: Mapping[str, RecallVariant], views: Mapping[str, Ru
 
 
 @lru_cache(maxsize=512)
-def _recall_result(variant: RecallVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
+def _recall_result(variant: ModelVariant, config: RunConfig, curves: Curves) -> RecallResult | None:
     return findings.recall_result(variant, config, curves)
 
 
-def group_by_architecture(variants: Mapping[str, RecallVariant]) -> dict[str, list[str]]:
+def group_by_architecture(variants: Mapping[str, ModelVariant]) -> dict[str, list[str]]:
     """Return the names of the variants by architecture."""
     groups: dict[str, list[str]] = {}
     for name, each in variants.items():
@@ -62,9 +62,7 @@ def group_by_architecture(variants: Mapping[str, RecallVariant]) -> dict[str, li
 # ---- at other lengths
 
 
-def length_chart(
-    state: MemoryState, variants: Mapping[str, RecallVariant], results: Mapping[str, RecallResult]
-) -> None:
+def length_chart(state: MemoryState, variants: Mapping[str, ModelVariant], results: Mapping[str, RecallResult]) -> None:
     """Draw the accuracy by length, a panel for each architecture."""
     task = state.task
     panels = []
@@ -96,13 +94,11 @@ def _line_caption(state: MemoryState) -> str:
 
 def _length_line(each: RecallResult) -> Line:
     values = mean_and_range(each.by_length.T)
-    row = MODELS[each.variant.model]
-    lengths = np.array(each.lengths, float)
-    return Line(each.variant.label, each.variant.words, row.colour, each.variant.dash, lengths, *values.T)
+    return variant_line(each.variant, np.array(each.lengths, float), *values.T)
 
 
-def _value_tracks(variants: Iterable[RecallVariant]) -> list[dict[str, object]]:
-    return value_tracks([(each.label, MODELS[each.model].colour) for each in variants])
+def _value_tracks(variants: Iterable[ModelVariant]) -> list[dict[str, object]]:
+    return value_tracks([(each.label, each.colour) for each in variants])
 
 
 def _alt_text(title: str, results: list[RecallResult]) -> str:
@@ -119,7 +115,7 @@ def _alt_text(title: str, results: list[RecallResult]) -> str:
 
 def results_table(
     state: MemoryState,
-    variants: Mapping[str, RecallVariant],
+    variants: Mapping[str, ModelVariant],
     results: Mapping[str, RecallResult],
     views: Mapping[str, RunView],
 ) -> None:
@@ -139,7 +135,7 @@ def results_table(
     rows = []
     for name, each in results.items():
         cells: dict[str, object] = {
-            "name": {"text": variants[name].title, "colour": MODELS[variants[name].model].colour},
+            "name": {"text": variants[name].title, "colour": variants[name].colour},
             "solved": {
                 "text": f"{each.solved} of {len(each.accuracy)} seed{'s' if len(each.accuracy) > 1 else ''}",
                 "values": [round(float(v), 4) for v in each.accuracy],
@@ -167,7 +163,7 @@ def _format_steps(each: RecallResult) -> str:
     if not len(steps):
         return "–"
     low, high = int(steps.min()), int(steps.max())
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return join_range(format_count(low), format_count(high))
 
 
 def _format_mean(values: Float[ndarray, " replicas"]) -> str:
@@ -177,48 +173,37 @@ def _format_mean(values: Float[ndarray, " replicas"]) -> str:
 # ---- while they learn
 
 
-def learning_chart(
-    state: MemoryState, variants: Mapping[str, RecallVariant], views: Mapping[str, RunView], request: TrainRequest
-) -> None:
-    """Draw the accuracy by step, a panel for each architecture; the browser polls while any trains."""
-    races = request.train_count
-    train_controls.draw_live_frame(
+def learning_chart(state: MemoryState, variants: Mapping[str, ModelVariant], request: TrainRequest) -> None:
+    """Draw the accuracy by step, a panel for each architecture."""
+    draw_learning_chart(
         "memory-race",
+        request,
         state.configs,
-        request.requested_runs,
-        views,
-        lambda now: _learning_panels(state, variants, now, races),
+        partial(_learning_panels, state, variants),
+        "Accuracy on 256 fresh sequences, asked every 20 steps. Above, at its end, each is asked about 256 others. "
+        "Dashed line: guessing.",
         height=HEIGHT,
         narrow_height=NARROW,
-    )
-    outcome = train_controls.describe_outcome(views)
-    st.caption(
-        f"{outcome} Accuracy on 256 fresh sequences, asked every 20 steps. Above, at its end, each is asked "
-        "about 256 others. Dashed line: guessing.".strip()
     )
 
 
 def _learning_panels(
-    state: MemoryState, variants: Mapping[str, RecallVariant], views: Mapping[str, RunView], races: int
-) -> tuple[list[Panel], Playback]:
+    state: MemoryState, variants: Mapping[str, ModelVariant], views: Mapping[str, RunView]
+) -> list[Panel]:
     last = last_step(views)
-    panels = [
+    return [
         _learning_panel(model, tuple((variants[n], views[n].curves) for n in names), last, 1 / state.symbols)
         for model, names in group_by_architecture({name: variants[name] for name in views}).items()
     ]
-    return panels, playback(views, races, "recall")
 
 
 @lru_cache(maxsize=64)
 def _learning_panel(
-    model: str, variants: tuple[tuple[RecallVariant, Curves | None], ...], last: int, chance: float
+    model: str, variants: tuple[tuple[ModelVariant, Curves | None], ...], last: int, chance: float
 ) -> Panel:
     """Return one panel; it is cached for all visitors of the same runs."""
-    row, lines = MODELS[model], []
-    for variant, curves in variants:
-        lines.append(
-            Line(variant.label, variant.words, row.colour, variant.dash, *metric_over_seeds(curves, "accuracy"))
-        )
+    row = MODELS[model]
+    lines = [variant_line(variant, *metric_over_seeds(curves, "accuracy")) for variant, curves in variants]
     words = join_words([variant.words for variant, _ in variants])
     return Panel(
         f"learning-{model}",

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.compare import mean_difference
+from explorer.number_format import format_interval, format_range, format_signed
 from explorer.tasks.negation import CLASSES
 from explorer.ui.wording import both_or_all, join_words, number_word
 
@@ -93,9 +94,9 @@ def contributions_finding(tokens: Sequence[str], values: Float[ndarray, " tokens
     if "not" in tokens:
         value = float(values[list(tokens).index("not")])
         often = "" if tokens.count("not") == 1 else ", each time"
-        return f"“not” always adds {_format_signed(value)}{often}, whatever stands next to it."
+        return f"“not” always adds {format_signed(value)}{often}, whatever stands next to it."
     strongest = int(np.abs(values).argmax())
-    return f"“{tokens[strongest]}” adds most: {_format_signed(float(values[strongest]))}."
+    return f"“{tokens[strongest]}” adds most: {format_signed(float(values[strongest]))}."
 
 
 def reading_finding(tokens: Sequence[str], sustain: Float[ndarray, " tokens"]) -> str:
@@ -112,15 +113,11 @@ def attention_finding(tokens: Sequence[str], weights: Float[ndarray, "query key"
     where = "The answer is read at" if layer == layers - 1 else f"In block {layer + 1} of {layers},"
     if known.max() < 1.5 / len(known):
         return (
-            f"{where} “{tokens[0]}”, which looks almost evenly at everything, {known.min():.2f} to {known.max():.2f}: "
-            "here an average of the words is enough for the layer above."
+            f"{where} “{tokens[0]}”, which looks almost evenly at everything, "
+            f"{format_range(known.min(), known.max())}: here an average of the words is enough for the layer above."
         )
     at = int(np.nanargmax(row))
     return f"{where} “{tokens[0]}”, which looks hardest at “{tokens[at]}”: {row[at]:.2f}."
-
-
-def _format_signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
 
 
 def final_accuracy_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]], ceiling: float) -> str:
@@ -161,7 +158,7 @@ def seed_noise_finding(ends: Sequence[tuple[str, Float[ndarray, " replicas"]]]) 
         if comparison.within_noise:
             within_noise.append(title)
         else:
-            behind.append(f"{title} by {comparison.mean:.3f} ({comparison.low:.3f} to {comparison.high:.3f})")
+            behind.append(f"{title} by {format_interval(comparison.mean, comparison.low, comparison.high, 3)}")
     parts = []
     if within_noise:
         parts.append(f"Between {join_words([best, *within_noise])} the difference is within the noise of the seeds.")

@@ -12,21 +12,22 @@ from explorer.figures import linear_readout_ceiling
 from explorer.labs.negation import findings
 from explorer.labs.negation.results_tables import sentences_table
 from explorer.labs.negation.session import NegationSession
+from explorer.labs.negation.state import negation_task
 from explorer.tasks.ceiling import cross_entropy_accuracy
 from explorer.tasks.ceiling import linear_readout_ceiling as ceiling
 from explorer.tasks.negation import Negation, NegationConfig
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.state.session import setting_widget
+from explorer.ui.state.widgets import setting_widget
 from explorer.ui.training.run_view import RunView
 
 
 def ceiling_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw the best accuracy of a linear readout, where cross-entropy leads, and every sentence."""
     config = session.experiment.task
-    task = Negation(config)
+    task = negation_task(config)
     best, cross_entropy = ceiling(task.sentences), cross_entropy_accuracy(task.sentences)
     bag = views.get("bag_of_words")
-    final = bag.curves.last("exact_accuracy") if bag and bag.curves else None
+    final = bag.result.last("exact_accuracy") if bag and bag.result else None
     st.header("Why counting cannot work" if best < 1 - 1e-9 else "Where counting is enough", anchor=False)
     st.subheader(findings.ceiling_finding(best, cross_entropy, final), anchor=False)
     left, right = st.columns([10, 12], gap="large")

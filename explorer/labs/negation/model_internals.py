@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
 from explorer.figures import model_internals
-from explorer.figures.style import format_signed
 from explorer.labs.negation import findings, predictions
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import NegationLab
+from explorer.number_format import format_signed
 from explorer.run_store.store import StoredRun
 from explorer.tasks.negation import CLASSES
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.page_sections import empty_panel
-from explorer.ui.state.session import bind_widget, fragment
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import untrained_panel
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 
 _INITIALIZATIONS = {0.1: "small", 1.0: "usual"}
@@ -33,77 +35,75 @@ def internals_section(session: NegationSession, views: Mapping[str, RunView]) ->
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.header("How each came to its answer", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="top"):
-            seeds = list(range(count))
             first = session.experiment.value("seed")
-            ties = bind_widget(session, "look", session.experiment.look, lambda lab, i: lab.with_view_fields(look=i))
-            st.selectbox("Seed", seeds, format_func=lambda i: f"seed {first + i}, one of {count}", width=170, **ties)
+            seeds = {i: f"seed {first + i}, one of {count}" for i in range(count)}
+            bind_widget(session, "look", st.selectbox, label="Seed", options=seeds, width=170)
             if "transformer" in views:
                 value = session.experiment.value("start", "transformer")
-                selected = value if value in _INITIALIZATIONS else None
-                ties = bind_widget(
-                    session, "start", selected, lambda lab, v: lab.with_own("transformer", start=v) if v else lab
-                )
-                st.segmented_control(
-                    "Transformer's start",
-                    list(_INITIALIZATIONS),
-                    format_func=_INITIALIZATIONS.__getitem__,
+                bind_widget(
+                    session,
+                    "start",
+                    st.segmented_control,
+                    shown=value if value in _INITIALIZATIONS else None,
+                    update=lambda lab, start: lab.with_own("transformer", start=start),
+                    label="Transformer's start",
+                    options=_INITIALIZATIONS,
                     help=_INITIALIZATION_HELP,
-                    **ties,
                 )
                 _index_choice(session, "layer", "Layer", session.experiment.value("layers", "transformer"))
                 _index_choice(session, "head", "Head", session.experiment.value("heads", "transformer"))
 
-    def draw() -> None:
-        panels = [
-            panel
-            for model, view in views.items()
-            for panel in sentence_panels(session.experiment, model, view, session.words)
-        ]
-        if panels:
-            draw_plot_frame(panels, key="negation-insides", height=320, narrow_height=300, columns=3)
-        else:
-            empty_panel("Train the models to see inside them.", 120)
+    trained = {model: view.stored for model, view in views.items() if view.stored}
+    if not trained:
+        untrained_panel(views, "Train the models to see inside them.", 120)
+        return
 
-    fragment(session, "insides", draw)
+    def requests() -> dict[str, Request[list[Panel]]]:
+        lab, words = session.experiment, session.words
+        return {
+            model: (
+                ("insides", words, lab.look, lab.layer, lab.head, *run.cache_key),
+                partial(_sentence_panels, model, words, lab.look, lab.layer, lab.head, run),
+            )
+            for model, run in trained.items()
+        }
+
+    result_section("insides", requests, partial(_draw_internals), "The models read the sentence …", 360, pool="quick")
+
+
+def _draw_internals(document: Document, results: Mapping[str, list[Panel]]) -> None:
+    if panels := [panel for each in results.values() for panel in each]:
+        add_plot_frame(document, panels, key="negation-insides", height=320, narrow_height=300, columns=3)
+    else:
+        document.empty("The feedforward model has no picture of how it comes to an answer.", 120)
 
 
 def _index_choice(session: NegationSession, name: str, label: str, count: int) -> None:
     """Draw the choice of a layer or a head of the attention map, where there are several."""
     if count > 1:
-        ties = bind_widget(
-            session, name, getattr(session.experiment, name), lambda lab, i: lab.with_view_fields(**{name: i})
+        bind_widget(
+            session,
+            name,
+            st.selectbox,
+            label=label,
+            options={i: f"{i + 1} of {count}" for i in range(count)},
+            width=110,
         )
-        st.selectbox(label, range(count), format_func=lambda i: f"{i + 1} of {count}", width=110, **ties)
 
 
-def sentence_panels(lab: NegationLab, model: str, view: RunView, words: tuple[str, ...]) -> list[Panel]:
-    """Return the panel of one model for a sentence; the feedforward model has none."""
-    if view.stored is None:
-        return []
-    window = lab.value("window", "transformer") if model == "transformer" else 0
-    return _sentence_panels(view.stored.cache_key, model, words, lab.look, lab.layer, lab.head, window, view.stored)
-
-
-@st.cache_resource(max_entries=1024, show_spinner=False)
 def _sentence_panels(
-    stamp: tuple[str, str],
-    model: str,
-    words: tuple[str, ...],
-    look: int,
-    layer: int,
-    head: int,
-    window: int,
-    _run: StoredRun,
+    model: str, words: tuple[str, ...], look: int, layer: int, head: int, run: StoredRun
 ) -> list[Panel]:
+    """Return the panel of one model for a sentence; the feedforward model has none."""
     row = MODELS[model]
     if model == "bag_of_words":
-        view = predictions.contributions(_run, words, look)
-        finding = findings.contributions_finding(view.tokens, view.values)
+        view = predictions.contributions(run, words, look)
+        finding, total = findings.contributions_finding(view.tokens, view.values), format_signed(view.total)
         return [
             Panel(
                 "sum-of-words",
                 model_internals.word_contributions(view.tokens, view.values, view.bias),
-                alt=f"Bag of words: every token's contribution to sustain, together {view.total:+.2f}. {finding}",
+                alt=f"Bag of words: every token's contribution to sustain, together {total}. {finding}",
                 title="Bag of words adds up its words",
                 caption=f"{finding} Right is sustain, left is collapse.",
                 token_axis="y",
@@ -112,7 +112,7 @@ def _sentence_panels(
             )
         ]
     if model in ("rnn", "lstm", "gru"):
-        reading = predictions.reading(_run, words, look)
+        reading = predictions.reading(run, words, look)
         finding = findings.reading_finding(reading.tokens, reading.sustain)
         return [
             Panel(
@@ -126,7 +126,8 @@ def _sentence_panels(
             )
         ]
     if model == "transformer":
-        attention = predictions.attention(_run, words, look, window)
+        window = getattr(run.config.model, "window", 0)
+        attention = predictions.attention(run, words, look, window)
         layer, head = min(layer, len(attention.weights) - 1), min(head, attention.weights.shape[1] - 1)
         weights = attention.weights[layer, head]
         finding = findings.attention_finding(attention.tokens, weights, layer, len(attention.weights))
@@ -145,20 +146,10 @@ def _sentence_panels(
     return []
 
 
-def weights_panel(model: str, view: RunView, look: int) -> Panel:
-    """Return the word weights of a bag of words, or the embeddings of another model, for one seed.
-
-    Raises ValueError if the model has no stored run.
-    """
-    if view.stored is None:
-        raise ValueError(f"{model} has no stored run")
-    return _weights_panel(view.stored.cache_key, model, look, view.stored)
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _weights_panel(stamp: tuple[str, str], model: str, look: int, _run: StoredRun) -> Panel:
+def _weights_panel(model: str, look: int, run: StoredRun) -> Panel:
+    """Return the word weights of a bag of words, or the embeddings of another model, for one seed."""
     if model == "bag_of_words":
-        view = predictions.word_weights(_run, look)
+        view = predictions.word_weights(run, look)
         gaps = zip(view.tokens, view.weights[1] - view.weights[0], strict=True)
         numbers = ", ".join(f"{token} {format_signed(float(gap))}" for token, gap in gaps)
         return Panel(
@@ -168,7 +159,7 @@ def _weights_panel(stamp: tuple[str, str], model: str, look: int, _run: StoredRu
             title="Bag of words: weights",
             caption="Brown is collapse, teal is sustain. Words that stand in every sentence act as a bias.",
         )
-    plane, row = predictions.embedding_map(_run, look), MODELS[model]
+    plane, row = predictions.embedding_map(run, look), MODELS[model]
     return Panel(
         f"embeddings-{model}",
         model_internals.embedding_map(plane.tokens, plane.points, row.colour),
@@ -181,8 +172,17 @@ def _weights_panel(stamp: tuple[str, str], model: str, look: int, _run: StoredRu
 def learned_weights_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw the weights of the bag of words and the embeddings of the other models."""
     st.header("Look inside", anchor=False)
-    panels = [weights_panel(model, view, session.experiment.look) for model, view in views.items() if view.stored]
-    if panels:
-        draw_plot_frame(panels, key="negation-look", height=300, columns=4)
+    look = session.experiment.look
+    requests = {
+        model: (("look", look, *view.cache_key), partial(_weights_panel, model, look, view.stored))
+        for model, view in views.items()
+        if view.stored
+    }
+    if requests:
+        result_section("look", requests, partial(_draw_weights), "The weights are loaded …", 340, pool="quick")
     else:
-        empty_panel("Train the models to look inside them.", 120)
+        untrained_panel(views, "Train the models to look inside them.", 120)
+
+
+def _draw_weights(document: Document, results: Mapping[str, Panel]) -> None:
+    add_plot_frame(document, list(results.values()), key="negation-look", height=300, columns=4)

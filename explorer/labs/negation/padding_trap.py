@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
@@ -10,11 +12,14 @@ from explorer.labs.negation import findings
 from explorer.labs.negation.findings import Verdict
 from explorer.labs.negation.results_tables import answer_cell
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.verdicts import verdicts_of
-from explorer.tasks.negation import Negation, true_label
-from explorer.ui.components.table import draw_table
-from explorer.ui.page_sections import empty_panel, explanation
-from explorer.ui.state.session import bind_widget, fragment
+from explorer.labs.negation.state import negation_task
+from explorer.labs.negation.verdicts import measure_verdict
+from explorer.tasks.negation import true_label
+from explorer.ui.components.table import add_table
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import number_word
 
@@ -28,33 +33,65 @@ def padding_section(session: NegationSession, views: Mapping[str, RunView]) -> N
         "reads depends on its neighbours in the batch. Turn the trap on and ask the same sentence twice."
     )
     on = session.experiment.task.padding == "eos"
-    ties = bind_widget(session, "trap", on, lambda lab, on: lab.with_shared(padding="eos" if on else "pad"))
-    st.toggle("Fill up with <EOS>, and count it", **ties)
-    fragment(session, "trap", lambda: _compare_paddings(session, views, on))
-
-
-def _compare_paddings(session: NegationSession, views: Mapping[str, RunView], on: bool) -> None:
-    """Draw the answers to the same sentence alone, and padded to the longest sentence of a batch."""
-    words = session.words
-    longest = max(Negation(session.experiment.task).lengths)
-    if len(words) + 2 >= longest:  # no sentence is longer: drop the "not"s
-        words = tuple(word for word in words if word != "not")[: longest - 3] or words
-    length = len(words) + 2
-    truth = true_label(words)
-    alone = verdicts_of(views, words, length if on else None)
-    padded = verdicts_of(views, words, longest if on else None)
-    if not alone:
-        empty_panel("No run with this padding yet. Press Train above.", 160)
+    bind_widget(
+        session,
+        "trap",
+        st.toggle,
+        shown=on,
+        update=lambda lab, on: lab.with_shared(padding="eos" if on else "pad"),
+        label="Fill up with <EOS>, and count it",
+    )
+    trained = {model: view for model, view in views.items() if view.stored}
+    if not trained:
+        untrained_panel(views, "No run with this padding yet. Press Train above.", 160)
         return
-    st.subheader(findings.padding_finding(alone, padded, truth), anchor=False)
-    _paddings_table(alone, padded, " ".join(words), longest - length, truth)
+    longest = max(negation_task(session.experiment.task).lengths)
+
+    def requests() -> dict[str, Request[_Padded]]:
+        words = session.words
+        if len(words) + 2 >= longest:  # no sentence is longer: drop the "not"s
+            words = tuple(word for word in words if word != "not")[: longest - 3] or words
+        return {
+            model: (("trap", words, longest, on, *view.cache_key), partial(_measure, view, words, longest, on))
+            for model, view in trained.items()
+        }
+
+    result_section("trap", requests, partial(_draw_paddings, longest), "The models read both sentences …", 320)
 
 
-def _paddings_table(
-    alone: Sequence[Verdict], padded: Sequence[Verdict], sentence: str, extra: int, truth: int | None
+@dataclass(frozen=True, eq=False)
+class _Padded:
+    """The answers of one model to a sentence alone, and padded to the longest sentence of a batch."""
+
+    words: tuple[str, ...]
+    alone: Verdict
+    padded: Verdict
+
+
+def _measure(view: RunView, words: tuple[str, ...], longest: int, on: bool) -> _Padded:
+    alone, padded = (measure_verdict(view, words, length if on else None) for length in (len(words) + 2, longest))
+    return _Padded(words, alone, padded)
+
+
+def _draw_paddings(longest: int, document: Document, results: Mapping[str, _Padded]) -> None:
+    words = next(iter(results.values())).words
+    truth = true_label(words)
+    alone, padded = [one.alone for one in results.values()], [one.padded for one in results.values()]
+    document.finding(findings.padding_finding(alone, padded, truth))
+    _add_paddings_table(document, alone, padded, " ".join(words), longest - len(words) - 2, truth)
+
+
+def _add_paddings_table(
+    document: Document,
+    alone: Sequence[Verdict],
+    padded: Sequence[Verdict],
+    sentence: str,
+    extra: int,
+    truth: int | None,
 ) -> None:
-    """Draw a row for each model; `extra` is the number of padding tokens."""
-    draw_table(
+    """Add a row for each model; `extra` is the number of padding tokens."""
+    add_table(
+        document,
         [
             {"key": "name", "label": f"“{sentence[:60]}”", "kind": "model", "align": "left"},
             {"key": "alone", "label": "alone", "kind": "verdict", "align": "left"},

@@ -11,20 +11,21 @@ from explorer.labs.negation import findings
 from explorer.labs.negation.findings import Verdict
 from explorer.labs.negation.predictions import sustain_probabilities
 from explorer.labs.negation.session import NegationSession
+from explorer.labs.negation.state import negation_task
 from explorer.tasks.ceiling import linear_readout_ceiling
 from explorer.tasks.negation import CLASSES, Negation
 from explorer.ui.components.table import draw_table
-from explorer.ui.page_sections import empty_panel
+from explorer.ui.page_sections import untrained_panel
 from explorer.ui.training.run_view import RunView
 
 
 def results_section(session: NegationSession, views: Mapping[str, RunView]) -> None:
     """Draw the finding and the table of the final accuracies."""
-    best = linear_readout_ceiling(Negation(session.experiment.task).sentences)
+    best = linear_readout_ceiling(negation_task(session.experiment.task).sentences)
     ends = [(view.row.title, view.result.last("exact_accuracy")) for view in views.values() if view.result]
     st.header("What came out", anchor=False)
     if not ends:
-        empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
+        untrained_panel(views, "No model has been trained to the end with these settings yet. Press Train.", 120)
         return
     pair = [
         (view.row.title, view.result.last("exact_accuracy_held_out"))

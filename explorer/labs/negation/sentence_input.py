@@ -6,11 +6,12 @@ import streamlit as st
 
 from explorer.errors import SentenceError, UnknownWords
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import TASK_VERSIONS
-from explorer.tasks.negation import VOCABULARY, Negation
+from explorer.labs.negation.state import TASK_VERSIONS, negation_task
+from explorer.tasks.negation import VOCABULARY
 from explorer.ui import wording
 from explorer.ui.page_sections import escape_markdown, lead
-from explorer.ui.state.session import bind_widget, change
+from explorer.ui.state.session import change
+from explorer.ui.state.widgets import bind_widget
 
 _VERSION_TEXT = {
     "one “not”": "Everything here is said in six sentences. To *preserve* nature sustains it, to *consume* or "
@@ -31,27 +32,45 @@ def version_row(session: NegationSession) -> None:
     version = session.experiment.version
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         lead(_VERSION_TEXT.get(version or "", "A world of your own, with the settings of “The task” below."))
-        ties = bind_widget(session, "world", version, lambda lab, v: lab.with_shared(**TASK_VERSIONS[v]) if v else lab)
-        st.segmented_control("The world", list(TASK_VERSIONS), label_visibility="collapsed", **ties)
+        bind_widget(
+            session,
+            "world",
+            st.segmented_control,
+            shown=version,
+            update=lambda lab, name: lab.with_shared(**TASK_VERSIONS[name]),
+            label="The world",
+            options=TASK_VERSIONS.keys(),
+            label_visibility="collapsed",
+        )
 
 
 def sentence_row(session: NegationSession) -> None:
     """Draw the inputs of the sentence; `session.words` keeps the last one that is valid."""
     lab = session.experiment
-    sentences = [s.text for s in Negation(lab.task).sentences]
-
-    def label(text: str) -> str:
-        return text.removeprefix("human ").removesuffix(" nature")
+    sentences = [s.text for s in negation_task(lab.task).sentences]
 
     with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bind_widget(session, "say", lab.say, lambda lab, text: lab.with_sentence(text), redraw=_REDRAW)
-        st.text_input("Type a sentence", width=330, placeholder="human not preserve nature", **ties)
-        selected = lab.say if lab.say in sentences else None
-        ties = bind_widget(
-            session, "pick", selected, lambda lab, text: lab.with_sentence(text or lab.say), redraw=_REDRAW
+        bind_widget(
+            session,
+            "say",
+            st.text_input,
+            update=lambda lab, text: lab.with_sentence(text),
+            redraw=_REDRAW,
+            placeholder="human not preserve nature",
+            width=330,
         )
-        pick = f"or take one of the {wording.number_word(len(sentences))}: human … nature"
-        st.pills(pick, sentences, format_func=label, wrap=True, width="content", **ties)
+        bind_widget(
+            session,
+            "pick",
+            st.pills,
+            shown=lab.say if lab.say in sentences else None,
+            update=lambda lab, text: lab.with_sentence(text),
+            redraw=_REDRAW,
+            label=f"or take one of the {wording.number_word(len(sentences))}: human … nature",
+            options={text: text.removeprefix("human ").removesuffix(" nature") for text in sentences},
+            wrap=True,
+            width="content",
+        )
     try:
         session.words = VOCABULARY.split(lab.say)
     except SentenceError as error:

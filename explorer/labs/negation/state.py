@@ -5,22 +5,29 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar, Literal
 
+from explorer.catalogue import MODELS, models_of
 from explorer.experiments.default_runs import NEGATION_MODELS
 from explorer.experiments.pretraining import SEEDS
-from explorer.tasks.negation import NegationConfig
-from explorer.ui.state.experiment_state import ExperimentState, parse_choice, parse_index, unknown_view
+from explorer.tasks.negation import Negation, NegationConfig
+from explorer.ui.state.fields import setting
+from explorer.ui.state.open_experiment import OpenExperiment
 
+MAX_URL_TEXT = 300  # characters of the sentence in the URL
 TASK_VERSIONS: dict[str, dict[str, object]] = {
     "one “not”": {"max_nots": 1, "held_out": "none"},
     "two “not”s": {"max_nots": 2, "held_out": "none"},
     "a pair held out": {"max_nots": 1, "held_out": "destroy"},
 }
 
+negation_task = lru_cache(maxsize=64)(Negation)  # its sentences are derived once for all visitors
+_TITLES = {model: MODELS[model].title for model in models_of("negation")}
+
 
 @dataclass(frozen=True)
-class NegationLab(ExperimentState):
+class NegationLab(OpenExperiment):
     """The state of the negation page; its fields are URL parameters."""
 
     TASK: ClassVar[str] = "negation"
@@ -32,12 +39,12 @@ class NegationLab(ExperimentState):
     )
     OWN: ClassVar[tuple[str, ...]] = ("epochs", "learning_rate")
 
-    models: tuple[str, ...] = NEGATION_MODELS
-    say: str = "human not preserve nature"
-    metric: Literal["accuracy", "loss"] = "accuracy"
-    look: int = 0  # the replica whose internals are shown
-    layer: int = 0
-    head: int = 0
+    models: tuple[str, ...] = setting(NEGATION_MODELS, "Who races", options=_TITLES)
+    say: str = setting("human not preserve nature", "Type a sentence", longest=MAX_URL_TEXT)
+    metric: Literal["accuracy", "loss"] = setting("accuracy", "Draw", options=("accuracy", "loss"))
+    look: int = setting(0, low=0, high=lambda lab: lab.value("replicas") - 1)  # the replica whose internals are shown
+    layer: int = setting(0, low=0, high=lambda lab: lab.value("layers", "transformer") - 1)
+    head: int = setting(0, low=0, high=lambda lab: lab.value("heads", "transformer") - 1)
 
     @classmethod
     def default_settings(cls, model: str) -> Mapping[str, object]:
@@ -60,24 +67,3 @@ class NegationLab(ExperimentState):
     def reset(self) -> NegationLab:
         """Return the default settings with the same sentence."""
         return NegationLab(say=self.say)
-
-    def clamp(self) -> NegationLab:
-        return replace(
-            self,
-            look=min(self.look, self.value("replicas") - 1),
-            layer=min(self.layer, self.value("layers", "transformer") - 1),
-            head=min(self.head, self.value("heads", "transformer") - 1),
-        )
-
-    def with_view(self, name: str, text: str) -> NegationLab:
-        match name:
-            case "say":
-                return replace(self, say=text)
-            case "metric":
-                return replace(self, metric=parse_choice(name, text, ("accuracy", "loss")))  # type: ignore[arg-type]
-            case "look":
-                return replace(self, look=parse_index(name, text, self.value("replicas")))
-            case "layer" | "head":
-                most = self.value("layers" if name == "layer" else "heads", "transformer")
-                return self.with_view_fields(**{name: parse_index(name, text, most)})
-        raise unknown_view(name)

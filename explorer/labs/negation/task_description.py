@@ -7,16 +7,17 @@ import streamlit as st
 
 from explorer.labs.negation.results_tables import class_cell
 from explorer.labs.negation.session import NegationSession
-from explorer.tasks.negation import VOCABULARY, Negation
+from explorer.labs.negation.state import negation_task
+from explorer.tasks.negation import VOCABULARY
 from explorer.ui import wording
 from explorer.ui.components.table import draw_table
-from explorer.ui.state.session import setting_widget
+from explorer.ui.state.widgets import setting_widget
 
 
 def task_section(session: NegationSession) -> None:
     """Draw the settings of the task, the first training sentences, and every sentence of the grammar."""
     st.header("The task", anchor=False)
-    task = Negation(session.experiment.task)
+    task = negation_task(session.experiment.task)
     controls, samples, grammar = st.columns([3, 4, 6], gap="large")
     with controls:
         setting_widget(session, "p_not", "Probability of “not”", section="task")

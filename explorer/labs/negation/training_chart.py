@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
@@ -14,15 +14,15 @@ from explorer.catalogue import MODELS, model_row, models_of
 from explorer.figures.learning_curves import HIGH, LOW, MEAN, learning_curve
 from explorer.inspection.compare import downsample
 from explorer.labs.negation.session import NegationSession
-from explorer.labs.negation.state import NegationLab
+from explorer.labs.negation.state import NegationLab, negation_task
 from explorer.tasks.ceiling import linear_readout_ceiling
-from explorer.tasks.negation import Negation
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback
-from explorer.ui.state.session import bind_widget, setting_widget
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.components.plot_frame import Panel
+from explorer.ui.state.widgets import bind_widget, reset_button, setting_widget
+from explorer.ui.training.learning_chart import draw_learning_chart, epoch_axis
 from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
 
 _LABELS = {
@@ -46,69 +46,70 @@ def training_section(session: NegationSession) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("The race", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
-            ties = bind_widget(
-                session, "metric", lab.metric, lambda lab, m: lab.with_view_fields(metric=m or lab.metric)
-            )
-            st.segmented_control("Draw", ["accuracy", "loss"], label_visibility="collapsed", **ties)
+            bind_widget(session, "metric", st.segmented_control, label_visibility="collapsed")
             with st.popover("Settings", icon=":material/tune:"):
                 _training_settings(session)
-            train_controls.draw_train_button(session)
+            draw_train_controls(
+                TrainRequest.for_section(lab.TASK),
+                lab.configs,
+                next_seed=session.next_seed_configs,
+                keys=("train", "stop"),
+            )
     _learning_curves(session)
 
 
 def _training_settings(session: NegationSession) -> None:
     """Draw the choice of the models, the seeds and the settings of each model."""
     titles = {model: MODELS[model].title for model in models_of("negation")}
-    ties = bind_widget(session, "models", list(session.experiment.models), lambda lab, models: lab.with_models(models))
-    st.pills("Who races", list(titles), format_func=titles.__getitem__, selection_mode="multi", wrap=True, **ties)
+    bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
     for name, label in (("replicas", "Seeds side by side"), ("seed", "First seed"), ("batch_size", "Batch size")):
         setting_widget(session, name, label, section="race")
     model = st.selectbox("Settings of one model", list(titles), format_func=titles.__getitem__, key="settings-of")
     for name in _MODEL_SETTINGS[model]:
         setting_widget(session, name, _MODEL_SETTINGS[model][name], model=model, section="race")
-    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda lab: lab.reset()))
+    reset_button(session)
 
 
 def _learning_curves(session: NegationSession) -> None:
     """Draw the curves; during training the browser polls for new ones."""
-    lab, races = session.experiment, session.train_count
-    views = run_view.run_views(lab.configs, session.requested_runs)
-    train_controls.draw_live_frame(
-        "negation-race",
-        lab.configs,
-        session.requested_runs,
-        views,
-        lambda current: _panels(lab, current, races),
-        height=220,
-        narrow_height=160,
-    )
+    lab = session.experiment
     many = lab.value("replicas") > 1
     band = (
         f"Line: mean of {count_seeds(lab.value('replicas'))}. Band: lowest to highest seed. "
         if many
         else "Line: one seed. "
     )
+    best = linear_readout_ceiling(negation_task(lab.task).sentences)
     what = (
         f"{lab.task.test_size:,} test sentences a seed. Dashed: the best any counting model can do on endless text, "
-        f"{linear_readout_ceiling(Negation(lab.task).sentences):.4f}; a sampled test set may land above it by luck."
+        f"{best:.4f}; a sampled test set may land above it by luck."
         if lab.metric == "accuracy"
         else "Cross-entropy over all training sentences, in nats."
     )
-    st.caption(f"{train_controls.describe_outcome(views)} {band}{what}")
+    draw_learning_chart(
+        "negation-race",
+        TrainRequest.for_section(lab.TASK),
+        lab.configs,
+        partial(_panels, lab),
+        band + what,
+        run=".".join(key(config) for config in lab.configs.values()),
+        axis=epoch_axis,
+        height=220,
+        narrow_height=160,
+    )
 
 
-def _panels(lab: NegationLab, views: Mapping[str, RunView], races: int) -> tuple[list[Panel], Playback]:
-    best = linear_readout_ceiling(Negation(lab.task).sentences)
+def _panels(lab: NegationLab, views: Mapping[str, RunView]) -> list[Panel]:
+    best = linear_readout_ceiling(negation_task(lab.task).sentences)
     last_epoch = max(view.config.epochs for view in views.values())
     accuracy = lab.metric == "accuracy"
     metric = "test_accuracy" if accuracy else "train_loss"
     span = _axis_range([view.curves.metrics[metric] for view in views.values() if view.curves], accuracy)
     marks = [(best, "ceiling" if i == 0 else "") if accuracy else None for i in range(len(views))]
-    panels = [
+    return [
         _panel(view.curves, view.config, lab.metric, last_epoch, span, mark)
         for view, mark in zip(views.values(), marks, strict=True)
     ]
-    return panels, _playback(races, views, last_epoch)
 
 
 @lru_cache(maxsize=256)
@@ -139,12 +140,6 @@ def _panel(
         value=end,
         track=(MEAN, LOW, HIGH),
     )
-
-
-def _playback(races: int, views: Mapping[str, RunView], last_epoch: int) -> Playback:
-    reached = max((int(view.epochs[-1]) for view in views.values() if len(view.epochs)), default=0)
-    runs_shown = ".".join(key(view.config) for view in views.values())
-    return train_controls.playback(views, races, runs_shown, last_epoch, reached)
 
 
 def _axis_range(curves: Sequence[Float[ndarray, "_ replicas"]], accuracy: bool) -> tuple[float, float]:

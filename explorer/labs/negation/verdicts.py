@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeAlias
 
 import streamlit as st
 
@@ -10,42 +12,66 @@ from explorer.labs.negation.findings import Verdict, verdict_finding
 from explorer.labs.negation.predictions import sustain_probabilities
 from explorer.models.configs import FeedforwardConfig, TransformerEncoderConfig
 from explorer.tasks.negation import CLASSES, VOCABULARY, true_label
-from explorer.ui.components.base import register
+from explorer.ui.document import Document
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, join_words, number_word
 
-_verdicts = register("verdicts")  # draws a bar with its seeds for each model; see `static/components/verdicts/view.js`
+HEIGHT = 330  # pixels reserved for the answers
+FindWords: TypeAlias = Callable[[], tuple[str, ...]]  # returns the words of the sentence as it is now
 
 
-def verdicts_of(views: Mapping[str, RunView], words: tuple[str, ...], length: int | None = None) -> list[Verdict]:
-    """Return the answer of each model that has a stored run; `length` is the padded length."""
-    return [
-        Verdict(view.row.title, view.row.colour, sustain_probabilities(view.stored, words, length))
-        for view in views.values()
-        if view.stored
-    ]
+def measure_verdict(view: RunView, words: tuple[str, ...], length: int | None = None) -> Verdict:
+    """Return the answer of a model that has a stored run; `length` is the padded length. Raises DamagedRun."""
+    assert view.stored
+    return Verdict(view.row.title, view.row.colour, sustain_probabilities(view.stored, words, length))
 
 
-def show_verdicts(
-    views: Mapping[str, RunView], words: tuple[str, ...], key: str, heading: Callable[..., object] = st.subheader
-) -> None:
-    """Draw the finding as a heading, then the tokens, then a bar for each model."""
-    truth = true_label(words)
-    verdicts = verdicts_of(views, words)
-    heading(verdict_finding(verdicts, truth), anchor=False)
-    if not verdicts:
+def verdicts_section(views: Mapping[str, RunView], find_words: FindWords, name: str) -> None:
+    """Draw the finding, then the tokens, then a bar for each model."""
+    trained = {model: view for model, view in views.items() if view.stored}
+    if not trained:
+        live = any(view.live for view in views.values())
+        st.subheader(
+            "The models are training; their answers follow." if live else verdict_finding([], None), anchor=False
+        )
         return
-    tokens = (VOCABULARY.first, *words, VOCABULARY.last)
     windows = {
         view.row.title: view.config.model.window
-        for view in views.values()
-        if view.stored and isinstance(view.config.model, FeedforwardConfig | TransformerEncoderConfig)
+        for view in trained.values()
+        if isinstance(view.config.model, FeedforwardConfig | TransformerEncoderConfig)
     }
+
+    def requests() -> dict[str, Request[tuple[tuple[str, ...], Verdict]]]:
+        words = find_words()
+        return {
+            model: (("verdict", words, *view.cache_key), partial(_measure, view, words))
+            for model, view in trained.items()
+        }
+
+    draw = partial(_draw_verdicts, windows, name)
+    result_section(name, requests, draw, "The models read the sentence …", HEIGHT, pool="quick")
+
+
+def _measure(view: RunView, words: tuple[str, ...]) -> tuple[tuple[str, ...], Verdict]:
+    return words, measure_verdict(view, words)
+
+
+def _draw_verdicts(
+    windows: Mapping[str, int], key: str, document: Document, results: Mapping[str, tuple[tuple[str, ...], Verdict]]
+) -> None:
+    """Write the answers to a sentence; see `static/components/verdicts/view.js`. `windows` maps titles to sizes."""
+    words = next(iter(results.values()))[0]
+    verdicts = [verdict for _, verdict in results.values()]
+    truth = true_label(words)
+    document.finding(verdict_finding(verdicts, truth))
+    tokens = (VOCABULARY.first, *words, VOCABULARY.last)
     short = {title: window for title, window in windows.items() if window < len(tokens)}
     visible = min(short.values(), default=len(tokens))
     count = len(verdicts[0].sustain)
-    _verdicts(
-        data={
+    document.component(
+        "verdicts",
+        {
             "tokens": [
                 {
                     "text": token,
@@ -73,12 +99,12 @@ def show_verdicts(
             else "One seed.",
             "file": key,
         },
-        key=key,
+        key,
     )
     untrained = sorted({word for word in words if word in CLASSES})
     if untrained:
         quoted = join_words([f"“{word}”" for word in untrained])
-        st.caption(
+        document.caption(
             f"{quoted} is in the vocabulary, but no sentence of this world holds "
             "it: what the models know of it is still their random start."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
@@ -11,64 +12,66 @@ from explorer.experiments.labelling import VARIANTS
 from explorer.labs.positions.state import POSITION_COUNT, PositionsState, apply_event
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import result_or_placeholder
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession
 from explorer.ui.training import run_view
-from explorer.ui.training.run_view import RunView
-from explorer.web import array_store
+from explorer.web.results import pack, register_arrays
 
 _KEY = "positions"
-_component = register("positions")
+_HEIGHT = 700
 
 
-def apply_pending_event(state: PositionsState) -> PositionsState:
-    """Return the state after the visitor's last change in the component."""
-    message = pop_event(_KEY, "set")
-    return state if message is None else apply_event(state, message)
-
-
-def draw_component(state: PositionsState) -> None:
+def draw_component(session: PageSession[PositionsState]) -> None:
     """Draw the pictures; their data is described in `static/components/positions/view.js`. The learned vectors follow
     once they are loaded.
     """
-    place = st.container()
     view = run_view.run_views({"learned": VARIANTS["echo-learned"].config()})["learned"]
-    data = {
-        "count": POSITION_COUNT,
-        "learned": _learned_vectors(view),
-        "state": state.component_state,
-        "file": "positions",
-    }
-    with place:
-        _component(data=data, key=_KEY, **event_callbacks(_KEY, "set"))
+    trained = 2 * view.config.task_as(DelayedCopyConfig).longest
+    jobs: dict[str, Request[bytes | None]] = {"pictures": (("positions-pictures",), _nothing)}
+    if run := view.stored:
+        jobs["learned"] = ("positions-learned", *run.cache_key), partial(_pack_learned_vectors, run)
+
+    def requests() -> Mapping[str, Request[bytes | None]]:
+        message = pop_event(_KEY, "set")
+        if message is not None:
+            session.state = apply_event(session.state, message)
+            st.rerun()  # the formulas below show the same settings
+        return jobs
+
+    draw = partial(_draw, trained, session.state.component_state)
+    result_section(
+        "positions-pictures",
+        requests,
+        draw,
+        "The learned vectors are loaded …",
+        _HEIGHT,
+        pool="quick",
+        partly=True,
+        events={_KEY: ("set",)},
+    )
 
 
-def _learned_vectors(view: RunView) -> dict[str, object] | None:
-    """Return the address of the first seed's learned vectors; None without the included run, or until it is loaded."""
-    run = view.stored
-    if run is None:
-        return None
-    meanwhile = "The learned vectors are opened …"
-    try:
-        content = result_or_placeholder(
-            "positions-learned",
-            ("positions-learned", *run.cache_key),
-            partial(_pack_learned_vectors, run),
-            meanwhile,
-            60,
-        )
-    except DamagedRun:
-        return None
-    if content is None:
-        return None
-    return {
-        "address": array_store.register_array(content),
-        "trained": 2 * view.config.task_as(DelayedCopyConfig).longest,
-    }
+def _nothing() -> None:
+    """Return at once: the pictures do not wait for the learned vectors."""
 
 
-def _pack_learned_vectors(run: StoredRun) -> bytes:
+def _draw(
+    trained: int, settings: Mapping[str, object], document: Document, results: Mapping[str, bytes | None]
+) -> None:
+    content = results.get("learned")
+    learned = None if content is None else {"address": register_arrays(content), "trained": trained}
+    data = {"count": POSITION_COUNT, "learned": learned, "state": settings, "file": "positions"}
+    document.component("positions", data, key=_KEY)
+
+
+def _pack_learned_vectors(run: StoredRun) -> bytes | None:
+    """Return the first seed's learned vectors for the browser; None if the run is damaged."""
     from explorer.inspection.transformer.positions import learned_positions
 
-    before, after = learned_positions(run)
-    return array_store.pack({"before": before[:POSITION_COUNT], "after": after[:POSITION_COUNT]})
+    try:
+        before, after = learned_positions(run)
+    except DamagedRun:
+        return None
+    return pack({"before": before[:POSITION_COUNT], "after": after[:POSITION_COUNT]})

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.figures.positions import ROUNDING
+from explorer.number_format import format_range, format_significant
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 if TYPE_CHECKING:
@@ -56,25 +57,18 @@ def causal_mask_finding(models: Sequence[OrderDistance]) -> str:
         if most < ROUNDING:
             parts.append(
                 "Without positions an encoder gives each word the same vector in both sentences; what differs, at "
-                f"most {_power_of_ten(most)} of its length, is rounding: it adds the same numbers in another order."
+                f"most {format_significant(most)} of its length, is rounding: it adds the same numbers in another "
+                "order."
             )
         else:
             parts.append(f"Without positions an encoder’s words differ by up to {most:.2g} of their length.")
     low, high = float(decoder.sentence_distance.min()), float(decoder.sentence_distance.max())
     if low > ROUNDING:
         parts.append(
-            f"With a causal mask the same model is not blind: {low:.2f} to {high:.2f}. Each word sees those before it, "
-            "so the mask itself tells the order."
+            f"With a causal mask the same model is not blind: {format_range(low, high)}. Each word sees those before "
+            "it, so the mask itself tells the order."
         )
     return " ".join(parts)
-
-
-def _power_of_ten(value: float) -> str:
-    """Format a small number with one digit and a power of ten: 2·10⁻⁷."""
-    if value == 0:
-        return "0"
-    digit, _, power = f"{value:.0e}".partition("e")
-    return f"{digit}·10{str(int(power)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
 
 
 def _model_name(model: OrderDistance) -> str:

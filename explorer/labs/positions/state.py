@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from explorer.experiments.labelling import POSITION_VARIANTS, VARIANTS
 from explorer.ui.state import url_codec
-from explorer.ui.state.comparison_state import ComparisonState
+from explorer.ui.state.experiment_state import LabellingComparison
+from explorer.ui.state.fields import setting
 
 POSITION_COUNT = 40  # in the pictures: as many as the included run has learned vectors for
 MAX_CHARACTERS = 120  # characters of a sentence
 _COMPONENT_FIELDS = ("width", "base", "turn_width", "turn_base", "place", "pair", "other", "draw", "after")
+_TITLES = {VARIANTS[name].name: VARIANTS[name].title for name in POSITION_VARIANTS}
+_OUTPUT_ORDERS = {"copy": "as they were", "reverse": "from the last to the first"}
 
 
 @dataclass(frozen=True)
-class PositionsState(ComparisonState):
+class PositionsState(LabellingComparison):
     """The pictures of position encodings, the two sentences, and the settings of the copy task."""
 
-    TASK: ClassVar[str] = "echo"
-    who: tuple[str, ...] = tuple(VARIANTS[name].name for name in POSITION_VARIANTS)
-    longest: int = field(default=12, metadata={"low": 1, "high": 24})
-    again: Literal["copy", "reverse"] = "copy"
-    width: int = field(default=32, metadata={"low": 2, "high": 128})
-    base: float = field(default=10_000.0, metadata={"low": 10.0, "high": 100_000.0})
-    turn_width: int = field(default=16, metadata={"low": 2, "high": 64})  # of a head
-    turn_base: float = field(default=1_000.0, metadata={"low": 10.0, "high": 100_000.0})
-    place: int = field(default=8, metadata={"low": 0, "high": POSITION_COUNT - 1})
-    pair: int = field(default=2, metadata={"low": 0, "high": 63})
-    other: int = field(default=12, metadata={"low": 0, "high": POSITION_COUNT - 1})  # position of the key
-    draw: int = field(default=0, metadata={"low": 0, "high": 20})  # seed of query and key; 0: both equal
-    after: bool = True  # show the learned vectors after training, otherwise before
-    first: str = field(default="the dog bit the man", metadata={"longest": MAX_CHARACTERS})
-    second: str = field(default="the man bit the dog", metadata={"longest": MAX_CHARACTERS})
+    TASKS: ClassVar[tuple[str, ...]] = ("echo",)
+
+    who: tuple[str, ...] = setting(tuple(_TITLES), "Who echoes", options=_TITLES)
+    longest: int = setting(12, "Digits, at most", low=1, high=24, step=1)
+    again: Literal["copy", "reverse"] = setting("copy", "Digits are said again", options=_OUTPUT_ORDERS)
+    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=100)
+    width: int = setting(32, low=2, high=128)
+    base: float = setting(10_000.0, low=10.0, high=100_000.0)
+    turn_width: int = setting(16, low=2, high=64)  # of a head
+    turn_base: float = setting(1_000.0, low=10.0, high=100_000.0)
+    place: int = setting(8, low=0, high=POSITION_COUNT - 1)
+    pair: int = setting(2, low=0, high=63)
+    other: int = setting(12, low=0, high=POSITION_COUNT - 1)  # position of the key
+    draw: int = setting(0, low=0, high=20)  # seed of query and key; 0: both equal
+    after: bool = setting(True)  # show the learned vectors after training, otherwise before
+    first: str = setting("the dog bit the man", "One sentence", longest=MAX_CHARACTERS)
+    second: str = setting("the man bit the dog", "The same words in another order", longest=MAX_CHARACTERS)
 
     @property
-    def task_settings(self) -> Mapping[str, object]:
-        """Return the settings of the task that the page can change."""
-        return {"longest": self.longest, "again": self.again}
+    def task_fields(self) -> tuple[str, ...]:
+        return ("longest", "again")
 
     @property
     def component_state(self) -> dict[str, object]:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
 
-from explorer.experiments.labelling import VARIANTS, LabellingVariant
-from explorer.figures.comparison import Line
+from explorer.experiments.model_variant import ModelVariant
+from explorer.figures.comparison import variant_line
 from explorer.figures.positions import exact_match_by_length
 from explorer.figures.translation import exact_match_by_step
-from explorer.inspection.compare import mean_and_range
+from explorer.inspection.compare import last_answers, mean_and_range, metric_over_seeds
 from explorer.labs.positions import findings
 from explorer.labs.positions.findings import CopyAccuracy
 from explorer.labs.positions.state import PositionsState
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig, evaluation_lengths
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state import comparison_state
-from explorer.ui.state.comparison_state import COLOUR
-from explorer.ui.state.session import PageSession, bind_widget
-from explorer.ui.training import comparison_settings, run_view, train_controls
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training import comparison_settings
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls, is_finished
 from explorer.ui.wording import count_seeds, join_words
 
 _OUTPUT_ORDERS = {"copy": "as they were", "reverse": "from the last to the first"}
@@ -35,7 +34,7 @@ _OUTPUT_ORDERS = {"copy": "as they were", "reverse": "from the last to the first
 def training_section(session: PageSession[PositionsState]) -> None:
     """Draw the verdict, accuracy by length, and the training curves."""
     state, request = session.state, TrainRequest.for_section("echo")
-    views = run_view.run_views(state.configs, request.requested_runs)
+    views = request.views(state.configs)
     st.header("The same task with each, and with none", anchor=False)
     explanation(
         f"Causal Transformers, alike in all but their positions, read digits and a bar, and say the digits again, "
@@ -44,7 +43,7 @@ def training_section(session: PageSession[PositionsState]) -> None:
     _settings(session)
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    train_controls.draw_missing_runs(views, request, lambda names: join_words([words[name] for name in names]))
+    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
     ends = copy_accuracies(state, views)
     if ends:
         st.subheader(escape_markdown(findings.length_verdict(ends, state.longest)), anchor=False)
@@ -54,39 +53,32 @@ def training_section(session: PageSession[PositionsState]) -> None:
             explanation(escape_markdown(sentence))
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("While they learn", anchor=False)
-        train_controls.draw_run_button(request, state.configs.values(), views, "positions")
-    _training_chart(state, views, request)
+        draw_train_controls(request, state.configs, keys=("positions.run", "positions.stop"))
+    draw_learning_chart(
+        "positions-race",
+        request,
+        state.configs,
+        partial(_training_panels, state),
+        "Exact match on a few fresh rows of every trained length, as the training goes on.",
+        height=300,
+        narrow_height=240,
+        columns=1,
+    )
 
 
 def _settings(session: PageSession[PositionsState]) -> None:
-    state = session.state
-    variants = PositionsState().who
-    binding = bind_widget(session, "positions.who", list(state.who), lambda s, who: s.with_models(tuple(who)))
-    st.pills(
-        "Who echoes",
-        variants,
-        format_func=lambda name: VARIANTS[f"echo-{name}"].title,
-        selection_mode="multi",
-        wrap=True,
-        **binding,
-    )
+    bind_widget(session, "who", st.pills, selection_mode="multi", wrap=True)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        binding = bind_widget(session, "positions.again", state.again, lambda s, v: s.with_training_settings(again=v))
-        st.selectbox(
-            "Digits are said again", list(_OUTPUT_ORDERS), format_func=_OUTPUT_ORDERS.__getitem__, width=230, **binding
-        )
-        binding = bind_widget(
-            session, "positions.longest", state.longest, lambda s, v: s.with_training_settings(longest=v)
-        )
-        st.number_input("Digits, at most", 1, 24, step=1, width=140, **binding)
-        comparison_settings.draw_training_settings(session, "positions", step_size=100)
+        bind_widget(session, "again", st.selectbox, width=230)
+        bind_widget(session, "longest", st.number_input, width=140)
+        comparison_settings.draw_training_settings(session)
 
 
 def copy_accuracies(state: PositionsState, views: Mapping[str, RunView]) -> dict[str, CopyAccuracy]:
     """Return the accuracy by length of the runs that were trained to the end."""
     results = {}
     for name, view in views.items():
-        accuracy = comparison_state.last_answers(view.result, "by_length") if train_controls.is_finished(view) else None
+        accuracy = last_answers(view.result, "by_length") if is_finished(view) else None
         if accuracy is not None:
             lengths = evaluation_lengths(view.config.task_as(DelayedCopyConfig))
             results[name] = CopyAccuracy(state.variants[name].words, lengths, accuracy)
@@ -109,15 +101,8 @@ def _length_charts(state: PositionsState, ends: Mapping[str, CopyAccuracy]) -> N
     )
 
 
-def _length_panel(variant: LabellingVariant, accuracy: CopyAccuracy, trained: int, longest: int) -> Panel:
-    line = Line(
-        variant.label,
-        variant.words,
-        COLOUR,
-        variant.dash,
-        np.array(accuracy.lengths, float),
-        *mean_and_range(accuracy.exact.T).T,
-    )
+def _length_panel(variant: ModelVariant, accuracy: CopyAccuracy, trained: int, longest: int) -> Panel:
+    line = variant_line(variant, np.array(accuracy.lengths, float), *mean_and_range(accuracy.exact.T).T)
     summary = (
         f"at {trained} {accuracy.accuracy_at(trained):.2f}, at {trained + 1} {accuracy.accuracy_at(trained + 1):.2f}"
     )
@@ -131,34 +116,15 @@ def _length_panel(variant: LabellingVariant, accuracy: CopyAccuracy, trained: in
     )
 
 
-def _training_chart(state: PositionsState, views: Mapping[str, RunView], request: TrainRequest) -> None:
-    training_count = request.train_count
-    train_controls.draw_live_frame(
-        "positions-race",
-        state.configs,
-        request.requested_runs,
-        views,
-        lambda now: _training_panels(state, now, training_count),
-        height=300,
-        narrow_height=240,
-        columns=1,
-    )
-    outcome = train_controls.describe_outcome(views)
-    st.caption(f"{outcome} Exact match on a few fresh rows of every trained length, as the training goes on.".strip())
-
-
-def _training_panels(
-    state: PositionsState, views: Mapping[str, RunView], training_count: int
-) -> tuple[list[Panel], Playback]:
-    last = last_step(views)
+def _training_panels(state: PositionsState, views: Mapping[str, RunView]) -> list[Panel]:
     curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    return [_training_panel(curves_by_variant, last)], playback(views, training_count, "echo")
+    return [_training_panel(curves_by_variant, last_step(views))]
 
 
 @lru_cache(maxsize=64)
-def _training_panel(curves_by_variant: tuple[tuple[LabellingVariant, Curves | None], ...], last: int) -> Panel:
+def _training_panel(curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw exact match by step; cached for all visitors who look at the same runs."""
-    lines = [comparison_state.metric_line(variant, curves, "exact") for variant, curves in curves_by_variant]
+    lines = [variant_line(variant, *metric_over_seeds(curves, "exact")) for variant, curves in curves_by_variant]
     return Panel(
         "learning-echo",
         exact_match_by_step(lines, last),

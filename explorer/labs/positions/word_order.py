@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
+from explorer.catalogue import MODELS
 from explorer.figures.positions import order_sensitivity
 from explorer.labs.positions import findings
-from explorer.labs.positions.state import MAX_CHARACTERS, PositionsState
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.comparison_state import COLOUR
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.labs.positions.state import PositionsState
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, show_problems
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.wording import count_seeds
 
 if TYPE_CHECKING:
@@ -45,14 +47,8 @@ def word_order_section(session: PageSession[PositionsState]) -> None:
     )
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        for name, label in (("first", "One sentence"), ("second", "The same words in another order")):
-
-            def make(s: PositionsState, text: str, name: str = name) -> PositionsState:
-                written: dict[str, Any] = {name: text}
-                return replace(s, **written)
-
-            binding = bind_widget(session, f"positions.{name}", getattr(state, name), make)
-            st.text_input(label, max_chars=MAX_CHARACTERS, width=330, **binding)
+        bind_widget(session, "first", st.text_input, width=330)
+        bind_widget(session, "second", st.text_input, width=330)
         st.button(
             "Turn round",
             icon=":material/swap_horiz:",
@@ -71,7 +67,7 @@ def word_order_section(session: PageSession[PositionsState]) -> None:
         show_problems(["A sentence is empty: write a few words in both."])
         return
     jobs = {"read": (("positions-order", first, second), partial(_compare, first, second))}
-    show_latest("positions-order", lambda: jobs, _draw, "The models read both sentences …", HEIGHT)
+    result_section("positions-order", jobs, partial(_draw), "The models read both sentences …", HEIGHT)
 
 
 def _compare(first: tuple[str, ...], second: tuple[str, ...]) -> OrderComparison:
@@ -80,11 +76,9 @@ def _compare(first: tuple[str, ...], second: tuple[str, ...]) -> OrderComparison
     return OrderComparison(first, second, word_order_distances(first, second))
 
 
-def _draw(result: Mapping[str, OrderComparison], old: frozenset[str]) -> None:
-    comparison = result["read"]
-    st.subheader(
-        escape_markdown(findings.order_finding(comparison.first, comparison.second, comparison.models)), anchor=False
-    )
+def _draw(document: Document, results: Mapping[str, OrderComparison]) -> None:
+    comparison = results["read"]
+    document.finding(findings.order_finding(comparison.first, comparison.second, comparison.models))
     rows = [findings.row_label(one) for one in comparison.models]
     apart = np.stack([one.sentence_distance for one in comparison.models])
     summary = "; ".join(
@@ -92,13 +86,13 @@ def _draw(result: Mapping[str, OrderComparison], old: frozenset[str]) -> None:
     )
     panel = Panel(
         "order",
-        order_sensitivity(rows, [one.causal for one in comparison.models], apart, COLOUR),
+        order_sensitivity(rows, [one.causal for one in comparison.models], apart, MODELS["transformer"].colour),
         alt=f"How far the two sentences are apart, as a share of their vectors’ length: {summary}.",
     )
-    draw_plot_frame([panel], key="positions-order-figure", height=330, narrow_height=330, columns=1)
-    st.caption(
+    add_plot_frame(document, [panel], key="positions-order-figure", height=330, narrow_height=330, columns=1)
+    document.caption(
         f"How far the two sentence vectors stand apart, as a share of their length; a dot for each of "
         f"{count_seeds(apart.shape[1])}. Circles: encoders, where every word sees every other. Hollow: causal decoders."
     )
     if sorted(comparison.first) == sorted(comparison.second) and comparison.first != comparison.second:
-        explanation(escape_markdown(findings.causal_mask_finding(comparison.models)))
+        document.text(findings.causal_mask_finding(comparison.models))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 from explorer.catalogue import model_row
-from explorer.jobs.estimate import format_duration
+from explorer.number_format import format_duration
 from explorer.run_store.index import Entry
 from explorer.run_store.store import StoredRun
 from explorer.training.config import changed_settings

@@ -14,7 +14,8 @@ from explorer.labs.runs.actions import change_card, delete_runs, export_run, may
 from explorer.labs.runs.descriptions import STATE_WORDS, run_facts
 from explorer.labs.runs.state import RunsState
 from explorer.run_store import index, operations, store
-from explorer.ui.page_sections import draw_downloads, escape_markdown, show_problems
+from explorer.ui.code_and_papers import draw_downloads
+from explorer.ui.page_sections import escape_markdown, show_problems
 from explorer.ui.state.session import PageSession, focus_run
 
 

@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from explorer.catalogue import MODELS, TASKS
 from explorer.run_store import index
 from explorer.run_store.index import Entry, Query
+from explorer.ui.state.fields import PageState, setting
 from explorer.web.visitors import Visitor
 
+When = Literal["ever", "today", "this week", "this month"]
+Whose = Literal["everybody's", "mine", "shipped"]
 _DAYS = {"today": 1, "this week": 7, "this month": 31}
 
 
 @dataclass(frozen=True)
-class RunsState:
+class RunsState(PageState):
     """The filters and the selection. Each field is a URL parameter."""
 
-    text: str = ""
-    models: tuple[str, ...] = ()
-    tasks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    when: Literal["ever", "today", "this week", "this month"] = "ever"
-    whose: Literal["everybody's", "mine", "shipped"] = "everybody's"
-    sort: str = "-created"
-    runs: tuple[str, ...] = ()  # keys of the selected runs
-    run: str = ""  # key of the open run
+    text: str = setting("", "Look for")
+    models: tuple[str, ...] = setting((), "Models", options={name: row.title for name, row in MODELS.items()})
+    tasks: tuple[str, ...] = setting((), "Tasks", options={name: row.title for name, row in TASKS.items()})
+    tags: tuple[str, ...] = setting((), "Tags")
+    when: When = setting("ever", "When", options=get_args(When))
+    whose: Whose = setting("everybody's", "Whose", options=get_args(Whose))
+    sort: str = setting("-created")
+    runs: tuple[str, ...] = setting(())  # keys of the selected runs
+    run: str = setting("")  # key of the open run
 
 
 def build_query(state: RunsState, visitor: Visitor) -> Query:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
 from explorer.catalogue import MODELS, TASKS
-from explorer.jobs.estimate import format_duration
 from explorer.labs.runs.descriptions import (
     describe_end,
     describe_settings,
@@ -19,41 +17,39 @@ from explorer.labs.runs.descriptions import (
     format_result,
 )
 from explorer.labs.runs.state import RunsState
+from explorer.number_format import format_duration
 from explorer.run_store import index
 from explorer.run_store.index import Entry
 from explorer.ui.components.table import draw_table
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.web.visitors import Visitor
 
 
 def filters_row(session: PageSession[RunsState]) -> None:
     """Draw the filters above the table."""
-    state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bind_widget(session, "runs.text", state.text, lambda s, text: replace(s, text=text.strip()))
-        st.text_input("Look for", width=210, placeholder="a name, a tag, a key", **ties)
-        _multiple_filter(session, "models", "Models", {name: row.title for name, row in MODELS.items()})
-        if len(TASKS) > 1:
-            _multiple_filter(session, "tasks", "Tasks", {name: row.title for name, row in TASKS.items()})
-        if tags := index.all_tags():
-            _multiple_filter(session, "tags", "Tags", {tag: tag for tag in tags})
-        for name, label, options in (
-            ("when", "When", ("ever", "today", "this week", "this month")),
-            ("whose", "Whose", ("everybody's", "mine", "shipped")),
-        ):
-            ties = bind_widget(session, f"runs.{name}", getattr(state, name), partial(_with_filter, name))
-            st.selectbox(label, options, width=150, **ties)
-
-
-def _multiple_filter(session: PageSession[RunsState], name: str, label: str, options: Mapping[str, str]) -> None:
-    """Draw a filter that takes several values; `options` maps values to their titles."""
-    selected = [value for value in getattr(session.state, name) if value in options]
-    ties = bind_widget(session, f"runs.{name}", selected, lambda s, values: _with_filter(name, s, tuple(values)))
-    st.multiselect(label, list(options), format_func=options.__getitem__, width=210, placeholder="all", **ties)
-
-
-def _with_filter(name: str, state: RunsState, value: object) -> RunsState:
-    return RunsState(**{**vars(state), name: value})
+        bind_widget(
+            session,
+            "text",
+            st.text_input,
+            update=lambda s, text: replace(s, text=text.strip()),
+            placeholder="a name, a tag, a key",
+            width=210,
+        )
+        titles = {
+            "models": {name: row.title for name, row in MODELS.items()},
+            "tasks": {name: row.title for name, row in TASKS.items()},
+            "tags": {tag: tag for tag in index.all_tags()},
+        }
+        for name, options in titles.items():
+            selected = [value for value in getattr(session.state, name) if value in options]
+            if options:
+                bind_widget(
+                    session, name, st.multiselect, shown=selected, options=options, placeholder="all", width=210
+                )
+        bind_widget(session, "when", st.selectbox, width=150)
+        bind_widget(session, "whose", st.selectbox, width=150)
 
 
 def runs_table(session: PageSession[RunsState], entries: Sequence[Entry], visitor: Visitor) -> None:

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from explorer.inspection.steps_to_solve import LEARNED_LOSS, LossCurves
+from explorer.number_format import format_range
 from explorer.ui.wording import count_seeds, number_word
 
 _NOTABLE_RATIO = 1.5  # from this ratio of steps on, a training counts as slower
@@ -92,5 +93,5 @@ def _steps_to_learn(name: str, steps: Float[ndarray, " replicas"]) -> str:
         if len(learned) == len(steps)
         else f"{number_word(len(learned))} of {count_seeds(len(steps))} " + ("comes" if len(learned) == 1 else "come")
     )
-    when = f"{learned.min():.0f}" if learned.min() == learned.max() else f"{learned.min():.0f} to {learned.max():.0f}"
+    when = format_range(learned.min(), learned.max(), 0)
     return f"{name}, {subject} below {LEARNED_LOSS} nats, after {when} steps"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,9 +15,10 @@ from explorer.figures.scaled_attention import COLOUR, TRACES_PER_LINE, Axis, qua
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.ui.components.base import pop_event
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
-from explorer.ui.deferred_sections import show_when_ready
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.components.plot_frame import Panel, Playback, add_plot_frame, value_tracks
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.state.session import PageSession, write_url
 
 if TYPE_CHECKING:
@@ -36,13 +38,18 @@ def width_section(session: PageSession[ScaledAttentionState]) -> None:
         "product to each score, so scores spread by √d_k. Move the slider, and see what softmax makes of that with "
         "the division and without."
     )
-    show_when_ready(
+
+    def requests() -> Mapping[str, Request[SoftmaxStatistics]]:
+        _apply_event(session)
+        return {"statistics": ((_KEY,), _measure)}
+
+    result_section(
         _KEY,
-        (_KEY,),
-        _measure,
-        lambda results: _draw(session, results),
+        requests,
+        partial(_draw, session.state.wide),
         "512 draws are read at 20 widths …",
         _PLACEHOLDER_HEIGHT,
+        events={_KEY: ("stop",)},
     )
 
 
@@ -59,19 +66,25 @@ def nearest_width_index(width: int) -> int:
     return int(np.abs(np.log(np.array(WIDTHS) / width)).argmin())
 
 
-def _draw(session: PageSession[ScaledAttentionState], results: SoftmaxStatistics) -> None:
+def _apply_event(session: PageSession[ScaledAttentionState]) -> None:
+    """Store the width at which the visitor has released the slider."""
     from explorer.inspection.transformer.softmax_scaling import WIDTHS
 
     stop = pop_event(_KEY, "stop")
     if isinstance(stop, int) and 0 <= stop < len(WIDTHS):
         session.change(lambda state: replace(state, wide=WIDTHS[stop]))
         write_url(session)
-    index, last = nearest_width_index(session.state.wide), len(WIDTHS) - 1
-    draws = results.entropy.shape[-1]
-    gradient = results.percentiles("gradient")[..., 0]
-    st.subheader(escape_markdown(findings.width_finding(WIDTHS, gradient)), anchor=False)
-    draw_plot_frame(
-        _panels(results),
+
+
+def _draw(width: int, document: Document, results: Mapping[str, SoftmaxStatistics]) -> None:
+    from explorer.inspection.transformer.softmax_scaling import WIDTHS
+
+    statistics = results["statistics"]
+    last, draws = len(WIDTHS) - 1, statistics.entropy.shape[-1]
+    document.finding(findings.width_finding(WIDTHS, statistics.percentiles("gradient")[..., 0]))
+    add_plot_frame(
+        document,
+        _panels(statistics),
         key=_KEY,
         height=HEIGHT,
         narrow_height=NARROW,
@@ -84,12 +97,12 @@ def _draw(session: PageSession[ScaledAttentionState], results: SoftmaxStatistics
             "all widths",
             unit="width",
             stops=tuple(f"d_k = {width:,}" for width in WIDTHS),
-            says=_captions(results),
-            first=index,
+            says=_captions(statistics),
+            first=nearest_width_index(width),
             tells=True,
         ),
     )
-    st.caption(
+    document.caption(
         f"Bars: one draw. Curves: median of {draws} draws, band: from the 10th to the 90th percentile, dot: the chosen "
         "width. The gradient is the size of softmax’s Jacobian, the Frobenius norm of diag(α) − ααᵀ: how much all "
         "weights move when its inputs do. Where it is nearly zero, queries and keys learn next to nothing."

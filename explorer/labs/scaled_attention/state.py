@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 from explorer.errors import InvalidSetting, shorten
 from explorer.experiments.labelling import SCALING_VARIANTS, VARIANTS
 from explorer.ui.state import url_codec
-from explorer.ui.state.comparison_state import ComparisonState
+from explorer.ui.state.experiment_state import LabellingComparison
+from explorer.ui.state.fields import setting
 from explorer.ui.training.model_input import MAX_TEXT_LENGTH, HeadSelection
 
 MIN_SIZE, MAX_SIZE = 2, 6  # tokens, and dimensions of the small tables
@@ -52,37 +52,35 @@ def _check_padding(given: object) -> None:
         raise InvalidSetting(f"Padding names tokens from 0 to {MAX_SIZE - 1}.")
 
 
-_TABLE = {"check": _check_table}
+_NAMES = tuple(VARIANTS[name].name for name in SCALING_VARIANTS)
+_SOURCES = {"tables": "Small tables", "model": "A trained model"}
 
 
 @dataclass(frozen=True)
-class ScaledAttentionState(ComparisonState):
+class ScaledAttentionState(LabellingComparison):
     """The small tables or the model that they come from, the width of the random vectors, and the training settings."""
 
-    TASK: ClassVar[str] = "echo"
-    who: tuple[str, ...] = tuple(VARIANTS[name].name for name in SCALING_VARIANTS)
-    seeds: int = field(default=5, metadata={"low": 1, "high": 16})
-    source: Literal["tables", "model"] = "tables"
-    words: str = field(default="the cat sat down", metadata={"check": _check_words})
-    width: int = field(default=4, metadata={"low": MIN_SIZE, "high": MAX_SIZE})
-    q: tuple[float, ...] = field(default=(), metadata=_TABLE)  # row by row; empty: drawn with the seed `draw`
-    k: tuple[float, ...] = field(default=(), metadata=_TABLE)
-    v: tuple[float, ...] = field(default=(), metadata=_TABLE)
-    draw: int = field(default=0, metadata={"low": 0, "high": 9999})  # a seed; 0: hand-made numbers
-    divide: bool = True
-    mask: Literal["none", "causal", "padding"] = "none"
-    padding: tuple[int, ...] = field(default=(3,), metadata={"check": _check_padding})
-    at: str = field(default="", metadata={"check": _check_cell})  # the selected cell: step.row.column
-    model: str = HeadSelection.model
-    say: str | None = field(default=None, metadata={"longest": MAX_TEXT_LENGTH})  # None: an example text of the model
-    layer: int = field(default=HeadSelection.layer, metadata={"low": 0, "high": 63})
-    head: int = field(default=HeadSelection.head, metadata={"low": 0, "high": 63})
-    wide: int = field(default=64, metadata={"low": 1, "high": 1024})  # d_k of the random vectors
+    TASKS: ClassVar[tuple[str, ...]] = ("echo",)
 
-    @property
-    def task_settings(self) -> Mapping[str, object]:
-        """Return no settings: the page does not change the task."""
-        return {}
+    who: tuple[str, ...] = setting(_NAMES)
+    seeds: int = setting(5, "Seeds", low=1, high=16, step=1)
+    steps: int = setting(0, "Steps (0: as usual)", low=0, high=1_000_000, step=50)
+    source: Literal["tables", "model"] = setting("tables", "Q, K and V of", options=_SOURCES)
+    words: str = setting("the cat sat down", "Words, two to six", check=_check_words)
+    width: int = setting(4, low=MIN_SIZE, high=MAX_SIZE)
+    q: tuple[float, ...] = setting((), check=_check_table)  # row by row; empty: drawn with the seed `draw`
+    k: tuple[float, ...] = setting((), check=_check_table)
+    v: tuple[float, ...] = setting((), check=_check_table)
+    draw: int = setting(0, low=0, high=9999)  # a seed; 0: hand-made numbers
+    divide: bool = setting(True)
+    mask: Literal["none", "causal", "padding"] = setting("none")
+    padding: tuple[int, ...] = setting((3,), check=_check_padding)
+    at: str = setting("", check=_check_cell)  # the selected cell: step.row.column
+    model: str = setting(HeadSelection.model, "Model")
+    say: str | None = setting(None, "What it reads", longest=MAX_TEXT_LENGTH)  # None: an example text of the model
+    layer: int = setting(HeadSelection.layer, "Layer", low=0, high=63)
+    head: int = setting(HeadSelection.head, "Head", low=0, high=63)
+    wide: int = setting(64, low=1, high=1024)  # d_k of the random vectors
 
     @property
     def tokens(self) -> list[str]:

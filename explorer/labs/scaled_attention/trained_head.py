@@ -12,14 +12,16 @@ from numpy import ndarray
 
 from explorer.catalogue import TYPED_TEXT_TASKS
 from explorer.errors import LineageError
-from explorer.labs.scaled_attention.component import draw_component
+from explorer.labs.scaled_attention import component
 from explorer.labs.scaled_attention.state import ScaledAttentionState
-from explorer.ui.deferred_sections import show_latest
+from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, show_problems
+from explorer.ui.result_section import Request, result_section
 from explorer.ui.state import url_codec
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import stored_models
-from explorer.ui.training.model_input import MAX_TEXT_LENGTH, attention_size, example_texts, text_or_example
+from explorer.ui.training.model_input import attention_size, example_texts, text_or_example
 from explorer.ui.training.stored_models import StoredModel
 
 MAX_TOKENS = 12  # the tables have room for
@@ -70,18 +72,35 @@ def trained_head_section(session: PageSession[ScaledAttentionState], selected: S
         empty_panel("Choose a model with attention above.", HEIGHT)
         return
 
-    def draw(results: Mapping[str, HeadActivations], old: frozenset[str]) -> None:
-        for head in results.values():
-            draw_component(session.state, head.head)
-            if head.dropped_tokens:
-                st.caption(
-                    f"The tables hold {MAX_TOKENS} tokens: the model reads these, and {head.dropped_tokens:,} more "
-                    "are left out."
-                )
-
     key = ("scaled-model", *stored.cache_key, text_or_example(stored.config, state.say), state.layer, state.head)
-    jobs = {stored.name: (key, partial(read_head, stored, state))}
-    show_latest("scaled-model", lambda: jobs, draw, "The model is reading …", HEIGHT, pool="quick")
+
+    def requests() -> Mapping[str, Request[HeadActivations]]:
+        before = session.state
+        session.state = component.apply_pending_event(before)
+        if session.state != before:
+            write_url(session)
+            st.rerun()
+        return {"head": (key, partial(read_head, stored, state))}
+
+    result_section(
+        "scaled-model",
+        requests,
+        partial(_draw, state),
+        "The model is reading …",
+        HEIGHT,
+        pool="quick",
+        events={component.KEY: component.EVENTS},
+    )
+
+
+def _draw(state: ScaledAttentionState, document: Document, results: Mapping[str, HeadActivations]) -> None:
+    head = results["head"]
+    document.component("dot_product", component.component_data(state, head.head), component.KEY)
+    if head.dropped_tokens:
+        document.caption(
+            f"The tables hold {MAX_TOKENS} tokens: the model reads these, and {head.dropped_tokens:,} more are left "
+            "out."
+        )
 
 
 def read_head(stored: StoredModel, state: ScaledAttentionState) -> HeadActivations:
@@ -114,26 +133,29 @@ def _without_nan(values: ndarray) -> list[list[float | None]]:
 
 def _controls(session: PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
     state, stored = session.state, selected.hand
-    titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",))
-    titles = {**({} if state.model in titles else {state.model: state.model}), **titles}
+    titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",), selected=(state.model,))
     examples = example_texts(stored.config) if stored else ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        binding = bind_widget(
-            session, "scaled.model", state.model, lambda s, name: s.with_model(name or s.model, examples)
+        bind_widget(
+            session,
+            "model",
+            st.selectbox,
+            update=lambda s, name: s.with_model(name, examples),
+            options=titles,
+            width=250,
         )
-        st.selectbox("Model", list(titles), format_func=titles.__getitem__, width=250, **binding)
         if stored:
-            text_read = text_or_example(stored.config, state.say)
-            binding = bind_widget(session, "scaled.say", text_read, lambda s, text: replace(s, say=text, at=""))
-            st.text_input("What it reads", width=280, max_chars=MAX_TEXT_LENGTH, **binding)
-        binding = bind_widget(
-            session, "scaled.layer", min(state.layer, selected.layers - 1), lambda s, new: replace(s, layer=new)
-        )
-        st.selectbox("Layer", list(range(selected.layers)), width=90, **binding)
-        binding = bind_widget(
-            session, "scaled.head", min(state.head, selected.heads - 1), lambda s, new: replace(s, head=new)
-        )
-        st.selectbox("Head", list(range(selected.heads)), width=90, **binding)
+            bind_widget(
+                session,
+                "say",
+                st.text_input,
+                shown=text_or_example(stored.config, state.say),
+                update=lambda s, text: replace(s, say=text, at=""),
+                width=280,
+            )
+        for name, count in (("layer", selected.layers), ("head", selected.heads)):
+            shown = min(getattr(state, name), count - 1)
+            bind_widget(session, name, st.selectbox, shown=shown, options=range(count), width=90)
         st.page_link(
             "attention.py",
             label=escape_markdown("All heads of this model"),

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
 
-from explorer.experiments.labelling import LabellingVariant
-from explorer.figures.comparison import Line, comparison_figure
+from explorer.experiments.model_variant import ModelVariant
+from explorer.figures.comparison import Line, comparison_figure, variant_line
+from explorer.inspection.compare import metric_over_seeds
 from explorer.inspection.steps_to_solve import LEARNED_LOSS
 from explorer.labs.scaled_attention import findings
 from explorer.labs.scaled_attention.state import ScaledAttentionState
 from explorer.tasks.sequence_labelling.delayed_copy import DelayedCopyConfig
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, value_tracks
+from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.comparison_state import metric_line
 from explorer.ui.state.session import PageSession
-from explorer.ui.training import comparison_settings, run_view, train_controls
+from explorer.ui.training import comparison_settings
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
 from explorer.ui.training.steps_to_solve import finished_loss_curves
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_missing_runs, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
 
 HEIGHT, NARROW = 300, 220
@@ -34,10 +34,9 @@ _METRICS = {"loss": ("Loss on fresh rows, nats", 2.6), "exact": ("Rows reversed 
 def training_section(session: PageSession[ScaledAttentionState]) -> None:
     """Draw the verdict and the training curves of both models."""
     state, request = session.state, TrainRequest.for_section("scaled")
-    views = run_view.run_views(state.configs, request.requested_runs)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("Does it matter in training?", anchor=False)
-        train_controls.draw_run_button(request, state.configs.values(), views, "scaled")
+        draw_train_controls(request, state.configs)
     config = next(iter(state.configs.values()))
     width, task = head_width(config), config.task_as(DelayedCopyConfig)
     explanation(
@@ -47,26 +46,22 @@ def training_section(session: PageSession[ScaledAttentionState]) -> None:
     _settings(session)
     show_problems(request.problems)
     words = {name: each.words for name, each in state.variants.items()}
-    train_controls.draw_missing_runs(views, request, lambda names: join_words([words[name] for name in names]))
-    ends = finished_loss_curves(views)
+    draw_missing_runs(request, state.configs, lambda names: join_words([words[name] for name in names]))
+    ends = finished_loss_curves(request.views(state.configs))
     if sentence := findings.training_verdict(width, ends.get("scaled"), ends.get("raw")):
         st.subheader(escape_markdown(sentence), anchor=False)
-    training_count = request.train_count
-    train_controls.draw_live_frame(
-        "scaled-race",
-        state.configs,
-        request.requested_runs,
-        views,
-        lambda now: _training_panels(state, now, training_count),
-        height=HEIGHT,
-        narrow_height=NARROW,
-        columns=2,
-    )
     band = (
         f"Line: mean of {count_seeds(state.seeds)}. Band: lowest to highest." if state.seeds > 1 else "Line: one seed."
     )
-    st.caption(
-        f"{train_controls.describe_outcome(views)} {band} “Learned” means a loss below {LEARNED_LOSS} nats.".strip()
+    draw_learning_chart(
+        "scaled-race",
+        request,
+        state.configs,
+        partial(_training_panels, state),
+        f"{band} “Learned” means a loss below {LEARNED_LOSS} nats.",
+        height=HEIGHT,
+        narrow_height=NARROW,
+        columns=2,
     )
 
 
@@ -78,24 +73,20 @@ def head_width(config: RunConfig) -> int:
 
 def _settings(session: PageSession[ScaledAttentionState]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        comparison_settings.draw_training_settings(session, "scaled", step_size=50)
+        comparison_settings.draw_training_settings(session)
 
 
-def _training_panels(
-    state: ScaledAttentionState, views: Mapping[str, RunView], training_count: int
-) -> tuple[list[Panel], Playback]:
-    last = last_step(views)
+def _training_panels(state: ScaledAttentionState, views: Mapping[str, RunView]) -> list[Panel]:
     curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    panels = [_training_panel(metric, curves_by_variant, last) for metric in _METRICS]
-    return panels, playback(views, training_count, "scaled")
+    return [_training_panel(metric, curves_by_variant, last_step(views)) for metric in _METRICS]
 
 
 @lru_cache(maxsize=64)
-def _training_panel(
-    metric: str, curves_by_variant: tuple[tuple[LabellingVariant, Curves | None], ...], last: int
-) -> Panel:
+def _training_panel(metric: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Draw one metric of all runs by step; cached for all visitors who look at the same runs."""
-    lines: list[Line] = [metric_line(variant, curves, metric) for variant, curves in curves_by_variant]
+    lines: list[Line] = [
+        variant_line(variant, *metric_over_seeds(curves, metric)) for variant, curves in curves_by_variant
+    ]
     title, top = _METRICS[metric]
     ends = join_words([f"{line.title} {line.mean[-1]:.2f}" for line in lines if len(line.mean)])
     highest = max((float(np.nanmax(line.high)) for line in lines if len(line.high)), default=0.0)

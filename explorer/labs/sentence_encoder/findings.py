@@ -7,6 +7,7 @@ from typing import Any
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.number_format import format_interval, format_number
 from explorer.ui.wording import count_seeds, number_word
 
 CHANCE = 0.5  # of two senses
@@ -107,10 +108,9 @@ def _near_chance(share: float | None) -> bool:
 
 
 def _range(values: Float[ndarray, " replicas"]) -> str:
-    mean, low, high = float(values.mean()), float(values.min()), float(values.max())
-    return f"{mean:.2f} ({low:.2f} to {high:.2f})" if len(values) > 1 else f"{mean:.2f}"
+    return format_interval(float(values.mean()), float(values.min()), float(values.max()))
 
 
 def format_sense(gloss: bool, topic: str, synonym: str, amount: float) -> str:
     """Format the prediction for a homograph: a sense with its probability, or a synonym with its cosine similarity."""
-    return f"{topic} {amount:.2f}" if gloss else f"{synonym} {amount:.2f}".replace("-", "−")
+    return f"{topic if gloss else synonym} {format_number(amount)}"

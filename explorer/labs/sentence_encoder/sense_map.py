@@ -13,17 +13,18 @@ from numpy import ndarray
 from explorer.labs.sentence_encoder import findings
 from explorer.labs.sentence_encoder.sentence_input import sentence_input
 from explorer.labs.sentence_encoder.state import MAX_SENTENCES, Kind, SentenceEncoderState, TypedSentences
-from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, SENSES, SYNONYMS
+from explorer.tasks.sequence_labelling.homographs import SENSES, SYNONYMS
 from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import empty_panel, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget, write_url
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.page_sections import show_problems, untrained_panel
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession, write_url
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 
 HEIGHT = 700
-ENCODERS: dict[Kind, str] = {"trained": "Trained", "untrained": "Untrained", "alone": "No attention"}
-_map_component, _attention_component = register("sense_map"), register("word_attention")
+_MAP = "sentences-map-figure"
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,29 +52,32 @@ def map_section(
         show_problems(typed.problems)
     view = alone if state.who == "alone" else encoder
     if view.loaded_run is None:
-        empty_panel("Train it, and the map appears here.", HEIGHT)
+        untrained_panel({state.who: view}, "Train it, and the map appears here.", HEIGHT)
         return
     replica = min(state.replica, view.config.replicas - 1)
     cache_key = (*view.cache_key, state.who, replica, state.word, tuple(sorted(typed.words.items())))
-    jobs = {
-        "map": (("sentences-map", *cache_key), partial(_read_sentences, view, state.who, replica, state.word, typed))
-    }
+    read = ("sentences-map", *cache_key), partial(_read_sentences, view, state.who, replica, state.word, typed)
 
-    def draw(results: Mapping[str, SenseMap], old: frozenset[str]) -> None:
+    def requested_map() -> Mapping[str, Request[SenseMap]]:
         _handle_component_events(session)
-        _draw_map(session, results["map"], typed)
-        if state.who != "alone":
-            _draw_sentence(session, results["map"])
+        return {"map": read}
 
-    show_latest("sentences-map", lambda: jobs, draw, "The encoder reads the sentences …", HEIGHT)
+    result_section(
+        "sentences-map",
+        requested_map,
+        lambda document, results: _draw(session.state, typed, document, results["map"]),  # the state after the events
+        "The encoder reads the sentences …",
+        HEIGHT,
+        events={_MAP: ("layer", "chosen")},
+    )
 
 
 def _handle_component_events(session: PageSession[SentenceEncoderState]) -> None:
     """Apply the visitor's last selections in the map. Only its fragment is rerun; the URL is updated."""
-    layer = pop_event("sentences-map-figure", "layer")
+    layer = pop_event(_MAP, "layer")
     if isinstance(layer, int) and 0 <= layer <= 2:
         session.change(lambda s: replace(s, layer=-1 if layer == s.layers else layer))
-    chosen = pop_event("sentences-map-figure", "chosen")
+    chosen = pop_event(_MAP, "chosen")
     if isinstance(chosen, int) and 0 <= chosen < min(len(session.state.lines), MAX_SENTENCES):
         session.change(lambda s: replace(s, chosen=chosen))
     if layer is not None or chosen is not None:
@@ -83,15 +87,12 @@ def _handle_component_events(session: PageSession[SentenceEncoderState]) -> None
 def _controls(session: PageSession[SentenceEncoderState], view: RunView) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        binding = bind_widget(session, "sentences.word", state.word, lambda s, word: replace(s, word=word or s.word))
-        st.segmented_control("Word", HOMOGRAPHS, **binding)
-        binding = bind_widget(session, "sentences.who", state.who, lambda s, who: replace(s, who=who or s.who))
-        st.segmented_control("Encoder", list(ENCODERS), format_func=ENCODERS.__getitem__, **binding)
-        seeds = view.config.seeds
-        binding = bind_widget(
-            session, "sentences.replica", min(state.replica, len(seeds) - 1), lambda s, new: replace(s, replica=new)
+        bind_widget(session, "word", st.segmented_control)
+        bind_widget(session, "who", st.segmented_control)
+        seeds = dict(enumerate(map(str, view.config.seeds)))
+        bind_widget(
+            session, "replica", st.selectbox, shown=min(state.replica, len(seeds) - 1), options=seeds, width=110
         )
-        st.selectbox("Seed", range(len(seeds)), format_func=lambda i: f"{seeds[i]}", width=110, **binding)
 
 
 def _read_sentences(view: RunView, encoder_kind: Kind, replica: int, word: str, typed: TypedSentences) -> SenseMap:
@@ -164,8 +165,14 @@ def layer_names(layers: int) -> list[str]:
     return ["the embeddings", *(f"layer {i}" for i in range(1, layers))]
 
 
-def _draw_map(session: PageSession[SentenceEncoderState], sense_map: SenseMap, typed: TypedSentences) -> None:
-    state, places, says = session.state, sense_map.map["places"], sense_map.map["says"]
+def _draw(state: SentenceEncoderState, typed: TypedSentences, document: Document, sense_map: SenseMap) -> None:
+    _draw_map(state, typed, document, sense_map)
+    if state.who != "alone":
+        _draw_sentence(state, document, sense_map)
+
+
+def _draw_map(state: SentenceEncoderState, typed: TypedSentences, document: Document, sense_map: SenseMap) -> None:
+    places, says = sense_map.map["places"], sense_map.map["says"]
     assert isinstance(places, dict) and isinstance(says, dict)
     rows = [
         {
@@ -179,41 +186,41 @@ def _draw_map(session: PageSession[SentenceEncoderState], sense_map: SenseMap, t
     names = sense_map.map["names"]
     assert isinstance(names, list)
     data = {name: value for name, value in sense_map.map.items() if name not in ("places", "says")}
-    _map_component(
-        data={
+    document.component(
+        "sense_map",
+        {
             **data,
             "sentences": rows,
             "chosen": min(state.chosen, len(rows) - 1),
             "layer": len(names) - 1 if state.layer < 0 else min(state.layer, len(names) - 1),
             "file": f"senses-{state.word}-{state.who}",
         },
-        key="sentences-map-figure",
-        **event_callbacks("sentences-map-figure", "layer", "chosen"),
+        key=_MAP,
     )
     what = (
         "the sense it says, with its probability"
         if state.task == "gloss"
         else "the synonym it lies nearer to, with the cosine"
     )
-    st.caption(
+    document.caption(
         "Every point is the word in one fresh sentence; the directions are the two principal components of this layer "
         f"for this seed. Beside each of your sentences: {what}."
     )
 
 
-def _draw_sentence(session: PageSession[SentenceEncoderState], sense_map: SenseMap) -> None:
-    state = session.state
-    st.header("One sentence from inside", anchor=False)
+def _draw_sentence(state: SentenceEncoderState, document: Document, sense_map: SenseMap) -> None:
+    document.finding("One sentence from inside")
     reading = sense_map.readings.get(state.chosen)
     if reading is None:
-        explanation("The chosen sentence cannot be read. Choose another one above.")
+        document.text("The chosen sentence cannot be read. Choose another one above.")
         return
     places = sense_map.map["places"]
     assert isinstance(places, dict)
     words, vectors = reading["words"], reading["vectors"]
     assert isinstance(words, list) and isinstance(vectors, list)
-    _attention_component(
-        data={
+    document.component(
+        "word_attention",
+        {
             **reading,
             "names": [f"layer {i}" for i in range(len(vectors))],
             "word": places.get(state.chosen, 0),
@@ -221,7 +228,7 @@ def _draw_sentence(session: PageSession[SentenceEncoderState], sense_map: SenseM
         },
         key="sentences-look",
     )
-    st.caption(
+    document.caption(
         f"Sentence {state.chosen + 1}: “{' '.join(words)}”. Left: how each word (row) divides its attention, in one "
         "head of one layer. Right: the contextual embedding of the chosen word, layer by layer."
     )

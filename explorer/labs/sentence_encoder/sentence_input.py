@@ -6,17 +6,17 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.labs.sentence_encoder.state import MAX_SENTENCES, SentenceEncoderState
+from explorer.labs.sentence_encoder.state import SentenceEncoderState
 from explorer.tasks.sequence_labelling.homographs import FRAMES, NOUNS, SENSES, SYNONYMS
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.wording import join_words
 
 
 def sentence_input(session: PageSession[SentenceEncoderState]) -> None:
     """Draw the field for the visitor's sentences and the vocabulary of the language."""
     state = session.state
-    binding = bind_widget(session, "sentences.say", state.text, lambda s, text: s.with_sentences(text))
-    st.text_area(f"Your sentences, one a line, at most {MAX_SENTENCES}", height=282, **binding)
+    bind_widget(session, "say", st.text_area, shown=state.text, update=SentenceEncoderState.with_sentences, height=282)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Back to the examples",

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Literal
 
-from explorer.catalogue import page_title, task_row
+from explorer.catalogue import task_row
 from explorer.errors import InvalidSetting, SentenceError, UnknownWords, shorten
-from explorer.experiments.labelling import VARIANTS, LabellingVariant
-from explorer.jobs import limits
+from explorer.experiments.labelling import VARIANTS
+from explorer.experiments.model_variant import ModelVariant
 from explorer.tasks.sequence_labelling.homographs import HOMOGRAPHS, VOCABULARY
-from explorer.tasks.sequence_labelling.masked_word import MaskedWordConfig
-from explorer.tasks.sequence_labelling.word_sense import WordSenseConfig
 from explorer.training.config import RunConfig
+from explorer.ui.state.experiment_state import VariantComparison
+from explorer.ui.state.fields import setting
 from explorer.ui.state.run_lookup import find_config
 
 Task = Literal["gloss", "gist"]
@@ -35,6 +36,7 @@ EXAMPLES = (
     "the shore is near the water and the mud",
     "the bank is near the vault and the credit",
 )
+_ENCODERS = {"trained": "Trained", "untrained": "Untrained", "alone": "No attention"}
 
 
 def _check_word(value: object) -> None:
@@ -43,47 +45,52 @@ def _check_word(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class SentenceEncoderState:
+class SentenceEncoderState(VariantComparison):
     """The task, the models, their training settings, and the sentences that they read."""
 
-    task: Task = "gloss"
-    layers: int = field(default=2, metadata={"low": 1, "high": 2})  # of the selected encoder
-    run: str = ""  # key of a run
-    rate: float = field(default=0.0, metadata={"low": 0.0, "high": 1.0})  # learning rate; 0: default
-    steps: int = field(default=0, metadata={"low": 0, "high": 100_000})  # 0: default
-    seeds: int = field(default=DEFAULT_SEEDS, metadata={"low": 1, "high": 16})
-    seed: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})
-    say: str = field(
-        default="", metadata={"longest": MAX_CHARACTERS}
-    )  # sentences separated by “/”; empty: the examples
-    chosen: int = field(default=0, metadata={"low": 0, "high": MAX_SENTENCES - 1})  # the selected sentence
-    word: str = field(default="bank", metadata={"check": _check_word})  # whose map is shown
-    replica: int = field(default=0, metadata={"low": 0, "high": 15})
-    who: Kind = "trained"  # whose map is shown
-    layer: int = field(default=-1, metadata={"low": -1, "high": 2})  # of the map; -1: the last
+    MODELS_FIELD: ClassVar[str] = ""  # the models of this page are fixed
+    TASKS: ClassVar[tuple[str, ...]] = ("gloss", "gist")
+    RESET: ClassVar[tuple[str, ...]] = ("layers",)
+
+    task: Task = setting("gloss", "Task", options={"gloss": "Gloss", "gist": "Gist"})
+    layers: int = setting(2, "Layers", low=1, high=2, options=(1, 2))  # of the encoder
+    rate: float = setting(0.0, "Step size (0: as usual)", low=0.0, high=1.0, step=0.001)  # learning rate
+    steps: int = setting(0, "Steps (0: as usual)", low=0, high=100_000, step=50)
+    seeds: int = setting(DEFAULT_SEEDS, "Seeds", low=1, high=16, step=1)
+    # Sentences separated by “/”; empty: the examples.
+    say: str = setting("", f"Your sentences, one a line, at most {MAX_SENTENCES}", longest=MAX_CHARACTERS)
+    chosen: int = setting(0, low=0, high=MAX_SENTENCES - 1)  # the selected sentence
+    word: str = setting("bank", "Word", options=HOMOGRAPHS, check=_check_word)  # whose map is shown
+    replica: int = setting(0, "Seed", low=0, high=15)
+    who: Kind = setting("trained", "Encoder", options=_ENCODERS)  # whose map is shown
+    layer: int = setting(-1, low=-1, high=2)  # of the map; -1: the last
 
     @property
     def variant_names(self) -> tuple[str, ...]:
-        """Return the names of both models: the encoder, and the one without attention."""
+        """The names of both models: the encoder, and the one without attention."""
         return (f"{self.task}-{'one' if self.layers == 1 else 'two'}", f"{self.task}-alone")
 
     @property
-    def variants(self) -> dict[str, LabellingVariant]:
-        """Return both model variants by name."""
+    def choices(self) -> Mapping[str, ModelVariant]:
         return {name: VARIANTS[name] for name in self.variant_names}
 
     @property
+    def selected_models(self) -> tuple[str, ...]:
+        return self.variant_names
+
+    @cached_property
+    def variants(self) -> dict[str, ModelVariant]:
+        return dict(self.choices)
+
+    @property
+    def task_name(self) -> str:
+        return self.task
+
+    @cached_property
     def configs(self) -> dict[str, RunConfig]:
-        """Return the configuration of each run. Raises InvalidSetting."""
-        shared: dict[str, object] = {
-            "replicas": self.seeds,
-            "seed": self.seed,
-            **({"learning_rate": self.rate} if self.rate else {}),
-            **({"iterations": self.steps} if self.steps else {}),
-        }
-        encoder, alone = self.variant_names
-        configs = {encoder: VARIANTS[encoder].config(**shared), alone: VARIANTS[alone].config(**shared)}
-        return configs | ({encoder: find_config(self.run)} if self.run else {})
+        """The configuration of each model; a requested run takes the place of the encoder. Raises InvalidSetting."""
+        configs = {name: self.config(name) for name in self.variant_names}
+        return configs | {self.variant_names[0]: find_config(self.run)} if self.run else configs
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -101,26 +108,13 @@ class SentenceEncoderState:
         is_default = lines in ((), EXAMPLES)
         return replace(self, say="" if is_default else "/".join(lines), chosen=min(self.chosen, max(len(lines) - 1, 0)))
 
-    def check_limits(self) -> SentenceEncoderState:
-        """Return the state if this server trains its runs. Raises InvalidSetting."""
-        for config in self.configs.values():
-            limits.check(config)
-        return self
-
     def with_models(self, names: Iterable[str]) -> SentenceEncoderState:
         """Return the state if this server trains its runs: the models of this page are fixed. Raises InvalidSetting."""
         return self.check_limits()
 
-    def with_training_settings(self, **settings: Any) -> SentenceEncoderState:
-        """Return the state with other training settings. Raises InvalidSetting."""
-        return replace(self, **{"run": "", **settings}).check_limits()
-
     def with_run(self, visitor_id: str = "") -> SentenceEncoderState:
-        """Return the state with the settings of the requested run. Raises LineageError."""
-        config, name = find_config(self.run, visitor_id), self.run
-        if not isinstance(config.task, WordSenseConfig | MaskedWordConfig):
-            page = task_row(config.task).page
-            raise InvalidSetting(f"Run {shorten(name)} stands on another page: {page_title(page)}, /{page}?run={name}.")
+        """Return the state with the settings of the requested run, which becomes the encoder. Raises LineageError."""
+        config = self.requested_run(self.run, visitor_id)
         layers = getattr(config.model, "layers", 0)
         if (
             not getattr(config.model, "attention", False)
@@ -128,25 +122,12 @@ class SentenceEncoderState:
             or getattr(config.model, "causal", True)
         ):
             raise InvalidSetting(
-                f"Run {shorten(name)} is no encoder of one or two layers with attention: it can be compared, at "
-                f"/compare?run={name}."
+                f"Run {shorten(self.run)} is no encoder of one or two layers with attention: it can be compared, at "
+                f"/compare?run={self.run}."
             )
         here = replace(self, task=task_row(config.task).name, layers=layers, seeds=config.replicas, seed=config.seed)  # type: ignore[arg-type]
         plain = replace(here, run="", rate=0.0, steps=0)
         return plain if plain.configs[plain.variant_names[0]] == config else here
-
-    def reset(self) -> SentenceEncoderState:
-        """Return the state with the default training settings; the sentences stay."""
-        defaults = SentenceEncoderState()
-        return replace(
-            self,
-            layers=defaults.layers,
-            rate=defaults.rate,
-            steps=defaults.steps,
-            seeds=defaults.seeds,
-            seed=defaults.seed,
-            run="",
-        )
 
 
 @dataclass(frozen=True)

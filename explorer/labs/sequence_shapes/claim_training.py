@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import streamlit as st
 
@@ -13,12 +13,11 @@ from explorer.figures.translation import exact_match_by_step
 from explorer.inspection.compare import metric_over_seeds
 from explorer.training.config import RunConfig
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, value_tracks
+from explorer.ui.components.plot_frame import Panel, value_tracks
 from explorer.ui.page_sections import show_problems
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, describe_cost, draw_train_controls
 
 HEIGHT = 220
 
@@ -46,7 +45,7 @@ class ClaimTraining:
 
     def run_views(self) -> dict[str, RunView]:
         """Return the views of the runs."""
-        return run_view.run_views(self.configs, TrainRequest.for_section(self.name).requested_runs)
+        return TrainRequest.for_section(self.name).views(self.configs)
 
 
 def training_section(training: ClaimTraining, views: Mapping[str, RunView]) -> None:
@@ -54,29 +53,27 @@ def training_section(training: ClaimTraining, views: Mapping[str, RunView]) -> N
     request = TrainRequest.for_section(training.name)
     show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
-        train_controls.draw_run_button(request, training.configs.values(), views, f"shapes.{training.name}")
-        st.caption(f"Training takes {train_controls.describe_cost(views)}.")
-    training_count = request.train_count
-    train_controls.draw_live_frame(
+        keys = f"shapes.{training.name}.run", f"shapes.{training.name}.stop"
+        draw_train_controls(request, training.configs, keys=keys)
+        st.caption(f"Training takes {describe_cost(views)}.")
+    draw_learning_chart(
         f"shapes-{training.name}-race",
+        request,
         training.configs,
-        request.requested_runs,
-        views,
-        lambda now: _panels(training, now, training_count),
+        partial(_panels, training),
+        training.caption,
         height=HEIGHT,
         narrow_height=180,
         columns=len(training.panels),
     )
-    st.caption(f"{train_controls.describe_outcome(views)} {training.caption}".strip())
 
 
-def _panels(training: ClaimTraining, views: Mapping[str, RunView], training_count: int) -> tuple[list[Panel], Playback]:
+def _panels(training: ClaimTraining, views: Mapping[str, RunView]) -> list[Panel]:
     last = last_step(views)
-    panels = [
+    return [
         _panel(training.name, title, tuple((spec, views[spec.run].curves) for spec in specs), last)
         for title, specs in training.panels.items()
     ]
-    return panels, playback(views, training_count, training.name)
 
 
 @lru_cache(maxsize=32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -15,22 +14,24 @@ from explorer.experiments import sequence_shapes
 from explorer.experiments.sequence_shapes import RULE_MODELS, RULES, PositionRule
 from explorer.figures.comparison import TRACES_PER_RUN, Line
 from explorer.figures.unrolled import accuracy_by_position
+from explorer.inspection.compare import last_answers
 from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.claim_training import ClaimTraining, CurveSpec, training_section
 from explorer.labs.sequence_shapes.findings import ClippingOutcome, PositionRuleAccuracy
 from explorer.labs.sequence_shapes.state import SequenceShapesState
+from explorer.number_format import format_significant
 from explorer.run_store.store import StoredRun
 from explorer.tasks.sequence_labelling.position_rule import PositionRuleConfig
 from explorer.training.record import Curves, Record
 from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.components.table import draw_table
-from explorer.ui.deferred_sections import show_all_when_ready, show_when_ready
+from explorer.ui.components.table import add_table
+from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
-from explorer.ui.state import comparison_state
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import train_controls
 from explorer.ui.training.run_view import RunView
-from explorer.ui.wording import power_of_ten
 
 if TYPE_CHECKING:
     from explorer.inspection.attention.agreement_heads import AgreementHeads
@@ -42,7 +43,6 @@ _RULE_HELP = {
     "turns": "Random digits. At every second place the answer is the digit itself, at the others its successor.",
     "places": "Random digits. At each of twenty places another number is to be added; then it begins anew.",
 }
-_WHAT = {"verb": "the verb (agreement)", "pronoun": "the pronoun (coreference)"}
 
 
 def claims_section(session: PageSession[SequenceShapesState]) -> None:
@@ -51,6 +51,12 @@ def claims_section(session: PageSession[SequenceShapesState]) -> None:
     _clipping_claim()
     _position_claim()
     _heads_claim(session)
+
+
+def _show_missing(sentence: str, views: Mapping[str, RunView], height: int) -> None:
+    """Draw an empty panel that says what is missing, or that it is being trained."""
+    live = any(view.live for view in views.values())
+    empty_panel("The training runs: the result follows here." if live else sentence, height)
 
 
 # ---- clipping
@@ -67,18 +73,18 @@ def _clipping_claim() -> None:
     views = training.run_views()
     loaded = {name: view.loaded_run for name, view in views.items() if view.loaded_run is not None}
     if len(loaded) == len(views):
-        show_all_when_ready(
+        result_section(
             "shapes-clipping",
             {
                 name: (("shapes-clipping", *views[name].cache_key), partial(_clipping_outcome, loaded[name]))
                 for name in loaded
             },
-            _clipping_table,
+            partial(_draw_clipping),
             "The two nets are asked for their gradients …",
             HEIGHT,
         )
     else:
-        empty_panel("One of the two runs is not there yet: run it below.", HEIGHT)
+        _show_missing("One of the two runs is not finished yet: train it below.", views, HEIGHT)
     training_section(training, views)
 
 
@@ -105,10 +111,10 @@ def _clipping_outcome(run: StoredRun | Record) -> ClippingOutcome:
     return ClippingOutcome(run.curves.last("accuracy"), norms[:, 0] / np.maximum(norms[:, -1], 1e-300))
 
 
-def _clipping_table(results: Mapping[str, ClippingOutcome]) -> None:
+def _draw_clipping(document: Document, results: Mapping[str, ClippingOutcome]) -> None:
     if len(results) < len(_CLIPS):
         return
-    st.subheader(escape_markdown(findings.clipping_verdict(results["clipped"], results["free"])), anchor=False)
+    document.finding(findings.clipping_verdict(results["clipped"], results["free"]))
     columns: list[dict[str, object]] = [
         {"key": "name", "label": "RNN", "kind": "model", "align": "left"},
         {"key": "right", "label": "right on fresh sequences", "kind": "strip", "align": "left", "range": [0.0, 1.0]},
@@ -122,12 +128,13 @@ def _clipping_table(results: Mapping[str, ClippingOutcome]) -> None:
                     "text": f"{int((each.accuracy >= findings.LEARNED).sum())} of {len(each.accuracy)} seeds learn it",
                     "values": [round(float(v), 4) for v in each.accuracy],
                 },
-                "reach": {"text": power_of_ten(float(np.median(each.gradient_ratio)))},
+                "reach": {"text": format_significant(float(np.median(each.gradient_ratio)))},
             }
         }
         for name, each in results.items()
     ]
-    draw_table(
+    add_table(
+        document,
         columns,
         rows,
         key="shapes-clipping",
@@ -151,7 +158,7 @@ def _position_claim() -> None:
     if any(results.values()):
         _draw_position_results(results, views)
     else:
-        empty_panel("No run yet: run them below.", HEIGHT)
+        _show_missing("No finished run yet: train the models below.", views, HEIGHT)
     training_section(training, views)
 
 
@@ -205,7 +212,7 @@ def _position_panel(rule: PositionRule, curves_by_model: tuple[tuple[str, Curves
     trained = sequence_shapes.position_rule_config(rule, "rnn").task_as(PositionRuleConfig).length
     lines, summary = [], []
     for model, curves in curves_by_model:
-        row, values = MODELS[model], comparison_state.last_answers(curves, "by_place")
+        row, values = MODELS[model], last_answers(curves, "by_place")
         if values is None:
             continue
         x = np.arange(1, values.shape[1] + 1, dtype=float)
@@ -236,19 +243,18 @@ def _heads_claim(session: PageSession[SequenceShapesState]) -> None:
         "heads is switched off in turn (its share of the mix is set to zero)."
     )
     word = session.state.agreeing
-    binding = bind_widget(session, "shapes.agreeing", word, lambda s, v: replace(s, agreeing=v))
-    st.segmented_control("It has to say", list(_WHAT), format_func=_WHAT.__getitem__, required=True, **binding)
+    bind_widget(session, "agreeing", st.segmented_control)
     training = _agreement_training()
     views = training.run_views()
     run = views["heads"].loaded_run
     if run is None:
-        empty_panel("No run yet: run it below.", 420)
+        _show_missing("No finished run yet: train the model below.", views, 420)
     else:
-        show_when_ready(
+        jobs = {"heads": (("shapes-heads", *views["heads"].cache_key, word), partial(_measure_heads, run, word))}
+        result_section(
             "shapes-heads",
-            ("shapes-heads", *views["heads"].cache_key, word),
-            partial(_measure_heads, run, word),
-            partial(_heads_table, word),
+            jobs,
+            partial(_draw_heads, word),
             "Every head of every seed is switched off in turn …",
             420,
         )
@@ -274,18 +280,16 @@ def _measure_heads(run: StoredRun | Record, word: str) -> AgreementHeads:
     return measure_agreement_heads(load_model(run), word)
 
 
-def _heads_table(word: str, results: AgreementHeads) -> None:
-    st.subheader(
-        escape_markdown(
-            findings.heads_verdict(word, results.accuracy, results.subject_attention, results.ablated_accuracy)
-        ),
-        anchor=False,
+def _draw_heads(word: str, document: Document, results: Mapping[str, AgreementHeads]) -> None:
+    measured = results["heads"]
+    document.finding(
+        findings.heads_verdict(word, measured.accuracy, measured.subject_attention, measured.ablated_accuracy)
     )
-    layers, heads = results.subject_attention.shape[1:]
+    layers, heads = measured.subject_attention.shape[1:]
     strips = {
-        "subject": ("looks at the subject", results.subject_attention),
-        "nearest": ("at the noun before the verb", results.nearest_noun_attention),
-        "without": ("right without it", results.ablated_accuracy),
+        "subject": ("looks at the subject", measured.subject_attention),
+        "nearest": ("at the noun before the verb", measured.nearest_noun_attention),
+        "without": ("right without it", measured.ablated_accuracy),
     }
     columns: list[dict[str, object]] = [{"key": "name", "label": "head", "kind": "model", "align": "left"}]
     columns += [
@@ -301,13 +305,13 @@ def _heads_table(word: str, results: AgreementHeads) -> None:
                 values = seed_values[:, layer, head]
                 cells[key] = {"text": f"{np.median(values):.2f}", "values": [round(float(v), 4) for v in values]}
             rows.append({"cells": cells})
-    draw_table(
+    add_table(
+        document,
         columns,
         rows,
         key="shapes-heads",
         label="What each head does, a row a head",
-        caption=f"A dot for each of {len(results.accuracy)} seeds, and their middle; heads of one number in different "
-        "seeds "
-        "have nothing in common but the number. Looks: share of the attention at the place that answers. With all "
-        f"heads the lowest seed is right in {results.accuracy.min():.0%}.",
+        caption=f"A dot for each of {len(measured.accuracy)} seeds, and their middle; heads of one number in different "
+        "seeds have nothing in common but the number. Looks: share of the attention at the place that answers. With "
+        f"all heads the lowest seed is right in {measured.accuracy.min():.0%}.",
     )

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.ui.wording import capitalize, count_seeds, join_words, number_word, power_of_ten
+from explorer.number_format import format_range, format_significant
+from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
 LAST_STEPS = 2  # the last steps, whose share of the gradient is reported
 LEARNED = 0.95  # accuracy from which a seed counts as successful
@@ -38,7 +39,7 @@ def exactness_text(off: float, seeds_asked: int, steps: int) -> str:
     return (
         f"Added up, the {steps} terms of {count_seeds(seeds_asked)} differ from the gradient that PyTorch finds by "
         "at most "
-        f"{power_of_ten(off)}, in double precision."
+        f"{format_significant(off)}, in double precision."
     )
 
 
@@ -61,7 +62,8 @@ def clipping_verdict(clipped: ClippingOutcome, unclipped: ClippingOutcome) -> st
     ends = [float(np.median(each.gradient_ratio)) for each in (clipped, unclipped)]
     summary = (
         f"With clipping {solved[0]} of {len(clipped.accuracy)} seeds learn to recall, without it {solved[1]}; at the "
-        f"end the first symbol gets {power_of_ten(ends[0])} and {power_of_ten(ends[1])} of the last one’s gradient."
+        f"end the first symbol gets {format_significant(ends[0])} and {format_significant(ends[1])} of the last one’s "
+        "gradient."
     )
     if max(ends) < _VANISHED and abs(solved[0] - solved[1]) <= 1:
         return f"False. {summary}"
@@ -145,7 +147,7 @@ def heads_verdict(
     attention_text = (
         f"In {int((attending > 0).sum())} of {seed_count} seeds at least one head gives the subject more than half "
         "of its "
-        f"attention ({_span(attending)} of {attention.shape[1]} heads do)."
+        f"attention ({format_range(attending.min(), attending.max(), 0)} of {attention.shape[1]} heads do)."
     )
     ablation_text = (
         f"Switched off alone, one head and no other costs the {what} more than {MIN_ACCURACY_LOSS:.0%} in {single} of "
@@ -155,8 +157,3 @@ def heads_verdict(
     )
     verdict = "True here" if single == seed_count else "False here" if single <= seed_count // 2 else "Sometimes"
     return f"{verdict}. {attention_text} {ablation_text}"
-
-
-def _span(counts: ndarray) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low}" if low == high else f"{low} to {high}"

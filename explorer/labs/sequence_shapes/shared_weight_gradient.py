@@ -11,15 +11,18 @@ import numpy as np
 import streamlit as st
 
 from explorer.catalogue import MODELS
-from explorer.experiments.recall import VARIANTS, RecallVariant
-from explorer.figures.comparison import TRACES_PER_RUN, Line, comparison_figure
+from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.recall import VARIANTS
+from explorer.figures.comparison import TRACES_PER_RUN, Line, comparison_figure, variant_line
 from explorer.labs.sequence_shapes import findings
 from explorer.labs.sequence_shapes.state import NETS, SequenceShapesState
 from explorer.run_store import store
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import escape_markdown, explanation
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 
 if TYPE_CHECKING:
     from explorer.inspection.recurrent.per_step_gradients import StepGradients
@@ -37,13 +40,16 @@ def gradient_section(session: PageSession[SequenceShapesState]) -> None:
     )
     st.latex(r"\frac{\partial L}{\partial U} = \sum_{t=1}^{T} \frac{\partial L}{\partial U_t}")
     trained = session.state.trained
-    binding = bind_widget(
-        session, "shapes.trained", "after" if trained else "before", lambda s, v: replace(s, trained=v == "after")
+    bind_widget(
+        session,
+        "trained",
+        st.segmented_control,
+        shown="after" if trained else "before",
+        update=lambda s, when: replace(s, trained=when == "after"),
+        options={"before": "before training", "after": "after training"},
     )
-    words = {"before": "before training", "after": "after training"}
-    st.segmented_control("When", list(words), format_func=words.__getitem__, required=True, **binding)
     jobs = {name: (("shapes-terms", run, trained), partial(_terms, run, trained)) for name, run in NETS.items()}
-    show_all_when_ready(
+    result_section(
         "shapes-sum",
         jobs,
         partial(_draw, trained),
@@ -59,15 +65,14 @@ def _terms(run: str, trained: bool) -> StepGradients:
     return step_gradients(load_model(store.find(run), None if trained else 0))
 
 
-def _draw(trained: bool, results: Mapping[str, StepGradients]) -> None:
+def _draw(trained: bool, document: Document, results: Mapping[str, StepGradients]) -> None:
     nets = [(_net_name(VARIANTS[name]), each.projection) for name, each in results.items()]
-    st.subheader(escape_markdown(findings.gradient_share_finding(nets, trained)), anchor=False)
-    draw_plot_frame(
-        [_shares(tuple(results.items())), _sizes(tuple(results.items()))], key="shapes-sum", height=HEIGHT, columns=2
-    )
+    document.finding(findings.gradient_share_finding(nets, trained))
+    panels = [_shares(tuple(results.items())), _sizes(tuple(results.items()))]
+    add_plot_frame(document, panels, key="shapes-sum", height=HEIGHT, columns=2)
     replicas, steps = next(iter(results.values())).norms.shape
     off = max(each.max_error for each in results.values())
-    st.caption(
+    document.caption(
         f"Line: middle of {replicas} seeds. Band: lowest to highest. {findings.exactness_text(off, replicas, steps)}"
     )
 
@@ -104,12 +109,12 @@ def _sizes(results: tuple[tuple[str, StepGradients], ...]) -> Panel:
     )
 
 
-def _line(variant: RecallVariant, values: np.ndarray, first: int = 1) -> Line:
+def _line(variant: ModelVariant, values: np.ndarray, first: int = 1) -> Line:
     x = np.arange(first, first + values.shape[1], dtype=float)
     middle, low, high = np.median(values, axis=0), values.min(axis=0), values.max(axis=0)
-    row = MODELS[variant.model]
-    return Line(f"{row.title} {variant.label}", _net_name(variant), row.colour, variant.dash, x, middle, low, high)
+    named = replace(variant, label=variant.full_label, words=_net_name(variant))
+    return variant_line(named, x, middle, low, high)
 
 
-def _net_name(variant: RecallVariant) -> str:
+def _net_name(variant: ModelVariant) -> str:
     return f"the {MODELS[variant.model].title} {variant.words}"

@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from explorer.ui.state.fields import PageState, setting
 
 # Networks whose shared weights are shown, by variant, and their included runs.
 NETS = {name: f"recall-50-{name}" for name in ("rnn-usual", "lstm-chrono", "gru-chrono")}
 MAX_CHARACTERS = 40  # of a text that is read character by character
 MAX_SEEDS = 8  # of the run with the most seeds
-
-
+_SHAPES = {
+    "one": "many → one",
+    "each": "many → many, aligned",
+    "other": "many → many, unaligned",
+    "from-one": "one → many",
+}
+_ANSWERS = {"senses": "the sense of each word", "letters": "the next character"}
+_TESTED_WORDS = {"verb": "the verb (agreement)", "pronoun": "the pronoun (coreference)"}
 _UNROLLED_FIELDS = ("shape", "answers", "ends", "senses", "letters", "date", "first", "replica")
 
 
 @dataclass(frozen=True)
-class SequenceShapesState:
+class SequenceShapesState(PageState):
     """The unrolled network and what is selected in each section."""
 
-    shape: Literal["one", "each", "other", "from-one"] = "one"  # which inputs and outputs of the network are used
-    answers: Literal["senses", "letters"] = "senses"  # task of the network that predicts at each step
-    ends: str = field(default="human not consume nature", metadata={"longest": 200})
-    senses: str = field(default="by the water we saw a bank and a boat", metadata={"longest": 300})
-    letters: str = field(default="To be, or not", metadata={"longest": MAX_CHARACTERS})
-    date: str = field(default="3rd of march 1997", metadata={"longest": 50})
-    first: str = field(default="T", metadata={"longest": 1})
-    replica: int = field(default=0, metadata={"low": 0, "high": MAX_SEEDS - 1})  # seed of the unrolled network
-    trained: bool = False  # the terms of the gradient after training; otherwise before it
-    agreeing: Literal["verb", "pronoun"] = "verb"  # the word that the heads are tested on
+    shape: Literal["one", "each", "other", "from-one"] = setting("one", "Shape", options=_SHAPES)
+    # Task of the network that predicts at each step.
+    answers: Literal["senses", "letters"] = setting("senses", "Answers", options=_ANSWERS)
+    ends: str = setting("human not consume nature", longest=200)
+    senses: str = setting("by the water we saw a bank and a boat", longest=300)
+    letters: str = setting("To be, or not", longest=MAX_CHARACTERS)
+    date: str = setting("3rd of march 1997", longest=50)
+    first: str = setting("T", longest=1)
+    replica: int = setting(0, "Seed", low=0, high=MAX_SEEDS - 1)  # seed of the unrolled network
+    trained: bool = setting(False, "When")  # the terms of the gradient after training; otherwise before it
+    # The word that the heads are tested on.
+    agreeing: Literal["verb", "pronoun"] = setting("verb", "It has to say", options=_TESTED_WORDS)
 
-    def with_defaults(self) -> SequenceShapesState:
+    def reset(self) -> SequenceShapesState:
         """Return the state with the default unrolled network; the other sections stay."""
         defaults = SequenceShapesState()
         return replace(self, **{name: getattr(defaults, name) for name in _UNROLLED_FIELDS})

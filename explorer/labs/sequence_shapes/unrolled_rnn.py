@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,11 @@ from explorer.tasks.seq2seq.dates import DatesConfig
 from explorer.tasks.sequence_labelling import homographs
 from explorer.tasks.sequence_labelling.word_sense import SENSE_LABELS, WordSenseConfig
 from explorer.training.config import RunConfig
-from explorer.ui.components.base import register
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
-from explorer.ui.state.session import PageSession, bind_widget, fragment
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession, fragment
+from explorer.ui.state.widgets import bind_widget, reset_button
 
 if TYPE_CHECKING:
     from explorer.inspection.recurrent.unrolled import UnrolledNetwork
@@ -31,14 +32,6 @@ if TYPE_CHECKING:
 HEIGHT = 400
 GENERATED_CHARACTERS = 20
 _PART = "shapes-net"
-_component = register("unrolled_rnn")
-_SHAPES = {
-    "one": "many → one",
-    "each": "many → many, aligned",
-    "other": "many → many, unaligned",
-    "from-one": "one → many",
-}
-_ANSWERS = {"senses": "the sense of each word", "letters": "the next character"}
 
 
 @dataclass(frozen=True)
@@ -64,67 +57,53 @@ def unrolled_section(session: PageSession[SequenceShapesState]) -> None:
 
 def _draw_fragment(session: PageSession[SequenceShapesState]) -> None:
     state = session.state
-    binding = bind_widget(session, "shapes.shape", state.shape, lambda s, v: replace(s, shape=v), (_PART,))
-    st.segmented_control("Shape", list(_SHAPES), format_func=_SHAPES.__getitem__, required=True, **binding)
+    bind_widget(session, "shape", st.segmented_control, redraw=(_PART,))
     example = EXAMPLES[state.answers if state.shape == "each" else state.shape]
     config = store.find(example.run).config
     replica = min(state.replica, config.replicas - 1)
     _controls(session, example, config, replica)
     explanation(example.description)
     text = getattr(state, example.field)
-    jobs = {
-        example.run: (("shapes-net", example.run, example.field, text, replica), partial(example.read, text, replica))
-    }
-
-    def draw(results: Mapping[str, UnrolledNetwork], old: frozenset[str]) -> None:
-        if example.run in results and example.run not in old:
-            _draw(example, results[example.run], text, config, replica)
-        else:
-            empty_panel("The net reads …", HEIGHT)
-
-    show_latest(f"shapes-net-{example.field}", lambda: jobs, draw, "The net reads …", HEIGHT)
+    jobs = {"net": (("shapes-net", example.run, example.field, text, replica), partial(example.read, text, replica))}
+    draw = partial(_draw, example, text, config, replica)
+    result_section(f"shapes-net-{example.field}", jobs, draw, "The net reads …", HEIGHT)
 
 
 def _controls(session: PageSession[SequenceShapesState], example: Example, config: RunConfig, replica: int) -> None:
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if state.shape == "each":
-            binding = bind_widget(
-                session, "shapes.answers", state.answers, lambda s, v: replace(s, answers=v), (_PART,)
-            )
-            st.segmented_control("Answers", list(_ANSWERS), format_func=_ANSWERS.__getitem__, required=True, **binding)
-        st.text_input(
-            example.label,
-            max_chars=example.max_characters,
+            bind_widget(session, "answers", st.segmented_control, redraw=(_PART,))
+        bind_widget(
+            session,
+            example.field,
+            st.text_input,
+            redraw=(_PART,),
+            label=example.label,
+            longest=example.max_characters,
             width=360,
-            **bind_widget(
-                session,
-                f"shapes.{example.field}",
-                getattr(state, example.field),
-                lambda s, new: replace(s, **{example.field: new}),
-                (_PART,),
-            ),
         )
-        binding = bind_widget(session, "shapes.replica", replica, lambda s, v: replace(s, replica=v), (_PART,))
-        seeds = config.seeds
-        st.selectbox("Seed", list(range(len(seeds))), format_func=lambda one: f"{seeds[one]}", width=110, **binding)
-        st.button(
-            "Back to the defaults",
-            icon=":material/undo:",
-            on_click=lambda: session.change(lambda s: s.with_defaults()),
-            disabled=state == state.with_defaults(),
-            key="shapes.fresh",
-        )
+        seeds = dict(enumerate(map(str, config.seeds)))
+        bind_widget(session, "replica", st.selectbox, shown=replica, redraw=(_PART,), options=seeds, width=110)
+        reset_button(session, "fresh")
 
 
-def _draw(example: Example, net: UnrolledNetwork, text: str, config: RunConfig, replica: int) -> None:
-    st.subheader(escape_markdown(example.finding(net, text)), anchor=False)
-    row = MODELS[config.model_name]
+def _draw(
+    example: Example,
+    text: str,
+    config: RunConfig,
+    replica: int,
+    document: Document,
+    results: Mapping[str, UnrolledNetwork],
+) -> None:
+    net, row = results["net"], MODELS[config.model_name]
+    document.finding(example.finding(net, text))
     title = f"{row.title}, seed {config.seeds[replica]}"
-    _component(data=component_data(net, title, row.colour, f"shapes-{example.field}"), key="shapes-net-figure")
+    data = component_data(net, title, row.colour, f"shapes-{example.field}")
+    document.component("unrolled_rnn", data, key="shapes-net-figure")
     if example.field == "senses":
         right = [value for value in store.find(example.run).card.metrics["sense"].values if value is not None]
-        st.caption(findings.senses_caption(right))
+        document.caption(findings.senses_caption(right))
 
 
 def component_data(net: UnrolledNetwork, title: str, colour: str, file: str) -> dict[str, object]:

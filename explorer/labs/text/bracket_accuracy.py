@@ -13,20 +13,22 @@ from explorer.catalogue import MODELS
 from explorer.figures import loss_by_context as figures
 from explorer.labs.text.line_charts import (
     HEIGHT,
+    add_line_charts,
     band_caption,
     cache_key,
-    draw_line_charts,
     line_tracks,
     load_stack,
     missing_models,
     model_line,
     seed_band,
     with_weights,
+    without_weights,
 )
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.plot_frame import Panel
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.result_section import result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
@@ -49,12 +51,12 @@ def bracket_section(views: Mapping[str, RunView], choose_brackets: Callable[[], 
         return
     trained = with_weights(views)
     if not trained:
-        empty_panel("No model here has been trained on the brackets yet. Train some above.", HEIGHT)
+        untrained_panel(views, "No model has been trained to the end on the brackets yet. Train some above.", HEIGHT)
         return
-    show_all_when_ready(
+    result_section(
         "text-closing",
         {name: (("closing", *cache_key(view)), partial(_measure, view)) for name, view in trained.items()},
-        lambda found: _draw_accuracies(views, found),
+        partial(_draw_accuracies, without_weights(views)),
         "The models are being asked to close brackets; that takes a few seconds …",
         HEIGHT + 120,
     )
@@ -78,17 +80,15 @@ def _measure(view: RunView) -> BracketAccuracy:
     return measure_bracket_accuracy(load_stack(view), view.config)
 
 
-def _draw_accuracies(views: Mapping[str, RunView], accuracies: Mapping[str, BracketAccuracy]) -> None:
-    """Draw the finding, the lines and the caption."""
+def _draw_accuracies(without: Sequence[str], document: Document, accuracies: Mapping[str, BracketAccuracy]) -> None:
+    """Write the finding, the lines and the caption. `without`: titles of the models without weights."""
     finite = {name: each for name, each in accuracies.items() if len(each.accuracy) and len(each.bin_ends)}
     first = next(iter(accuracies.values()))
     if not first.counts.sum():
-        st.caption("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
+        document.caption("No mark closes in the held-out end of this text. Hold out more of it, or make it longer.")
         return
     if finite:
-        st.subheader(
-            escape_markdown(bracket_finding({MODELS[name].title: e for name, e in finite.items()})), anchor=False
-        )
+        document.finding(bracket_finding({MODELS[name].title: e for name, e in finite.items()}))
         lines = []
         for name, each in finite.items():
             lines.append(
@@ -104,11 +104,12 @@ def _draw_accuracies(views: Mapping[str, RunView], accuracies: Mapping[str, Brac
         alt = "; ".join(
             f"{line.name} {line.y[0]:.2f} at the shortest, {line.y[-1]:.2f} at the longest" for line in lines
         )
-        draw_line_charts(
+        add_line_charts(
+            document,
             [Panel("accuracy-by-distance", figure, f"Marks closed rightly: {alt}.", tracks=line_tracks(lines))],
             "text-closing",
         )
-    st.caption(escape_markdown(_method_caption(views, accuracies)))
+    document.caption(_method_caption(without, accuracies))
 
 
 def bracket_finding(accuracies: Mapping[str, BracketAccuracy]) -> str:
@@ -144,7 +145,7 @@ def _model_shares(names: Sequence[str]) -> str:
     return join_words([f"{title} closes {share}", *rest])
 
 
-def _method_caption(views: Mapping[str, RunView], accuracies: Mapping[str, BracketAccuracy]) -> str:
+def _method_caption(without: Sequence[str], accuracies: Mapping[str, BracketAccuracy]) -> str:
     first = next(iter(accuracies.values()))
     which = (
         "Every place"
@@ -161,6 +162,6 @@ def _method_caption(views: Mapping[str, RunView], accuracies: Mapping[str, Brack
             band_caption(
                 [len(each.accuracy) for each in accuracies.values()], "one standard error of a share (binomial)"
             ),
-            *missing_models(views, {name: each.diverged for name, each in accuracies.items()}),
+            *missing_models(without, {name: each.diverged for name, each in accuracies.items()}),
         ]
     )

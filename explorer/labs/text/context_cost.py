@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -13,14 +14,15 @@ import streamlit as st
 from explorer.catalogue import MODELS
 from explorer.figures import loss_by_context as figures
 from explorer.figures.loss_by_context import Line
-from explorer.jobs.estimate import format_duration
-from explorer.labs.text.line_charts import HEIGHT, draw_line_charts, line_tracks, model_line
+from explorer.labs.text.line_charts import HEIGHT, add_line_charts, line_tracks, model_line
 from explorer.models.configs import TransformerTextConfig
+from explorer.number_format import format_duration, format_number
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig
 from explorer.ui.components.plot_frame import Panel
-from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.result_section import result_section, show_when_ready
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
@@ -60,13 +62,18 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
             return measure_context_costs(configs)
 
         text = next(iter(configs.values())).task_as(TextConfig).text
+        key, waiting = ("prices", text, token, *sizes), "Steps are being timed; that takes about ten seconds …"
+        result_section(
+            "text-prices", {"costs": (key, measure_costs)}, partial(_draw_costs), waiting, HEIGHT + 120, pool="timing"
+        )
         show_when_ready(
-            "text-prices",
-            ("prices", text, token, *sizes),
+            "text-prices-formulas",
+            key,
             measure_costs,
-            lambda found: _draw_costs(configs, found),
-            "Steps are being timed on this server; that takes about ten seconds …",
-            HEIGHT + 120,
+            lambda costs: _draw_formulas(configs, costs),
+            "The formulas follow with the measured numbers …",
+            60,
+            on_error=lambda _: None,  # the section above shows it
             pool="timing",
         )
     explanation(
@@ -77,16 +84,18 @@ def context_cost_section(views: Mapping[str, RunView]) -> None:
     )
 
 
-def _draw_costs(configs: Mapping[str, RunConfig], costs: ContextCosts) -> None:
-    """Draw the finding, both panels, the caption and the formulas."""
+def _draw_costs(document: Document, results: Mapping[str, ContextCosts]) -> None:
+    """Write the finding, both panels and the caption."""
     from explorer.inspection.language.context_cost import LENGTHS, TOKENS
 
+    costs = results["costs"]
     lengths = np.array(LENGTHS)
-    st.subheader(context_cost_finding(costs), anchor=False)
+    document.finding(context_cost_finding(costs))
     seconds = [model_line(p.model, lengths, p.seconds, explicit=p.explicit) for p in costs.costs]
     memory = [model_line(p.model, lengths, p.saved_bytes / 1e6, explicit=p.explicit) for p in costs.costs]
     longest = int(lengths[-1])
-    draw_line_charts(
+    add_line_charts(
+        document,
         [
             Panel(
                 "seconds-a-step",
@@ -117,7 +126,11 @@ def _draw_costs(configs: Mapping[str, RunConfig], costs: ContextCosts) -> None:
         _exponents_sentence(costs) * bool(_cost_growths(costs, "seconds")),
         "What is missing would have taken too long, or too much memory." * missing,
     ]
-    st.caption(escape_markdown(" ".join(filter(None, sentences))))
+    document.caption(" ".join(filter(None, sentences)))
+
+
+def _draw_formulas(configs: Mapping[str, RunConfig], costs: ContextCosts) -> None:
+    """Draw the formulas of what attention costs, with the numbers of these sizes and of the measurement."""
     for sentence, formula in cost_formulas(configs, costs):
         explanation(escape_markdown(sentence))
         st.latex(formula)
@@ -172,9 +185,7 @@ def _cost_growths(costs: ContextCosts, measure: str) -> list[_CostGrowth]:
 
 def _exponents_sentence(costs: ContextCosts) -> str:
     """Return the fitted exponent of n for every line."""
-    powers = join_words(
-        [f"{each.name} {each.exponent:.2f}".replace("-", "−") for each in _cost_growths(costs, "seconds")]
-    )
+    powers = join_words([f"{each.name} {format_number(each.exponent)}" for each in _cost_growths(costs, "seconds")])
     return f"Time grows as n to the power, fitted from 128 tokens on: {powers}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,20 +12,22 @@ from explorer.catalogue import MODELS
 from explorer.figures import loss_by_context as figures
 from explorer.labs.text.line_charts import (
     HEIGHT,
+    add_line_charts,
     band_caption,
     cache_key,
-    draw_line_charts,
     line_tracks,
     load_stack,
     missing_models,
     model_line,
     seed_band,
     with_weights,
+    without_weights,
 )
 from explorer.tasks.text.config import TextConfig
 from explorer.ui.components.plot_frame import Panel
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.result_section import result_section
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
@@ -38,12 +40,15 @@ def context_section(views: Mapping[str, RunView]) -> None:
     st.header("How far back does it look?", anchor=False)
     trained = with_weights(views)
     if not trained:
-        empty_panel("No model here has been trained yet. Train some above, and this place shows it.", HEIGHT)
+        untrained_panel(
+            views, "No model has been trained to the end yet. Train some above; the result is shown here.", HEIGHT
+        )
         return
-    show_all_when_ready(
+    tasks = {name: view.config.task_as(TextConfig) for name, view in trained.items()}
+    result_section(
         "text-reach",
         {name: (("reach", *cache_key(view)), partial(_measure, view)) for name, view in trained.items()},
-        lambda found: _draw_losses(views, found),
+        partial(_draw_losses, tasks, without_weights(views)),
         "The models are reading the held-out text; that takes a few seconds …",
         HEIGHT + 120,
     )
@@ -65,11 +70,13 @@ def _measure(view: RunView) -> ContextUse:
     return measure_context_use(load_stack(view), view.config)
 
 
-def _draw_losses(views: Mapping[str, RunView], losses: Mapping[str, ContextUse]) -> None:
-    """Draw the finding, the lines and the caption."""
+def _draw_losses(
+    tasks: Mapping[str, TextConfig], without: Sequence[str], document: Document, losses: Mapping[str, ContextUse]
+) -> None:
+    """Write the finding, the lines and the caption. `without`: titles of the models without weights."""
     finite = {name: each for name, each in losses.items() if len(each.losses)}
     if finite:
-        st.subheader(context_finding({MODELS[name].title: each for name, each in finite.items()}), anchor=False)
+        document.finding(context_finding({MODELS[name].title: each for name, each in finite.items()}))
         lines = [
             model_line(name, each.bin_ends, each.mean, *seed_band(each.losses, each.error))
             for name, each in finite.items()
@@ -79,10 +86,9 @@ def _draw_losses(views: Mapping[str, RunView], losses: Mapping[str, ContextUse])
             f"{line.name} {line.y[0]:.2f} after one token, {line.y[-1]:.2f} after {line.x[-1]}" for line in lines
         )
         figure = figures.loss_by_context(lines, context)
-        draw_line_charts(
-            [Panel("loss-by-context", figure, f"Loss in nats a token: {alt}.", tracks=line_tracks(lines))], "text-reach"
-        )
-    st.caption(escape_markdown(_method_caption(views, losses)))
+        panel = Panel("loss-by-context", figure, f"Loss in nats a token: {alt}.", tracks=line_tracks(lines))
+        add_line_charts(document, [panel], "text-reach")
+    document.caption(_method_caption({name: tasks[name] for name in losses}, without, losses))
 
 
 def context_finding(losses: Mapping[str, ContextUse]) -> str:
@@ -120,9 +126,8 @@ def _tokens(count: int) -> str:
     return f"{count:,} token{'' if count == 1 else 's'}"
 
 
-def _method_caption(views: Mapping[str, RunView], losses: Mapping[str, ContextUse]) -> str:
+def _method_caption(tasks: Mapping[str, TextConfig], without: Sequence[str], losses: Mapping[str, ContextUse]) -> str:
     first = next(iter(losses.values()))
-    tasks = {name: view.config.task_as(TextConfig) for name, view in views.items() if name in losses}
     task = next(iter(tasks.values()))
     whole = all(each.is_complete for each in losses.values())
     targets = f"All {first.targets.sum():,}" if whole else "An evenly spread part of all"
@@ -140,4 +145,4 @@ def _method_caption(views: Mapping[str, RunView], losses: Mapping[str, ContextUs
     )
     if task.rows != "blocks":
         sentences.append("In a line some places are easier than others for anybody; that too bends the curves.")
-    return " ".join([*sentences, *missing_models(views, {name: each.diverged for name, each in losses.items()})])
+    return " ".join([*sentences, *missing_models(without, {name: each.diverged for name, each in losses.items()})])

@@ -9,19 +9,25 @@ import numpy as np
 
 from explorer.labs.text.standings import Standing, compute_standing
 from explorer.tasks.text.config import TextConfig
+from explorer.training.record import Curves
 from explorer.ui.training.run_view import RunView
 
 
 def current_standings(views: Mapping[str, RunView]) -> dict[str, Standing]:
-    """Return the standing of every model that has been evaluated."""
+    """Return the standing of every model that is being trained and has been evaluated, or that is finished."""
     counts = views.get("ngram")
-    curves = counts.curves if counts else None
+    curves = live_or_final_curves(counts) if counts else None
     line = float(np.mean(curves.last("val_loss_part"))) if curves and len(curves.evaluated) else None
     standings = {
-        model: compute_standing(view.curves or view.result, view.config, None if model == "ngram" else line)
+        model: compute_standing(live_or_final_curves(view), view.config, None if model == "ngram" else line)
         for model, view in views.items()
     }
     return {model: each for model, each in standings.items() if each}
+
+
+def live_or_final_curves(view: RunView) -> Curves | None:
+    """Return the curves from which a standing is computed; none of a run that was stopped or has diverged."""
+    return (view.curves if view.live else None) or view.result
 
 
 def characters_per_token(views: Mapping[str, RunView], task: TextConfig) -> float | None:

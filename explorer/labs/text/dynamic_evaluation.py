@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import streamlit as st
 
-from explorer.catalogue import MODELS
+from explorer.catalogue import MODELS, ModelRow
 from explorer.figures import dynamic_evaluation as figures
 from explorer.figures.dynamic_evaluation import RunningMean
-from explorer.figures.style import format_signed
-from explorer.jobs.estimate import format_duration
+from explorer.number_format import format_duration, format_signed
 from explorer.run_store.store import StoredRun
 from explorer.tasks.text.config import TextConfig
+from explorer.training.config import RunConfig
 from explorer.training.record import Record
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, untrained_panel
+from explorer.ui.result_section import result_section
+from explorer.ui.state.fields import PageState, setting
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import capitalize, join_words
 
@@ -37,7 +40,7 @@ _RATE_HELP: Final = (
     "Of the rates here it was also the best one, or nearly, for a GRU, an RNN and a Transformer that had learned the "
     "first 81 % of Tiny Shakespeare and read on in the next 9 %. The last tenth was left alone."
 )
-_SESSION_KEY = "lineage.online"
+_PREFIX = "online"  # of the keys of the widgets
 _NEGLIGIBLE = 0.005  # bits a character that two digits do not show
 _HEIGHT = 620  # of what the button brings
 PAPERS = (
@@ -56,12 +59,12 @@ ReadingKey = tuple[Hashable, ...]  # what names one reading: a view's stamp and 
 
 
 @dataclass(frozen=True)
-class DynamicEvaluationState:
+class DynamicEvaluationState(PageState):
     """What a visitor has chosen in this section."""
 
-    models: tuple[str, ...] = ()  # none: the best one
-    rate: float = DEFAULT_RATE
-    requested: frozenset[ReadingKey] = frozenset()  # the readings that were asked for in this window
+    models: tuple[str, ...] = setting((), "Who reads on")  # none: the best one
+    rate: float = setting(DEFAULT_RATE, "Learning rate while it reads", options={r: f"{r:g}" for r in LEARNING_RATES})
+    requested: frozenset[ReadingKey] = setting(frozenset(), in_url=False)  # asked for in this window
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,18 @@ def dynamic_evaluation_section(views: Mapping[str, RunView]) -> None:
         "already been asked: each piece of the held-out text is **scored first**, then the model takes **one step** "
         "on it, and goes on to the next."
     )
+    st.latex(r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}")
+    st.latex(r"g_s = \nabla_{\theta} \, \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})")
     neural_views = {name: view for name, view in views.items() if name != "ngram" and view.loaded_run}
     if not neural_views:
-        empty_panel("No neural model is trained here yet. Train one above; then it can read on.", 160)
+        untrained_panel(
+            views,
+            "No neural network has been trained to the end yet. Train one above; then it can be evaluated here.",
+            160,
+        )
         return
     session: PageSession[DynamicEvaluationState] = st.session_state.setdefault(
-        _SESSION_KEY, PageSession(DynamicEvaluationState())
+        f"lineage.{_PREFIX}", PageSession(DynamicEvaluationState(), _PREFIX)
     )
     chosen = _selected_models(session.state, neural_views)
     _controls(session, neural_views, chosen)
@@ -137,23 +146,10 @@ def _controls(
         session.change(lambda state: replace(state, requested=state.requested | keys))
 
     with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bind_widget(session, "online.models", list(chosen), lambda state, new: replace(state, models=tuple(new)))
-        st.pills(
-            "Who reads on",
-            list(readers),
-            selection_mode="multi",
-            format_func=lambda name: readers[name].row.title,
-            **ties,
-        )
-        ties = bind_widget(session, "online.rate", session.state.rate, lambda state, new: replace(state, rate=new))
-        st.select_slider(
-            "Learning rate while it reads",
-            LEARNING_RATES,
-            format_func=lambda rate: f"{rate:g}",
-            width=300,
-            help=f"Plain gradient descent. Mikolov and others took 0.1. {_RATE_HELP}",
-            **ties,
-        )
+        titles = {name: view.row.title for name, view in readers.items()}
+        bind_widget(session, "models", st.pills, shown=list(chosen), options=titles, selection_mode="multi")
+        help_text = f"Plain gradient descent. Mikolov and others took 0.1. {_RATE_HELP}"
+        bind_widget(session, "rate", st.select_slider, help=help_text, width=300)
     missing = [
         name for name in chosen if _reading_key(readers[name], session.state.rate) not in session.state.requested
     ]
@@ -186,12 +182,9 @@ def _show_readings(readers: Mapping[str, RunView], rate: float, ngram: RunView |
                 partial(_evaluate_statically, ngram.loaded_run, task),
             )
     who = join_words([_noun_phrase(view.row.title) for view in readers.values()])
-
-    def draw(made: Mapping[str, Any]) -> None:
-        _draw({name: (view, made[name], made.get(f"{name}/ngram")) for name, view in readers.items() if name in made})
-
     meanwhile = f"{capitalize(who)} read{'s' * (len(readers) == 1)} on; that takes a few seconds …"
-    show_all_when_ready("text-online", tasks, draw, meanwhile, _HEIGHT)
+    draw = partial(_draw, {name: view.config for name, view in readers.items()})
+    result_section("text-online", tasks, draw, meanwhile, _HEIGHT)
 
 
 def _evaluate_dynamically(run: StoredRun | Record, task: TextConfig, rate: float) -> DynamicEvaluation:
@@ -216,12 +209,15 @@ def _same_held_out_text(one: TextConfig, other: TextConfig) -> bool:
     return (replace(alike, context=other.context) if one.split == "end" else alike) == other
 
 
-def _draw(readings: Mapping[str, tuple[RunView, DynamicEvaluation, RunningLoss | None]]) -> None:
-    """Draw the finding, a panel for each model, how it was measured, and the formula with its numbers."""
+def _draw(configs: Mapping[str, RunConfig], document: Document, results: Mapping[str, Any]) -> None:
+    """Write the finding, a panel for each model, how it was measured, and the numbers of the formula."""
+    readings: dict[str, tuple[ModelRow, DynamicEvaluation, RunningLoss | None]] = {
+        name: (MODELS[name], results[name], results.get(f"{name}/ngram")) for name in configs if name in results
+    }
     if not readings:
         return
-    final_bits = {name: _final_bits(view, each) for name, (view, each, _) in readings.items()}
-    st.subheader(escape_markdown(dynamic_evaluation_finding(list(final_bits.values()))), anchor=False)
+    final_bits = {name: _final_bits(row, each) for name, (row, each, _) in readings.items()}
+    document.finding(dynamic_evaluation_finding(list(final_bits.values())))
     readings = {name: those for name, those in readings.items() if not final_bits[name].no_numbers}
     if not readings:
         return
@@ -239,34 +235,33 @@ def _draw(readings: Mapping[str, tuple[RunView, DynamicEvaluation, RunningLoss |
         [course for those in courses.values() for which, course in those.items() if which != "ngram"],
         [those["ngram"] for those in courses.values() if "ngram" in those],
     )
-    view = next(iter(readings.values()))[0]
-    unit = "characters" if view.config.task_as(TextConfig).tokenizer == "char" else "tokens"
+    task = configs[next(iter(readings))].task_as(TextConfig)
+    unit = "characters" if task.tokenizer == "char" else "tokens"
     panels = [
-        _panel(view, end, courses[name], y_range, unit)
-        for (name, (view, _, _)), end in zip(readings.items(), ends, strict=True)
+        _panel(row, end, courses[name], y_range, unit)
+        for (name, (row, _, _)), end in zip(readings.items(), ends, strict=True)
     ]
-    draw_plot_frame(panels, key="text-online", height=300, narrow_height=240, columns=min(len(panels), 3))
-    replicas = max(view.config.replicas for view, _, _ in readings.values())
-    reads = {view.row.title: each for view, each, _ in readings.values()}
+    add_plot_frame(document, panels, key="text-online", height=300, narrow_height=240, columns=min(len(panels), 3))
+    replicas = max(configs[name].replicas for name in readings)
+    reads = {row.title: each for row, each, _ in readings.values()}
     with_ngram = any(counts is not None for _, _, counts in readings.values())
-    st.caption(escape_markdown(method_caption(reads, view.config.task_as(TextConfig), unit, replicas, with_ngram)))
-    st.latex(r"\theta_{s+1} = \theta_s - \eta \, \frac{g_s}{\max(1, \lVert g_s \rVert)}")
-    st.latex(r"g_s = \nabla_{\theta} \, \frac{1}{n} \sum_{t \in s} -\log p_{\theta_s}(w_t \mid w_{<t})")
-    explanation("\n\n".join(escape_markdown(steps_sentence(title, each, unit)) for title, each in reads.items()))
+    document.caption(method_caption(reads, task, unit, replicas, with_ngram))
+    for title, each in reads.items():
+        document.text(steps_sentence(title, each, unit))
 
 
-def _final_bits(view: RunView, read: DynamicEvaluation) -> FinalBits:
+def _final_bits(row: ModelRow, read: DynamicEvaluation) -> FinalBits:
     bits = 1 / read.characters_per_token / math.log(2)
     learning = math.nan if read.diverged else float(read.dynamic.losses[-1])
     # Without a first loss there is no course of it, whatever the weights that stand still come to later.
     still = float(read.static.losses[-1]) if len(read.dynamic.losses) else math.nan
-    return FinalBits(view.row.title, still * bits, learning * bits)
+    return FinalBits(row.title, still * bits, learning * bits)
 
 
 def _panel(
-    view: RunView, end: FinalBits, courses: Mapping[str, RunningMean], y_range: tuple[float, float], unit: str
+    row: ModelRow, end: FinalBits, courses: Mapping[str, RunningMean], y_range: tuple[float, float], unit: str
 ) -> Panel:
-    row, ngram, still = view.row, MODELS["ngram"], courses.get("ngram")
+    ngram, still = MODELS["ngram"], courses.get("ngram")
     counts = (still, ngram.colour, ngram.dash) if still else None
     tracks: list[dict[str, object]] = [
         {"trace": figures.ADAPTING, "title": "learning on", "colour": row.colour},

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.labs.text.state import TextLab
 from explorer.training.config import RunConfig
-from explorer.ui import deferred_sections
+from explorer.ui.result_section import show_when_ready
 from explorer.ui.state.session import ExperimentSession
 
 _SECONDS_KEY = "lineage.text.fit"  # seconds for which the steps of every model are being measured
@@ -60,7 +60,7 @@ def apply_budget(session: ExperimentSession[TextLab]) -> None:
             session.problems = (str(error),)
             st.rerun()
 
-        deferred_sections.show_when_ready(
+        show_when_ready(
             f"budget-{name}",
             ("budget", name, wanted, getattr(lab.task, "text", ""), *configs.values()),
             partial(look, configs, wanted),

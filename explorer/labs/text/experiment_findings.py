@@ -21,10 +21,10 @@ from explorer.experiments.paper_experiments import (
     Trial,
 )
 from explorer.inspection.compare import MeanDifference, is_paired, mean_difference
+from explorer.number_format import format_count, format_interval, format_scientific, format_signed
 from explorer.training.record import Curves
 from explorer.ui.wording import capitalize, count_seeds, join_words, number_word
 
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Verdict = Literal["lower", "higher", "luck", "same", "unknown"]
 
 
@@ -291,7 +291,7 @@ def describe_outcome(outcome: Outcome | None) -> str:
         return "–"
     if not outcome.is_finite:
         return "no numbers any more"
-    return f"{outcome.mean:.3f} ({outcome.bits.min():.3f} to {outcome.bits.max():.3f})"
+    return format_interval(outcome.mean, outcome.bits.min(), outcome.bits.max(), 3)
 
 
 def describe_difference(comparison: OutcomeComparison) -> str:
@@ -303,20 +303,14 @@ def describe_difference(comparison: OutcomeComparison) -> str:
     if comparison.difference is None:
         return "–"
     difference = comparison.difference
-    mean, low, high = (_format_signed(value) for value in (difference.mean, difference.low, difference.high))
+    mean, low, high = (format_signed(value, 3) for value in (difference.mean, difference.low, difference.high))
     return f"{mean} ({low} to {high})" + (", could be luck" if difference.within_noise else "")
 
 
 def format_short(value: float) -> str:
-    """Return a gradient norm in a few characters: 1.3, or 1.3·10⁸."""
+    """Return a gradient norm in a few characters: 1.3, or 1.3 × 10⁸."""
     if not math.isfinite(value):
         return "endless"
     if value < 10_000:
-        return f"{value:.2g}" if value < 100 else f"{value:,.0f}"
-    power = math.floor(math.log10(value))
-    return f"{value / 10**power:.1f}·10{str(power).translate(_RAISED)}"
-
-
-def _format_signed(value: float) -> str:
-    text = f"{value:+.3f}"
-    return text.replace("-", "−") if float(text) else "0.000"
+        return f"{value:.2g}" if value < 100 else format_count(value)
+    return format_scientific(value, 2)

@@ -11,17 +11,17 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.experiments.paper_experiments import EXPERIMENTS, Experiment, ExperimentPanel, Trial
 from explorer.jobs import estimate
-from explorer.jobs.estimate import format_duration
 from explorer.labs.text import experiment_findings as findings
 from explorer.labs.text.experiment_charts import MEASURES, curve_panels, end_panels, results_table
 from explorer.labs.text.experiment_findings import Outcome
+from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Playback, draw_plot_frame
+from explorer.ui.components.plot_frame import draw_plot_frame
 from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.training.learning_chart import draw_learning_chart
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds
 from explorer.web import warmup
 
@@ -36,7 +36,7 @@ def experiments_section(selected: str, select: Callable[[str], None]) -> None:
         "with three seeds a run. They stand here as they were measured, whether they hold or not."
     )
     _experiment_picker(experiment, request, select)
-    views = run_view.run_views(experiment_configs(experiment), request.requested_runs)
+    views = request.views(experiment_configs(experiment))
     outcomes = load_outcomes(experiment, views)
     st.subheader(experiment.question, anchor=False)
     st.markdown(f"Often said: “{escape_markdown(experiment.claim)}”")
@@ -49,7 +49,7 @@ def experiments_section(selected: str, select: Callable[[str], None]) -> None:
         st.markdown(experiment.description)
         st.latex(experiment.formula)
         st.markdown(f"[{escape_markdown(experiment.paper)}]({experiment.link})")
-    _curves(experiment, views, request)
+    _curves(experiment, request)
     results_table(experiment, outcomes)
 
 
@@ -63,7 +63,9 @@ def load_outcomes(experiment: Experiment, views: Mapping[str, RunView]) -> dict[
     outcomes = {}
     for trial in experiment.trials:
         view = views[trial.name]
-        if view.result is not None and (made := _outcome(view.result, trial, _has_diverged(view))):
+        diverged = _has_diverged(view)
+        curves = view.curves if diverged else view.result
+        if curves is not None and (made := _outcome(curves, trial, diverged)):
             outcomes[trial.name] = made
     return outcomes
 
@@ -106,7 +108,7 @@ def _controls(experiment: Experiment, views: Mapping[str, RunView], request: Tra
     """Draw the Train or Stop button, the cost, and links to the Compare page."""
     show_problems(request.problems)
     with st.container(horizontal=True, vertical_alignment="center"):
-        train_controls.draw_run_button(request, experiment_configs(experiment).values(), views, "experiment")
+        draw_train_controls(request, experiment_configs(experiment), keys=("experiment.run", "experiment.stop"))
         st.caption(_cost(experiment, views))
         for part in experiment.panels:
             _compare_link(part, [trial for trial in experiment.trials if trial.panel == part], views)
@@ -151,7 +153,7 @@ def _final_values(experiment: Experiment, outcomes: Mapping[str, Outcome]) -> No
     )
 
 
-def _curves(experiment: Experiment, views: Mapping[str, RunView], request: TrainRequest) -> None:
+def _curves(experiment: Experiment, request: TrainRequest) -> None:
     """Draw the curves of every run; during training the browser polls for new ones."""
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="bottom"):
         st.markdown("##### Step by step")
@@ -163,30 +165,21 @@ def _curves(experiment: Experiment, views: Mapping[str, RunView], request: Train
             key="experiment.look",
             label_visibility="collapsed",
         )
-    measure, races = look or "bits", request.train_count
-    train_controls.draw_live_frame(
-        "experiment-curves",
-        experiment_configs(experiment),
-        request.requested_runs,
-        views,
-        lambda now: (curve_panels(experiment, now, measure), _playback(experiment, now, races)),
-        height=210 if len(experiment.conditions) > 1 else 320,
-        narrow_height=170 if len(experiment.conditions) > 1 else 260,
-        columns=None if len(experiment.panels) == 1 else 3,
-    )
+    measure = look or "bits"
     size = experiment.trials[0].config.evaluation_size
     what = (
         f"Bits a character on {size:,} characters of the held-out text."
         if measure == "bits"
         else "Length of the gradient over all weights, before anything is shortened; the scale is logarithmic."
     )
-    st.caption(
-        f"{train_controls.describe_outcome(views)} {what} Line: mean of the seeds. Band: lowest to highest.".strip()
+    draw_learning_chart(
+        "experiment-curves",
+        request,
+        experiment_configs(experiment),
+        lambda views: curve_panels(experiment, views, measure),
+        f"{what} Line: mean of the seeds. Band: lowest to highest.",
+        run=experiment.name,
+        height=210 if len(experiment.conditions) > 1 else 320,
+        narrow_height=170 if len(experiment.conditions) > 1 else 260,
+        columns=None if len(experiment.panels) == 1 else 3,
     )
-
-
-def _playback(experiment: Experiment, views: Mapping[str, RunView], races: int) -> Playback:
-    steps = max(view.config.steps for view in views.values())
-    reached = max((view.curves.step for view in views.values() if view.curves), default=0)
-    by = float(max(steps // 50, 1))
-    return train_controls.playback(views, races, experiment.name, steps, reached, unit="step", step=by)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from explorer.inspection.compare import mean_difference
-from explorer.jobs.estimate import format_duration
 from explorer.labs.text.standings import Standing
+from explorer.number_format import format_duration
 from explorer.ui.wording import join_words
 
 _NEGLIGIBLE = 0.001  # nats: a difference that nobody should make a sentence of
@@ -20,7 +20,9 @@ def best_model_finding(standings: Mapping[str, Standing], live: bool, token: str
     ngram = standings.get("ngram")
     if not trained:
         if ngram is None:
-            return "Nothing has been trained on this text yet."
+            return (
+                "No model has been evaluated yet." if live else "No model has been trained to the end on this text yet."
+            )
         return f"Counting alone comes to {_mean(ngram):.3f} nats a {token}."
     finite = {model: each for model, each in trained.items() if np.isfinite(_mean(each))}
     if not finite:

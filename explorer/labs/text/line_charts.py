@@ -11,7 +11,8 @@ from numpy import ndarray
 from explorer.catalogue import MODELS
 from explorer.figures.loss_by_context import TRACES_PER_LINE, Line
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words, number_word
 
@@ -22,7 +23,7 @@ HEIGHT, NARROW = 380, 320  # of a figure, in pixels
 
 
 def with_weights(views: Mapping[str, RunView]) -> dict[str, RunView]:
-    """Return the views whose runs have weights."""
+    """Return the views of finished runs, which have weights."""
     return {name: view for name, view in views.items() if view.loaded_run}
 
 
@@ -79,9 +80,9 @@ def line_tracks(lines: Sequence[Line], digits: int = 3) -> list[dict[str, object
     return tracks
 
 
-def draw_line_charts(panels: Sequence[Panel], key: str, columns: int = 1) -> None:
-    """Draw panels of the height that these sections share."""
-    draw_plot_frame(panels, key=key, height=HEIGHT, narrow_height=NARROW, columns=columns)
+def add_line_charts(document: Document, panels: Sequence[Panel], key: str, columns: int = 1) -> None:
+    """Add panels of the height that these sections share."""
+    add_plot_frame(document, panels, key=key, height=HEIGHT, narrow_height=NARROW, columns=columns)
 
 
 def band_caption(seeds: Sequence[int], error: str) -> str:
@@ -94,12 +95,16 @@ def band_caption(seeds: Sequence[int], error: str) -> str:
     return f"Line: the mean of {count}, band: from the lowest to the highest{one}."
 
 
-def missing_models(views: Mapping[str, RunView], diverged: Mapping[str, int]) -> list[str]:
-    """Return sentences about models without weights and seeds that diverged."""
+def without_weights(views: Mapping[str, RunView]) -> tuple[str, ...]:
+    """Return the titles of the models without a finished run."""
+    return tuple(MODELS[name].title for name, view in views.items() if not view.loaded_run)
+
+
+def missing_models(without: Sequence[str], diverged: Mapping[str, int]) -> list[str]:
+    """Return sentences about the models without a finished run (their titles) and the number of seeds that diverged."""
     sentences = []
-    without = [MODELS[name].title for name, view in views.items() if not view.loaded_run]
     if without:
-        sentences.append(f"Without weights yet: {join_words(without)}.")
+        sentences.append(f"Without a finished run: {join_words(without)}.")
     lost = [f"{MODELS[name].title} ({number_word(count)})" for name, count in diverged.items() if count]
     if lost:
         sentences.append(f"Seeds whose training diverged give no numbers and are left out: {join_words(lost)}.")

@@ -9,8 +9,9 @@ from explorer.experiments.presets import PRESETS
 from explorer.labs.text import equal_budget
 from explorer.labs.text.state import TextLab
 from explorer.ui.page_sections import escape_markdown
-from explorer.ui.state.experiment_state import setting_value
-from explorer.ui.state.session import ExperimentSession, bind_widget, setting_widget
+from explorer.ui.state.open_experiment import setting_value
+from explorer.ui.state.session import ExperimentSession
+from explorer.ui.state.widgets import bind_widget, reset_button, setting_widget
 
 _LABELS = {
     "n": "Tokens of the longest n-gram",
@@ -50,12 +51,8 @@ _LABELS = {
 
 def models_row(session: ExperimentSession[TextLab]) -> None:
     """Draw the choice of the models, seeds, steps and settings."""
-    titles = {model: MODELS[model].title for model in models_of("text")}
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        ties = bind_widget(
-            session, "text.models", list(session.experiment.models), lambda lab, models: lab.with_models(models)
-        )
-        st.pills("Who races", list(titles), format_func=titles.__getitem__, selection_mode="multi", wrap=True, **ties)
+        bind_widget(session, "models", st.pills, selection_mode="multi", wrap=True)
         setting_widget(session, "replicas", "Seeds", section="row", width=110)
         _steps_input(session)
         with st.popover("Same budget", icon=":material/balance:"):
@@ -77,26 +74,33 @@ def _steps_input(session: ExperimentSession[TextLab]) -> None:
         every = max(1, min(every, count // 10)) if every else 0
         return lab.with_every_trained(iterations=count, evaluate_every=every)
 
-    ties = bind_widget(session, "text.steps", most_steps, with_steps)
-    st.number_input(
-        "Steps" + (" at most" if different else ""), 1, 1_000_000, step=100, width=130, help=help_text, **ties
+    bind_widget(
+        session,
+        "steps",
+        st.number_input,
+        shown=most_steps,
+        update=with_steps,
+        label="Steps" + (" at most" if different else ""),
+        low=1,
+        high=1_000_000,
+        step=100,
+        width=130,
+        help=help_text,
     )
 
 
 def _settings(session: ExperimentSession[TextLab]) -> None:
     """Draw the presets, early stopping, and all settings of one model."""
 
-    def with_selected_preset(lab: TextLab, name: str | None) -> TextLab:
-        return lab.with_preset(name) if name else lab
-
-    ties = bind_widget(session, "text.preset", None, with_selected_preset)
-    st.selectbox(
-        "Take a preset",
-        list(PRESETS),
-        index=None,
-        format_func=lambda name: f"{MODELS[PRESETS[name].model].title}: {PRESETS[name].title}",
+    bind_widget(
+        session,
+        "preset",
+        st.selectbox,
+        shown=None,
+        update=lambda lab, name: lab.with_preset(name),
+        label="Take a preset",
+        options={name: f"{MODELS[each.model].title}: {each.title}" for name, each in PRESETS.items()},
         placeholder="As in a paper, as in the assignment, the best we know",
-        **ties,
     )
     for name, about in PRESETS.items():
         if _matches_preset(session.experiment, name):
@@ -112,7 +116,7 @@ def _settings(session: ExperimentSession[TextLab]) -> None:
     for i, name in enumerate(TextLab.own_settings(model)):
         with (left, right)[i % 2]:
             setting_widget(session, name, _LABELS[name], model=model, section="race")
-    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda lab: lab.reset()))
+    reset_button(session)
 
 
 def _matches_preset(lab: TextLab, name: str) -> bool:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
+from explorer.errors import LineageError
 from explorer.labs.text import findings
-from explorer.labs.text.current_standings import characters_per_token
+from explorer.labs.text.current_standings import characters_per_token, live_or_final_curves
 from explorer.labs.text.standings import Standing, convert_loss
 from explorer.labs.text.state import UNITS, TextLab
 from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
 from explorer.ui.components.table import draw_table
-from explorer.ui.deferred_sections import show_when_ready
-from explorer.ui.page_sections import empty_panel, escape_markdown
+from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown, untrained_panel
+from explorer.ui.result_section import result_section
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words, percentage
@@ -27,12 +30,14 @@ def results_section(
     """Draw the findings and the table of results."""
     st.header("What came out", anchor=False)
     if not standings:
-        empty_panel("Nothing has been trained under these settings yet. Press Train.", 120)
+        untrained_panel(views, "No model has been trained to the end with these settings yet. Press Train.", 120)
         return
-    passing = findings.ngram_passed_finding(standings, live=any(view.live for view in views.values()))
+    live = any(view.live for view in views.values())
+    passing = findings.ngram_passed_finding(standings, live)
     if "ngram" not in standings:
         passing = "No counts to compare with: add the n-gram."
-    st.subheader(escape_markdown(passing or "The counts stand alone: no network has been trained yet."), anchor=False)
+    alone = f"The counts stand alone: no network has been {'evaluated' if live else 'trained'} yet."
+    st.subheader(escape_markdown(passing or alone), anchor=False)
     results_table(session.experiment, views, standings)
     _unknown_tokens_note(session.experiment)
     overfitting = findings.overfitting_finding(standings)
@@ -83,7 +88,7 @@ def results_table(lab: TextLab, views: Mapping[str, RunView], standings: Mapping
             "trained": f"{float(np.mean(each.train_loss)):.3f}",
             "gap": f"{each.gap:.3f}",
             "best": "–" if counted else f"{each.best_step:,}",
-            "steps": "counted" if counted else f"{view.curves.step if view.curves else 0:,}",
+            "steps": "counted" if counted else f"{curves.step if (curves := live_or_final_curves(view)) else 0:,}",
             "pace": f"{each.tokens_per_second:,.0f}",
             "seconds": f"{view.seconds:,.1f}" if view.seconds is not None else "–",
         }
@@ -120,23 +125,28 @@ def _unknown_tokens_note(lab: TextLab) -> None:
     if task.tokenizer == "char" or not visitor_text.is_available(task):
         return
 
-    def make() -> tuple[float, int]:
-        from explorer.tasks.text.rows import text_data  # needs torch, for which no page waits
+    request = ("unknown", task.text, task), partial(_count_unknown_tokens, task)
+    waiting = "Unknown tokens of the held-out text are being counted …"
+    result_section("text-unknown", {"counts": request}, partial(_draw_unknown_tokens, task.vocabulary), waiting, 60)
 
+
+def _count_unknown_tokens(task: TextConfig) -> tuple[float, int]:
+    """Return the share of unknown held-out tokens and the size of the vocabulary."""
+    from explorer.tasks.text.rows import text_data  # needs torch, for which no page waits
+
+    try:
         data = text_data(task)
-        return data.unknown_rate, data.vocabulary
+    except LineageError:  # where the rows cannot be made, the training itself says why
+        return 0.0, task.vocabulary
+    return data.unknown_rate, data.vocabulary
 
-    def draw(made: tuple[float, int]) -> None:
-        share, tokens = made
-        fewer = f"{task.vocabulary:,} tokens were wished for; this text gives {tokens:,}."
-        if told := " ".join(filter(None, [unknown_tokens_sentence(share), fewer if tokens < task.vocabulary else ""])):
-            st.caption(escape_markdown(told))
 
-    meanwhile = "Unknown tokens of the held-out text are being counted …"
-    # Where the rows cannot be made, the training itself says why.
-    show_when_ready(
-        "text-unknown", ("unknown", task.text, task), make, draw, meanwhile, 60, on_error=lambda error: None
-    )
+def _draw_unknown_tokens(requested: int, document: Document, results: Mapping[str, tuple[float, int]]) -> None:
+    share, tokens = results["counts"]
+    if sentence := unknown_tokens_sentence(share):
+        document.caption(sentence)
+    if tokens < requested:
+        document.caption(f"{requested:,} tokens were wished for; this text gives {tokens:,}.")
 
 
 def unknown_tokens_sentence(share: float) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.catalogue import ModelRow
 from explorer.training.record import Curves
-from explorer.ui.components.base import register
 
-_samples = register("text_samples")
 CAPTION = (
     "Each text begins after a line break, or, where that is no token, after the first token there is, such as “!”. It "
     "is drawn token by token from what the model predicts, with the same dice at every evaluation; of several seeds "
@@ -45,19 +43,12 @@ class SampleTexts:
         return SampleTexts(row.name, row.title, row.colour, steps, losses[:count], texts[:count], row.name == "ngram")
 
 
-def draw_samples(rows: Sequence[SampleTexts], key: str, live: Mapping[str, object] | None = None) -> None:
-    """Draw the texts of all models, a row each. `live` tells the browser where to poll; see `polling.offer`."""
-    data = {**_models_data(rows), "caption": CAPTION, "file": key, "live": live}
-    _samples(data=data, key=key, on_over_change=lambda: None)
-
-
-def samples_data(rows: Sequence[SampleTexts]) -> dict[str, object]:
-    """Return the data that changes during training, as the browser polls it."""
-    return {"samples": _models_data(rows)}
-
-
-def _models_data(rows: Sequence[SampleTexts]) -> dict[str, object]:
+def samples_data(rows: Sequence[SampleTexts], file: str, live: bool) -> dict[str, object]:
+    """Return the texts of all models, a row each, as the browser shows them; see `text_samples/view.js`."""
     return {
+        "caption": CAPTION,
+        "file": file,
+        "live": live,
         "models": [
             {
                 "name": row.name,
@@ -69,5 +60,5 @@ def _models_data(rows: Sequence[SampleTexts]) -> dict[str, object]:
                 "counted": row.counted,
             }
             for row in rows
-        ]
+        ],
     }

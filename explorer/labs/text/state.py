@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from explorer.catalogue import models_of
+from explorer.catalogue import MODELS, models_of
 from explorer.experiments.paper_experiments import EXPERIMENTS
 from explorer.experiments.presets import preset
 from explorer.experiments.pretraining import TEXT_SETTINGS
 from explorer.tasks.text.config import MIN_VOCABULARY, TextConfig
 from explorer.training.config import Optimiser, RunConfig
-from explorer.ui.state.experiment_state import ExperimentState, parse_choice, setting_value, unknown_view
+from explorer.ui.state.fields import setting
+from explorer.ui.state.open_experiment import OpenExperiment, setting_value
 
 Unit = Literal["loss", "perplexity", "bits"]
 Along = Literal["step", "tokens", "seconds"]
@@ -29,10 +30,12 @@ _TRAINING_SETTINGS = (  # what counting has no use for
     "snapshots",
 )
 _QUICK_RUN: dict[str, object] = {"iterations": 300, "evaluate_every": 30}  # a first look at another text
+_TITLES = {model: MODELS[model].title for model in models_of("text")}
+_EXPERIMENTS = {name: each.title for name, each in EXPERIMENTS.items()}
 
 
 @dataclass(frozen=True)
-class TextLab(ExperimentState):
+class TextLab(OpenExperiment):
     """The state of the page; its fields are URL parameters."""
 
     TASK: ClassVar[str] = "text"
@@ -46,11 +49,11 @@ class TextLab(ExperimentState):
     )
     OWN: ClassVar[tuple[str, ...]] = (*(f.name for f in dataclasses.fields(Optimiser)), *_TRAINING_SETTINGS)
 
-    models: tuple[str, ...] = models_of("text")
-    unit: Unit = "loss"
-    along: Along = "step"
-    experiment: str = next(iter(EXPERIMENTS))
-    awaiting_text: bool = field(default=False, metadata={"address": False})  # "your own" is chosen, and not there yet
+    models: tuple[str, ...] = setting(models_of("text"), "Who races", options=_TITLES)
+    unit: Unit = setting("loss", "Unit", options=UNITS)
+    along: Along = setting("step", "Along", options=ALONG)
+    experiment: str = setting(next(iter(EXPERIMENTS)), options=_EXPERIMENTS)
+    awaiting_text: bool = setting(False, in_url=False)  # "your own" is chosen, and not there yet
 
     @classmethod
     def default_settings(cls, model: str) -> Mapping[str, object]:
@@ -135,13 +138,3 @@ class TextLab(ExperimentState):
         """Return the default settings on the same text."""
         usual = type(self)(unit=self.unit, along=self.along, experiment=self.experiment)
         return usual if self.task.corpus == "tinyshakespeare" else usual.with_corpus(self.task.corpus, self.task.text)
-
-    def with_view(self, name: str, text: str) -> TextLab:
-        match name:
-            case "unit":
-                return self.with_view_fields(unit=parse_choice(name, text, UNITS))
-            case "along":
-                return self.with_view_fields(along=parse_choice(name, text, ALONG))
-            case "experiment":
-                return self.with_view_fields(experiment=parse_choice(name, text, EXPERIMENTS))
-        raise unknown_view(name)

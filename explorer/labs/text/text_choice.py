@@ -10,7 +10,8 @@ from explorer.tasks.text import corpora
 from explorer.tasks.text.config import SPLITS
 from explorer.ui import visitor_text
 from explorer.ui.page_sections import escape_markdown, show_problems
-from explorer.ui.state.session import ExperimentSession, bind_widget, setting_widget
+from explorer.ui.state.session import ExperimentSession
+from explorer.ui.state.widgets import bind_widget, setting_widget
 from explorer.ui.text_picker import draw_corpus_row, draw_missing_corpus
 
 TOKENS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Bytes"}
@@ -22,16 +23,21 @@ def text_section(session: ExperimentSession[TextLab]) -> None:
     lab = session.experiment
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width="content"):
-            draw_corpus_row(session, "text")
-        ties = bind_widget(session, "text.tokenizer", lab.task.tokenizer, lambda s, t: s.with_tokenizer(t) if t else s)
-        st.segmented_control("Tokens", list(TOKENS), format_func=TOKENS.__getitem__, **ties)
+            draw_corpus_row(session)
+        bind_widget(
+            session,
+            "tokenizer",
+            st.segmented_control,
+            shown=lab.task.tokenizer,
+            update=TextLab.with_tokenizer,
+            label="Tokens",
+            options=TOKENS,
+        )
         with st.popover("The text", icon=":material/tune:"):
             _text_settings(session)
     st.caption(escape_markdown(visitor_text.CORPUS_DESCRIPTIONS[lab.corpus]))
     if not visitor_text.is_corpus_available(lab.corpus):
-        draw_missing_corpus(
-            session, "text", "The text itself is not on this machine yet. What is shown was trained elsewhere."
-        )
+        draw_missing_corpus(session, "The text itself is not on this machine yet. What is shown was trained elsewhere.")
     elif lab.awaiting_text:
         st.caption("Until there is a text of yours you see the one before.")
     elif lab.corpus == "own":
@@ -47,14 +53,25 @@ def _text_settings(session: ExperimentSession[TextLab]) -> None:
         setting_widget(session, "vocabulary", "Tokens wished for", section="text")
     setting_widget(session, "context", "Tokens a row gives to read", section="text")
     rows = session.experiment.task.rows
-    ties = bind_widget(
-        session, "text.rows", rows, lambda lab, r: lab.with_shared(rows=r, split=SPLITS[r][0]) if r else lab
+    bind_widget(
+        session,
+        "rows",
+        st.selectbox,
+        shown=rows,
+        update=lambda lab, rows: lab.with_shared(rows=rows, split=SPLITS[rows][0]),
+        label="A row is",
+        options=ROWS,
     )
-    st.selectbox("A row is", list(ROWS), format_func=ROWS.__getitem__, **ties)
-    ties = bind_widget(
-        session, "text.split", session.experiment.task.split, lambda lab, s: lab.with_shared(split=s) if s else lab
+    bind_widget(
+        session,
+        "split",
+        st.selectbox,
+        shown=session.experiment.task.split,
+        update=lambda lab, split: lab.with_shared(split=split),
+        label="Held out",
+        options=SPLITS[rows],
+        help="“windows” and “pairs” leak: see Text and tokens.",
     )
-    st.selectbox("Held out", SPLITS[rows], help="“windows” and “pairs” leak: see Text and tokens.", **ties)
     setting_widget(session, "held_out", "Share held out", section="text")
     setting_widget(session, "lower", "Small letters only", section="text")
     if session.experiment.corpus in ("repeats", "brackets", "toy"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import _lru_cache_wrapper, lru_cache
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import _lru_cache_wrapper, lru_cache, partial
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import streamlit as st
@@ -16,19 +16,21 @@ from explorer.figures.comparison import Line, comparison_figure
 from explorer.figures.text import gradient_norms, train_and_held_out_loss
 from explorer.inspection.compare import downsample, mean_and_range
 from explorer.labs.text.current_standings import characters_per_token
-from explorer.labs.text.samples import SampleTexts, draw_samples, samples_data
+from explorer.labs.text.samples import SampleTexts, samples_data
 from explorer.labs.text.standings import compute_standing, convert_loss, gradient_norm, training_steps
-from explorer.labs.text.state import ALONG, UNITS, Along, TextLab, Unit
+from explorer.labs.text.state import UNITS, Along, TextLab, Unit
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import RunConfig, key
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, frame_data
-from explorer.ui.state.session import ExperimentSession, bind_widget
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.visitor import current_visitor
-from explorer.ui.training import run_view, train_controls
+from explorer.ui.state.widgets import bind_widget
+from explorer.ui.training.learning_chart import Axis, draw_learning_chart, live_training_section, seconds_to_next
 from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest, draw_train_controls
 from explorer.ui.wording import count_seeds, join_words
-from explorer.web.polling import register_poll
 
 _AXIS_TITLES: dict[Along, str] = {
     "step": "optimiser steps",
@@ -36,6 +38,7 @@ _AXIS_TITLES: dict[Along, str] = {
     "seconds": "seconds of training, all seeds together",
 }
 Result = TypeVar("Result")
+FindViews: TypeAlias = Callable[[], Mapping[str, RunView]]  # the current views, on any thread
 _CACHE_SIZE = 64  # drawings that are kept, and the curves that they were made from
 _AXIS_UNITS: dict[Along, str] = {"step": "step", "tokens": "token", "seconds": "second"}
 
@@ -46,76 +49,54 @@ def training_section(session: ExperimentSession[TextLab]) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.header("The race", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
-            ties = bind_widget(session, "text.along", lab.along, lambda s, a: s.with_view_fields(along=a or s.along))
-            st.segmented_control(
-                "Along", list(ALONG), format_func=ALONG.__getitem__, label_visibility="collapsed", **ties
+            bind_widget(session, "along", st.segmented_control, label_visibility="collapsed")
+            bind_widget(session, "unit", st.segmented_control, label_visibility="collapsed")
+            draw_train_controls(
+                TrainRequest.for_section(lab.TASK),
+                lab.configs,
+                next_seed=session.next_seed_configs,
+                keys=("train", "stop"),
             )
-            ties = bind_widget(session, "text.unit", lab.unit, lambda s, u: s.with_view_fields(unit=u or s.unit))
-            st.segmented_control(
-                "Unit", list(UNITS), format_func=UNITS.__getitem__, label_visibility="collapsed", **ties
-            )
-            train_controls.draw_train_button(session)
     _draw_training(session)
 
 
 def _draw_training(session: ExperimentSession[TextLab]) -> None:
-    """Draw all curves and samples; during training the browser polls for new ones."""
-    lab, raced, train_count, me = (
-        session.experiment,
-        frozenset(session.requested_runs),
-        session.train_count,
-        current_visitor().id,
-    )
-    views = run_view.run_views(lab.configs, raced, me)
-    live = any(view.live for view in views.values())
-
-    def current_views() -> dict[str, RunView] | None:
-        """Return the current views; None when nothing trains any more. Safe to call from any thread."""
-        found = run_view.run_views(lab.configs, raced, me)
-        return found if any(view.live for view in found.values()) else None
-
-    def loss_frame() -> dict[str, object] | None:
-        found = current_views()
-        return frame_data(*loss_panel(lab, found, train_count)) if found else None
-
-    def model_frames() -> dict[str, object] | None:
-        found = current_views()
-        return frame_data(model_panels(lab, found), None) if found else None
-
-    def sample_texts() -> dict[str, object] | None:
-        found = current_views()
-        return samples_data(text_samples(found)) if found else None
-
-    crowd = train_controls.polling_slowdown()
-    panels, playback = loss_panel(lab, views, train_count)
-    draw_plot_frame(
-        panels,
-        key="text-race",
+    """Draw all curves and samples; during training the browser fetches new ones."""
+    lab = session.experiment
+    request = TrainRequest.for_section(lab.TASK)
+    find_views = partial(request.views, lab.configs, current_visitor().id)
+    draw_learning_chart(
+        "text-race",
+        request,
+        lab.configs,
+        lambda views: [loss_panel(lab, views)],
+        partial(curves_caption, lab),
+        run=f"{'.'.join(key(config) for config in lab.configs.values())}/{lab.along}",
+        axis=partial(_axis, lab),
         height=400,
         narrow_height=320,
         columns=1,
-        playback=playback,
-        live=register_poll("text-race", loss_frame, 0.5 * crowd) if live else None,
     )
-    st.caption(curves_caption(lab, views))
-    draw_plot_frame(
-        model_panels(lab, views),
-        key="text-each",
-        height=190,
-        narrow_height=170,
-        columns=3,
-        live=register_poll("text-each", model_frames, 1.5 * crowd) if live else None,
-    )
+    live_training_section("text-each", request, partial(_draw_models, lab, find_views), 480)
     st.caption(
         "Solid: held-out text. Thin: a part of the training text. Where the two part, the model has begun to learn its "
         "text by heart. Below each: the best step so far, and tokens read in a second."
     )
     st.header("What they write", anchor=False)
-    draw_samples(
-        text_samples(views),
-        key="text-samples",
-        live=register_poll("text-samples", sample_texts, 1.5 * crowd) if live else None,
-    )
+    live_training_section("text-samples", request, partial(_draw_samples, find_views), 480)
+
+
+def _draw_models(lab: TextLab, find_views: FindViews, document: Document) -> float | None:
+    views = find_views()
+    add_plot_frame(document, model_panels(lab, views), key="text-each", height=190, narrow_height=170, columns=3)
+    return seconds_to_next(views.values(), 1.5)
+
+
+def _draw_samples(find_views: FindViews, document: Document) -> float | None:
+    views = find_views()
+    live = any(view.live for view in views.values())
+    document.component("text_samples", samples_data(text_samples(views), "text-samples", live), "text-samples")
+    return seconds_to_next(views.values(), 1.5)
 
 
 def text_samples(views: Mapping[str, RunView]) -> list[SampleTexts]:
@@ -123,40 +104,54 @@ def text_samples(views: Mapping[str, RunView]) -> list[SampleTexts]:
     return [SampleTexts.from_curves(view.row, view.curves) for view in views.values()]
 
 
-def loss_panel(lab: TextLab, views: Mapping[str, RunView], train_count: int) -> tuple[list[Panel], Playback]:
+def loss_panel(lab: TextLab, views: Mapping[str, RunView]) -> Panel:
     """Return the held-out loss of every model on one axis, with the n-gram as a reference line."""
     characters = characters_per_token(views, lab.task)
     unit: Unit = "loss" if lab.unit == "bits" and characters is None else lab.unit
     lines = {model: loss_line(view, lab.along, unit, characters) for model, view in views.items() if model != "ngram"}
     mark = ngram_reference(views, unit, characters)
-    longest = max((training_steps(view.config) for view in views.values()), default=1)
-    reached = max((float(each.x[-1]) for each in lines.values() if len(each.x)), default=0.0)
-    end = float(longest) if lab.along == "step" else max(reached, 1.0) * 1.02
+    _, end = _reached_and_end(lab, views, lines.values())
     span = _axis_range([each.mean for each in lines.values()], mark[0] if mark else None, unit)
+    draw = _uncached_if_private(_loss_panel, next(iter(views.values())))
+    return draw(tuple(lines.values()), lab.along, unit, span, max(end, 1.0), mark)
+
+
+def _reached_and_end(lab: TextLab, views: Mapping[str, RunView], lines: Iterable[Line]) -> tuple[float, float]:
+    """Return how far the longest curve reaches along the axis of the chart, and where the axis ends."""
+    longest = max((training_steps(view.config) for view in views.values()), default=1)
+    reached = max((float(each.x[-1]) for each in lines if len(each.x)), default=0.0)
+    return reached, float(longest) if lab.along == "step" else max(reached, 1.0) * 1.02
+
+
+def _axis(lab: TextLab, views: Mapping[str, RunView]) -> Axis:
+    characters = characters_per_token(views, lab.task)
+    unit: Unit = "loss" if lab.unit == "bits" and characters is None else lab.unit
+    lines = [loss_line(view, lab.along, unit, characters) for model, view in views.items() if model != "ngram"]
+    reached, end = _reached_and_end(lab, views, lines)
+    return Axis(_AXIS_UNITS[lab.along], round(end) or 1, round(reached))
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _loss_panel(
+    lines: tuple[Line, ...],
+    along: Along,
+    unit: Unit,
+    y_range: tuple[float, float],
+    x_end: float,
+    reference: tuple[float, str, str] | None,
+) -> Panel:
+    """Return the panel of all models, drawn once for all visitors who look at the same curves."""
     tracks = [
-        {"trace": 3 * i + 2, "low": 3 * i, "high": 3 * i + 1, "title": each.title, "colour": view.row.colour}
-        for i, (each, view) in enumerate(zip(lines.values(), (views[model] for model in lines), strict=True))
+        {"trace": 3 * i + 2, "low": 3 * i, "high": 3 * i + 1, "title": line.title, "colour": line.colour}
+        for i, line in enumerate(lines)
     ]
-    figure = comparison_figure(
-        list(lines.values()), _AXIS_TITLES[lab.along], span, x_end=max(end, 1.0), reference=mark, right_margin=104
-    )
-    titles = join_words([line.title for line in lines.values()])
-    panel = Panel(
-        f"held-out-{unit}-{lab.along}",
+    figure = comparison_figure(lines, _AXIS_TITLES[along], y_range, x_end=x_end, reference=reference, right_margin=104)
+    return Panel(
+        f"held-out-{unit}-{along}",
         figure,
-        alt=f"{UNITS[unit]} on held-out text, {_AXIS_TITLES[lab.along]}: {titles}.",
+        alt=f"{UNITS[unit]} on held-out text, {_AXIS_TITLES[along]}: {join_words([line.title for line in lines])}.",
         tracks=tracks,
     )
-    playback = train_controls.playback(
-        views,
-        train_count,
-        f"{'.'.join(key(view.config) for view in views.values())}/{lab.along}",
-        round(end) or 1,
-        round(reached),
-        unit=_AXIS_UNITS[lab.along],
-        step=float(max(round(end) // 50, 1)),
-    )
-    return [panel], playback
 
 
 def loss_line(view: RunView, along: Along, unit: Unit, characters: float | None) -> Line:
@@ -230,23 +225,31 @@ def model_panels(lab: TextLab, views: Mapping[str, RunView]) -> list[Panel]:
         panels.append(
             _uncached_if_private(_model_panel, view)(view.curves, view.config, unit, characters, last, span, view.live)
         )
-    norms = {
-        view.row.title: (view.row.colour, view.row.dash, _uncached_if_private(_binned_gradient_norm, view)(view.curves))
+    recorded = tuple(
+        (view.config, view.curves)
         for view in trained.values()
         if view.curves is not None and len(gradient_norm(view.curves))
-    }
-    if norms:
-        ends = [f"{title} {means[0]:.2f} to {means[-1]:.2f}" for title, (_, _, (_, means)) in norms.items()]
-        panels.append(
-            Panel(
-                "gradient-norm",
-                gradient_norms(norms, last),
-                alt=f"Length of the gradient from the first steps to the last: {join_words(ends)}.",
-                title="Length of the gradient",
-                caption="Before it is clipped; mean of the seeds.",
-            )
-        )
+    )
+    if recorded:
+        panels.append(_uncached_if_private(_gradient_panel, next(iter(views.values())))(recorded, last))
     return panels
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _gradient_panel(recorded: tuple[tuple[RunConfig, Curves], ...], last: int) -> Panel:
+    """Return the panel with the gradient norms of all models."""
+    norms = {}
+    for config, curves in recorded:
+        row = model_row(config.model)
+        norms[row.title] = row.colour, row.dash, _binned_gradient_norm(curves)
+    ends = [f"{title} {means[0]:.2f} to {means[-1]:.2f}" for title, (_, _, (_, means)) in norms.items()]
+    return Panel(
+        "gradient-norm",
+        gradient_norms(norms, last),
+        alt=f"Length of the gradient from the first steps to the last: {join_words(ends)}.",
+        title="Length of the gradient",
+        caption="Before it is clipped; mean of the seeds.",
+    )
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -288,7 +291,6 @@ def _model_panel(
     )
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
 def _binned_gradient_norm(curves: Curves) -> tuple[Float[ndarray, " points"], Float[ndarray, " points"]]:
     """Return steps and the mean gradient norm in about a hundred bins."""
     norms = mean_and_range(gradient_norm(curves))[:, 0]
@@ -298,7 +300,7 @@ def _binned_gradient_norm(curves: Curves) -> tuple[Float[ndarray, " points"], Fl
 
 
 def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
-    """Return how the curves were measured and how the trainings ended."""
+    """Return how the curves were measured."""
     many = lab.value("replicas")
     band = f"Line: mean of {count_seeds(many)}. Band: lowest to highest. " if many > 1 else "Line: one seed. "
     carried = [view.row.title for view in views.values() if getattr(view.config.task, "batches", "") == "contiguous"]
@@ -316,7 +318,7 @@ def curves_caption(lab: TextLab, views: Mapping[str, RunView]) -> str:
         if lab.unit == "bits" and characters_per_token(views, lab.task) is None
         else ""
     )
-    return f"{train_controls.describe_outcome(views)} {band}{cold}{part}{instead}".strip()
+    return f"{band}{cold}{part}{instead}".strip()
 
 
 def _evaluated_part(size: int, every: Sequence[Curves]) -> str:

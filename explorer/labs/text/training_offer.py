@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
@@ -10,13 +11,17 @@ from explorer.errors import LineageError
 from explorer.jobs import estimate
 from explorer.jobs.scheduler import service
 from explorer.labs.text.state import TextLab
+from explorer.training.config import RunConfig
 from explorer.ui import visitor_text
-from explorer.ui.deferred_sections import result_or_placeholder
 from explorer.ui.page_sections import show_problems
+from explorer.ui.result_section import show_when_ready
 from explorer.ui.state.session import ExperimentSession
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training import train_controls
 from explorer.ui.training.run_view import RunView
+from explorer.ui.training.train_controls import TrainRequest
+from explorer.web.background import submit
+from explorer.web.results import is_ready
 
 _QUICK_RUN_FROM = 120  # seconds of training, above which a quick look is offered
 
@@ -25,12 +30,13 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
     """Draw which models are missing and what their training costs; offer a quick run where that is much."""
     untrained = [view for view in views.values() if not train_controls.is_finished(view)]
     live = any(view.live for view in untrained)
-    if untrained and not live and not _cost_is_known(session.experiment, list(views.values())):
+    if untrained and not live and not _cost_is_known(session.experiment, tuple(view.config for view in views.values())):
         return
-    train_controls.draw_call_to_train(session, views)
+    request, configs = TrainRequest.for_section(session.experiment.TASK), session.experiment.configs
+    train_controls.draw_missing_runs(request, configs, keys=("train-missing", "stop-missing"))
     if (
         not live
-        and sum(estimate.estimate_seconds(view.config) for view in untrained if not view.loaded_run) > _QUICK_RUN_FROM
+        and sum(estimate.estimate_seconds(view.config) for view in untrained if not view.stopped) > _QUICK_RUN_FROM
     ):
 
         def brief() -> None:
@@ -41,30 +47,34 @@ def offer_training(session: ExperimentSession[TextLab], views: Mapping[str, RunV
         st.button("Rather a quick look: one seed, 300 steps", icon=":material/bolt:", on_click=brief, key="brief")
 
 
-def _cost_is_known(lab: TextLab, views: list[RunView]) -> bool:
-    """Return whether the parameters of all models are counted.
+def _cost_is_known(lab: TextLab, configs: tuple[RunConfig, ...]) -> bool:
+    """Return whether the parameters of all models are counted; until then the page reruns once they are.
 
-    Their number depends on the vocabulary, so the text has to be tokenized first.
+    Their number depends on the vocabulary, so the text has to be tokenized first. The page itself needs to know it: a
+    button in a fragment would rerun the fragment only.
     """
     if not text_is_available(lab):
         return False
-
-    def count() -> bool:
-        from explorer.training.model_factory import count_parameters
-
-        for view in views:
-            count_parameters(view.config)
-        return True
-
-    configs = tuple(view.config for view in views)
+    key, count = ("cost", lab.text, *configs), partial(_count_parameters, configs)
+    counted = submit(key, count)
+    if not is_ready(counted):
+        waiting = "The text is being cut into tokens …"
+        show_when_ready("text-cost", key, count, lambda _: st.rerun(), waiting, 90, lambda _: st.rerun())
+        return False
     try:
-        found = result_or_placeholder(
-            "text-cost", ("cost", lab.text, *configs), count, "The text is being cut into tokens …", 90
-        )
+        counted.result()
     except LineageError as error:
         show_problems([str(error)])
         return False
-    return bool(found)
+    return True
+
+
+def _count_parameters(configs: tuple[RunConfig, ...]) -> None:
+    """Count the parameters of every model; the counts stay in the cache of `count_parameters`."""
+    from explorer.training.model_factory import count_parameters
+
+    for config in configs:
+        count_parameters(config)
 
 
 def text_is_available(lab: TextLab) -> bool:

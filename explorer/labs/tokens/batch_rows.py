@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import streamlit as st
 
 from explorer.figures import tokens as figures
-from explorer.inspection.language.batch_preview import BatchPreview, preview_batches, with_rows
+from explorer.inspection.language.batch_preview import BatchPreview, Rows, preview_batches, with_rows
 from explorer.labs.tokens import findings
-from explorer.labs.tokens.state import WIDEST, TokensState
+from explorer.labs.tokens.state import TokensState
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.components.base import register
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.deferred_sections import show_when_ready
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
 from explorer.ui.page_sections import explanation
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 
 _ROWS = {
     "blocks": "blocks of the stream",
@@ -32,48 +34,40 @@ _ROWS_TEXT = {
     "prefixes": "As in the assignment: every beginning of a line is a row of its own, filled up to the full width, and "
     "**only the last place** is asked. The model reads the same tokens again and again to answer one question a row.",
 }
-_rows = register("batch_rows")  # see `static/components/batch_rows/view.js`
 
 
 def rows_section(session: PageSession[TokensState], config: TextConfig) -> None:
     """Draw how the text is cut into the rows of a batch."""
     state = session.state
     st.header("How a text becomes questions", anchor=False)
-    ties = bind_widget(session, "tokens.rows", state.rows, lambda d, rows: d.with_rows(rows or d.rows))
-    st.segmented_control("A row is", list(_ROWS), format_func=_ROWS.__getitem__, **ties)
+    bind_widget(session, "rows", st.segmented_control, update=TokensState.with_rows)
     with st.container(horizontal=True, vertical_alignment="top"):
-        ties = bind_widget(session, "tokens.context", state.context, lambda d, n: replace(d, context=n))
-        st.slider("Tokens a row gives to read", 1, WIDEST, width=260, **ties)
+        bind_widget(session, "context", st.slider, width=260)
         if state.rows == "blocks":
-            ties = bind_widget(
-                session, "tokens.batches", state.batches, lambda d, b: replace(d, batches=b or d.batches)
-            )
-            st.segmented_control("Batches", ["random", "contiguous"], **ties)
+            bind_widget(session, "batches", st.segmented_control)
     explanation(_ROWS_TEXT[state.rows])
     task = replace(state.task_config(config), context=state.context)
     tasks = {"random": with_rows(task, state.rows)}
     if state.rows == "blocks":
         tasks["contiguous"] = replace(tasks["random"], batches="contiguous")
-
-    def draw(previews: Mapping[str, BatchPreview]) -> None:
-        preview = previews[state.batches]
-        st.subheader(findings.batch_finding(preview, state.rows, state.context), anchor=False)
-        _draw_batch(preview)
-        explanation(findings.epoch_finding(preview, state.rows))
-        st.subheader("Where the rows of steps 1, 2 and 3 begin", anchor=False)
-        _draw_origins({findings.ORDERS[order]: each for order, each in previews.items()})
-
-    show_when_ready(
-        "tokens-cut",
-        ("cut", config.text, *tasks.values()),
-        lambda: {order: preview_batches(each) for order, each in tasks.items()},
-        draw,
-        "The text is being cut into rows …",
-        420,
-    )
+    key = ("cut", config.text, *tasks.values())
+    requests = {"previews": (key, lambda: {order: preview_batches(each) for order, each in tasks.items()})}
+    draw = partial(_draw_rows, state.rows, state.context, state.batches)
+    result_section("tokens-cut", requests, draw, "The text is being cut into rows …", 420)
 
 
-def _draw_batch(preview: BatchPreview) -> None:
+def _draw_rows(
+    rows: Rows, context: int, order: str, document: Document, results: Mapping[str, Mapping[str, BatchPreview]]
+) -> None:
+    previews = results["previews"]
+    document.finding(findings.batch_finding(previews[order], rows, context))
+    _draw_batch(document, previews[order])
+    document.text(findings.epoch_finding(previews[order], rows))
+    document.finding("Where the rows of steps 1, 2 and 3 begin")
+    _draw_origins(document, {findings.ORDERS[order]: each for order, each in previews.items()})
+
+
+def _draw_batch(document: Document, preview: BatchPreview) -> None:
     """Draw the first batch, token by token."""
     data = {
         "rows": [
@@ -88,10 +82,10 @@ def _draw_batch(preview: BatchPreview) -> None:
         "file": "tokens-rows",
         "label": "The rows of the first batch",
     }
-    _rows(data=data, key="tokens-rows")
+    document.component("batch_rows", data, key="tokens-rows")
 
 
-def _draw_origins(previews: Mapping[str, BatchPreview]) -> None:
+def _draw_origins(document: Document, previews: Mapping[str, BatchPreview]) -> None:
     """Draw where in the text the rows of the first batches begin, a panel for each order of the batches."""
     panels = []
     for name, preview in previews.items():
@@ -100,4 +94,4 @@ def _draw_origins(previews: Mapping[str, BatchPreview]) -> None:
         caption = findings.origin_finding(preview)
         alt = f"{name}: where in the text each row of the first three batches begins. {caption}"
         panels.append(Panel(name, figures.row_origins(positions, preview.tokens), alt, title=name, caption=caption))
-    draw_plot_frame(panels, key="tokens-origins", height=280, columns=2)
+    add_plot_frame(document, panels, key="tokens-origins", height=280, columns=2)

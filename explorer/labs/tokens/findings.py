@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from explorer.inspection.language.batch_preview import BatchPreview
 from explorer.inspection.language.split_leakage import ORDER, LeakageGap
 from explorer.inspection.language.tokenizers import Kind, Tokenization, TrainedTokenizer, merge_ids
+from explorer.number_format import format_units
 from explorer.ui.wording import join_words, number_word, percentage
 
 TITLES = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
@@ -98,7 +99,7 @@ def batch_finding(preview: BatchPreview, rows: str, context: int) -> str:
 
 
 def _count(count: int, noun: str, written: str = "") -> str:
-    return f"{written or format(count, ',')} {noun}{'' if count == 1 else 's'}"
+    return f"{written} {noun}{'' if count == 1 else 's'}" if written else format_units(count, noun)
 
 
 def epoch_finding(preview: BatchPreview, rows: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -14,9 +15,10 @@ from explorer.labs.tokens.findings import TITLES
 from explorer.labs.tokens.state import TokensState
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.deferred_sections import show_when_ready
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import result_section
 from explorer.ui.state.session import PageSession
 
 _LEAKAGE_VOCABULARY = 500
@@ -35,37 +37,38 @@ def leakage_section(session: PageSession[TokensState], config: TextConfig) -> No
     state = replace(session.state, vocabulary=_LEAKAGE_VOCABULARY)
     length = len(corpora.load_text(config))
     task = replace(state.task_config(config), context=max(1, min(64, length // 40)))
-
-    def draw(gaps: tuple[LeakageGap, ...]) -> None:
-        st.subheader(escape_markdown(findings.leakage_finding(gaps)), anchor=False)
-        _draw_leakage_gaps(gaps)
-        for each in gaps:
-            st.markdown(escape_markdown(findings.describe_leak(each)))
-        size = "" if state.tokenizer == "char" else f", at most {_LEAKAGE_VOCABULARY} tokens"
-        seconds = sum(each.seconds for each in gaps)
-        st.caption(
-            f"{TITLES[state.tokenizer]}{size}; rows of {task.context} tokens; a tenth held out; n-gram of order "
-            f"{ORDER} with Kneser–Ney smoothing; counted four times in {seconds:.1f} s on this server."
-        )
-
-    show_when_ready(
+    result_section(
         "tokens-leak",
-        ("leaks", config.text, task),
-        lambda: measure_split_leakage(task),
-        draw,
+        {"leaks": (("leaks", config.text, task), partial(measure_split_leakage, task))},
+        partial(_draw_leakage, task),
         "The n-gram is counting this text four times; that takes a few seconds …",
         330,
     )
 
 
-def _draw_leakage_gaps(gaps: Sequence[LeakageGap]) -> None:
+def _draw_leakage(task: TextConfig, document: Document, results: Mapping[str, tuple[LeakageGap, ...]]) -> None:
+    gaps = results["leaks"]
+    document.finding(findings.leakage_finding(gaps))
+    _draw_leakage_gaps(document, gaps)
+    for each in gaps:
+        document.text(findings.describe_leak(each))
+    size = "" if task.tokenizer == "char" else f", at most {_LEAKAGE_VOCABULARY} tokens"
+    seconds = sum(each.seconds for each in gaps)
+    document.caption(
+        f"{TITLES[task.tokenizer]}{size}; rows of {task.context} tokens; a tenth held out; n-gram of order "
+        f"{ORDER} with Kneser–Ney smoothing; counted four times in {seconds:.1f} s on this server."
+    )
+
+
+def _draw_leakage_gaps(document: Document, gaps: Sequence[LeakageGap]) -> None:
     """Draw the honest and the leaky loss for each kind of rows."""
     names = {"blocks": "blocks", "sentences": "lines"}
     pairs = [
         figures.SplitScores(names[each.rows], each.clean_bits, each.leaky_bits) for each in gaps if not each.problem
     ]
     if pairs:
-        draw_plot_frame(
+        add_plot_frame(
+            document,
             [
                 Panel(
                     "leaks",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from explorer.environment import environment
@@ -11,9 +11,19 @@ from explorer.errors import InvalidSetting, shorten
 from explorer.inspection.language.batch_preview import Rows
 from explorer.inspection.language.tokenizers import MAX_VOCABULARY, Kind
 from explorer.tasks.text.config import MIN_VOCABULARY, SHA256_PATTERN, TextConfig
+from explorer.ui.state.fields import PageState, setting
 
 Corpus: TypeAlias = Literal["tinyshakespeare", "toy", "repeats", "brackets", "own"]
 WIDEST = 16  # tokens of a row that fit into the figure
+_CORPORA = {
+    "tinyshakespeare": "Tiny Shakespeare",
+    "toy": "Toy",
+    "repeats": "Repeats",
+    "brackets": "Brackets",
+    "own": "Your own",
+}
+_TOKENIZERS = {"char": "Characters", "word": "Words", "bpe": "BPE", "bytes": "Byte-level BPE"}
+_ROWS = {"blocks": "blocks of the stream", "sentences": "a line a row", "prefixes": "a prefix a row"}
 _EXCERPT = 120  # characters of the corpus that fill the text box at first
 
 
@@ -26,17 +36,17 @@ def _check_fingerprint(text: object) -> None:
 
 
 @dataclass(frozen=True)
-class TokensState:
+class TokensState(PageState):
     """The text, its tokenizer, and how its tokens become rows. Each field is a URL parameter."""
 
-    corpus: Corpus = "tinyshakespeare"
-    text: str = field(default="", metadata={"check": _check_fingerprint})  # of an own text: its SHA-256
-    say: str | None = None  # what is typed; None: how the corpus begins
-    tokenizer: Kind = "bpe"
-    vocabulary: int = field(default=500, metadata={"low": 2, "high": MAX_VOCABULARY})
-    rows: Rows = "blocks"
-    context: int = field(default=12, metadata={"low": 1, "high": WIDEST})
-    batches: Literal["random", "contiguous"] = "random"
+    corpus: Corpus = setting("tinyshakespeare", "Text", options=_CORPORA)
+    text: str = setting("", check=_check_fingerprint)  # of an own text: its SHA-256
+    say: str | None = setting(None, "Type a text")  # None: how the corpus begins
+    tokenizer: Kind = setting("bpe", "Tokens", options=_TOKENIZERS)
+    vocabulary: int = setting(500, low=2, high=MAX_VOCABULARY)
+    rows: Rows = setting("blocks", "A row is", options=_ROWS)
+    context: int = setting(12, "Tokens a row gives to read", low=1, high=WIDEST)
+    batches: Literal["random", "contiguous"] = setting("random", "Batches", options=("random", "contiguous"))
 
     def validate(self) -> tuple[TokensState, tuple[str, ...]]:
         """Return the state without contradictory settings, and a sentence for each of them."""

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import streamlit as st
 
-from explorer.errors import LineageError, shorten
+from explorer.errors import shorten
 from explorer.figures import tokens as figures
 from explorer.figures.tokens import TokenizerLine
 from explorer.inspection.language.tokenizers import (
     EXCERPT_LENGTH,
+    MAX_VOCABULARY,
     Kind,
     Tokenization,
     TrainedTokenizer,
     initial_symbols,
     merge_ids,
     tokenize,
+    train_tokenizers,
     truncate_all,
 )
 from explorer.labs.tokens import findings
@@ -27,100 +32,115 @@ from explorer.labs.tokens.state import TokensState, truncate_typed
 from explorer.tasks.text import corpora
 from explorer.tasks.text.config import TextConfig
 from explorer.ui import visitor_text
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.components.table import draw_table
-from explorer.ui.page_sections import escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.components.base import pop_event
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.components.table import add_table
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation, show_problems
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession, fragment
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.wording import percentage
 
 # The fragments that depend on the typed text: only these are redrawn when it changes.
 _REDRAW = ("tokens-text", "tokens-four")
 _DASHES = {"char": "solid", "word": "1px,3px", "bpe": "solid", "bytes": "8px,3px"}
 _ASSIGNMENT = 500  # tokens of the assignment's vocabulary
-_tokens = register("tokenizer")  # see `static/components/tokenizer/view.js`
+_TRAINING = "Four tokenizers are being trained on this text; that takes a few seconds …"
+_KEY = "tokens"  # of the component in `static/components/tokenizer/`
+Tokenizers: TypeAlias = Mapping[Kind, TrainedTokenizer]
 
 
-def tokenizer_section(
-    session: PageSession[TokensState], config: TextConfig, tokenizers: Mapping[Kind, TrainedTokenizer]
-) -> None:
+def tokenizer_requests(config: TextConfig) -> dict[str, Request[Tokenizers]]:
+    """Return the request for the four tokenizers of a text, which all sections share."""
+    return {"tokenizers": (("fitted", config.text, config), partial(train_tokenizers, config))}
+
+
+def tokenizer_section(session: PageSession[TokensState], config: TextConfig) -> None:
     """Draw the typed text in tokens, with a slider for the size of the vocabulary."""
+    fragment(session, _REDRAW[0], lambda: _draw_typed_text(session, config))
+
+
+def _draw_typed_text(session: PageSession[TokensState], config: TextConfig) -> None:
     state, text = session.state, corpora.load_text(config)
     with st.container(horizontal=True, vertical_alignment="top"):
         # One text box per corpus: a late event from the box of the previous corpus must not change the new text.
         key = f"tokens.say.{config.corpus}{config.text}"
-        ties = bind_widget(session, key, state.typed_text(text), lambda d, say: replace(d, say=say), redraw=_REDRAW)
-        st.text_area("Type a text", height=76, width=620, **ties)
-        ties = bind_widget(
-            session, "tokens.kind", state.tokenizer, lambda d, kind: replace(d, tokenizer=kind or d.tokenizer)
+        bind_widget(
+            session, "say", st.text_area, key=key, shown=state.typed_text(text), redraw=_REDRAW, height=76, width=620
         )
-        st.segmented_control("Tokens", list(TITLES), format_func=TITLES.__getitem__, **ties)
+        bind_widget(session, "tokenizer", st.segmented_control, key="tokens.kind")
     shown, warning = truncate_typed(state.typed_text(text))
     show_problems([warning] if warning else [])
-    try:
-        moved = _vocabulary_slider(
-            tokenizers[state.tokenizer], shown, state.vocabulary, _corpus_name(config), key="tokens"
-        )
-    except LineageError as error:
-        show_problems([str(error)])
-        return
-    if moved is not None and moved != tokenizers[state.tokenizer].nearest_vocabulary(state.vocabulary):
-        session.change(lambda d: replace(d, vocabulary=moved))
-        st.rerun()
+
+    def requests() -> Mapping[str, Request[Tokenizers]]:
+        released = pop_event(_KEY, "vocabulary")
+        if isinstance(released, int) and 2 <= released <= MAX_VOCABULARY and released != session.state.vocabulary:
+            session.change(lambda d: replace(d, vocabulary=released))
+            st.rerun()
+        return tokenizer_requests(config)
+
+    draw = partial(_draw_tokens, state.tokenizer, shown, state.vocabulary, _corpus_name(config))
+    result_section("tokens-shown", requests, draw, _TRAINING, 480, events={_KEY: ("vocabulary",)})
 
 
 def _corpus_name(config: TextConfig) -> str:
     return "your text" if config.corpus == "own" else visitor_text.CORPUS_NAMES[config.corpus]
 
 
-def comparison_section(
-    session: PageSession[TokensState], config: TextConfig, tokenizers: Mapping[Kind, TrainedTokenizer]
-) -> None:
+def comparison_section(session: PageSession[TokensState], config: TextConfig) -> None:
     """Draw the table of all four tokenizers, with the finding above it."""
-    state, text = session.state, corpora.load_text(config)
-    heading = st.empty()
-    try:
+    st.header("Four ways to cut the same text", anchor=False)
+
+    def draw_table() -> None:
+        state, text = session.state, corpora.load_text(config)
         shown, _ = truncate_typed(state.typed_text(text))
-        finding = _comparison_table(tokenizers, state.vocabulary, _corpus_name(config), text, shown)
-    except LineageError as error:
-        show_problems([str(error)])
-        return
-    heading.subheader(escape_markdown(finding), anchor=False)
+        draw = partial(_draw_comparison, state.vocabulary, _corpus_name(config), text, shown)
+        result_section("tokens-table", tokenizer_requests(config), draw, _TRAINING, 260)
+
+    fragment(session, _REDRAW[1], draw_table)
 
 
-def merges_section(session: PageSession[TokensState], tokenizers: Mapping[Kind, TrainedTokenizer]) -> None:
+def merges_section(session: PageSession[TokensState], config: TextConfig) -> None:
     """Draw the formula of the merges, and why losses per token cannot be compared across tokenizers."""
-    state = session.state
-    kind = state.tokenizer if state.tokenizer in ("bpe", "bytes") else "bpe"
-    each = tokenizers[kind]
+    state, requests = session.state, tokenizer_requests(config)
+    kind: Kind = state.tokenizer if state.tokenizer in ("bpe", "bytes") else "bpe"
     st.header("Why merging works, and what it hides", anchor=False)
     st.latex(
         r"(a, b)^\star = \operatorname*{arg\,max}_{(a, b)} \; \mathrm{count}(a\,b), "
         r"\qquad ab \rightarrow \text{new token}"
     )
-    explanation(escape_markdown(findings.merges_finding(each, state.vocabulary)))
-    size = each.nearest_vocabulary(state.vocabulary)
-    characters = float(each.characters_per_token[size - each.min_vocabulary])
+    result_section("tokens-merges", requests, partial(_draw_merges, kind, state.vocabulary), _TRAINING, 60)
     explanation(
         "A larger vocabulary makes the text shorter, but each guess harder: there is more to choose from. A loss in "
         "nats a token therefore says nothing across tokenizers. Bits a character do:"
     )
-    st.latex(
-        r"\text{bits a character} = \frac{\text{nats a token}}{\ln 2 \cdot \text{characters a token}} = "
-        rf"\frac{{\text{{nats a token}}}}{{0.693 \cdot {characters:.2f}}}"
+    st.latex(r"\text{bits a character} = \frac{\text{nats a token}}{\ln 2 \cdot \text{characters a token}}")
+    result_section("tokens-bits", requests, partial(_draw_bits, kind, state.vocabulary), _TRAINING, 60)
+
+
+def _draw_merges(kind: Kind, vocabulary: int, document: Document, results: Mapping[str, Tokenizers]) -> None:
+    document.text(findings.merges_finding(results["tokenizers"][kind], vocabulary))
+
+
+def _draw_bits(kind: Kind, vocabulary: int, document: Document, results: Mapping[str, Tokenizers]) -> None:
+    """Draw the formula with the numbers of a tokenizer."""
+    trained = results["tokenizers"][kind]
+    size = trained.nearest_vocabulary(vocabulary)
+    characters = float(trained.characters_per_token[size - trained.min_vocabulary])
+    document.text(
+        f"With {TITLES[kind]} at {size:,} tokens, a token holds {characters:.2f} characters, so one nat a token is "
+        f"worth 1 / (0.693 · {characters:.2f}) = {1 / math.log(2) / characters:.2f} bits a character; with characters "
+        "it is worth 1.44."
     )
-    explanation(
-        f"So with {escape_markdown(TITLES[kind])} at {size:,} tokens, one nat a token is worth "
-        f"{1 / 0.693147 / characters:.2f} bits a character; with characters it is worth 1.44."
-    )
 
 
-def _vocabulary_slider(trained: TrainedTokenizer, text: str, vocabulary: int, corpus: str, key: str) -> int | None:
-    """Draw a text in tokens under a slider for the vocabulary size; return the size where it was just released.
-
-    Raises TextError.
-    """
-    tokenizer, kind = trained.tokenizer, trained.kind
+def _draw_tokens(
+    kind: Kind, text: str, vocabulary: int, corpus: str, document: Document, results: Mapping[str, Tokenizers]
+) -> None:
+    """Draw a text in tokens under a slider for the vocabulary size. Raises TextError."""
+    trained = results["tokenizers"][kind]
+    tokenizer = trained.tokenizer
     unknown = kind == "word"
     measure = trained.unknown_rates if unknown else trained.characters_per_token
     merges = merge_ids(tokenizer)
@@ -140,15 +160,9 @@ def _vocabulary_slider(trained: TrainedTokenizer, text: str, vocabulary: int, co
         "measure": "unknown" if unknown else "characters",
         "corpus": corpus,
         "marks": _slider_marks(trained),
-        "file": key,
+        "file": "tokens",
     }
-    released = pop_event(key, "vocabulary")
-    _tokens(data=data, key=key, **event_callbacks(key, "vocabulary"))
-    return (
-        int(released)
-        if isinstance(released, int | float) and trained.min_vocabulary <= released <= trained.max_vocabulary
-        else None
-    )
+    document.component("tokenizer", data, _KEY)
 
 
 def _slider_marks(trained: TrainedTokenizer) -> list[list[object]]:
@@ -165,10 +179,11 @@ def _slider_marks(trained: TrainedTokenizer) -> list[list[object]]:
     return [*marks, [trained.max_vocabulary, f"{trained.max_vocabulary:,}"]]
 
 
-def _comparison_table(
-    trained: Mapping[Kind, TrainedTokenizer], vocabulary: int, corpus: str, beginning: str, typed: str
-) -> str:
-    """Draw the table of the four tokenizers; return the finding. Raises TextError."""
+def _draw_comparison(
+    vocabulary: int, corpus: str, beginning: str, typed: str, document: Document, results: Mapping[str, Tokenizers]
+) -> None:
+    """Draw the table of the four tokenizers, with the finding above it. Raises TextError."""
+    trained = results["tokenizers"]
     truncated = truncate_all(trained, vocabulary)
     excerpt = {kind: tokenize(tokenizer, beginning[:EXCERPT_LENGTH]) for kind, tokenizer in truncated.items()}
     tokenized = {kind: tokenize(tokenizer, typed) for kind, tokenizer in truncated.items()}
@@ -205,7 +220,13 @@ def _comparison_table(
         }
         for kind in trained
     ]
-    draw_table(
+    document.finding(
+        findings.tokenizers_finding(
+            corpus, per_token, unknown, [kind for kind in trained if excerpt[kind].round_trip.exact]
+        )
+    )
+    add_table(
+        document,
         columns,
         rows,
         key="tokens-four",
@@ -213,18 +234,16 @@ def _comparison_table(
         caption=f"Left: all of {corpus}; whether it comes back is asked of its first {EXCERPT_LENGTH:,} characters. "
         "Right: the text in the box above.",
     )
-    _round_trip_table(tokenized)
-    return findings.tokenizers_finding(
-        corpus, per_token, unknown, [kind for kind in trained if excerpt[kind].round_trip.exact]
-    )
+    _round_trip_table(document, tokenized)
 
 
-def _round_trip_table(tokenized: Mapping[Kind, Tokenization]) -> None:
+def _round_trip_table(document: Document, tokenized: Mapping[Kind, Tokenization]) -> None:
     """Draw the typed text as each tokenizer gives it back, for those that change it."""
     changed = {kind: each.round_trip for kind, each in tokenized.items() if not each.round_trip.exact}
     if not changed:
         return
-    draw_table(
+    add_table(
+        document,
         [
             {"key": "name", "label": "", "kind": "text"},
             {"key": "text", "label": "your text, as it comes back", "kind": "mono"},
@@ -245,15 +264,20 @@ def _round_trip_table(tokenized: Mapping[Kind, Tokenization]) -> None:
     )
 
 
-def vocabulary_size_section(trained: Mapping[Kind, TrainedTokenizer], vocabulary: int) -> None:
+def vocabulary_size_section(config: TextConfig, vocabulary: int) -> None:
     """Draw characters per token and unknown words for every vocabulary size."""
+    result_section("tokens-sizes", tokenizer_requests(config), partial(_draw_sizes, vocabulary), _TRAINING, 300)
+
+
+def _draw_sizes(vocabulary: int, document: Document, results: Mapping[str, Tokenizers]) -> None:
     characters, unknown = [], []
-    for kind, each in trained.items():
+    for kind, each in results["tokenizers"].items():
         sizes = np.arange(each.min_vocabulary, each.max_vocabulary + 1)
         characters.append(TokenizerLine(TITLES[kind], _DASHES[kind], sizes, each.characters_per_token))
         if kind == "word":
             unknown.append(TokenizerLine(TITLES[kind], _DASHES[kind], sizes, each.unknown_rates))
-    draw_plot_frame(
+    add_plot_frame(
+        document,
         [
             Panel(
                 "characters-per-token",

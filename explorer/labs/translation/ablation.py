@@ -10,12 +10,14 @@ import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.translation import exact_match_by_ablation
 from explorer.labs.translation import findings
-from explorer.labs.translation.state import TranslationState
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.labs.translation.state import Task, TranslationState
+from explorer.ui.components.plot_frame import Panel, add_plot_frame
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import result_section
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds, join_words
@@ -47,12 +49,13 @@ def section(state: TranslationState, views: Mapping[str, RunView]) -> None:
     if not pending:
         return
 
-    def draw(results: Mapping[str, Float[ndarray, "touches replicas"]]) -> None:
-        _draw_tiles(state, {name: each for name, each in results.items() if name in state.variants})
-
-    height = 60 + _ROW * len(ABLATIONS)
-    show_all_when_ready(
-        "translation-touch", pending, draw, "Every model is touched and asked again …", height, "patient"
+    result_section(
+        "translation-touch",
+        pending,
+        partial(_draw_tiles, state.task, state.variants, state.seeds),
+        "Every model is touched and asked again …",
+        60 + _ROW * len(ABLATIONS),
+        pool="patient",
     )
 
 
@@ -65,26 +68,32 @@ def _exact_by_ablation(view: RunView) -> Float[ndarray, "touches replicas"]:
     return exact_match_by_intervention(model, view.config.task, list(ABLATIONS), SOURCES)  # type: ignore[arg-type]  # a translator and its task
 
 
-def _draw_tiles(state: TranslationState, results: Mapping[str, Float[ndarray, "touches replicas"]]) -> None:
-    named = {name: state.variants[name] for name in results}
+def _draw_tiles(
+    task: Task,
+    variants: Mapping[str, ModelVariant],
+    seeds: int,
+    document: Document,
+    results: Mapping[str, Float[ndarray, "touches replicas"]],
+) -> None:
+    named = {name: variants[name] for name in results}
     means = {name: dict(zip(ABLATIONS, values.mean(axis=-1), strict=True)) for name, values in results.items()}
     finding = findings.ablation_finding({named[name].words: each for name, each in means.items()})
     if finding:
-        st.subheader(escape_markdown(finding), anchor=False)
+        document.finding(finding)
     alt_parts = [
         f"{named[name].words}: {join_words([f'{ABLATIONS[t]} {v:.2f}' for t, v in each.items() if np.isfinite(v)])}"
         for name, each in means.items()
     ]
     panel = Panel(
-        f"touch-{state.task}",
+        f"touch-{task}",
         exact_match_by_ablation(
             np.stack(list(results.values()), axis=1), list(ABLATIONS.values()), [each.label for each in named.values()]
         ),
         alt=f"Exact match under every touch. {'. '.join(alt_parts)}.",
     )
-    draw_plot_frame([panel], key="translation-touch", height=60 + _ROW * len(ABLATIONS), columns=1)
-    what = "in each way of writing" if state.task == "dates" else "of each trained length"
-    st.caption(
-        f"Exact match over {SOURCES} fresh sources {what}: mean of {count_seeds(state.seeds)}, in brackets lowest to "
+    add_plot_frame(document, [panel], key="translation-touch", height=60 + _ROW * len(ABLATIONS), columns=1)
+    what = "in each way of writing" if task == "dates" else "of each trained length"
+    document.caption(
+        f"Exact match over {SOURCES} fresh sources {what}: mean of {count_seeds(seeds)}, in brackets lowest to "
         "highest. No tile: nothing there to touch."
     )

@@ -12,7 +12,7 @@ import streamlit as st
 from numpy import ndarray
 
 from explorer.errors import InvalidSetting
-from explorer.experiments.translation import TranslationVariant
+from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation import alignment_findings as findings
 from explorer.labs.translation.model_picker import (
     loaded_views,
@@ -20,8 +20,9 @@ from explorer.labs.translation.model_picker import (
     selected_replica,
     selected_variant,
     show_missing_runs,
+    show_no_run,
 )
-from explorer.labs.translation.state import Look, TranslationState
+from explorer.labs.translation.state import MAX_STEP, Look, TranslationState
 from explorer.models.configs import TransformerEncoderDecoderConfig
 from explorer.tasks.seq2seq.config import (
     EOS,
@@ -31,13 +32,15 @@ from explorer.tasks.seq2seq.config import (
     target_ids,
     target_vocabulary,
 )
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.deferred_sections import show_latest
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
-from explorer.ui.state.session import PageSession, fragment, write_url
+from explorer.training.config import RunConfig
+from explorer.ui.components.base import pop_event
+from explorer.ui.document import Document
+from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.result_section import Request, result_section, show_when_ready
+from explorer.ui.state.session import PageSession, fragment
 from explorer.ui.training.run_view import RunView
-from explorer.web import array_store
 from explorer.web.background import Pool
+from explorer.web.results import pack, register_arrays
 
 HEIGHT, EMPTY = 720, 200
 ATTENTION_KINDS: tuple[Look, ...] = get_args(Look)
@@ -51,7 +54,7 @@ VECTOR_TEXT = (
 )
 _FRAGMENT = "translation-inside"
 _KEY = "translation-alignment"
-_alignment = register("alignment")
+_EXAMPLE = "translation-alignment-example"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +69,7 @@ class AlignmentData:
     @cached_property
     def content(self) -> bytes:
         """The packed arrays, cached for all visitors."""
-        return array_store.pack(self.arrays)
+        return pack(self.arrays)
 
 
 def section(session: PageSession[TranslationState], views: Mapping[str, RunView]) -> None:
@@ -80,7 +83,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
     variants = state.variants
     loaded = loaded_views(views, variants)
     if not loaded:
-        empty_panel("No run to look into yet: train above, and it stands here.", EMPTY)
+        show_no_run(views, EMPTY)
         return
     show_missing_runs(views, variants)
     fragment(session, _FRAGMENT, lambda: _draw_alignment(session, loaded, variants, ids))
@@ -89,27 +92,42 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
 def _draw_alignment(
     session: PageSession[TranslationState],
     loaded: Mapping[str, RunView],
-    variants: Mapping[str, TranslationVariant],
+    variants: Mapping[str, ModelVariant],
     ids: tuple[int, ...],
 ) -> None:
     name = selected_variant(session.state, loaded)
     view = loaded[name]
-    has_one_vector = getattr(view.config.model, "attention", "") == "none"
-    explanation(VECTOR_TEXT if has_one_vector else ATTENTION_TEXT)
+    kind = _attention_kind(view.config)
+    explanation(VECTOR_TEXT if kind == "vector" else ATTENTION_TEXT)
     model_picker(session, loaded, "translation")
-    replica = selected_replica(session.state, view)
-    task = session.state.task_config
-    result_name = f"{session.state.task} {name}"  # with the task: a result of another one must not stay meanwhile
+    state = session.state
+    replica = selected_replica(state, view)
     key = (_KEY, *view.cache_key, replica, ids)
-
-    def draw(results: Mapping[str, AlignmentData], outdated: frozenset[str]) -> None:
-        if result_name in results:
-            _show_alignment(session, results[result_name], variants[name], view, replica)
-
-    pending = {result_name: (key, partial(compute_alignment, view, task, replica, ids))}
+    make = partial(compute_alignment, view, state.task_config, replica, ids)
     # The sensitivity of the vector needs one forward pass for every symbol at every position.
-    pool: Pool = "usual" if has_one_vector else "quick"
-    show_latest(_KEY, lambda: pending, draw, "The model reads the source and writes …", HEIGHT, pool=pool)
+    pool: Pool = "usual" if kind == "vector" else "quick"
+
+    def requests() -> Mapping[str, Request[AlignmentData]]:
+        if apply_events(session):
+            st.rerun()  # the formula below shows the numbers of the selected row
+        return {"alignment": (key, make)}
+
+    result_section(
+        _KEY,
+        requests,
+        partial(_draw_attention, state, variants[name], view.config, replica),
+        "The model reads the source and writes …",
+        HEIGHT,
+        pool=pool,
+        events={_KEY: ("look", "open", "at")},
+    )
+    st.subheader("Where the weights come from" if kind != "vector" else "What it writes from", anchor=False)
+    if kind == "vector":
+        st.latex(findings.vector_formula(), width="content")
+        explanation("Every step is given the same c; only the state s and the token before, y, change.")
+        return
+    draw = partial(_draw_example, state, view.config)
+    show_when_ready(_EXAMPLE, key, make, draw, "The model reads the source …", 160, lambda _: None, pool)
 
 
 def compute_alignment(view: RunView, task: TranslationConfig, replica: int, ids: tuple[int, ...]) -> AlignmentData:
@@ -159,102 +177,97 @@ def selected_head(state: TranslationState, data: AlignmentData) -> tuple[int, in
     return min(state.layer, layers - 1), min(state.head, heads - 1)
 
 
-def apply_events(session: PageSession[TranslationState], data: AlignmentData) -> None:
-    """Apply the component's events to the state. Every value is checked: a browser can send anything."""
+def apply_events(session: PageSession[TranslationState]) -> bool:
+    """Apply the component's events to the state and return whether it has changed.
+
+    Every value is checked: a browser can send anything.
+    """
     state = session.state
     if (value := pop_event(_KEY, "look")) in ATTENTION_KINDS:
         state = replace(state, look=value)
     value = pop_event(_KEY, "open")
     if isinstance(value, list) and len(value) == 2 and all(type(one) is int and one >= 0 for one in value):
         state = replace(state, layer=min(value[0], 7), head=min(value[1], 15))
-    if type(value := pop_event(_KEY, "at")) is int and -1 <= value < max(len(data.target), len(data.source)):
+    if type(value := pop_event(_KEY, "at")) is int and -1 <= value <= MAX_STEP:
         state = replace(state, at=value)
-    if state != session.state:
-        session.state = state
-        write_url(session)
+    changed = state != session.state
+    session.state = state
+    return changed
 
 
-def _show_alignment(
-    session: PageSession[TranslationState],
-    data: AlignmentData,
-    variant: TranslationVariant,
-    view: RunView,
+def _selected_attention(
+    state: TranslationState, config: RunConfig, data: AlignmentData
+) -> tuple[Look, tuple[int, int]]:
+    """Return which attention is shown, and its layer and head."""
+    kind = _attention_kind(config)
+    return (
+        state.look if kind == "transformer" else "source",
+        selected_head(state, data) if kind != "vector" else (0, 0),
+    )
+
+
+def _draw_attention(
+    state: TranslationState,
+    variant: ModelVariant,
+    config: RunConfig,
     replica: int,
+    document: Document,
+    results: Mapping[str, AlignmentData],
 ) -> None:
-    apply_events(session, data)
-    state, has_attention = session.state, "source" in data.arrays
-    kind = _attention_kind(view, data)
-    look = state.look if kind == "transformer" else "source"
-    head = selected_head(state, data) if has_attention else (0, 0)
-    if has_attention:
-        weights = data.arrays["source"]
+    data = results["alignment"]
+    look, head = _selected_attention(state, config, data)
+    if "source" in data.arrays:
+        weights, more = data.arrays["source"], ""
         finding = findings.attention_finding(
             state.task_config, variant.words, "".join(data.source), data.target, weights, head
         )
     else:
         finding = findings.vector_finding(variant.words, len(data.target), len(data.arrays["vector"]))
-    st.subheader(escape_markdown(finding), anchor=False)
-    more = "" if has_attention else " " + findings.sensitivity_finding(data.source, data.arrays["moved"])
-    explanation(escape_markdown(findings.output_finding(data.target, data.right) + more))
-    _alignment(
-        data={
-            "kind": kind,
+        more = findings.sensitivity_finding(data.source, data.arrays["moved"])
+    document.finding(finding)
+    document.text(f"{findings.output_finding(data.target, data.right)} {more}".strip())
+    document.component(
+        "alignment",
+        {
+            "kind": _attention_kind(config),
             "source": list(data.source),
             "target": list(data.target),
             "right": None if data.right is None else list(data.right),
             "vocabulary": list(target_vocabulary(state.task_config)),
-            "address": array_store.register_array(data.content),
+            "address": register_arrays(data.content),
             "look": look,
             "open": list(head),
             "at": state.at,
             "title": variant.title,
             "colour": variant.colour,
-            "file": f"translation-{state.task}-{variant.name}-seed-{view.config.seeds[replica]}",
+            "file": f"translation-{state.task}-{variant.name}-seed-{config.seeds[replica]}",
         },
         key=_KEY,
-        **event_callbacks(_KEY, "look", "open", "at"),
     )
-    _show_formula(data, kind, look, head, state.at, view)
 
 
-def _attention_kind(view: RunView, data: AlignmentData) -> str:
-    if "vector" in data.arrays:
+def _attention_kind(config: RunConfig) -> str:
+    if getattr(config.model, "attention", "") == "none":
         return "vector"
-    return "transformer" if isinstance(view.config.model, TransformerEncoderDecoderConfig) else "additive"
+    return "transformer" if isinstance(config.model, TransformerEncoderDecoderConfig) else "additive"
 
 
-def _show_formula(data: AlignmentData, kind: str, look: Look, head: tuple[int, int], at: int, view: RunView) -> None:
-    """Draw the attention formula with the numbers of the selected row.
-
-    kind: "vector", "additive" or "transformer".
-    look: which attention of a Transformer.
-    head: layer and head.
-    at: the selected row; -1 for none.
-    """
-    st.subheader("Where the weights come from" if kind != "vector" else "What it writes from", anchor=False)
-    if kind == "vector":
-        st.latex(findings.vector_formula(), width="content")
-        explanation("Every step is given the same c; only the state s and the token before, y, change.")
-        return
+def _draw_example(state: TranslationState, config: RunConfig, data: AlignmentData) -> None:
+    """Draw the attention formula with the numbers of the selected row."""
+    look, head = _selected_attention(state, config, data)
     weights, scores = data.arrays[look][head], data.arrays[f"{look}_scores"][head]
-    row = min(max(at, 0), len(weights) - 1)
+    row = min(max(state.at, 0), len(weights) - 1)
     keys = row + 1 if look == "decoder" else weights.shape[-1]
     queries = data.source if look == "encoder" else data.target
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
-        if kind == "additive":
-            st.latex(findings.additive_formula(), width="content")
-            st.latex(findings.additive_example(row, scores[row], weights[row]), width="content")
-        else:
-            width = _head_width(view)
+        if isinstance(config.model, TransformerEncoderDecoderConfig):
+            width = config.model.width // config.model.heads
             st.latex(findings.scaled_formula(), width="content")
             st.latex(findings.scaled_example(row, width, scores[row, :keys], weights[row, :keys]), width="content")
-    where = "the row that is kept" if at >= 0 else "the first row; a click keeps another"
+        else:
+            st.latex(findings.additive_formula(), width="content")
+            st.latex(findings.additive_example(row, scores[row], weights[row]), width="content")
+    where = "the row that is kept" if state.at >= 0 else "the first row; a click keeps another"
     st.caption(
         escape_markdown(f"With the numbers of row {row + 1}, “{queries[row]}”, and its strongest weight: {where}.")
     )
-
-
-def _head_width(view: RunView) -> int:
-    model = view.config.model
-    assert isinstance(model, TransformerEncoderDecoderConfig)
-    return model.width // model.heads

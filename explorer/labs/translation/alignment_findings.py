@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
+from explorer.number_format import format_units
 from explorer.tasks.seq2seq import dates
 from explorer.tasks.seq2seq.config import EOS, TranslationConfig
 from explorer.tasks.seq2seq.dates import DatesConfig
@@ -89,7 +90,7 @@ def attention_finding(
     positions = target_positions(task, weights.shape[-1], target)
     if not positions:
         return f"{capitalize(words)} writes nothing here, so it has nothing to look for."
-    found, of = count_hits(weights, positions), f"of {_format_steps(len(positions))}"
+    found, of = count_hits(weights, positions), f"of {format_units(len(positions), 'step')}"
     if found.size == 1:
         return f"In {found.max()} {of} {words} looks most at the digit it has to write."
     here, most = found[selected_head], found.max()
@@ -226,7 +227,3 @@ def vector_formula() -> str:
 def head_name(layer: int, number: int) -> str:
     """Return layer and head in words, counted from 1."""
     return f"layer {layer + 1}, head {number + 1}"
-
-
-def _format_steps(count: int) -> str:
-    return f"{count} step{'' if count == 1 else 's'}"

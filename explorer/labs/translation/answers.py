@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.errors import InvalidSetting
-from explorer.experiments.translation import TranslationVariant
+from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation import answer_findings as findings
-from explorer.labs.translation.model_picker import loaded_views, seed_picker, show_missing_runs
-from explorer.labs.translation.state import TranslationState
+from explorer.labs.translation.model_picker import loaded_views, seed_picker, show_missing_runs, show_no_run
+from explorer.labs.translation.state import Task, TranslationState
+from explorer.number_format import format_probability
 from explorer.run_store.store import StoredRun
 from explorer.tasks.seq2seq import dates
 from explorer.tasks.seq2seq.config import (
@@ -28,10 +29,11 @@ from explorer.tasks.seq2seq.config import (
     target_vocabulary,
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, DatesConfig
-from explorer.ui.components.base import register
-from explorer.ui.deferred_sections import show_latest
+from explorer.ui.document import Document
 from explorer.ui.page_sections import empty_panel, escape_markdown, explanation, show_problems
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.result_section import result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training import run_view
 from explorer.ui.training.model_input import TRANSLATION_EXAMPLES
 from explorer.ui.training.run_view import RunView
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from explorer.inspection.seq2seq.decoding import GreedyTranslation
 
 _ROW = 62  # pixels of a model
-_WAITING = "The models read the source …"
-_answers = register("translation_answers")
 
 
 @dataclass(frozen=True)
@@ -75,33 +75,24 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
         empty_panel("Correct the source above: it is answered at once.", _ROW * max(1, len(loaded)))
         return
     if not loaded:
-        empty_panel("No model with a run to ask: choose some above and train them.", _ROW)
+        show_no_run(views, _ROW)
         return
-    names = {f"{state.task} {name}": name for name in loaded}  # of another task nothing may stay meanwhile
-    pending = {
-        key: (
-            ("translation-answers", *loaded[name].cache_key, source),
-            partial(compute_answers, loaded[name], state.task_config, source),
+    requests = {
+        name: (
+            ("translation-answers", *view.cache_key, source),
+            partial(compute_answers, view, state.task_config, source),
         )
-        for key, name in names.items()
+        for name, view in loaded.items()
     }
-
-    def draw(results: Mapping[str, SeedAnswers], outdated: frozenset[str]) -> None:
-        by_variant = {names[key]: each for key, each in results.items() if key in names}
-        current = {name: each for name, each in by_variant.items() if each.source == source}
-        if shown := current or _with_first_source(by_variant):
-            _show_answers(state, shown)
-        if outdated or not shown:
-            st.caption(_WAITING)
-
-    height = 130 + _ROW * len(loaded)
-    show_latest("translation-answers", lambda: pending, draw, _WAITING, height, pool="quick")
-
-
-def _with_first_source(answers: Mapping[str, SeedAnswers]) -> dict[str, SeedAnswers]:
-    """Return the answers to the same source as the first of them."""
-    sources = [each.source for each in answers.values()]
-    return {name: each for name, each in answers.items() if each.source == sources[0]}
+    result_section(
+        "translation-answers",
+        requests,
+        partial(_draw_answers, state.task, state.variants, state.replica),
+        "The models read the source …",
+        130 + _ROW * len(loaded),
+        pool="quick",
+        partly=True,
+    )
 
 
 def load_view_model(view: RunView) -> LoadedModel:
@@ -138,48 +129,66 @@ def _draw_controls(session: PageSession[TranslationState], loaded: Mapping[str, 
     """Draw the controls for the source and the seed."""
     state, examples = session.state, TRANSLATION_EXAMPLES[session.state.task]
     with st.container(horizontal=True, vertical_alignment="top"):
-        st.text_input(
-            "A date" if state.task == "dates" else "Digits",
+        bind_widget(
+            session,
+            "say",
+            st.text_input,
+            update=lambda s, new: s.with_source(new.strip()),
+            label="A date" if state.task == "dates" else "Digits",
             placeholder=examples[0],
-            max_chars=200,
             width=330,
-            **bind_widget(session, "translation.say", state.say, lambda s, new: s.with_source((new or "").strip())),
         )
         if loaded:
             seed_picker(session, next(iter(loaded.values())), "translation.answers")
-    picked = state.source if state.source in examples else None
-    st.pills(
-        "Take a source",
-        examples,
-        format_func=escape_markdown,
+    bind_widget(
+        session,
+        "pick",
+        st.pills,
+        shown=state.source if state.source in examples else None,
+        update=TranslationState.with_source,
+        label="Take a source",
+        options={source: escape_markdown(source) for source in examples},
         label_visibility="collapsed",
         wrap=True,
         width="content",
-        **bind_widget(session, "translation.pick", picked, lambda s, new: s.with_source(new) if new else s),
     )
 
 
-def _show_answers(state: TranslationState, shown: Mapping[str, SeedAnswers]) -> None:
-    """Draw the finding and a row for each model."""
+def _draw_answers(
+    name: Task,
+    variants: Mapping[str, ModelVariant],
+    replica: int,
+    document: Document,
+    shown: Mapping[str, SeedAnswers],
+) -> None:
+    """Draw the finding and a row for each model.
+
+    name: name of the task.
+    variants: the variants by name, those without an answer too.
+    replica: index of the selected seed.
+    document: what the section shows.
+    shown: the answers by the name of their variant.
+    """
     task, source = next((each.task, each.source) for each in shown.values())
     text, right = source_text(task, source), target_ids(task, source)
     expected = None if right is None else target_text(task, right)
-    selected = {name: each.answers[min(state.replica, len(each.answers) - 1)] for name, each in shown.items()}
+    selected = {name: each.answers[min(replica, len(each.answers) - 1)] for name, each in shown.items()}
     seed_answers = [
-        findings.SeedAnswer(state.variants[name].words, target_text(task, one.ids), _has_end(task, one))
-        for name, one in selected.items()
+        findings.SeedAnswer(variants[each].words, target_text(task, one.ids), _has_end(task, one))
+        for each, one in selected.items()
     ]
     error = dates.parse_date(text).error if isinstance(task, DatesConfig) else ""
-    headline = findings.answers_finding(state.task, text, seed_answers, expected)
-    st.subheader(escape_markdown(f"{error} {headline}".strip()), anchor=False)
+    headline = findings.answers_finding(name, text, seed_answers, expected)
+    document.finding(f"{error} {headline}".strip())
     unit = "letters" if isinstance(task, DatesConfig) else "digits"
-    _answers(
-        data={
+    document.component(
+        "translation_answers",
+        {
             "head": [
                 {"title": "source", "tokens": list(text)},
                 *([{"title": "right answer", "tokens": list(expected)}] if expected is not None else []),
             ],
-            "rows": [_row(state.variants[name], each, selected[name], expected) for name, each in shown.items()],
+            "rows": [_row(variants[each], found, selected[each], expected) for each, found in shown.items()],
             "caption": " ".join(
                 [
                     findings.length_caption(len(source), longest_trained(task), unit),
@@ -188,7 +197,7 @@ def _show_answers(state: TranslationState, shown: Mapping[str, SeedAnswers]) -> 
                     + ("Framed: another token would be right there." if expected is not None else ""),
                 ]
             ).strip(),
-            "file": f"{state.task}-answers",
+            "file": f"{name}-answers",
             "label": f"What {len(shown)} models write about {text}",
         },
         key="translation-answers-rows",
@@ -199,9 +208,7 @@ def _has_end(task: TranslationConfig, one: GreedyTranslation) -> bool:
     return bool(one.ids) and one.ids[-1] == len(target_vocabulary(task)) - 1
 
 
-def _row(
-    variant: TranslationVariant, each: SeedAnswers, one: GreedyTranslation, expected: str | None
-) -> dict[str, object]:
+def _row(variant: ModelVariant, each: SeedAnswers, one: GreedyTranslation, expected: str | None) -> dict[str, object]:
     texts = [_text_with_end(each.task, other) for other in each.answers]
     shown = _text_with_end(each.task, one)
     return {
@@ -238,8 +245,3 @@ def _tokens(task: TranslationConfig, one: GreedyTranslation, expected: str | Non
 def _token_at(tokens: Sequence[str], position: int) -> str:
     """Return the token at a position; empty beyond the end."""
     return tokens[position] if position < len(tokens) else ""
-
-
-def format_probability(p: float) -> str:
-    """Return a probability with two digits, never as 0 or 1."""
-    return "<0.01" if p < 0.005 else ">0.99" if p >= 0.995 else f"{p:.2f}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.experiments.translation import VARIANTS
 from explorer.labs.translation.state import TranslationState
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget, reset_button
 
 TASKS = {"reverse": "Reverse", "copy": "Copy", "dates": "Dates"}
 TASK_CAPTIONS = {
@@ -22,17 +22,8 @@ def settings_row(session: PageSession[TranslationState]) -> None:
     """Draw the choice of task and models, and the training settings."""
     state = session.state
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        binding = bind_widget(session, "translation.task", state.task, lambda s, task: s.with_task(task or s.task))
-        st.segmented_control("Task", list(TASKS), format_func=TASKS.__getitem__, **binding)
-        binding = bind_widget(session, "translation.who", list(state.who), lambda s, who: s.with_models(who))
-        st.pills(
-            "Who translates",
-            list(VARIANTS),
-            format_func=lambda name: VARIANTS[name].title,
-            selection_mode="multi",
-            wrap=True,
-            **binding,
-        )
+        bind_widget(session, "task", st.segmented_control, update=TranslationState.with_task)
+        bind_widget(session, "who", st.pills, selection_mode="multi", wrap=True)
         with st.popover("Settings", icon=":material/tune:"):
             settings_popover(session)
     st.caption(TASK_CAPTIONS[state.task])
@@ -40,16 +31,10 @@ def settings_row(session: PageSession[TranslationState]) -> None:
 
 def settings_popover(session: PageSession[TranslationState]) -> None:
     """Draw the training settings."""
-    state = session.state
-    if state.task != "dates":
-        binding = bind_widget(session, "translation.longest", state.longest, lambda s, v: s.with_settings(longest=v))
-        st.number_input("Digits in the longest source that is trained", 1, 40, step=1, **binding)
-    binding = bind_widget(session, "translation.seeds", state.seeds, lambda s, v: s.with_settings(seeds=v))
-    st.number_input("Seeds", 1, 16, step=1, **binding)
-    binding = bind_widget(session, "translation.steps", state.steps, lambda s, v: s.with_settings(steps=v))
-    st.number_input("Steps of each (0: as usual)", 0, 1_000_000, step=100, **binding)
-    binding = bind_widget(session, "translation.rate", state.rate, lambda s, v: s.with_settings(rate=v))
-    st.number_input("Step size (0: as usual)", 0.0, 1.0, step=0.001, format="%.4f", **binding)
-    binding = bind_widget(session, "translation.seed", state.seed, lambda s, v: s.with_settings(seed=v))
-    st.number_input("First seed", 0, 2**31 - 1, step=1, **binding)
-    st.button("Back to the defaults", icon=":material/undo:", on_click=lambda: session.change(lambda s: s.reset()))
+    if session.state.task != "dates":
+        bind_widget(session, "longest", st.number_input)
+    bind_widget(session, "seeds", st.number_input)
+    bind_widget(session, "steps", st.number_input)
+    bind_widget(session, "rate", st.number_input, format="%.4f")
+    bind_widget(session, "seed", st.number_input)
+    reset_button(session)

@@ -14,9 +14,10 @@ from explorer.figures.comparison import Line
 from explorer.figures.translation import copy_accuracy_by_step
 from explorer.inspection.compare import mean_and_range
 from explorer.labs.translation import findings
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.deferred_sections import show_all_when_ready
-from explorer.ui.page_sections import escape_markdown, explanation
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
+from explorer.ui.document import Document
+from explorer.ui.page_sections import explanation
+from explorer.ui.result_section import result_section
 
 if TYPE_CHECKING:
     from explorer.inspection.seq2seq.copy_control import CopyAccuracy
@@ -35,13 +36,13 @@ def section() -> None:
         "attention and with its attention taken out."
     )
     pending = {name: (("copying", name), partial(_train, name == "separated")) for name in _TITLES}
-    show_all_when_ready(
+    result_section(
         "translation-copying",
         pending,
-        _draw,
+        partial(_draw),
         "Four small Transformers learn to copy, three seeds each …",
         _HEIGHT,
-        "patient",
+        pool="patient",
     )
 
 
@@ -51,7 +52,7 @@ def _train(separated: bool) -> CopyAccuracy:
     return train_copy_models(separated)
 
 
-def _draw(results: Mapping[str, CopyAccuracy]) -> None:
+def _draw(document: Document, results: Mapping[str, CopyAccuracy]) -> None:
     if len(results) < len(_TITLES):
         return
     ends = {
@@ -59,11 +60,10 @@ def _draw(results: Mapping[str, CopyAccuracy]) -> None:
         for name, each in results.items()
     }
     finding = findings.copy_finding(ends["plain"], ends["separated"], results["plain"].steps[-1])
-    st.subheader(escape_markdown(finding), anchor=False)
-    draw_plot_frame(
-        [_panel(name, each) for name, each in results.items()], key="translation-copying", height=_HEIGHT, columns=2
-    )
-    st.caption(
+    document.finding(finding)
+    panels = [_panel(name, each) for name, each in results.items()]
+    add_plot_frame(document, panels, key="translation-copying", height=_HEIGHT, columns=2)
+    document.caption(
         "The share of tokens that are right in fresh sequences of 12, of 20 different tokens. Mean of three seeds; "
         "band: lowest to highest. Dashed line: guessing."
     )

@@ -10,12 +10,18 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from explorer.errors import InvalidSetting
-from explorer.experiments.translation import TranslationVariant
+from explorer.experiments.model_variant import ModelVariant
 from explorer.figures.translation_steps import curves_by_position, teacher_forcing_lines
 from explorer.labs.translation import answer_findings as findings
 from explorer.labs.translation.answers import load_view_model
-from explorer.labs.translation.model_picker import loaded_views, model_picker, selected_replica, show_missing_runs
-from explorer.labs.translation.state import TranslationState
+from explorer.labs.translation.model_picker import (
+    loaded_views,
+    model_picker,
+    selected_replica,
+    show_missing_runs,
+    show_no_run,
+)
+from explorer.labs.translation.state import MAX_WIDTH, Task, TranslationState
 from explorer.tasks.seq2seq.config import (
     BOS,
     EOS,
@@ -27,14 +33,16 @@ from explorer.tasks.seq2seq.config import (
     target_vocabulary,
 )
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
-from explorer.ui.components.base import event_callbacks, pop_event, register
-from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
-from explorer.ui.deferred_sections import show_latest, show_when_ready
-from explorer.ui.page_sections import empty_panel, escape_markdown, explanation
-from explorer.ui.state.session import PageSession, bind_widget, write_url
+from explorer.ui.components.base import pop_event
+from explorer.ui.components.plot_frame import Panel, add_plot_frame, value_tracks
+from explorer.ui.document import Document
+from explorer.ui.page_sections import empty_panel, explanation
+from explorer.ui.result_section import Request, result_section
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import count_seeds
-from explorer.web import array_store
+from explorer.web.results import pack, register_arrays
 
 if TYPE_CHECKING:
     from explorer.inspection.seq2seq.decoding import ExposureBias
@@ -44,7 +52,6 @@ HEIGHT = 320
 _KEY = "translation-beams"
 _DECODER_INPUTS = ("after the right tokens", "after its own")
 _MARKS = {BOS: "begin", EOS: "end"}
-_beams = register("beam_search")
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
     loaded = loaded_views(views, state.variants)
     show_missing_runs(views, state.variants)
     if not loaded:
-        empty_panel("No model with a run to look into: choose one above and train it.", HEIGHT)
+        show_no_run(views, HEIGHT)
         return
     name = model_picker(session, loaded, "translation.steps")
     _beam_search(session, loaded[name], state.variants[name])
@@ -79,7 +86,7 @@ def section(session: PageSession[TranslationState], views: Mapping[str, RunView]
 # ---- beam search
 
 
-def _beam_search(session: PageSession[TranslationState], view: RunView, variant: TranslationVariant) -> None:
+def _beam_search(session: PageSession[TranslationState], view: RunView, variant: ModelVariant) -> None:
     state = session.state
     try:
         source = source_ids(state.task_config, state.source)
@@ -88,15 +95,14 @@ def _beam_search(session: PageSession[TranslationState], view: RunView, variant:
         return
     replica = selected_replica(state, view)
     key = ("translation-beams", *view.cache_key, replica, source)
-    result_name = f"{state.task} {variant.name}"  # of these alone something old may stay meanwhile
-    pending = {result_name: (key, partial(compute_beams, view, state.task_config, source, replica))}
+    make = partial(compute_beams, view, state.task_config, source, replica)
 
-    def draw(found: Mapping[str, BeamSearches], old: frozenset[str]) -> None:
-        if result_name in found:
-            _apply_width_event(session, len(found[result_name].best))
-            _show_beams(session.state, variant, found[result_name])
+    def requests() -> Mapping[str, Request[BeamSearches]]:
+        _apply_width_event(session)
+        return {"beams": (key, make)}
 
-    show_latest(_KEY, lambda: pending, draw, "The model writes with every width …", 640)
+    draw = partial(_draw_beams, state.task, state.width, variant)
+    result_section(_KEY, requests, draw, "The model writes with every width …", 640, events={_KEY: ("width",)})
 
 
 def compute_beams(view: RunView, task: TranslationConfig, source: tuple[int, ...], replica: int) -> BeamSearches:
@@ -104,42 +110,45 @@ def compute_beams(view: RunView, task: TranslationConfig, source: tuple[int, ...
     from explorer.inspection.seq2seq.decoding import beam_trees, require_translator
 
     found = beam_trees(require_translator(load_view_model(view).single_replica(replica)), task, source)
-    content = array_store.pack({"nodes": found.nodes, "logs": found.logs})
+    content = pack({"nodes": found.nodes, "logs": found.logs})
     return BeamSearches(task, source, found.starts, found.best, content)
 
 
-def _apply_width_event(session: PageSession[TranslationState], widest: int) -> None:
-    """Apply the width that the visitor has chosen in the component."""
+def _apply_width_event(session: PageSession[TranslationState]) -> None:
+    """Apply the width that the visitor has chosen in the component; the page is then drawn again."""
     width = pop_event(_KEY, "width")
-    if type(width) is int and 1 <= width <= widest and width != session.state.width:
+    if type(width) is int and 1 <= width <= MAX_WIDTH and width != session.state.width:
         session.state = replace(session.state, width=width)
-        write_url(session)
+        st.rerun()
 
 
-def _show_beams(state: TranslationState, variant: TranslationVariant, found: BeamSearches) -> None:
+def _draw_beams(
+    name: Task, width: int, variant: ModelVariant, document: Document, results: Mapping[str, BeamSearches]
+) -> None:
+    found = results["beams"]
     task, right = found.task, target_ids(found.task, found.source)
-    _beams(
-        data={
+    document.component(
+        "beam_search",
+        {
             "title": variant.title,
             "colour": variant.colour,
             "source": source_text(task, found.source),
             "right": None if right is None else target_text(task, right),
             "tokens": [_MARKS.get(token, token) for token in target_vocabulary(task)],
-            "width": state.width,
+            "width": width,
             "starts": list(found.starts),
             "best": [list(positions) for positions in found.best],
-            "address": array_store.register_array(found.content),
-            "file": f"{state.task}-beams-{variant.name}",
+            "address": register_arrays(found.content),
+            "file": f"{name}-beams-{variant.name}",
         },
         key=_KEY,
-        **event_callbacks(_KEY, "width"),
     )
 
 
 # ---- exposure bias
 
 
-def _exposure_bias(session: PageSession[TranslationState], view: RunView, variant: TranslationVariant) -> None:
+def _exposure_bias(session: PageSession[TranslationState], view: RunView, variant: ModelVariant) -> None:
     state = session.state
     st.subheader("Teacher forcing and free running", anchor=False)
     explanation(
@@ -149,18 +158,24 @@ def _exposure_bias(session: PageSession[TranslationState], view: RunView, varian
     )
     length = selected_length(state)
     if state.task != "dates":
-        binding = bind_widget(
-            session, "translation.fed", length, lambda s, new: replace(s, fed=0 if new == s.longest else new)
+        options = selectable_lengths(state)
+        bind_widget(
+            session,
+            "fed",
+            st.selectbox,
+            shown=length,
+            update=lambda s, new: replace(s, fed=0 if new == s.longest else new),
+            options={n: f"{n} digits" + (", beyond training" if n > state.longest else "") for n in options},
+            width=280,
         )
-        labels = {
-            n: f"{n} digits" + (", beyond training" if n > state.longest else "") for n in selectable_lengths(state)
-        }
-        st.selectbox("Length of the sources", list(labels), format_func=lambda n: labels[n], width=280, **binding)
     key = ("translation-exposure", *view.cache_key, length)
     make = partial(compute_exposure, view, state.task_config, length)
-    show = partial(_show_exposure, state, variant, length)
-    show_when_ready(
-        "translation-exposure", key, make, show, "Every seed writes beside the right target …", HEIGHT + 120
+    result_section(
+        "translation-exposure",
+        {"exposure": (key, make)},
+        partial(_draw_exposure, state.task, variant, length),
+        "Every seed writes beside the right target …",
+        HEIGHT + 120,
     )
 
 
@@ -187,19 +202,22 @@ def compute_exposure(view: RunView, task: TranslationConfig, length: int) -> Exp
     )
 
 
-def _show_exposure(state: TranslationState, variant: TranslationVariant, length: int, found: ExposureBias) -> None:
+def _draw_exposure(
+    task: Task, variant: ModelVariant, length: int, document: Document, results: Mapping[str, ExposureBias]
+) -> None:
+    found = results["exposure"]
     losses = (found.teacher_forced_loss, found.free_running_loss)
     finding = findings.exposure_finding(
         variant.words, found.teacher_forced_accuracy, found.free_running_accuracy, losses
     )
-    st.subheader(escape_markdown(finding), anchor=False)
+    document.finding(finding)
     accuracy = teacher_forcing_lines(
         found.teacher_forced_accuracy, found.free_running_accuracy, variant.words, variant.colour
     )
     loss = teacher_forcing_lines(*losses, variant.words, variant.colour)
     panels = [
         Panel(
-            f"{state.task}-exposure-{name}",
+            f"{task}-exposure-{name}",
             curves_by_position(lines, loss=name == "loss"),
             alt=f"{title}, by place in the target. {finding}",
             title=title,
@@ -207,14 +225,14 @@ def _show_exposure(state: TranslationState, variant: TranslationVariant, length:
         )
         for name, title, lines in (("accuracy", "Accuracy", accuracy), ("loss", "Loss, nats", loss))
     ]
-    draw_plot_frame(panels, key="translation-exposure-curves", height=HEIGHT, narrow_height=260, columns=2)
+    add_plot_frame(document, panels, key="translation-exposure-curves", height=HEIGHT, narrow_height=260, columns=2)
     asked = (
         f"{SOURCES} fresh sources of {length} digits"
         if length
         else f"{SOURCES_PER_FORMAT * len(DATE_FORMATS)} fresh dates in all ways"
     )
     band = "; band: lowest to highest" if len(found.free_running_loss) > 1 else ""
-    st.caption(
+    document.caption(
         f"{variant.title} on {asked}; the last place is the end. Solid: after the right tokens, dotted: after its "
         f"own. Mean of {count_seeds(len(found.free_running_loss))}{band}."
     )

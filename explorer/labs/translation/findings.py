@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.experiments.translation import TranslationVariant
+from explorer.experiments.model_variant import ModelVariant
 from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS, FIRST_DAY, LAST_DAY, DatesConfig
 from explorer.tasks.seq2seq.digits import DigitsConfig, evaluation_lengths
@@ -26,7 +26,7 @@ VERBS = {"reverse": "turned around", "copy": "copied", "dates": "read"}
 class TranslationResult:
     """The result of one run."""
 
-    variant: TranslationVariant
+    variant: ModelVariant
     task: TranslationConfig
     exact: Float[ndarray, " replicas"]  # over all that was trained, on fresh sources
     parts: Float[ndarray, "replicas parts"]  # by length or by way; NaN where it was stopped before it was asked
@@ -48,9 +48,7 @@ class TranslationResult:
         return self.parts[:, self.names.index(str(length))]
 
 
-def translation_result(
-    variant: TranslationVariant, task: TranslationConfig, curves: Curves
-) -> TranslationResult | None:
+def translation_result(variant: ModelVariant, task: TranslationConfig, curves: Curves) -> TranslationResult | None:
     """Return the result of a run, or None before its first evaluation."""
     exact = curves.metrics.get("exact")
     if exact is None or not len(exact):

@@ -7,27 +7,44 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.experiments.translation import TranslationVariant
+from explorer.experiments.model_variant import ModelVariant
 from explorer.labs.translation.state import TranslationState
-from explorer.ui.page_sections import escape_markdown
-from explorer.ui.state.session import PageSession, bind_widget
+from explorer.ui.page_sections import empty_panel, escape_markdown
+from explorer.ui.state.session import PageSession
+from explorer.ui.state.widgets import bind_widget
 from explorer.ui.training.run_view import RunView
 from explorer.ui.wording import join_words
 
 
-def loaded_views(views: Mapping[str, RunView], variants: Mapping[str, TranslationVariant]) -> dict[str, RunView]:
-    """Return the views of variants with a loaded run."""
+def loaded_views(views: Mapping[str, RunView], variants: Mapping[str, ModelVariant]) -> dict[str, RunView]:
+    """Return the views of variants with a finished run."""
     return {name: view for name, view in views.items() if name in variants and view.loaded_run}
 
 
-def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, TranslationVariant]) -> None:
-    """Show which variants have no run, if others have one."""
-    words = [variants[name].words for name, view in views.items() if name in variants and not view.loaded_run]
+def show_missing_runs(views: Mapping[str, RunView], variants: Mapping[str, ModelVariant]) -> None:
+    """Show which variants have no finished run and are not being trained, if others have one."""
+    without = {name for name, view in views.items() if not view.loaded_run and not view.live}
+    words = [each.words for name, each in variants.items() if name in without]
     if words and len(words) < len(views):
-        st.caption(escape_markdown(f"No run yet of {join_words(words)}: train above, and they stand here too."))
+        st.caption(
+            escape_markdown(
+                f"No finished run of {join_words(words)} yet: train above, and the results are shown here too."
+            )
+        )
 
 
-def has_attention(variant: TranslationVariant) -> bool:
+def show_no_run(views: Mapping[str, RunView], height: int) -> None:
+    """Draw an empty panel (height in pixels) that says that no variant has a run, or that one is being trained."""
+    is_training = any(view.live for view in views.values())
+    empty_panel(
+        "A model is being trained. It is shown here as soon as it is ready."
+        if is_training
+        else "No model with a finished run yet: choose one above and train it.",
+        height,
+    )
+
+
+def has_attention(variant: ModelVariant) -> bool:
     """Return whether the decoder of a variant attends to the source."""
     return variant.model != "encoder_decoder" or variant.settings.get("attention", "none") != "none"
 
@@ -43,19 +60,32 @@ def model_picker(session: PageSession[TranslationState], loaded: Mapping[str, Ru
     """Draw the choice of model and seed; return the name of the variant. `key` begins the keys of both widgets."""
     name, variants = selected_variant(session.state, loaded), session.state.variants
     with st.container(horizontal=True, vertical_alignment="top"):
-        binding = bind_widget(session, f"{key}-inside", name, lambda s, new: replace(s, inside=new, at=-1))
-        st.selectbox("Model", list(loaded), format_func=lambda one: variants[one].title, width=280, **binding)
+        titles = {one: variants[one].title for one in loaded}
+        bind_widget(
+            session,
+            "inside",
+            st.selectbox,
+            key=f"{key}-inside",
+            shown=name,
+            update=lambda s, new: replace(s, inside=new, at=-1),
+            options=titles,
+            width=280,
+        )
         seed_picker(session, loaded[name], key)
     return name
 
 
 def seed_picker(session: PageSession[TranslationState], view: RunView, key: str) -> None:
     """Draw the choice of the seed."""
-    seeds = view.config.seeds
-    binding = bind_widget(
-        session, f"{key}-replica", selected_replica(session.state, view), lambda s, new: replace(s, replica=new)
+    bind_widget(
+        session,
+        "replica",
+        st.selectbox,
+        key=f"{key}-replica",
+        shown=selected_replica(session.state, view),
+        options=dict(enumerate(map(str, view.config.seeds))),
+        width=110,
     )
-    st.selectbox("Seed", list(range(len(seeds))), format_func=lambda one: f"{seeds[one]}", width=110, **binding)
 
 
 def selected_replica(state: TranslationState, view: RunView) -> int:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
 
-from explorer.catalogue import TASKS, page_title, task_row
+from explorer.catalogue import TASKS, task_row
 from explorer.errors import InvalidSetting, shorten
-from explorer.experiments.translation import SEEDS, VARIANTS, TranslationVariant, variant_of
-from explorer.jobs import limits
+from explorer.experiments.model_variant import ModelVariant
+from explorer.experiments.translation import VARIANTS, variant_of
 from explorer.tasks.seq2seq.config import TranslationConfig
-from explorer.tasks.seq2seq.dates import DatesConfig
-from explorer.tasks.seq2seq.digits import CopyConfig, ReverseConfig
 from explorer.training.config import RunConfig, validate
+from explorer.ui.state.experiment_state import VariantComparison
+from explorer.ui.state.fields import setting
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.training.model_input import TRANSLATION_EXAMPLES
 
 Task = Literal["reverse", "copy", "dates"]
 Look = Literal["source", "encoder", "decoder"]
+MAX_STEP = 63  # the last decoding step that can be selected
+MAX_WIDTH = 8  # of the beam
+_TITLES = {name: each.title for name, each in VARIANTS.items()}
 
 
 def _check_models(value: object) -> None:
@@ -31,38 +34,38 @@ def _check_models(value: object) -> None:
 
 
 @dataclass(frozen=True)
-class TranslationState:
+class TranslationState(VariantComparison):
     """The task, the variants that are compared, the source, and what of the results is shown."""
 
-    task: Task = "reverse"
-    who: tuple[str, ...] = field(default=tuple(VARIANTS), metadata={"check": _check_models})
-    run: str = ""  # a run that the URL of any page may name
-    longest: int = field(default=20, metadata={"low": 1, "high": 40})  # digits of the longest source that is trained
-    rate: float = field(default=0.0, metadata={"low": 0.0, "high": 1.0})  # learning rate of all; 0: the default of each
-    steps: int = field(default=0, metadata={"low": 0, "high": 1_000_000})  # of all; 0: the default of each
-    seeds: int = field(default=SEEDS, metadata={"low": 1, "high": 16})
-    seed: int = field(default=0, metadata={"low": 0, "high": 2**31 - 1})
-    say: str = field(default="", metadata={"longest": 200})  # the source; empty: the first of the examples
-    inside: str = ""  # the variant that is inspected; empty: the first with attention, or the first
-    replica: int = field(default=0, metadata={"low": 0, "high": 15})
-    look: Look = "source"  # which of a Transformer's three kinds of attention
-    layer: int = field(default=-1, metadata={"low": -1, "high": 7})  # -1: the layer of the best head
-    head: int = field(default=-1, metadata={"low": -1, "high": 15})
-    at: int = field(default=-1, metadata={"low": -1, "high": 63})  # the selected decoding step; -1: none
-    width: int = field(default=3, metadata={"low": 1, "high": 8})  # of the beam
-    fed: int = field(default=0, metadata={"low": 0, "high": 50})  # digits of the sources of free running; 0: longest
+    TASKS: ClassVar[tuple[str, ...]] = ("reverse", "copy", "dates")
+    RESET: ClassVar[tuple[str, ...]] = ("longest", "replica", "look", "layer", "head", "at", "fed")
+
+    task: Task = setting("reverse", "Task", options={"reverse": "Reverse", "copy": "Copy", "dates": "Dates"})
+    who: tuple[str, ...] = setting(tuple(VARIANTS), "Who translates", options=_TITLES, check=_check_models)
+    longest: int = setting(20, "Digits in the longest source that is trained", low=1, high=40, step=1)
+    rate: float = setting(0.0, "Step size (0: as usual)", low=0.0, high=1.0, step=0.001)  # learning rate
+    steps: int = setting(0, "Steps of each (0: as usual)", low=0, high=1_000_000, step=100)
+    say: str = setting("", longest=200)  # the source; empty: the first of the examples
+    inside: str = setting("", "Model")  # the variant that is inspected; empty: the first with attention, or the first
+    replica: int = setting(0, "Seed", low=0, high=15)
+    look: Look = setting("source")  # which of a Transformer's three kinds of attention
+    layer: int = setting(-1, low=-1, high=7)  # -1: the layer of the best head
+    head: int = setting(-1, low=-1, high=15)
+    at: int = setting(-1, low=-1, high=MAX_STEP)  # the selected decoding step; -1: none
+    width: int = setting(3, low=1, high=MAX_WIDTH)  # of the beam
+    fed: int = setting(0, "Length of the sources", low=0, high=50)  # digits, in free running; 0: longest
 
     @property
-    def variants(self) -> dict[str, TranslationVariant]:
-        """The variants by name; a run that the URL names is added if it is none of them."""
-        variants = {name: VARIANTS[name] for name in self.who}
-        if self.run:
-            each = variant_of(find_config(self.run))
-            title, words = f"{each.title}, run {self.run}", f"{each.words} (run {self.run})"
-            variants[self.run] = replace(
-                each, name=self.run, title=title, words=words, label="this run", dash="1px,3px"
-            )
-        return variants
+    def choices(self) -> Mapping[str, ModelVariant]:
+        return VARIANTS
+
+    @property
+    def task_name(self) -> str:
+        return self.task
+
+    @property
+    def task_fields(self) -> tuple[str, ...]:
+        return () if self.task == "dates" else ("longest",)
 
     @property
     def source(self) -> str:
@@ -70,34 +73,14 @@ class TranslationState:
         return self.say or TRANSLATION_EXAMPLES[self.task][0]
 
     @property
-    def shared_settings(self) -> dict[str, object]:
-        """The settings of all variants that differ from the defaults."""
-        return {
-            "replicas": self.seeds,
-            "seed": self.seed,
-            **({"longest": self.longest} if self.task != "dates" else {}),
-            **({"learning_rate": self.rate} if self.rate else {}),
-            **({"iterations": self.steps} if self.steps else {}),
-        }
-
-    @property
-    def configs(self) -> dict[str, RunConfig]:
-        """The run configuration of each variant. Raises InvalidSetting."""
-        configs = {name: VARIANTS[name].config(self.task, **self.shared_settings) for name in self.who}
-        return configs | {self.run: find_config(self.run)} if self.run else configs
-
-    @property
     def task_config(self) -> TranslationConfig:
         """The configuration of the task."""
-        value = {} if self.task == "dates" else {"longest": self.longest}
-        config: TranslationConfig = validate(TASKS[self.task].config, value)
+        settings = {name: getattr(self, name) for name in self.task_fields}
+        config: TranslationConfig = validate(TASKS[self.task].config, settings)
         return config
 
-    def check_limits(self) -> TranslationState:
-        """Return the state itself. Raises InvalidSetting if this server does not train what it asks for."""
-        for config in self.configs.values():
-            limits.check(config)
-        return self
+    def variant_of_run(self) -> ModelVariant:
+        return variant_of(find_config(self.run)).requested_as(self.run)
 
     def with_task(self, task: Task) -> TranslationState:
         """Return the state for another task, with its default source and training."""
@@ -105,34 +88,13 @@ class TranslationState:
         return self if task == self.task else other.check_limits()
 
     def with_models(self, names: Iterable[str]) -> TranslationState:
-        """Return the state with other variants in the order of the catalogue, or unchanged for none."""
-        selected = set(names)
-        who = tuple(name for name in VARIANTS if name in selected)
-        return replace(self, who=who, inside=self.inside if self.inside in who else "").check_limits() if who else self
+        state = super().with_models(names)
+        return state if state is self or self.inside in state.who else replace(state, inside="")
 
     def with_source(self, text: str) -> TranslationState:
         """Return the state for another source, without a selected step."""
         return replace(self, say="" if text == TRANSLATION_EXAMPLES[self.task][0] else text, at=-1)
 
-    def with_settings(self, **task_config: Any) -> TranslationState:
-        """Return the state with other settings and without a run that the URL named. Raises InvalidSetting."""
-        return replace(self, **{"run": "", **task_config}).check_limits()
-
-    def with_run(self, visitor_id: str = "") -> TranslationState:
-        """Return the comparison that contains the run that the URL names. Raises LineageError."""
-        config, name = find_config(self.run, visitor_id), self.run
-        row = task_row(config.task)
-        if not isinstance(config.task, ReverseConfig | CopyConfig | DatesConfig):
-            raise InvalidSetting(
-                f"Run {shorten(name)} stands on another page: {page_title(row.page)}, /{row.page}?run={name}."
-            )
-        own = {"seeds": config.replicas, "seed": config.seed, "longest": getattr(config.task, "longest", self.longest)}
-        state = replace(self.with_task(row.name), **own, run="")  # type: ignore[arg-type]  # one of the three tasks
-        variant = variant_of(config)
-        if variant.config(state.task, **state.shared_settings) == config:
-            return state.with_models((*state.who, variant.name))
-        return replace(state, run=name)
-
-    def reset(self) -> TranslationState:
-        """Return the default comparison of the same task and source."""
-        return TranslationState(task=self.task, say=self.say, inside=self.inside, width=self.width)
+    def with_settings_of(self, config: RunConfig) -> TranslationState:
+        task = task_row(config.task).name
+        return VariantComparison.with_settings_of(self.with_task(task), config)  # type: ignore[arg-type]  # see TASKS

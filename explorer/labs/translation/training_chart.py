@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import streamlit as st
 from jaxtyping import Float
 from numpy import ndarray
 
-from explorer.experiments.translation import TranslationVariant
-from explorer.figures.comparison import Line
+from explorer.experiments.model_variant import ModelVariant
+from explorer.figures.comparison import Line, variant_line
 from explorer.figures.translation import exact_match_by_format, exact_match_by_length, exact_match_by_step
 from explorer.inspection.compare import mean_and_range, metric_over_seeds
-from explorer.jobs.estimate import format_duration
 from explorer.labs.translation import findings
 from explorer.labs.translation.findings import TranslationResult
 from explorer.labs.translation.state import TranslationState
+from explorer.number_format import format_duration
 from explorer.tasks.seq2seq.config import TranslationConfig
 from explorer.tasks.seq2seq.dates import DATE_FORMATS
 from explorer.training.record import Curves
-from explorer.ui.components.plot_frame import Panel, Playback, draw_plot_frame, value_tracks
+from explorer.ui.components.plot_frame import Panel, draw_plot_frame, value_tracks
 from explorer.ui.components.table import draw_table
-from explorer.ui.training import train_controls
+from explorer.ui.training.learning_chart import draw_learning_chart, last_step
 from explorer.ui.training.run_view import RunView
-from explorer.ui.training.step_playback import last_step, playback
-from explorer.ui.training.train_controls import TrainRequest
+from explorer.ui.training.train_controls import TrainRequest, is_finished
 from explorer.ui.wording import count_seeds, join_words
 
 _NUMBERS = {"parameters": "parameters", "steps": "steps", "seconds": "trained in"}
@@ -37,7 +36,7 @@ def translation_results(state: TranslationState, views: Mapping[str, RunView]) -
     results = {}
     for name, view in views.items():
         if (
-            train_controls.is_finished(view)
+            is_finished(view)
             and view.result
             and (result := _translation_result(state.variants[name], state.task_config, view.result))
         ):
@@ -46,9 +45,7 @@ def translation_results(state: TranslationState, views: Mapping[str, RunView]) -
 
 
 @lru_cache(maxsize=256)
-def _translation_result(
-    variant: TranslationVariant, task: TranslationConfig, curves: Curves
-) -> TranslationResult | None:
+def _translation_result(variant: ModelVariant, task: TranslationConfig, curves: Curves) -> TranslationResult | None:
     return findings.translation_result(variant, task, curves)
 
 
@@ -92,11 +89,10 @@ def _model_names(complete: list[TranslationResult]) -> str:
 
 
 def _line(each: TranslationResult, x: Float[ndarray, " points"], values: Float[ndarray, "points 3"]) -> Line:
-    variant = each.variant
-    return Line(variant.label, variant.words, variant.colour, variant.dash, x, *values.T)
+    return variant_line(each.variant, x, *values.T)
 
 
-def _value_tracks(curves_by_variant: Iterable[TranslationVariant]) -> list[dict[str, object]]:
+def _value_tracks(curves_by_variant: Iterable[ModelVariant]) -> list[dict[str, object]]:
     return value_tracks([(each.title, each.colour) for each in curves_by_variant])
 
 
@@ -146,38 +142,31 @@ def results_table(
 # ---- while they learn
 
 
-def learning_chart(state: TranslationState, views: Mapping[str, RunView], request: TrainRequest) -> None:
-    """Draw the exact match by step; the browser polls while any trains."""
-    races = request.train_count
-    train_controls.draw_live_frame(
+def learning_chart(state: TranslationState, request: TrainRequest) -> None:
+    """Draw the exact match by step."""
+    what = "sources of every trained length" if state.task != "dates" else "dates in every way of writing"
+    draw_learning_chart(
         "translation-race",
+        request,
         state.configs,
-        request.requested_runs,
-        views,
-        lambda now: _learning_panels(state, now, races),
+        partial(_learning_panels, state),
+        f"Exact match on a few fresh {what}, asked every 50 steps.",
+        run=f"translation-{state.task}",
         height=320,
         narrow_height=260,
         columns=1,
     )
-    outcome = train_controls.describe_outcome(views)
-    what = "sources of every trained length" if state.task != "dates" else "dates in every way of writing"
-    st.caption(f"{outcome} Exact match on a few fresh {what}, asked every 50 steps.".strip())
 
 
-def _learning_panels(state: TranslationState, views: Mapping[str, RunView], races: int) -> tuple[list[Panel], Playback]:
-    last = last_step(views)
+def _learning_panels(state: TranslationState, views: Mapping[str, RunView]) -> list[Panel]:
     curves_by_variant = tuple((state.variants[name], view.curves) for name, view in views.items())
-    return [_learning_panel(state.task, curves_by_variant, last)], playback(views, races, f"translation-{state.task}")
+    return [_learning_panel(state.task, curves_by_variant, last_step(views))]
 
 
 @lru_cache(maxsize=64)
-def _learning_panel(
-    task: str, curves_by_variant: tuple[tuple[TranslationVariant, Curves | None], ...], last: int
-) -> Panel:
+def _learning_panel(task: str, curves_by_variant: tuple[tuple[ModelVariant, Curves | None], ...], last: int) -> Panel:
     """Return the panel; it is cached for all visitors of the same runs."""
-    lines = []
-    for each, curves in curves_by_variant:
-        lines.append(Line(each.label, each.words, each.colour, each.dash, *metric_over_seeds(curves, "exact")))
+    lines = [variant_line(each, *metric_over_seeds(curves, "exact")) for each, curves in curves_by_variant]
     variants = [each for each, _ in curves_by_variant]
     return Panel(
         f"learning-{task}",

@@ -11,7 +11,13 @@ from explorer.labs.block.findings import (
     norm_text,
     parameter_share_text,
 )
-from explorer.labs.block.formulas import NormExample, block_formula, norm_example_text, norm_placement_text
+from explorer.labs.block.formulas import (
+    NormExample,
+    block_formula,
+    norm_example_text,
+    norm_formula,
+    norm_placement_text,
+)
 from explorer.labs.block.state import BlockState
 from explorer.ui.state.url_codec import read, write
 from tests.words import assert_mentions, assert_states
@@ -39,7 +45,7 @@ def test_parts_norms_and_parameters_are_described_with_their_numbers() -> None:
     words = contributions_text([contribution("attention", 2, 1), contribution("feedforward", 2, 6)])
     assert_mentions(words, "attention … 0.50 times … feedforward … 3.00 times")
     assert_mentions(words, "2.00 … 1.00 … sum … 2.00 … mean … 3 tokens")
-    assert norm_text(np.array([4.0, 9.0]), np.ones(2), False).endswith("is 4.00 to 9.00; after it, 1.00 to 1.00.")
+    assert norm_text(np.array([4.0, 9.0]), np.ones(2), False).endswith("is 4.00 to 9.00; after it, 1.00.")
     assert "gain" in norm_text(np.array([4.0]), np.array([1.5]), True)
     words = parameter_share_text({"feedforward layers": 60, "attention": 30}, 100)
     assert_states(words, "100 parameters … 60 % … feedforward … 30 % … attention")
@@ -52,6 +58,8 @@ def test_the_formula_depends_on_the_model() -> None:
     assert "before each part" in norm_placement_text(True, True) and "after each sum" in norm_placement_text(
         False, True
     )
+    assert norm_formula("layer", True).endswith("+ b") and norm_formula("layer", False).endswith(r"\cdot g")
+    assert "mean}(x^2)" in norm_formula("rms", True) and "+ b" not in norm_formula("rms", True)
     layer = norm_example_text(NormExample("layernorm", True, "a", -1.0, 0.5, 4.0, 2.0, 0.25, -1.25))
     assert "a mean of 0.500 and a variance of 4.000" in layer and "from −1.000 into −1.250" in layer
     rms = norm_example_text(NormExample("rmsnorm", False, "a", 1.0, 0.0, 4.0, 2.0, 0.0, 1.0))

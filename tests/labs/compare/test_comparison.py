@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from explorer.labs.compare.comparison import (
     load_runs,
 )
 from explorer.labs.compare.results import (
+    add_results_table,
     compare_final_values,
     describe_difference,
     find_target_reached,
@@ -29,6 +31,7 @@ from explorer.run_store import store
 from explorer.run_store.store import Card, Metric, StoredRun
 from explorer.training.config import branch_from, default_config, key, with_settings
 from explorer.training.record import Curves
+from explorer.ui.document import Document
 from explorer.ui.training.run_view import RunView
 from tests.words import assert_mentions, assert_states
 
@@ -75,6 +78,27 @@ def test_no_run_is_first_if_none_reaches_the_target() -> None:
     low = make_run("low", end=0.9)
     assert_states(target_finding(STATE, [low], 0.95), "No … mean … 0.950")
     assert target_finding(STATE, [], 0.95).startswith("No run's mean is ever")
+
+
+def unfinished_run(run: ComparedRun, step: int) -> ComparedRun:
+    """Return the same run, stopped at a step."""
+    stored = run.view.stored
+    assert stored is not None
+    card = stored.card.model_copy(update={"state": "stopped", "step": step})
+    stopped = replace(stored, card=card, curves=replace(stored.curves, losses=stored.curves.losses[:step]))
+    return replace(run, view=RunView(run.config, None, None, stopped=stopped))
+
+
+def test_a_comparison_with_an_unfinished_run_says_what_is_so_far() -> None:
+    stopped = unfinished_run(B, 5)
+    assert target_finding(STATE, [A, stopped], 0.95).startswith("So far: First at 0.950")
+    assert target_finding(STATE, [stopped], 0.99999999).startswith("So far: B is at")
+    assert target_finding(STATE, [unfinished_run(make_run("low", end=0.9), 5)], 0.95).startswith("So far no run's mean")
+    document = Document()
+    add_results_table(document, STATE, [A, stopped], 0.95)
+    first, second = (row["cells"] for row in document.blocks[0]["data"]["rows"])  # type: ignore[index]
+    assert (first["end"]["text"], first["against"]["text"]) == ("1.000", "–")
+    assert (second["end"]["text"], second["against"]["text"]) == ("1.000 at step 5", "not finished")
 
 
 def test_a_run_reaches_the_target_where_its_mean_crosses_it_and_its_seeds_are_counted() -> None:
@@ -166,7 +190,7 @@ def test_only_differing_settings_are_listed() -> None:
 
 
 def load_named(*names: str) -> list[ComparedRun]:
-    found, problems = load_runs([store.find(name).key for name in names])
+    found, problems = load_runs([store.find(name).key for name in names], "")
     assert problems == []
     return found
 
@@ -182,7 +206,7 @@ def test_runs_of_one_model_are_named_by_their_differing_settings() -> None:
 
 def test_an_unknown_run_is_reported_and_the_others_stay() -> None:
     keys = [store.find("negation-single-rnn").key, "abcdefghijkl", "../../etc/passwd"]
-    found, problems = load_runs(keys)
+    found, problems = load_runs(keys, "")
     assert [e.key for e in found] == keys[:1]
     assert len(problems) == 2 and all("is not on this machine" in problem for problem in problems)
 

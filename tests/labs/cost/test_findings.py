@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,9 @@ from explorer.errors import InvalidSetting
 from explorer.inspection.transformer.cost_formulas import PARTS, MeasuredCosts
 from explorer.labs.cost import findings
 from explorer.labs.cost.findings import SweepResult
+from explorer.labs.cost.measurements import read_reference
 from explorer.labs.cost.parameter_count import sized_config
-from explorer.labs.cost.state import SWEEPS, CostState, Sweep
+from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState, Sweep
 from explorer.labs.cost.sweeps import sweep_result
 from tests.words import assert_mentions, assert_states
 
@@ -124,9 +127,18 @@ def test_memory_is_compared_with_the_formula() -> None:
     assert exact == "The bytes kept are those of the formula for GRU."
 
 
-def test_parts_that_are_not_measured_are_named() -> None:
-    assert findings.missing_parts([p for p in PARTS if p != "lstm"]) == "LSTM is"
-    assert findings.missing_parts(["attention", "fused", "feedforward", "rnn"]) == "GRU and LSTM are"
+def test_the_source_of_each_measurement_is_named() -> None:
+    assert findings.source_caption({"rnn": "this server", "gru": "this server"}) == "Measured on this server."
+    assert findings.source_caption({"rnn": "this server", "gru": "that one", "lstm": "that one"}) == (
+        "Measured: RNN on this server; GRU and LSTM on that one."
+    )
+
+
+def test_the_reference_has_every_size_that_the_page_offers() -> None:
+    costs = read_reference().costs
+    for width, length, heads, sweep, part in product(WIDTHS, LENGTHS, HEADS, SWEEPS, PARTS):
+        sizes = CostState(width=width, length=length, heads=heads).sizes(sweep, part)
+        assert all((part, size) in costs for size in sizes), "run python -m explorer.labs.cost.measurements"
 
 
 def test_selected_sizes_are_those_of_the_model() -> None:

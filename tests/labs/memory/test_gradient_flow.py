@@ -81,11 +81,11 @@ def test_the_sequence_is_the_typed_one_or_a_random_one() -> None:
 
 def test_half_lives_of_all_seeds_are_compared_with_the_other_initialization() -> None:
     gru, usual = view("gru-chrono"), view("gru-usual")
-    reading = gate_viewer._compute_gates("open", gru, 0, 1, (0, 1, 1), {"usual": usual})
+    reading = gate_viewer._compute_gates("open", gru, 0, 1, "abb", {"usual": usual})
     assert list(reading.half_lives) == ["open", "usual"]
     assert reading.half_lives["open"].shape == (2, 16)
     assert np.median(reading.half_lives["open"]) > np.median(reading.half_lives["usual"])
-    rnn = gate_viewer._compute_gates("RNN", view("rnn-usual"), 4, 0, (0, 1), {})
+    rnn = gate_viewer._compute_gates("RNN", view("rnn-usual"), 4, 0, "ab", {})
     assert rnn.half_lives == {}
     assert [part.title for part in rnn.reading.traces] == ["hidden state"]
 

@@ -30,7 +30,7 @@ def test_models_without_order_information_are_named() -> None:
 
 def test_the_causal_mask_is_mentioned_only_if_it_reveals_order() -> None:
     sentence = findings.causal_mask_finding([order_of("none", False, 2e-7), order_of("none", True, 0.2)])
-    assert "at most 2·10⁻⁷ of its length" in sentence and "is not blind: 0.20 to 0.20" in sentence
+    assert "at most 2\u00a0×\u00a010⁻⁷ of its length" in sentence and "is not blind: 0.20." in sentence
     other = findings.causal_mask_finding([order_of("none", False, 0.3), order_of("none", True, 1e-7)])
     assert "words differ by up to 0.3" in other and "blind" not in other
 

@@ -39,7 +39,7 @@ def test_the_trained_models_depend_on_task_and_layers() -> None:
     other = SentenceEncoderState(seeds=2, seed=7, steps=9, rate=0.02).configs["gloss-two"]
     assert (other.replicas, other.seed, other.steps, other.optimiser.learning_rate) == (2, 7, 9, 0.02)
     with pytest.raises(InvalidSetting):
-        SentenceEncoderState().with_training_settings(steps=10**9)
+        SentenceEncoderState().with_settings(steps=10**9)
 
 
 def test_a_run_in_the_url_is_shown_if_possible() -> None:

@@ -182,7 +182,14 @@ def test_nothing_is_concluded_before_all_runs_are_finished() -> None:
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(0.254, "0.25"), (1.34, "1.3"), (57.2, "57"), (1_234.0, "1,234"), (1.3e8, "1.3·10⁸"), (math.inf, "endless")],
+    [
+        (0.254, "0.25"),
+        (1.34, "1.3"),
+        (57.2, "57"),
+        (1_234.0, "1,234"),
+        (1.3e8, "1.3\u00a0×\u00a010⁸"),
+        (math.inf, "endless"),
+    ],
 )
 def test_lengths_are_formatted_with_few_digits(value: float, written: str) -> None:
     assert findings.format_short(value) == written
@@ -314,7 +321,7 @@ def test_stored_runs_are_drawn_and_compared(experiment: Experiment, tmp_path: Pa
     assert rows[0][first]["text"] == findings.describe_outcome(
         make_outcome(experiment.trials[0], *ends[experiment.trials[0].name])
     )
-    assert [button.label for button in at.button] == ["Run it again here"]
+    assert [button.label for button in at.button] == ["Train again"]
 
 
 @pytest.mark.usefixtures("empty_store")
@@ -341,7 +348,7 @@ def test_without_runs_the_section_offers_to_train(tmp_path: Path, monkeypatch: p
     at = section(tmp_path, "nonsense")
     assert "Nobody has asked this here yet\\." in page_text(at)
     assert at.pills(key="text.experiment").value == "window"
-    assert_no_errors(next(button for button in at.button if button.label == "Run it here").click().run())
+    assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
     assert submitted == [(each.config, "ada") for each in WINDOW.trials]
 
 
@@ -389,7 +396,7 @@ def test_an_experiment_can_be_trained_and_followed_until_it_ends(
 ) -> None:
     monkeypatch.setattr(experiments, "EXPERIMENTS", {"tiny": TINY})
     at = section(tmp_path, "tiny")
-    assert_no_errors(next(button for button in at.button if button.label == "Run it here").click().run())
+    assert_no_errors(next(button for button in at.button if button.label == "Train").click().run())
     until = time.monotonic() + 60
     while not all((job := service.find(key(each.config))) and job.view().done for each in TINY.trials):
         assert time.monotonic() < until, "the trainings did not end within a minute"
@@ -397,8 +404,8 @@ def test_an_experiment_can_be_trained_and_followed_until_it_ends(
     at = assert_no_errors(at.run())
     assert warnings_of(at) == []
     assert [row["value"]["text"] for row in table(at, "experiment-table")] == ["0.01", "0.1"]
-    (live,) = [data["live"] for data in component_data(at, "plot_frame") if data["file"] == "experiment-curves"]
-    assert live is None
+    (playback,) = [data["playback"] for data in component_data(at, "plot_frame") if data["file"] == "experiment-curves"]
+    assert not playback["live"]
     run = store.find_by_config(TINY.trials[0].config)
     assert run is not None
     row = table(at, "experiment-table")[0]

@@ -213,7 +213,7 @@ def test_the_bias_of_unknown_tokens_is_reported() -> None:
 
 
 def test_figures_of_a_training_are_cached_for_all_visitors_unless_it_is_private() -> None:
-    caches = (training_chart._loss_line, training_chart._model_panel, training_chart._binned_gradient_norm)
+    caches = (training_chart._loss_line, training_chart._model_panel, training_chart._gradient_panel)
 
     def misses() -> int:
         return sum(cache.cache_info().misses for cache in caches)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from explorer.catalogue import MODELS
 from explorer.generation.generate import prompt_ids
@@ -23,24 +22,9 @@ SHORT = {"corpus": "repeats", "size": 2_000, "context": 8, "width": 4, "hidden":
 LOOP = {"iterations": 6, "batch_size": 2, "evaluate_every": 3, "evaluation_size": 64}
 
 
-def app(rows: tuple[object, ...], live: dict[str, object] | None) -> None:
-    from explorer.labs.text.samples import draw_samples
-
-    draw_samples(rows, key="written", live=live)
-
-
-def draw(*rows: SampleTexts, live: dict[str, object] | None = None) -> dict[str, Any]:
-    """Return the data that the component sends to the browser."""
-    at = AppTest.from_function(app, args=(rows, live), default_timeout=600).run()
-    assert [error.value for error in at.exception] == []
-    (element,) = at.get("bidi_component")
-    assert element.proto.component_name == "lineage_text_samples"
-    found: dict[str, Any] = json.loads(element.proto.json)
-    return found
-
-
 def test_every_text_is_sent_with_its_step_and_loss() -> None:
-    data = draw(GRU)
+    data: dict[str, Any] = samples_data([GRU], "written", live=False)
+    json.dumps(data, allow_nan=False)
     (model,) = data["models"]
     assert model == {
         "name": "gru",
@@ -51,7 +35,8 @@ def test_every_text_is_sent_with_its_step_and_loss() -> None:
         "texts": ["<b>a</b>", "to be\n  or not"],
         "counted": False,
     }
-    assert (data["live"], data["caption"], data["file"]) == (None, CAPTION, "written")
+    assert (data["live"], data["caption"], data["file"]) == (False, CAPTION, "written")
+    assert samples_data([], "written", live=True)["live"]
 
 
 def test_the_caption_names_the_token_that_each_text_begins_after() -> None:
@@ -61,14 +46,6 @@ def test_the_caption_names_the_token_that_each_text_begins_after() -> None:
         begins[kind] = made.decode(prompt_ids(made, "\n")[0].tolist())
     assert begins == {"char": "\n", "word": "\n", "bpe": "!", "bytes": "\n"}
     assert_mentions(CAPTION, "line break … no token … first token … “!”")
-
-
-def test_the_address_of_live_samples_is_sent_and_they_have_the_same_format() -> None:
-    live_source = {"address": "/live/abc", "seconds": 0.5}
-    data = draw(GRU, live=live_source)
-    assert data["live"] == live_source
-    assert samples_data([GRU]) == {"samples": {"models": data["models"]}}
-    assert draw()["models"] == []
 
 
 @pytest.mark.parametrize("model", ["gru", "ngram"])

@@ -26,7 +26,7 @@ from explorer.run_store import store
 from explorer.training.config import RunConfig, default_config, with_settings
 from explorer.training.recorder import record_run
 from tests.pages import screen
-from tests.pages.screen import component_data
+from tests.pages.screen import component_data, findings
 from tests.words import assert_mentions, assert_states
 
 LAST = np.array([1, 2, 4, 8, 16])
@@ -266,9 +266,9 @@ def test_context_use_is_drawn_for_every_model_with_weights(make_run_views: Any) 
     (panel,) = data["figures"]
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "Feedforward", "GRU", "Transformer"]
     assert panel["plot"]["data"][2]["x"] == [1, 2, 3, 4, 6, 8, 12, 16]
-    assert at.subheader[0].value.count("gain") >= 1
+    assert findings(at)[0].count("gain") >= 1
     assert "GRU learned with carried state" in page_prose(at)
-    assert "Without weights yet: RNN" in page_prose(at)
+    assert "Without a finished run: RNN" in page_prose(at)
     assert "500 held-out targets" in page_prose(at)
     assert len(at.latex) == 1 and at.header[0].value == "How far back does it look?"
 
@@ -364,7 +364,7 @@ def test_bracket_accuracy_is_drawn_for_brackets_and_offered_for_other_texts(make
     (panel,) = component_data(at, "plot_frame")[0]["figures"]
     assert [track["title"] for track in panel["tracks"]] == ["n-gram", "GRU"]
     assert "low" in panel["tracks"][1], "two seeds have a band"
-    assert "Always answering" in at.subheader[0].value and "where a mark closes another" in page_prose(at)
+    assert "Always answering" in findings(at)[0] and "where a mark closes another" in page_prose(at)
     json.dumps(panel)  # nothing in it that JSON does not know
 
     make_run_views("gru", train=False, corpus="toy")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -17,7 +18,7 @@ from explorer.labs.text.state import TextLab
 from explorer.run_store import store
 from explorer.tasks.text.config import TextConfig
 from explorer.training.config import Optimiser, RunConfig
-from explorer.ui.state.experiment_state import read, write
+from explorer.ui.state.url_codec import read, write
 
 TRAINED = [model for model in models_of("text") if model != "ngram"]
 SHA = "a" * 64
@@ -46,7 +47,7 @@ CHANGES = st.one_of(
 )
 
 
-def changed(lab: TextLab, model: str | None, name: str, value: object) -> TextLab:
+def try_change(lab: TextLab, model: str | None, name: str, value: object) -> TextLab:
     """Return the state after a change, or the same state if the change is invalid."""
     try:
         return lab.with_own(model, **{name: value}) if model else lab.with_shared(**{name: value})
@@ -66,8 +67,8 @@ def test_the_state_survives_the_url(
 ) -> None:
     lab = TextLab()
     for change in changes:
-        lab = changed(lab, *change)
-    lab = lab.with_models(models).with_view_fields(unit=unit, along=along)
+        lab = try_change(lab, *change)
+    lab = replace(lab.with_models(models), unit=unit, along=along)
     assert read(TextLab, write(lab)) == (lab, ())
 
 

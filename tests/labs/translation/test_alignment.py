@@ -15,7 +15,7 @@ from explorer.tasks.seq2seq.config import source_ids
 from explorer.training.recorder import record_run
 from explorer.ui.state.session import PageSession
 from explorer.ui.training.run_view import RunView
-from tests.pages.screen import assert_no_errors, component_data, headings, page_text, wait_until_ready
+from tests.pages.screen import assert_no_errors, component_data, findings, headings, page_text, wait_until_ready
 from tests.words import assert_mentions
 
 STATE = TranslationState(longest=4, say="3141")
@@ -104,9 +104,8 @@ def test_events_of_the_component_are_checked(
     monkeypatch: pytest.MonkeyPatch, name: str, event_value: object, changed: dict[str, object]
 ) -> None:
     monkeypatch.setattr(alignment, "pop_event", lambda key, event: event_value if event == name else None)
-    monkeypatch.setattr(alignment, "write_url", lambda session: None)
     session = PageSession(STATE)
-    alignment.apply_events(session, make_alignment("transformer"))
+    assert alignment.apply_events(session) == bool(changed)
     assert session.state == replace(STATE, **changed)  # type: ignore[arg-type]
 
 
@@ -128,8 +127,9 @@ def open_section(**address: str) -> AppTest:
     at = AppTest.from_function(script, default_timeout=600)
     untrained = RunView(STATE.configs["wide"], None, None)
     at.session_state["lanes"] = {"wide": untrained, **{name: make_view(name) for name in KINDS}}
-    for name, value in {"longest": "4", "say": STATE.say, **address}.items():
-        at.query_params[name] = value
+    session = PageSession(TranslationState(), "translation")
+    session.read({"longest": "4", "say": STATE.say, **address})
+    at.session_state["lineage.translation"] = session  # the URL is read by the map of all pages only
     return wait_until_ready(assert_no_errors(at.run()))
 
 
@@ -139,8 +139,8 @@ def test_the_section_shows_the_selected_model(name: str) -> None:
     (data,) = component_data(at, "alignment")
     assert (data["kind"], data["title"], data["colour"]) == (name, VARIANTS[name].title, VARIANTS[name].colour)
     assert (data["target"], data["at"]) == (list(make_alignment(name).target), 0)
-    assert VARIANTS[name].words in headings(at)[1]
-    assert_mentions(page_text(at).replace("\\", ""), "No run … vector … twice as wide")
+    assert VARIANTS[name].words in findings(at)[-1]
+    assert_mentions(page_text(at).replace("\\", ""), "No finished run … vector … twice as wide")
     assert at.latex
 
 
@@ -159,4 +159,4 @@ def test_an_invalid_source_draws_nothing_and_a_missing_run_is_reported() -> None
     assert headings(open_section(say="3x1")) == []
     at = AppTest.from_function(script, default_timeout=600)
     at.session_state["lanes"] = {"wide": RunView(STATE.configs["wide"], None, None)}
-    assert "No run to look into yet" in page_text(assert_no_errors(at.run())).replace("\\", "")
+    assert "No model with a finished run yet" in page_text(assert_no_errors(at.run())).replace("\\", "")

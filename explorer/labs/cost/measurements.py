@@ -1,0 +1,143 @@
+"""Measured costs of each part: those of this server if it has made any, otherwise those of a reference machine.
+
+The reference is a file that is included. `python -m explorer.labs.cost.measurements` writes it anew, with measurements
+of this machine at every size that the page offers; that takes a few minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import astuple, dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from typing import Final, TypeAlias
+from uuid import uuid4
+
+import numpy as np
+
+from explorer.inspection.transformer.cost_formulas import PARTS, LayerSize, MeasuredCosts
+from explorer.labs.cost.state import HEADS, LENGTHS, SWEEPS, WIDTHS, CostState
+
+SECONDS: Final = 0.6  # per part and sweep; all eighteen take between ten and forty
+REFERENCE_FILE: Final = Path(__file__).with_name("reference_costs.json")
+Points: TypeAlias = tuple[str, tuple[LayerSize, ...]]  # a part and the sizes at which it is measured
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The measurements of the reference machine."""
+
+    processor: str
+    date: str  # such as 23 November 2026
+    costs: dict[tuple[str, LayerSize], list[float]]  # seconds forward, seconds forward and backward, bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """Measured costs of one part, and where and when they were measured."""
+
+    costs: MeasuredCosts
+    source: str  # such as "this server, 14:05 UTC"
+
+
+_measured: dict[Points, Measurement] = {}  # the latest of this process; the page offers a few hundred
+_requested: dict[Points, str] = {}  # a token for each request that has not been measured yet
+
+
+def latest(points: Points) -> Measurement:
+    """Return the latest measurement of this server since its start, otherwise that of the reference machine."""
+    return _measured.get(points) or _reference_measurement(points)
+
+
+@lru_cache(maxsize=512)
+def _reference_measurement(points: Points) -> Measurement:
+    reference, (part, sizes) = read_reference(), points
+    rows = np.array([reference.costs[part, size] for size in sizes])
+    return Measurement(MeasuredCosts(*rows.T), f"a machine with the processor {reference.processor}, {reference.date}")
+
+
+def request(points: Points) -> None:
+    """Request a new measurement; it joins one that is requested already."""
+    _requested.setdefault(points, uuid4().hex)
+
+
+def requested(points: Points) -> str | None:
+    """Return the token of the request for a measurement; None if there is none, or if it has been measured."""
+    return _requested.get(points)
+
+
+def withdraw(points: Points) -> None:
+    """Remove the request for a measurement."""
+    _requested.pop(points, None)
+
+
+def measure(points: Points) -> MeasuredCosts:
+    """Measure one part now and store the result as the latest one; the request for it has then ended."""
+    from explorer.inspection.transformer.cost_measurement import measure_costs
+
+    try:
+        costs = measure_costs(*points, SECONDS)
+        _measured[points] = Measurement(costs, f"this server, {datetime.now(UTC):%H:%M} UTC")
+    finally:
+        withdraw(points)
+    return costs
+
+
+@lru_cache(maxsize=1)
+def read_reference() -> Reference:
+    """Return the included measurements."""
+    stored = json.loads(REFERENCE_FILE.read_text())
+    date = datetime.fromisoformat(stored["date"])
+    costs = {
+        (part, LayerSize(*map(int, row[:4]))): [np.nan if value is None else value for value in row[4:]]
+        for part, rows in stored["costs"].items()
+        for row in rows
+    }
+    return Reference(stored["processor"], f"{date.day} {date:%B %Y}", costs)
+
+
+def _measure_reference() -> dict[str, object]:
+    """Measure every part at every size that the page offers."""
+    states = [CostState(width=w, length=n, heads=h) for w, n, h in product(WIDTHS, LENGTHS, HEADS)]
+    costs: dict[str, dict[LayerSize, list[float | None]]] = {part: {} for part in PARTS}
+    for part, sweep, state in product(PARTS, SWEEPS, states):
+        sizes = tuple(size for size in state.sizes(sweep, part) if size not in costs[part])
+        if not sizes:
+            continue
+        rows = np.stack(astuple(measure((part, sizes)))).T
+        for size, row in zip(sizes, rows, strict=True):
+            forward, both, saved_bytes = (float(value) if np.isfinite(value) else None for value in row)
+            costs[part][size] = [_round_seconds(forward), _round_seconds(both), saved_bytes]
+        print(part, sweep, *sizes[-1:])
+    return {
+        "processor": _processor_name(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "costs": {part: [[*astuple(size), *row] for size, row in rows.items()] for part, rows in costs.items()},
+    }
+
+
+def _round_seconds(seconds: float | None) -> float | None:
+    return None if seconds is None else float(f"{seconds:.4g}")
+
+
+def _processor_name() -> str:
+    """Return the model of the processor as Linux names it, elsewhere its kind."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def main() -> None:
+    """Write the measurements of this machine as the reference."""
+    import torch
+
+    torch.set_num_threads(1)
+    REFERENCE_FILE.write_text(json.dumps(_measure_reference()).replace("]], ", "]],\n").replace("], [", "],\n[") + "\n")
+
+
+if __name__ == "__main__":
+    main()
