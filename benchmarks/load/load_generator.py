@@ -34,7 +34,7 @@ class Visitor:
     messages: set[str] = field(default_factory=set)  # texts of captions and warnings since the last press of a button
     exceptions: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)  # what had to be sent again
-    polls: int = 0  # how often the live picture was asked for
+    polls: int = 0  # how often the live curves were asked for
     submitted_jobs: int = 0  # jobs that the server has taken on, as the page knows it
     _states: dict[str, WidgetState] = field(default_factory=dict)
     _cached: dict[str, ForwardMsg] = field(default_factory=dict)
@@ -43,14 +43,19 @@ class Visitor:
     _run_has_begun: bool = False  # whether a run that draws it has begun since
     _parts: dict[str, str] = field(default_factory=dict)  # the fragments that widgets stand in, by ids of widgets
     _answered: asyncio.Event = field(default_factory=asyncio.Event)
-    _live: asyncio.Task[None] | None = None
+    _part_of_run: str = ""  # the fragment that was asked to run; empty: the page
+    _sections: dict[str, Section] = field(default_factory=dict)  # by name
 
     async def type(self, text: str) -> float:
         """Seconds from a typed sentence until the page that answers it is whole."""
         name = self.widgets["say"]
         self._states[name] = WidgetState(id=name, string_value=text)
         self._awaited_text, self._run_has_begun = text, False
-        return await self._run(self._parts.get(name, ""))
+        start = time.perf_counter()
+        await self._run(self._parts.get(name, ""))
+        if "verdicts" in self._sections:  # they are not there while no model is trained
+            await self._sections["verdicts"].fetched.wait()
+        return time.perf_counter() - start
 
     async def press(self, button: str) -> float:
         """Seconds until the page has answered to a press of a button."""
@@ -70,6 +75,7 @@ class Visitor:
 
     async def _run(self, part: str = "", *triggers: WidgetState) -> float:
         self._answered.clear()
+        self._part_of_run = part
         start = time.perf_counter()
         await self._send(part, triggers)
         answer = asyncio.create_task(self._answered.wait())
@@ -119,7 +125,7 @@ class Visitor:
                     self._page = message.navigation.page_script_hash
                 case "script_finished" if message.script_finished in _DONE:
                     whole = message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
-                    if self._run_has_begun if self._awaited_text is not None else whole:
+                    if self._run_has_begun if self._awaited_text is not None else whole or self._part_of_run:
                         self._awaited_text = None
                         self._answered.set()
 
@@ -137,27 +143,53 @@ class Visitor:
             self.messages.add(element.alert.body)
         elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_jobs_panel":
             self.submitted_jobs = json.loads(element.bidi_component.json)["news"]
-        elif kind == "bidi_component" and _key(element.bidi_component.id) == "negation-race":
-            self._stop_live()
-            if live := json.loads(element.bidi_component.json)["live"]:
-                self._live = asyncio.create_task(self._follow(**live))
+        elif kind == "bidi_component" and element.bidi_component.component_name == "lineage_section":
+            self._update_section(
+                _key(element.bidi_component.id).removeprefix("section."), json.loads(element.bidi_component.json)
+            )
+
+    def _update_section(self, name: str, data: dict[str, Any]) -> None:
+        """Fetch a section if it is a new version, as its component in the browser does."""
+        section = self._sections.setdefault(name, Section())
+        if (data["address"], data["version"]) != section.shown:
+            section.shown = data["address"], data["version"]
+            section.stop()
+            section.fetched.clear()
+            section.task = asyncio.create_task(self._follow(section, data["address"]))
 
     def _remember(self, widget: str, part: str) -> None:
         self.widgets[_key(widget)] = widget
         self._parts[widget] = part
 
-    async def _follow(self, address: str, seconds: float) -> None:
+    async def _follow(self, section: Section, address: str) -> None:
+        live = False
         while True:
-            await asyncio.sleep(seconds)
-            self.polls += 1
             answer = await self.browser.get(address)
-            if answer.json() is None:
-                await self._send()  # as the picture does: the page is run once more
+            if answer.status_code != 200:
+                continue  # the server holds a request while it computes
+            content = answer.json()
+            self.messages |= {block["text"] for block in content.get("blocks", ()) if "text" in block}
+            section.fetched.set()
+            if not content.get("again"):
+                break
+            live = True
+            await asyncio.sleep(content["again"])
+            self.polls += 1
+        if live:
+            await self._send()  # as the component does at the end of a training: the page is run once more
 
-    def _stop_live(self) -> None:
-        if self._live:
-            self._live.cancel()
-            self._live = None
+
+@dataclass
+class Section:
+    """A section of the page that is fetched by its address."""
+
+    shown: tuple[str, int] = ("", -1)  # its address and version
+    fetched: asyncio.Event = field(default_factory=asyncio.Event)  # this version has been answered
+    task: asyncio.Task[None] | None = None
+
+    def stop(self) -> None:
+        if self.task:
+            self.task.cancel()
 
 
 def _key(widget: str) -> str:
@@ -179,6 +211,7 @@ async def open_negation_page(address: str, query: str = "") -> AsyncIterator[Vis
                 await visitor._run()
                 yield visitor
             finally:
-                visitor._stop_live()
+                for section in visitor._sections.values():
+                    section.stop()
                 visitor.listener.cancel()
                 await asyncio.gather(visitor.listener, return_exceptions=True)

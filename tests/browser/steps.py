@@ -71,7 +71,7 @@ def assert_fits(page: Page) -> None:
 
 def placeholders(page: Page) -> Locator:
     """Return the placeholders of sections that wait for a result."""
-    return page.get_by_test_id("stMarkdown").filter(has_text=re.compile(r"\w …$"))
+    return page.locator(".lineage-section[aria-busy]")
 
 
 def wait_for_url_params(page: Page, **params: str) -> None:
@@ -138,9 +138,12 @@ class WebSocketRecorder:
 
     def component_events(self) -> list[tuple[str, Any]]:
         """Return the events of the page's components in the order in which they were sent."""
-        messages = [event for frame in self.frames for event in re.findall(rb'\[\{"event":.*?\}\]', frame)]
-        all_events = [(message["event"], message["value"]) for text in messages for message in json.loads(text)]
-        return [one for one in all_events if one[0] != "stands"]  # "stands" only reports that a picture is drawn
+        decoder, events = json.JSONDecoder(), {}
+        for frame in self.frames:
+            for log in frame.split(b'"events":')[1:]:  # a component sends its last few events each time
+                entries, _ = decoder.raw_decode(log.decode(errors="replace").lstrip())
+                events |= {number: (name, value) for number, _, name, value in entries}
+        return [events[number] for number in sorted(events)]
 
     def wait_until_quiet(self) -> int:
         """Wait until the page sends no more messages; return how many it has sent."""

@@ -59,7 +59,7 @@ def attention_pattern(
 
 def finding_heading(page: Page) -> Locator:
     """Return the heading with the model's prediction."""
-    return page.get_by_test_id("stHeading").filter(has_text=re.compile("^(After “|With |It answers )"))
+    return page.locator(".section-finding").filter(has_text=re.compile("^(After “|With |It answers )"))
 
 
 def attention_caption(page: Page) -> Locator:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -39,3 +41,15 @@ def test_arrows_open_without_a_message_to_the_server_and_are_stored_in_the_url(v
     page.keyboard.press("Enter")
     expect(panel.locator(".value")).to_contain_text("“sustain”")
     wait_for_url_params(page, open="softmax.out", unit="1")
+
+
+def test_another_kind_of_block_is_drawn_when_its_numbers_have_arrived(visit: Visit) -> None:
+    page = visit("/block?kind=encoder")
+    diagram = page.locator(".lineage-block-diagram")
+    expect(diagram.locator(".box")).to_have_count(10, timeout=30_000)
+    wait_until_idle(page)
+    # Another block is wider: its place changes its size at once, and the numbers come later.
+    page.route("**/results/*", lambda route: (page.wait_for_timeout(1_000), route.continue_()))
+    page.get_by_role("radio", name="Encoder–decoder").first.click()
+    expect(diagram.locator(".box")).not_to_have_count(10)
+    expect(diagram.locator("svg[role=group]")).to_have_attribute("aria-label", re.compile("boxes and"))

@@ -49,8 +49,8 @@ MOVES = """() => [...document.querySelectorAll(".lineage, .lineage *")]
 # All components have their data, none fades in, and all style sheets are loaded, also that of the button that every
 # page has.
 DRAWN = """() => document.querySelector(".lineage-presentation-button")
-    && !document.querySelector(".lineage.waiting")
-    && [...document.querySelectorAll(".lineage")].every((place) => place.childElementCount)
+    && !document.querySelector(".lineage.waiting, .lineage-section[aria-busy], .lineage-outdated")
+    && [...document.querySelectorAll(".lineage:not([hidden])")].every((place) => place.childElementCount)
     && [...document.querySelectorAll("link[rel=stylesheet]")].every((link) => link.sheet)
     && !document.getAnimations().some((moving) => moving instanceof CSSTransition)"""
 

@@ -214,7 +214,7 @@ def test_step_by_step_generation_can_take_another_path_and_go_back(visit: Any) -
     wait_for_path(text[: initial_length + 1])
     button(page, "10 letters").click()
     wait_for_path(text[: initial_length + 11])
-    assert url_param(page, "path").count(",") == initial_length + 10
+    wait_until(lambda: url_param(page, "path").count(",") == initial_length + 10)
     column = tree.locator(".column").nth(3)
     other = column.locator(".candidate:not(.taken)").first
     path = text[:3] + candidate_text(other)

@@ -27,7 +27,7 @@ def test_left_padding_leaves_fully_masked_rows_and_a_cell_explains_why(visit: Vi
 
 def test_both_models_continue_the_typed_text(visit: Visit) -> None:
     page = visit("/masks")
-    texts = page.get_by_test_id("stCode")
+    texts = page.locator(".section-code")
     expect(texts.nth(1)).to_contain_text("the old king")
     wait_until_idle(page)
     beginning = page.get_by_label("They go on from")

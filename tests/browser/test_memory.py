@@ -56,7 +56,7 @@ def test_a_typed_sequence_is_read_and_an_unknown_letter_is_reported(visit: Visit
     expect(page.get_by_text(re.compile("^After 4 symbols the GRU"))).to_be_visible()
     field.fill("abxa")
     field.press("Enter")
-    expect(page.get_by_test_id("stAlert").filter(has_text="x")).to_be_visible()
+    expect(page.get_by_role("alert").filter(has_text="“x”")).to_be_visible()
     field.fill("")
     field.press("Enter")
     expect(page.get_by_text(re.compile("^After 50 symbols the GRU"))).to_be_visible()

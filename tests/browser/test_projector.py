@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 MEASURE_VISIBLE = """() => {
     const main = document.querySelector('[data-testid="stMainBlockContainer"]');
     const scale = main.getBoundingClientRect().width / main.offsetWidth;
-    const shown = [...main.querySelectorAll(".row .verdict, .row b, h1, h2, h3, .frame-value")]
+    const shown = [...main.querySelectorAll(".row .answer, .row b, h1, h2, h3, .frame-value")]
         .filter((each) => each.getClientRects().length);
     return {
         letters: Math.min(...shown.map((each) => scale * parseFloat(getComputedStyle(each).fontSize))),
