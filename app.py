@@ -26,12 +26,9 @@ from explorer.labs.depth import stack_measurements
 from explorer.lessons.parse import read_lessons
 from explorer.ui.state import page_states
 from explorer.web import (
-    array_store,
     classroom_endpoints,
     job_endpoints,
-    polling,
-    streamlit_patch,
-    token_streams,
+    results,
     visitors,
     warmup,
 )
@@ -59,7 +56,6 @@ async def lifespan(_: st.App) -> AsyncIterator[dict[str, Any]]:
     environment()  # an invalid setting stops the server here instead of failing for the first visitor
     read_lessons(check_state=page_states.url_problems)  # and so does an invalid lesson
     service.restore()
-    streamlit_patch.ignore_reruns_of_left_pages()
     warmup.start(prefetch=[stack_measurements.prefetch_default_stacks])
     yield {}
     service.close()
@@ -81,9 +77,7 @@ app = st.App(
         Mount("/assets/plotly", CachedStaticFiles(PLOTLY_FILES, "max-age=86400")),
         Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]),
         *job_endpoints.ROUTES,
-        *polling.ROUTES,
-        *token_streams.ROUTES,
-        *array_store.ROUTES,
+        *results.ROUTES,
         *classroom_endpoints.ROUTES,
     ],
     middleware=[Middleware(visitors.VisitorMiddleware), Middleware(GZipMiddleware, minimum_size=10_000)],

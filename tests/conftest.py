@@ -99,14 +99,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages wait for their results, however busy the machine is: nothing on them is of an earlier gesture."""
-    from explorer.ui import deferred_sections
-
-    monkeypatch.setattr(deferred_sections, "WAIT_SECONDS", 300.0)
-
-
 @pytest.fixture(autouse=True)
 def one_thread() -> None:
     """A training sets the number of threads of the thread it runs on."""
