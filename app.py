@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import plotly
 import streamlit as st
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -35,7 +34,6 @@ from explorer.web import (
 
 log = logging.getLogger("lineage")
 STATIC_FILES = Path(__file__).parent / "explorer" / "static"
-PLOTLY_FILES = Path(plotly.__file__).parent / "package_data"
 
 
 class CachedStaticFiles(StaticFiles):
@@ -48,6 +46,8 @@ class CachedStaticFiles(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = self.cache_control
+        if path.endswith(".gz"):
+            response.headers["Content-Encoding"] = "gzip"
         return response
 
 
@@ -71,10 +71,9 @@ app = st.App(
     "pages/navigation.py",
     lifespan=lifespan,
     routes=[
-        Mount(
-            "/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")
-        ),  # revalidated at every request, sent only when changed
-        Mount("/assets/plotly", CachedStaticFiles(PLOTLY_FILES, "max-age=86400")),
+        # revalidated at every request, sent only when changed
+        Mount("/assets/lineage", CachedStaticFiles(STATIC_FILES, "no-cache")),
+        Mount("/assets/vendor", CachedStaticFiles(STATIC_FILES / "vendor", "max-age=86400")),
         Route("/operator", visitors.operator_endpoint, methods=["GET", "POST"]),
         *job_endpoints.ROUTES,
         *results.ROUTES,

@@ -15,11 +15,14 @@ NODE = shutil.which("node")
 CHROMIUM = next(  # the lightest first
     filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))), None
 )
-AXE = Path(__file__).parents[1] / "node_modules" / "axe-core" / "axe.min.js"
+PACKAGES = Path(__file__).parents[1] / "node_modules"
+AXE = PACKAGES / "axe-core" / "axe.min.js"
+PLOTLY = PACKAGES / "plotly.js-cartesian-dist-min" / "plotly-cartesian.min.js"
 
 NO_NODE = "This test needs Node 20 or newer: install Debian's package nodejs."
 NO_CHROMIUM = "This test needs Chromium: install Debian's package chromium-headless-shell, or Chrome."
 NO_AXE = "This test needs axe-core: run `npm install` in the folder of the project."
+NO_PLOTLY = "This test needs plotly.js: run `npm install` in the folder of the project."
 NO_POSTGRESQL = "This test needs PostgreSQL: install Debian's package postgresql; its server need not be started."
 NO_TEXT = (
     f"This test needs Tiny Shakespeare: save {TINYSHAKESPEARE_URL} as {TINYSHAKESPEARE} into a folder, "
@@ -28,6 +31,7 @@ NO_TEXT = (
 
 node = pytest.mark.skipif(NODE is None, reason=NO_NODE)
 axe = pytest.mark.skipif(not AXE.is_file(), reason=NO_AXE)
+plotly = pytest.mark.skipif(not PLOTLY.is_file(), reason=NO_PLOTLY)
 postgresql = pytest.mark.skipif(bool(postgres.missing()), reason=NO_POSTGRESQL)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 
 import pytest
+from plotly.offline import get_plotlyjs_version
 
+from tests import needs
 from tests.serving import ROOT, running_server
 
 
@@ -45,11 +49,18 @@ def test_static_files_are_revalidated_and_sent_only_when_changed(server: str) ->
 
 
 def test_plotly_is_cached_by_the_browser_and_compressed(server: str) -> None:
-    response, body = get(server, "/assets/plotly/plotly.min.js", Accept_Encoding="gzip")
+    response, _ = get(server, "/assets/vendor/plotly-cartesian.min.js.gz", Accept_Encoding="gzip")
     assert response.status == 200
     assert response.headers["Cache-Control"] == "max-age=86400"
     assert response.headers["Content-Encoding"] == "gzip"
-    assert len(body) < 2_000_000
+
+
+@needs.plotly
+def test_the_plotly_that_is_served_is_the_released_one(server: str) -> None:
+    _, body = get(server, "/assets/vendor/plotly-cartesian.min.js.gz")
+    assert gzip.decompress(body) == needs.PLOTLY.read_bytes(), "copy it anew, see CONTRIBUTING.md"
+    version = re.search(rb"v(\d+)\.", gzip.decompress(body)[:200])
+    assert version and version[1].decode() == get_plotlyjs_version().split(".")[0], "figures are made for this version"
 
 
 @pytest.mark.parametrize(
@@ -60,9 +71,9 @@ def test_plotly_is_cached_by_the_browser_and_compressed(server: str) -> None:
         "/assets/lineage/%2e%2e/catalogue.py",
         "/assets/lineage/%2e%2e%2f%2e%2e%2f%2e%2e%2fapp.py",
         "/assets/lineage/..%5c..%5capp.py",
-        "/assets/plotly/../../../../../etc/passwd",
-        "/assets/plotly/..%2f__init__.py",
-        "/assets/plotly//etc/passwd",
+        "/assets/vendor/../../../../../etc/passwd",
+        "/assets/vendor/..%2f__init__.py",
+        "/assets/vendor//etc/passwd",
         "/assets/lineage/",
         "/assets/",
         "/assets/lineage/nothing.js",

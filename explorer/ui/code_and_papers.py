@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,6 +32,14 @@ def code_and_papers(
     default: title of the file that is shown first; by default the first one.
     """
     st.header("The code", anchor=False)
+    st.fragment(partial(_draw_code, key, sources, default), key=key)()
+    st.header("The papers", anchor=False)
+    for topic, paper, link in papers:
+        st.markdown(f"**{topic}** · [{paper}]({link})")
+
+
+def _draw_code(key: str, sources: Mapping[str, str] | Iterable[RunConfig], default: str) -> None:
+    """Draw the choice of a file, its downloads, and its text, which is sent once it is unfolded."""
     configs = {} if isinstance(sources, Mapping) else {config.title: config for config in sources}
     files = sources if isinstance(sources, Mapping) else {title: _model_file(each) for title, each in configs.items()}
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -39,11 +47,9 @@ def code_and_papers(
         selected = st.pills("File", list(files), default=default, key=key, label_visibility="collapsed") or default
         if selected in configs:
             draw_downloads(configs[selected], key, f"{selected}: this run as one file")
-    st.caption(f"explorer/{files[selected]}")
-    st.code(_source_code(files[selected]), language=_LANGUAGES[Path(files[selected]).suffix], height=420)
-    st.header("The papers", anchor=False)
-    for topic, paper, link in papers:
-        st.markdown(f"**{topic}** · [{paper}]({link})")
+    unfolded = st.expander(f"explorer/{files[selected]}", on_change="rerun", key=f"{key}.unfolded")
+    if unfolded.open:
+        unfolded.code(_source_code(files[selected]), language=_LANGUAGES[Path(files[selected]).suffix], height=420)
 
 
 def paper_of(row: ModelRow) -> Paper:

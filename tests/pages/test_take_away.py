@@ -22,3 +22,10 @@ def test_the_notebook_contains_the_final_loss_of_the_stored_run() -> None:
     stored = store.find("negation-half-gru")
     head = json.loads(_notebook_text(stored.config, "ada"))["cells"][0]["source"]
     assert f"{stored.curves.losses[-1][0]:.6g} (seed {stored.config.seed})" in head
+
+
+def test_the_source_code_is_sent_once_it_is_unfolded() -> None:
+    at = page("masks.py")
+    assert not at.get("code")
+    at.session_state["masks.code.unfolded"] = True
+    assert "class TransformerTagger" in at.run().get("code")[0].value

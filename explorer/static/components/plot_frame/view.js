@@ -54,7 +54,7 @@ function loadPlotly() {
     ? Promise.resolve(page.Plotly)
     : new Promise((done, fail) => {
         const script = document.createElement("script");
-        script.src = "/assets/plotly/plotly.min.js";
+        script.src = "/assets/vendor/plotly-cartesian.min.js.gz";
         script.onload = () => done(page.Plotly);
         script.onerror = () => {
           plotly = null;
