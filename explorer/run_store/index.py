@@ -321,14 +321,18 @@ def _read_entry(folder: Path) -> Entry:
         changed = (
             (folder / "card.json").stat().st_mtime_ns
         )  # before reading, so that a later change is noticed next time
-        run = store.load(folder)
+        shipped = folder.parent == store.PRETRAINED
+        if shipped:  # a new home would otherwise read the curves of hundreds of runs before its first page
+            config, card = store.read_config_and_card(folder)
+        else:
+            run = store.load(folder)
+            config, card = run.config, run.card
         size = store.folder_size(folder)
-        created = to_utc(datetime.datetime.fromisoformat(run.card.created))
+        created = to_utc(datetime.datetime.fromisoformat(card.created))
     except (OSError, ValueError, OverflowError) as error:
         raise DamagedRun(f"The run in {folder.name} cannot be read: {shorten(error, 200)}.") from error
-    card, config = run.card, run.config
-    if not run.shipped and run.key != folder.name:
-        raise DamagedRun(f"The run in {folder.name} has the key {run.key}.")
+    if not shipped and card.key != folder.name:
+        raise DamagedRun(f"The run in {folder.name} has the key {card.key}.")
     if not (0 <= card.parameters < 2**63 and 0 <= card.seconds < math.inf):
         raise DamagedRun(f"The run in {folder.name} has impossible numbers on its card.")
     metrics: dict[str, dict[str, Any]] = {
@@ -336,8 +340,8 @@ def _read_entry(folder: Path) -> Entry:
         for name, metric in card.metrics.items()
     }
     return Entry(
-        key=run.key,
-        shipped=run.shipped,
+        key=card.key,
+        shipped=shipped,
         folder=folder.name,
         task=to_json(config)["task"]["name"],
         model=config.model_name,

@@ -264,9 +264,8 @@ def load(folder: Path) -> StoredRun:
 @lru_cache(maxsize=256)  # more than the shipped runs, which some pages list in full
 def _load(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
     damaged = f"The run in {folder.name} cannot be read"
+    config, card = read_config_and_card(folder)
     try:
-        config = parse_config(json.loads((folder / "config.json").read_text()))
-        card = _read_card(folder)
         curves = from_table(read_table(folder / "events.parquet", config), config).up_to(card.step)
         tokenizer = folder / "tokenizer.json"
         cut = tokenizer.read_text() if tokenizer.is_file() else ""
@@ -277,9 +276,22 @@ def _load(folder: Path, changed: tuple[int, int] | None) -> StoredRun:
         raise DamagedRun(f"{damaged}: {error}") from error
     except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError, pa.ArrowException) as error:
         raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
+    return StoredRun(folder, config, card, curves, cut)
+
+
+def read_config_and_card(folder: Path) -> tuple[RunConfig, Card]:
+    """Read the configuration and the card of a run, without its curves. Raises DamagedRun."""
+    damaged = f"The run in {folder.name} cannot be read"
+    try:
+        config = parse_config(json.loads((folder / "config.json").read_text()))
+        card = _read_card(folder)
+    except LineageError as error:
+        raise DamagedRun(f"{damaged}: {error}") from error
+    except (OSError, ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+        raise DamagedRun(f"{damaged}: its files do not fit together. Train it again.") from error
     if card.key != key(config):
         raise DamagedRun(f"{damaged}: its card has the key of another run. Train it again.")
-    return StoredRun(folder, config, card, curves, cut)
+    return config, card
 
 
 def _read_card(folder: Path) -> Card:
@@ -295,7 +307,7 @@ def pretrained_folders() -> dict[str, str]:
     found = {}
     for file in sorted(PRETRAINED.glob("*/config.json")):
         try:
-            found[load(file.parent).key] = file.parent.name
+            found[read_config_and_card(file.parent)[1].key] = file.parent.name
         except DamagedRun:
             log.exception("the shipped run %s cannot be read", file.parent.name)
     return found

@@ -6,9 +6,11 @@ import gc
 import logging
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 log = logging.getLogger(__name__)
+FIRST_VISIT = 4.0  # seconds after the imports that are left to a first visitor, who needs the processor
 _done = threading.Event()
 _started = threading.Event()
 
@@ -29,29 +31,41 @@ def is_ready() -> bool:
 
 
 def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
+    _import_libraries()
+    time.sleep(FIRST_VISIT)
+    _prepare_for_later_visitors(prefetch)
+
+
+def _import_libraries() -> None:
     try:
         import plotly.graph_objects as go
         import scipy.special  # noqa: F401
         import torch
 
         torch.set_num_threads(1)  # on a server there is always other work for the second core
-        import explorer.inspection.words.negation_sentences  # noqa: F401
-        from explorer.run_store import index, operations, store
-        from explorer.training.config import default_config, with_settings
-        from explorer.training.recorder import record_run
+        import explorer.inspection.words.negation_sentences
+        import explorer.training.recorder  # noqa: F401
+        from explorer.run_store import operations, store
 
-        # The first training steps of a process are slow.
-        record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
         store.recover_after_crash()
         operations.empty_trash()  # no browser tab is left that could restore a deleted run
-        index.refresh()
-
         go.Figure()  # the first figure loads plotly's validators
-        gc.collect()
         gc.freeze()  # loaded modules stay: exclude them from later collections
     except Exception:  # pages then import what they need themselves
         log.exception("warm-up failed")
     finally:
         _done.set()
+
+
+def _prepare_for_later_visitors(prefetch: Sequence[Callable[[], object]]) -> None:
+    from explorer.run_store import index
+    from explorer.training.config import default_config, with_settings
+    from explorer.training.recorder import record_run
+
+    index.refresh()
+    # The first training step of a process imports the compiler of torch.
+    record_run(with_settings(default_config("negation", "rnn"), {"epochs": 1, "replicas": 2}))
+    gc.collect()
+    gc.freeze()
     for start_measuring in prefetch:
         start_measuring()

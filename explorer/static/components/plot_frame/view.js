@@ -45,6 +45,7 @@ import { element } from "../../shared/runtime/dom.js";
 import { Theme } from "../../shared/runtime/theme.js";
 
 const NARROW = 700; // px of the frame's own width
+const UNSEEN = 500; // ms after which a figure out of sight is drawn
 const FAILED = "The charts could not be loaded. Reload the page to try again.";
 
 const page = /** @type {Window & { Plotly?: any }} */ (window);
@@ -65,6 +66,15 @@ function loadPlotly() {
       });
   return plotly;
 }
+
+/** Return when an element comes into sight, or soon: a figure further down must not delay what is in sight. */
+const whenSeen = (place) =>
+  new Promise((done) => {
+    const end = () => done(observer.disconnect());
+    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && end());
+    observer.observe(place);
+    setTimeout(end, UNSEEN);
+  });
 
 const frames = new WeakMap();
 
@@ -107,7 +117,7 @@ class Frame {
         }),
     );
     const font = document.fonts.load("15px 'Source Sans'").catch(() => {}); // plotly measures words only once
-    Promise.all([loadPlotly(), font, ...sheets]).then(
+    Promise.all([whenSeen(this.place).then(loadPlotly), font, ...sheets]).then(
       ([library]) => {
         if (this.gone) return;
         this.ready = true;
