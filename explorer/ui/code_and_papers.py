@@ -15,6 +15,7 @@ from explorer.export.python_file import as_python, required_libraries
 from explorer.run_store import store
 from explorer.training.config import RunConfig
 from explorer.training.config import key as run_key
+from explorer.ui.state.fragments import draw_fragment
 from explorer.ui.state.visitor import current_visitor
 
 Paper: TypeAlias = tuple[str, str, str]  # what it is about; authors, year and title; link
@@ -32,7 +33,7 @@ def code_and_papers(
     default: title of the file that is shown first; by default the first one.
     """
     st.header("The code", anchor=False)
-    st.fragment(partial(_draw_code, key, sources, default), key=key)()
+    draw_fragment(key, partial(_draw_code, key, sources, default))
     st.header("The papers", anchor=False)
     for topic, paper, link in papers:
         st.markdown(f"**{topic}** · [{paper}]({link})")

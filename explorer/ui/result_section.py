@@ -18,6 +18,7 @@ import streamlit as st
 from explorer.errors import LineageError
 from explorer.ui.components.base import event_callbacks, pop_event, register
 from explorer.ui.document import Document
+from explorer.ui.state.fragments import draw_fragment
 from explorer.web.background import Pool, submit
 from explorer.web.results import Content, Section, is_ready
 from explorer.web.results import register as register_answer
@@ -52,7 +53,6 @@ def result_section(
     events: names of the events of the components in the section, by their keys. An event reruns the fragment only.
     """
 
-    @st.fragment(key=name)
     def draw_section() -> None:
         current = dict(requests() if callable(requests) else requests)
 
@@ -81,7 +81,7 @@ def result_section(
         what = (keys, draw.func, draw.args, *sorted(draw.keywords.items())) if isinstance(draw, partial) else None
         mount_section(name, Section(submit_all, draw_content, partly), sources, placeholder, height, events, what)
 
-    draw_section()
+    draw_fragment(name, draw_section)
 
 
 def live_section(
@@ -109,14 +109,13 @@ def live_section(
             document.problems([str(error)])
         return {"again": seconds, "blocks": document.blocks, "ended": seconds is None and has_begun()}
 
-    @st.fragment(key=name)
     def draw_section() -> None:
         apply_events()
         if pop_event(f"section.{name}", "over"):
             st.rerun()
         mount_section(name, Section(dict, draw_content), (), "", height, events)
 
-    draw_section()
+    draw_fragment(name, draw_section)
 
 
 def show_when_ready(
@@ -137,7 +136,6 @@ def show_when_ready(
     """
     from explorer.ui.page_sections import show_problems
 
-    @st.fragment(key=name)
     def draw_section() -> None:
         future = submit(key, make, pool)
         _cancel_outdated_requests(name, {"": future})
@@ -152,7 +150,7 @@ def show_when_ready(
             return
         draw(result)
 
-    draw_section()
+    draw_fragment(name, draw_section)
 
 
 def mount_section(

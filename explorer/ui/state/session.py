@@ -7,13 +7,11 @@ callbacks, so that two widgets can show one setting. Unlike widget values, it su
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from explorer.catalogue import PAGES, task_row
 from explorer.errors import DamagedRun, LineageError
@@ -22,6 +20,7 @@ from explorer.ui.components.base import pop_event
 from explorer.ui.state import url_codec
 from explorer.ui.state.experiment_state import VariantComparison
 from explorer.ui.state.fields import PageState
+from explorer.ui.state.fragments import draw_fragment, forget_fragments, rerun_fragments
 from explorer.ui.state.open_experiment import AnyExperiment
 from explorer.ui.state.run_lookup import find_config
 from explorer.ui.state.visitor import current_visitor
@@ -103,6 +102,7 @@ def record_page(page: str) -> None:
     back or forward, which the component `address` reports. Every other request may carry a URL from before the last
     change of the state, so its URL is ignored.
     """
+    forget_fragments()
     arrived = st.session_state.get(_PAGE) != page
     if target := st.session_state.get(_TARGET):
         if target[2] == page != target[0]:  # a late request of the page that was left
@@ -239,20 +239,18 @@ def change(session: PageSession[State], make: Callable[[State], State], redraw: 
     if redraw:
         write_url(session)
         if not earlier_problems and not session.problems:
-            with suppress(StreamlitAPIException):  # a fragment that was never drawn needs a run of the page
-                st.rerun(redraw)
+            rerun_fragments(redraw)
         st.rerun()
 
 
 def fragment(session: PageSession[Any], name: str, draw: Callable[[], object]) -> None:
     """Draw a part of the page as a fragment that can rerun alone."""
 
-    @st.fragment(key=name)
-    def draw_fragment() -> None:
+    def draw_part() -> None:
         try:
             draw()
         except DamagedRun as error:  # the run is now known as damaged, so the rerun finds another run or none
             session.problems = (str(error),)
             st.rerun()
 
-    draw_fragment()
+    draw_fragment(name, draw_part)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from explorer.errors import LineageError
 from explorer.jobs import estimate
@@ -15,6 +13,7 @@ from explorer.jobs.scheduler import service
 from explorer.number_format import format_duration
 from explorer.training.config import RunConfig, key
 from explorer.ui.page_sections import escape_markdown
+from explorer.ui.state.fragments import draw_fragment, rerun_fragments
 from explorer.ui.state.visitor import current_visitor
 from explorer.ui.training import run_view
 from explorer.ui.training.run_view import RunView
@@ -59,13 +58,12 @@ class TrainRequest:
     def add_fragment(self, name: str, draw: Callable[[], object]) -> None:
         """Draw a part of the page that shows the state of the training, as a fragment."""
         self.fragments = (*(each for each in self.fragments if each != name), name)
-        st.fragment(draw, key=name)()
+        draw_fragment(name, draw)
 
     def rerun_fragments(self) -> None:
         """Rerun what shows the state of the training, or the whole page if there is a message for it."""
         if not self.problems:
-            with suppress(StreamlitAPIException):  # a fragment that is not on the page any more needs a run of the page
-                st.rerun(self.fragments)
+            rerun_fragments(self.fragments)
         st.rerun()
 
 
