@@ -156,7 +156,7 @@ def writing(browser: Browser, address: str, seconds: float) -> Iterator[Timing]:
     shown = [time_first_token(watched) for _ in range(9)]
     yield Timing("first token on the screen after Write: median", statistics.median(shown), "ms", 150)
     yield Timing(f"first token on the screen after Write: worst of {len(shown)}", max(shown), "ms", 150)
-    place = next(path for path in reversed(watched.request_paths) if path.startswith("/write/"))
+    place = watched.stream_paths[-1]
     watched.page.context.close()  # it would take its part of the machine
 
     hand = find_model(studio.models[0])

@@ -71,6 +71,7 @@ class TimedPage:
     def __init__(self, browser: Browser, address: str, path: str) -> None:
         self.websocket_frames = 0  # websocket frames
         self.request_paths: list[str] = []  # paths of requests
+        self.stream_paths: list[str] = []  # paths of streams of events
         self.array_responses: list[Response] = []
         self.page = browser.new_context(viewport=SIZE).new_page()  # type: ignore[arg-type]
         self.page.set_default_timeout(120_000)
@@ -89,8 +90,11 @@ class TimedPage:
         self.request_paths += [what] * (what.startswith("/") and what != "/jobs")
 
     def keep_response(self, response: Response) -> None:
-        """Keep the packed arrays; /static/packed/ are fonts."""
-        self.array_responses += [response] * urlsplit(response.url).path.startswith("/packed/")
+        """Keep the packed arrays and the addresses of streams."""
+        path, kind = urlsplit(response.url).path, response.headers.get("content-type", "")
+        if path.startswith("/results/"):
+            self.array_responses += [response] * (kind == "application/octet-stream")
+            self.stream_paths += [path] * kind.startswith("text/event-stream")
 
     def wait_until_quiet(self, seconds: float = 3) -> None:
         """Until the server is done and the page has said nothing for so long."""

@@ -166,7 +166,9 @@ class Visitor:
         while True:
             answer = await self.browser.get(address)
             if answer.status_code != 200:
-                continue  # the server holds a request while it computes
+                # The server holds a request for as long as it computes.
+                await asyncio.sleep(0 if answer.status_code == 202 else 0.2)
+                continue
             content = answer.json()
             self.messages |= {block["text"] for block in content.get("blocks", ()) if "text" in block}
             section.fetched.set()
@@ -175,7 +177,7 @@ class Visitor:
             live = True
             await asyncio.sleep(content["again"])
             self.polls += 1
-        if live:
+        if live or content.get("ended"):
             await self._send()  # as the component does at the end of a training: the page is run once more
 
 

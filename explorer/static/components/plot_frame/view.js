@@ -45,7 +45,7 @@ import { element } from "../../shared/runtime/dom.js";
 import { Theme } from "../../shared/runtime/theme.js";
 
 const NARROW = 700; // px of the frame's own width
-const UNSEEN = 500; // ms after which a figure out of sight is drawn
+const UNSEEN = 300; // ms that a frame out of sight waits, so that it does not delay what is in sight
 const FAILED = "The charts could not be loaded. Reload the page to try again.";
 
 const page = /** @type {Window & { Plotly?: any }} */ (window);
@@ -67,15 +67,6 @@ function loadPlotly() {
   return plotly;
 }
 
-/** Return when an element comes into sight, or soon: a figure further down must not delay what is in sight. */
-const whenSeen = (place) =>
-  new Promise((done) => {
-    const end = () => done(observer.disconnect());
-    const observer = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && end());
-    observer.observe(place);
-    setTimeout(end, UNSEEN);
-  });
-
 const frames = new WeakMap();
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -93,6 +84,9 @@ class Frame {
   panels = [];
   /** @type {import("../../shared/runtime/events.js").SendEvent<PlotFrameEvents>} */
   report;
+  isSeen = false;
+  /** @type {((value?: any) => void)[]} */
+  waitingForSight = [];
   kept = false; // a readout stays after the pointer left
 
   constructor(parent) {
@@ -104,6 +98,8 @@ class Frame {
     this.sentence.append(this.spokenSentence);
     this.place.replaceChildren(this.grid, this.sentence);
     this.theme = new Theme(this.place, () => this.drawPanels());
+    this.sight = new IntersectionObserver((entries) => this.noticeSight(entries.at(-1).isIntersecting));
+    this.sight.observe(this.place);
     this.size = new ResizeObserver(() => this.ready && this.fitPanels());
     this.place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
     window.addEventListener("keydown", this.onKey);
@@ -117,7 +113,7 @@ class Frame {
         }),
     );
     const font = document.fonts.load("15px 'Source Sans'").catch(() => {}); // plotly measures words only once
-    Promise.all([whenSeen(this.place).then(loadPlotly), font, ...sheets]).then(
+    Promise.all([this.whenSeen().then(loadPlotly), font, ...sheets]).then(
       ([library]) => {
         if (this.gone) return;
         this.ready = true;
@@ -187,7 +183,24 @@ class Frame {
   drawPanels() {
     if (!this.ready) return;
     this.queue = [...this.panels];
-    this.turn ??= requestAnimationFrame(this.drawSome);
+    this.whenSeen().then(() => {
+      if (!this.gone) this.turn ??= requestAnimationFrame(this.drawSome);
+    });
+  }
+
+  /** Return when the frame is in sight, or a moment later: out of sight it must not delay what is in sight. */
+  whenSeen() {
+    return this.isSeen
+      ? Promise.resolve()
+      : new Promise((done) => {
+          this.waitingForSight.push(done);
+          setTimeout(done, UNSEEN);
+        });
+  }
+
+  noticeSight(isSeen) {
+    this.isSeen = isSeen;
+    if (isSeen) for (const done of this.waitingForSight.splice(0)) done();
   }
 
   drawSoon(panel) {
@@ -261,6 +274,7 @@ class Frame {
     this.gone = true;
     cancelAnimationFrame(this.turn);
     this.size.disconnect();
+    this.sight.disconnect();
     this.playback?.stop();
     window.removeEventListener("keydown", this.onKey);
     window.removeEventListener("lineage:token", this.onToken);
