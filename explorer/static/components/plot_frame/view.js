@@ -85,8 +85,8 @@ class Frame {
   /** @type {import("../../shared/runtime/events.js").SendEvent<PlotFrameEvents>} */
   report;
   isSeen = false;
-  /** @type {((value?: any) => void)[]} */
-  waitingForSight = [];
+  /** @type {Set<() => void>} */
+  waitingForSight = new Set();
   kept = false; // a readout stays after the pointer left
 
   constructor(parent) {
@@ -100,7 +100,11 @@ class Frame {
     this.theme = new Theme(this.place, () => this.drawPanels());
     this.sight = new IntersectionObserver((entries) => this.noticeSight(entries.at(-1).isIntersecting));
     this.sight.observe(this.place);
-    this.size = new ResizeObserver(() => this.ready && this.fitPanels());
+    this.size = new ResizeObserver(() => {
+      if (!this.ready) return;
+      this.fitPanels();
+      this.drawQueue(); // at once: figures of the old width would widen the page
+    });
     this.place.addEventListener("lineage:height", () => this.ready && this.fitPanels());
     window.addEventListener("keydown", this.onKey);
     window.addEventListener("lineage:token", this.onToken);
@@ -183,9 +187,11 @@ class Frame {
   drawPanels() {
     if (!this.ready) return;
     this.queue = [...this.panels];
-    this.whenSeen().then(() => {
-      if (!this.gone) this.turn ??= requestAnimationFrame(this.drawSome);
-    });
+    this.whenSeen().then(() => this.drawQueue());
+  }
+
+  drawQueue() {
+    if (!this.gone) this.turn ??= requestAnimationFrame(this.drawSome);
   }
 
   /** Return when the frame is in sight, or a moment later: out of sight it must not delay what is in sight. */
@@ -193,14 +199,18 @@ class Frame {
     return this.isSeen
       ? Promise.resolve()
       : new Promise((done) => {
-          this.waitingForSight.push(done);
-          setTimeout(done, UNSEEN);
+          const end = () => {
+            this.waitingForSight.delete(end);
+            done(null);
+          };
+          this.waitingForSight.add(end);
+          setTimeout(end, UNSEEN);
         });
   }
 
   noticeSight(isSeen) {
     this.isSeen = isSeen;
-    if (isSeen) for (const done of this.waitingForSight.splice(0)) done();
+    if (isSeen) for (const end of [...this.waitingForSight]) end();
   }
 
   drawSoon(panel) {
