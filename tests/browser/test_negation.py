@@ -191,7 +191,10 @@ def test_typing_a_sentence_reruns_only_the_fragments_that_depend_on_it(visit: An
     def record_script_run(frame: bytes) -> None:
         message = ForwardMsg.FromString(frame)
         if message.WhichOneof("type") == "new_session":
-            runs.append(list(message.metadata.run.fragment_ids))
+            session = message.new_session
+            is_old = "fragment_ids_this_run" in session.DESCRIPTOR.fields_by_name  # before Streamlit 1.67
+            ids = session.fragment_ids_this_run if is_old else message.metadata.run.fragment_ids
+            runs.append(list(ids))
 
     # events are only reported for new sockets, so the page is reloaded
     page.on("websocket", lambda socket: socket.on("framereceived", record_script_run))
