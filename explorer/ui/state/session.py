@@ -30,6 +30,7 @@ Compared = TypeVar("Compared", bound=VariantComparison)
 _MAX_SEARCH = 8_000  # characters of a URL that a browser reports
 _PAGE, _STAYED, _RUN = "lineage.page", "lineage.stayed", "lineage.run"
 _URL = "lineage.url"  # the URL parameters of the page that the browser shows, or will show
+_UNCONFIRMED = "lineage.unconfirmed"  # whether the browser may show another URL than `_URL`
 _UNREAD = "lineage.unread"  # URL parameters that the page has not read yet
 _SHARED = "lineage.shared"  # the URL parameters that all pages share
 _TARGET = "lineage.target"  # the page that the server opens: its path, its parameters, and the path of the page left
@@ -115,6 +116,7 @@ def record_page(page: str) -> None:
         _set_url(st.query_params.to_dict())
     elif isinstance(visited, dict) and visited.get("path") == page and isinstance(visited.get("search"), str):
         _set_url(dict(parse_qsl(visited["search"][:_MAX_SEARCH].removeprefix("?"))), keep_if_empty=False)
+        st.session_state[_UNCONFIRMED] = True
     st.session_state[_STAYED] = not arrived
     st.session_state[_PAGE] = page
 
@@ -225,9 +227,13 @@ def follow_url(session: PageSession[Any]) -> None:
 
 
 def write_url(session: PageSession[Any]) -> None:
-    """Write the state to the URL."""
-    params = session.write()
-    if params != page_url_params():
+    """Write the state to the URL.
+
+    After Back or Forward it is written even if it is equal: an earlier change of the state may have reached the browser
+    after the visitor went back. A browser that shows the same URL makes no new entry in its history.
+    """
+    params, unconfirmed = session.write(), st.session_state.pop(_UNCONFIRMED, False)
+    if unconfirmed or params != page_url_params():
         st.query_params.from_dict(params | shared_url_params())
         st.session_state[_URL] = params
 
