@@ -31,30 +31,33 @@ def is_ready() -> bool:
 
 
 def _warm_up(prefetch: Sequence[Callable[[], object]]) -> None:
-    _import_libraries()
-    time.sleep(FIRST_VISIT)
-    _prepare_for_later_visitors(prefetch)
-
-
-def _import_libraries() -> None:
     try:
-        import plotly.graph_objects as go
-        import scipy.special  # noqa: F401
-        import torch
-
-        torch.set_num_threads(1)  # on a server there is always other work for the second core
-        import explorer.inspection.words.negation_sentences
-        import explorer.training.recorder  # noqa: F401
-        from explorer.run_store import operations, store
-
-        store.recover_after_crash()
-        operations.empty_trash()  # no browser tab is left that could restore a deleted run
-        go.Figure()  # the first figure loads plotly's validators
-        gc.freeze()  # loaded modules stay: exclude them from later collections
+        _import_libraries()
     except Exception:  # pages then import what they need themselves
         log.exception("warm-up failed")
     finally:
         _done.set()
+    time.sleep(FIRST_VISIT)
+    try:
+        _prepare_for_later_visitors(prefetch)
+    except Exception:  # pages then do it themselves
+        log.exception("warm-up failed")
+
+
+def _import_libraries() -> None:
+    import plotly.graph_objects as go
+    import scipy.special  # noqa: F401
+    import torch
+
+    torch.set_num_threads(1)  # on a server there is always other work for the second core
+    import explorer.inspection.words.negation_sentences
+    import explorer.training.recorder  # noqa: F401
+    from explorer.run_store import operations, store
+
+    store.recover_after_crash()
+    operations.empty_trash()  # no browser tab is left that could restore a deleted run
+    go.Figure()  # the first figure loads plotly's validators
+    gc.freeze()  # loaded modules stay: exclude them from later collections
 
 
 def _prepare_for_later_visitors(prefetch: Sequence[Callable[[], object]]) -> None:
