@@ -18,7 +18,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -114,7 +114,7 @@ class Arrays:
 @dataclass(frozen=True, eq=False)
 class _Registered:
     answer: Answer
-    sources: Sources = field(default=())
+    sources: Sources = ()
 
 
 _NOT_STORED = {"Cache-Control": "no-store"}

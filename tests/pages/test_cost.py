@@ -86,15 +86,15 @@ def test_a_requested_measurement_replaces_the_reference_for_everybody() -> None:
 def test_a_cancelled_measurement_does_not_start_again() -> None:
     at = open_page()
     points = ("attention", CostState().sizes("length", "attention"))
-    measurements.request(points)
-    key = ("cost", *points, measurements.requested(points))
+    measurements.request_measurement(points)
+    key = ("cost", *points, measurements.request_token(points))
     blocker = threading.Event()
     background.submit(("blocker",), blocker.wait, "timing")
     at.run()
     assert background.results()[key].cancel()
     at = assert_no_errors(at.run())
     blocker.set()
-    assert measurements.requested(points) is None and background.results()[key].cancelled()
+    assert measurements.request_token(points) is None and background.results()[key].cancelled()
     assert read_reference().processor in page_text(at)
 
 

@@ -120,15 +120,15 @@ def test_end_times_are_limited_and_the_first_recorded_is_dropped_first(
     config = default_config("negation", "rnn")
     first, second, *others = (job("ada", "finished", config, seconds=float(i)) for i in range(1_001))
 
-    def listed(view: JobView) -> bool:
+    def is_listed(view: JobView) -> bool:
         service.all = [view]
         return bool(keys(ADA))
 
-    assert all(listed(view) for view in (first, second, *others[:-1]))
+    assert all(is_listed(view) for view in (first, second, *others[:-1]))
     now[0] += 601
-    assert not listed(first) and not listed(second), "1,000 end times are remembered, a later request changes nothing"
-    assert listed(others[-1]), "it ended now"
-    assert not listed(second) and listed(first), "the end time recorded first was dropped"
+    assert not is_listed(first) and not is_listed(second), "1,000 end times are remembered, a later request changes nothing"
+    assert is_listed(others[-1]), "it ended now"
+    assert not is_listed(second) and is_listed(first), "the end time recorded first was dropped"
 
 
 def test_a_row_describes_its_job(service: Service) -> None:

@@ -47,7 +47,7 @@ _measured: dict[Points, Measurement] = {}  # the latest of this process; the pag
 _requested: dict[Points, str] = {}  # a token for each request that has not been measured yet
 
 
-def latest(points: Points) -> Measurement:
+def find_latest(points: Points) -> Measurement:
     """Return the latest measurement of this server since its start, otherwise that of the reference machine."""
     return _measured.get(points) or _reference_measurement(points)
 
@@ -59,17 +59,17 @@ def _reference_measurement(points: Points) -> Measurement:
     return Measurement(MeasuredCosts(*rows.T), f"a machine with the processor {reference.processor}, {reference.date}")
 
 
-def request(points: Points) -> None:
+def request_measurement(points: Points) -> None:
     """Request a new measurement; it joins one that is requested already."""
     _requested.setdefault(points, uuid4().hex)
 
 
-def requested(points: Points) -> str | None:
+def request_token(points: Points) -> str | None:
     """Return the token of the request for a measurement; None if there is none, or if it has been measured."""
     return _requested.get(points)
 
 
-def withdraw(points: Points) -> None:
+def withdraw_request(points: Points) -> None:
     """Remove the request for a measurement."""
     _requested.pop(points, None)
 
@@ -82,7 +82,7 @@ def measure(points: Points) -> MeasuredCosts:
         costs = measure_costs(*points, SECONDS)
         _measured[points] = Measurement(costs, f"this server, {datetime.now(UTC):%H:%M} UTC")
     finally:
-        withdraw(points)
+        withdraw_request(points)
     return costs
 
 

@@ -57,14 +57,14 @@ def controls(session: PageSession[CostState]) -> None:
 def _request_measurements(state: CostState) -> None:
     for sweep in SWEEPS:
         for part in PARTS:
-            measurements.request((part, state.sizes(sweep, part)))
+            measurements.request_measurement((part, state.sizes(sweep, part)))
 
 
 def sweep_section(state: CostState, sweep: Sweep) -> None:
     """Draw one sweep: at once with what has been measured before; a requested measurement replaces it part by part."""
     points = {part: (part, state.sizes(sweep, part)) for part in PARTS}
     # The key changes with each new measurement. Submitted here, it does not wait for what is being timed.
-    stored = (f"cost-stored-{sweep}", *(measurements.latest(each) for each in points.values()))
+    stored = (f"cost-stored-{sweep}", *(measurements.find_latest(each) for each in points.values()))
     background.submit(stored, dict, "quick")
     jobs: dict[str, Request[object]] = {"stored": (stored, dict), **_measurement_jobs(points)}
     result_section(
@@ -83,10 +83,10 @@ def _measurement_jobs(points: Mapping[str, Points]) -> dict[str, Request[object]
     submitted = background.results()
     jobs: dict[str, Request[object]] = {}
     for part, each in points.items():
-        token = measurements.requested(each)
+        token = measurements.request_token(each)
         key: tuple[Hashable, ...] = ("cost", *each, token)
         if token and key in submitted and submitted[key].cancelled():
-            measurements.withdraw(each)
+            measurements.withdraw_request(each)
         elif token:
             jobs[part] = key, partial(measurements.measure, each)
     return jobs
@@ -107,7 +107,7 @@ def sweep_result(part: str, sweep: Sweep, sizes: tuple[LayerSize, ...], results:
 
 def _draw(state: CostState, sweep: Sweep, document: Document, _: Mapping[str, object]) -> None:
     """Draw the latest measurements of all parts beside the formulas."""
-    latest = {part: measurements.latest((part, state.sizes(sweep, part))) for part in PARTS}
+    latest = {part: measurements.find_latest((part, state.sizes(sweep, part))) for part in PARTS}
     results = {part: sweep_result(part, sweep, state.sizes(sweep, part), each.costs) for part, each in latest.items()}
     document.finding(findings.FINDINGS[sweep](results, state))
     time = [

@@ -40,7 +40,7 @@ class HeadActivations:
 class SelectedModel:
     """The selected model, or the reason why it has no attention to show."""
 
-    hand: StoredModel | None
+    stored: StoredModel | None
     layers: int = 1
     heads: int = 1
     error: str = ""
@@ -66,7 +66,7 @@ def select_model(session: PageSession[ScaledAttentionState]) -> SelectedModel:
 def trained_head_section(session: PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
     """Draw the controls and the tables of the selected head."""
     _controls(session, selected)
-    state, stored = session.state, selected.hand
+    state, stored = session.state, selected.stored
     if stored is None:
         show_problems([selected.error])
         empty_panel("Choose a model with attention above.", HEIGHT)
@@ -132,7 +132,7 @@ def _without_nan(values: ndarray) -> list[list[float | None]]:
 
 
 def _controls(session: PageSession[ScaledAttentionState], selected: SelectedModel) -> None:
-    state, stored = session.state, selected.hand
+    state, stored = session.state, selected.stored
     titles = stored_models.model_titles(TYPED_TEXT_TASKS, ("transformer",), selected=(state.model,))
     examples = example_texts(stored.config) if stored else ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
