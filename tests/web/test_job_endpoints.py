@@ -126,7 +126,9 @@ def test_end_times_are_limited_and_the_first_recorded_is_dropped_first(
 
     assert all(is_listed(view) for view in (first, second, *others[:-1]))
     now[0] += 601
-    assert not is_listed(first) and not is_listed(second), "1,000 end times are remembered, a later request changes nothing"
+    assert not is_listed(first) and not is_listed(second), (
+        "1,000 end times are remembered, a later request changes nothing"
+    )
     assert is_listed(others[-1]), "it ended now"
     assert not is_listed(second) and is_listed(first), "the end time recorded first was dropped"
 
